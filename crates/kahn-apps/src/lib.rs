@@ -1,1 +1,35 @@
-//! Placeholder while the crate is written.
+//! Real programs on process networks, and their sequential twins.
+//!
+//! One folder is one problem. Each has a `sequential` variant, written as one would without a
+//! runtime, and a `network` variant that must print the same bytes, whatever the number of
+//! workers, the policy or the capacities:
+//!
+//! | folder        | problem                                   | the network                          |
+//! |---------------|-------------------------------------------|--------------------------------------|
+//! | [`wordcount`] | how often each word stands in some files  | split, count, sum and sort, merge    |
+//! | [`kmeans`]    | groups of points around their means       | a cycle: iterate and assign          |
+//! | [`sieve`]     | prime numbers                             | grows as it runs: a process a prime  |
+//! | [`hamming`]   | numbers with no prime factor beyond five  | a cycle whose channels grow          |
+//!
+//! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
+//! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
+//! reads and checks all input and gives a [`Program`], which [`run`] then runs; so bad input is
+//! known before anything has started.
+
+mod app;
+mod failure;
+pub mod hamming;
+mod input;
+pub mod kmeans;
+pub mod output;
+mod progress;
+pub mod random;
+mod run;
+pub mod sieve;
+pub mod wordcount;
+
+pub use app::{APPS, Answer, App, Pending, Program, Settings, Variant, Writer};
+pub use failure::Failure;
+pub use input::Input;
+pub use progress::Progress;
+pub use run::{Ran, run};

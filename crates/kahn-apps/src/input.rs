@@ -1,0 +1,107 @@
+//! Files as slices: mapped where that is possible, read where it is not.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::Failure;
+
+/// The bytes of a file, for as long as this value lives.
+///
+/// A regular file is mapped, so that it may be larger than the memory. What cannot be mapped (a
+/// pipe, a terminal, a file of the system that says it is empty) is read to its end instead.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("some.txt");
+/// std::fs::write(&path, "to be or not to be")?;
+/// let input = kahn_apps::Input::open(&path)?;
+/// assert_eq!(&input[..5], b"to be");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Input(Bytes);
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if there is no such file, if it may not be read, or if it is a
+    /// directory.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        Self::bytes(path).map(Self).map_err(|cause| match cause.kind() {
+            io::ErrorKind::IsADirectory => Failure::file(path, "is a directory")
+                .with_help("name the files in it, for example with `/*`"),
+            io::ErrorKind::NotFound => Failure::file(path, "no such file"),
+            _ => Failure::file(path, format_args!("cannot read: {cause}")),
+        })
+    }
+
+    fn bytes(path: &Path) -> io::Result<Bytes> {
+        let mut file = File::open(path)?;
+        let facts = file.metadata()?;
+        if facts.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if facts.is_file() && facts.len() > 0 {
+            // SAFETY: the map is private and never written to here. What is left is that another
+            // program changes the file meanwhile: then the bytes are any bytes, which every reader
+            // of this type copes with, or, if the file is cut, the system ends this process.
+            let map = unsafe { Mmap::map(&file) }?;
+            return Ok(Bytes::Mapped(map));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Bytes::Read(bytes))
+    }
+}
+
+impl Deref for Input {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Mapped(map) => map,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_an_empty_slice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(&Input::open(&path).unwrap()[..], b"");
+    }
+
+    #[test]
+    fn what_is_missing_and_what_is_a_directory_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = Input::open(&folder.path().join("missing")).unwrap_err().to_string();
+        assert!(missing.ends_with("missing: no such file"), "{missing}");
+        let directory = Input::open(folder.path()).unwrap_err().to_string();
+        assert!(directory.ends_with(": is a directory"), "{directory}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_of_the_system_that_claims_to_be_empty_is_read() {
+        let input = Input::open(Path::new("/proc/self/status")).unwrap();
+        assert!(input.starts_with(b"Name:"));
+    }
+}

@@ -1,0 +1,221 @@
+//! k-means: groups of points, each point in the group whose mean is nearest.
+//!
+//! A round assigns every point to the nearest of the K means (squared distance; of equally near
+//! ones the first) and then moves each mean to the middle of its group; a mean whose group is
+//! empty stays. The rounds end after the first one in which no point changed its group, or, with
+//! `--epsilon E`, in which no mean moved farther than E. Before the first round no point has a
+//! group. The result is one line a mean, comma separated, in group order.
+//!
+//! The network is the cycle of Vrba et al. ("Kahn process networks are a flexible alternative to
+//! `MapReduce`", 2009, section 5.2): between the process that iterates and each one that assigns
+//! go a share of the points, the means of every round and back the sums of the share.
+//!
+//! ```text
+//!              points, means          The shares are cut from the points once; what goes
+//!            ┌───────────────► assign 0   around in each round is K means and K sums.
+//!   iterate ─┤◄──── sums, groups
+//!            └───────────────► assign 1
+//! ```
+//!
+//! The bytes are the same for every number of parts and workers, for the sums are exact: see
+//! [`Number::units`]. Like the papers' program it knows no most number of rounds.
+
+mod network;
+mod number;
+mod points;
+mod rounds;
+mod sequential;
+mod table;
+
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use kahn::Network;
+
+use self::number::Number;
+use self::points::Points;
+use self::rounds::{Rounds, Solution};
+use crate::random::Random;
+use crate::{Answer, Failure, Pending, Program, Progress, Settings, output};
+
+/// How many processes assign points, unless the caller says otherwise.
+pub(crate) const DEFAULT_PARTS: usize = 4;
+
+/// More than enough: every part has the sums of all groups.
+pub(crate) const MOST_PARTS: usize = 65_536;
+
+/// What to type, for the help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  kahn run kmeans points.csv --groups 8                    eight means, one a line
+  kahn run kmeans points.csv --groups 8 --epsilon 0.001    stop when the means hardly move
+  kahn run kmeans points.csv --groups 8 --assignments groups.txt
+  kahn run kmeans --random 100000 --seed 1 --groups 100 --arithmetic integer --report";
+
+/// What is typed after `kmeans`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// One point a line, its coordinates comma separated; all lines have as many
+    #[arg(value_name = "POINTS.csv", required_unless_present = "random")]
+    points: Option<PathBuf>,
+
+    /// How many groups: 1 to the number of points
+    #[arg(long, value_name = "K")]
+    groups: NonZeroU32,
+
+    /// Starting means, one a line, instead of the first K points
+    #[arg(long, value_name = "FILE", conflicts_with = "random")]
+    means: Option<PathBuf>,
+
+    /// Makes N points, then K starting means, from --seed: three integers of [0,1000) each
+    #[arg(long, value_name = "N", conflicts_with = "points")]
+    random: Option<usize>,
+
+    /// How to compute: `real`, or in whole numbers as the papers do (means are cut off)
+    #[arg(long, value_name = "real|integer", default_value = "real", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    arithmetic: Arithmetic,
+
+    /// Stops also after a round in which no mean moves farther than E
+    #[arg(long, value_name = "E", value_parser = distance, allow_negative_numbers = true)]
+    epsilon: Option<f64>,
+
+    /// Writes the group of each point, counted from 0, one a line
+    #[arg(long, value_name = "FILE")]
+    assignments: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Arithmetic {
+    Real,
+    Integer,
+}
+
+fn distance(text: &str) -> Result<f64, String> {
+    let distance = text.parse::<f64>().ok().filter(|number| *number >= 0.0);
+    distance.ok_or_else(|| "expected a number that is not negative".to_owned())
+}
+
+/// Reads or makes the points, and checks them against the other arguments.
+///
+/// # Errors
+///
+/// Returns [`Failure::Input`] if a file is missing or has a bad row, or if there are fewer points
+/// than groups.
+pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Program>, Failure> {
+    Ok(match arguments.arithmetic {
+        Arithmetic::Real => Box::new(KMeans::<f64>::prepare(arguments, settings)?),
+        Arithmetic::Integer => Box::new(KMeans::<i64>::prepare(arguments, settings)?),
+    })
+}
+
+/// The points and where the means start.
+#[derive(Debug)]
+struct KMeans<T> {
+    points: Points<T>,
+    means: Vec<T>,
+    epsilon: Option<f64>,
+    assignments: Option<PathBuf>,
+    parts: usize,
+    progress: Progress,
+}
+
+impl<T: Number> KMeans<T> {
+    fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Self, Failure> {
+        if let Some(path) = &arguments.assignments {
+            output::check_writable(path)?;
+        }
+        let groups = arguments.groups.get() as usize;
+        let (points, means) = match (arguments.random, &arguments.points) {
+            (Some(count), _) => random(count, groups, settings.seed)?,
+            (None, Some(path)) => {
+                let points = table::read::<T>(path, None)?;
+                check_groups(groups, points.len())?;
+                let means = match &arguments.means {
+                    Some(means) => table::read_means(means, groups, &points, path)?,
+                    None => (0..groups).flat_map(|index| points.row(index)).collect(),
+                };
+                (points, means)
+            }
+            (None, None) => {
+                return Err(Failure::input("expected a file of points, or --random N"));
+            }
+        };
+        Ok(Self {
+            points,
+            means,
+            epsilon: arguments.epsilon,
+            assignments: arguments.assignments.clone(),
+            parts: settings.parts,
+            progress: Progress::new("rounds", None),
+        })
+    }
+
+    fn rounds(&self) -> Rounds<'_, T> {
+        Rounds::new(&self.points, self.means.clone(), self.epsilon)
+    }
+
+    fn answer(&self, solution: Solution<T>) -> Answer<'_> {
+        let Solution { means, groups, rounds } = solution;
+        let dimensions = self.points.dimensions();
+        let mut answer = Answer::new(move |out| {
+            means.chunks_exact(dimensions).try_for_each(|mean| write_row(out, mean))
+        });
+        answer.notes.push(("rounds", rounds));
+        if let Some(path) = &self.assignments {
+            let lines = move |out: &mut dyn Write| {
+                groups.iter().flatten().try_for_each(|group| writeln!(out, "{group}"))
+            };
+            answer.files.push((path.clone(), Box::new(lines)));
+        }
+        answer
+    }
+}
+
+impl<T: Number> Program for KMeans<T> {
+    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env> {
+        network::build(self, network)
+    }
+
+    fn sequential(&self) -> Result<Answer<'_>, Failure> {
+        Ok(self.answer(sequential::solve(self)))
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+/// Makes `count` points and after them `groups` starting means: x, y, z of each in turn.
+fn random<T: Number>(
+    count: usize,
+    groups: usize,
+    seed: u64,
+) -> Result<(Points<T>, Vec<T>), Failure> {
+    check_groups(groups, count)?;
+    let mut random = Random::new(seed);
+    let mut coordinate = || T::from(u16::try_from(random.below(1000)).unwrap_or_default());
+    let mut points = Points::new(3);
+    for _ in 0..count {
+        points.push(&[coordinate(), coordinate(), coordinate()]);
+    }
+    let means = (0..3 * groups).map(|_| coordinate()).collect();
+    Ok((points, means))
+}
+
+fn check_groups(groups: usize, points: usize) -> Result<(), Failure> {
+    if groups <= points {
+        return Ok(());
+    }
+    Err(Failure::input(format!("--groups {groups} is more than the number of points, {points}")))
+}
+
+/// Writes the coordinates, comma separated.
+fn write_row<T: Number>(out: &mut dyn Write, row: &[T]) -> io::Result<()> {
+    for (index, coordinate) in row.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(out, "{comma}{coordinate}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,202 @@
+//! What a round does: assign the points of a share, add up, move the means, decide whether to go
+//! on. Both variants are made of these steps; they differ in who does them and when.
+
+use super::number::Number;
+use super::points::{LANES, Points, Share};
+
+/// The group of a point that has none yet.
+const NO_GROUP: u32 = u32::MAX;
+
+/// What the points of a share add up to, and how many of them changed their group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sums {
+    /// For each group, each coordinate in units.
+    coordinates: Vec<i128>,
+    /// For each group, its points.
+    counts: Vec<u64>,
+    /// How many points changed their group.
+    changed: u64,
+}
+
+impl Sums {
+    fn new(groups: usize, dimensions: usize) -> Self {
+        Self { coordinates: vec![0; groups * dimensions], counts: vec![0; groups], changed: 0 }
+    }
+
+    /// Adds the sums of another share. The order does not matter: they are integers.
+    pub(super) fn add(&mut self, other: &Self) {
+        let coordinates = self.coordinates.iter_mut().zip(&other.coordinates);
+        coordinates.for_each(|(sum, more)| *sum += more);
+        let counts = self.counts.iter_mut().zip(&other.counts);
+        counts.for_each(|(count, more)| *count += more);
+        self.changed += other.changed;
+    }
+}
+
+/// The points of a share and the groups they are in.
+#[derive(Debug)]
+pub(super) struct Assigned<'env, T> {
+    share: Share<'env, T>,
+    dimensions: usize,
+    unit: i32,
+    groups: Vec<u32>,
+}
+
+impl<'env, T: Number> Assigned<'env, T> {
+    /// Starts with no point in a group.
+    pub(super) fn new(share: Share<'env, T>, points: &Points<T>) -> Self {
+        let groups = vec![NO_GROUP; share.count];
+        Self { share, dimensions: points.dimensions(), unit: points.unit(), groups }
+    }
+
+    /// Puts every point into the group of the nearest mean and adds up.
+    pub(super) fn assign(&mut self, means: &[T]) -> Sums {
+        let mut sums = Sums::new(means.len() / self.dimensions, self.dimensions);
+        let tiles = self.share.coordinates.chunks_exact(self.dimensions * LANES);
+        for (tile, groups) in tiles.zip(self.groups.chunks_mut(LANES)) {
+            let nearest = nearest(tile, means, self.dimensions);
+            for (lane, (group, nearest)) in groups.iter_mut().zip(nearest).enumerate() {
+                sums.changed += u64::from(*group != nearest);
+                *group = nearest;
+                let nearest = nearest as usize;
+                sums.counts[nearest] += 1;
+                let start = nearest * self.dimensions;
+                let sums = &mut sums.coordinates[start..start + self.dimensions];
+                for (sum, row) in sums.iter_mut().zip(tile.chunks_exact(LANES)) {
+                    *sum += row[lane].units(self.unit);
+                }
+            }
+        }
+        sums
+    }
+
+    /// Gives the group of each point.
+    pub(super) fn into_groups(self) -> Vec<u32> {
+        self.groups
+    }
+}
+
+/// Finds, for each point of a tile, the first of the nearest means.
+#[inline]
+fn nearest<T: Number>(tile: &[T], means: &[T], dimensions: usize) -> [u32; LANES] {
+    let mut nearest = [0; LANES];
+    let mut least = [T::FARTHEST; LANES];
+    for (group, mean) in (0..).zip(means.chunks_exact(dimensions)) {
+        let mut distances = [T::default(); LANES];
+        for (row, coordinate) in tile.as_chunks::<LANES>().0.iter().zip(mean) {
+            for lane in 0..LANES {
+                distances[lane] = T::add_square(distances[lane], row[lane], *coordinate);
+            }
+        }
+        for lane in 0..LANES {
+            let nearer = distances[lane] < least[lane];
+            least[lane] = if nearer { distances[lane] } else { least[lane] };
+            nearest[lane] = if nearer { group } else { nearest[lane] };
+        }
+    }
+    nearest
+}
+
+/// The means from round to round.
+#[derive(Debug)]
+pub(super) struct Rounds<'env, T> {
+    points: &'env Points<T>,
+    means: Vec<T>,
+    epsilon: Option<f64>,
+    count: u64,
+}
+
+impl<'env, T: Number> Rounds<'env, T> {
+    pub(super) fn new(points: &'env Points<T>, means: Vec<T>, epsilon: Option<f64>) -> Self {
+        Self { points, means, epsilon, count: 0 }
+    }
+
+    /// Gives the means that the next round assigns to.
+    pub(super) fn means(&self) -> &[T] {
+        &self.means
+    }
+
+    /// Moves the means to the middle of their groups. Says whether that was the last round.
+    #[must_use]
+    pub(super) fn finish(&mut self, sums: &Sums) -> bool {
+        let (dimensions, unit) = (self.points.dimensions(), self.points.unit());
+        let mut farthest = 0.0_f64;
+        let groups = self.means.chunks_exact_mut(dimensions);
+        let groups = groups.zip(sums.coordinates.chunks_exact(dimensions)).zip(&sums.counts);
+        for ((mean, sums), &count) in groups.filter(|(_, count)| **count > 0) {
+            let mut square = 0.0;
+            for (coordinate, &sum) in mean.iter_mut().zip(sums) {
+                let moved = T::mean(sum, count, unit);
+                square = f64::add_square(square, moved.to_real(), coordinate.to_real());
+                *coordinate = moved;
+            }
+            farthest = farthest.max(square.sqrt());
+        }
+        self.count += 1;
+        sums.changed == 0 || self.epsilon.is_some_and(|epsilon| farthest <= epsilon)
+    }
+
+    /// Gives the result, with the groups of all shares in order.
+    pub(super) fn into_solution(self, groups: Vec<Vec<u32>>) -> Solution<T> {
+        Solution { means: self.means, groups, rounds: self.count }
+    }
+}
+
+/// The means of the last round, and the group of each point.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Solution<T> {
+    pub(super) means: Vec<T>,
+    /// By share, in order.
+    pub(super) groups: Vec<Vec<u32>>,
+    pub(super) rounds: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points<T: Number>(rows: &[[T; 2]]) -> Points<T> {
+        let mut points = Points::new(2);
+        rows.iter().for_each(|row| points.push(row));
+        points
+    }
+
+    #[test]
+    fn of_equally_near_means_the_first_wins() {
+        let points = points(&[[0, 0], [4, 0], [2, 0]]);
+        let mut assigned = Assigned::new(points.share(0, 1), &points);
+        let sums = assigned.assign(&[0, 0, 4, 0]);
+        assert_eq!(assigned.into_groups(), [0, 1, 0]);
+        assert_eq!(sums.counts, [2, 1]);
+        assert_eq!(sums.coordinates, [2, 0, 4, 0]);
+    }
+
+    #[test]
+    fn before_the_first_round_no_point_has_a_group() {
+        let points = points(&[[0.0, 0.0], [1.0, 0.0]]);
+        let mut assigned = Assigned::new(points.share(0, 1), &points);
+        assert_eq!(assigned.assign(&[0.0, 0.0, 1.0, 0.0]).changed, 2);
+        assert_eq!(assigned.assign(&[0.0, 0.0, 1.0, 0.0]).changed, 0);
+    }
+
+    #[test]
+    fn an_empty_group_keeps_its_mean() {
+        let points = points(&[[0, 0], [3, 1]]);
+        let mut rounds = Rounds::new(&points, vec![0, 0, 50, 60], None);
+        let mut assigned = Assigned::new(points.share(0, 1), &points);
+        assert!(!rounds.finish(&assigned.assign(&[0, 0, 50, 60])));
+        // 3 / 2 and 1 / 2, cut off.
+        assert_eq!(rounds.means(), [1, 0, 50, 60]);
+    }
+
+    #[test]
+    fn epsilon_ends_after_the_round_in_which_no_mean_moves_farther() {
+        let points = points(&[[0.0, 0.0], [6.0, 8.0]]);
+        for (epsilon, last) in [(None, false), (Some(4.999), false), (Some(5.0), true)] {
+            let mut rounds = Rounds::new(&points, vec![0.0, 0.0], epsilon);
+            let mut assigned = Assigned::new(points.share(0, 1), &points);
+            // The mean moves from (0, 0) to (3, 4): by 5.
+            assert_eq!(rounds.finish(&assigned.assign(&[0.0, 0.0])), last, "{epsilon:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Runs a prepared program in one of its forms.
+
+use kahn::{Network, Report, RunOptions, StopHandle};
+
+use crate::{Answer, Failure, Program, Variant};
+
+/// A program that has run to its end.
+#[derive(Debug)]
+pub struct Ran<'env> {
+    /// The result, complete and not yet written.
+    pub answer: Answer<'env>,
+    /// What the run cost, if it was one of a network.
+    pub report: Option<Report>,
+}
+
+/// Runs `program` in the form `variant`.
+///
+/// A network is run with `options`; before it starts, `started` gets what can stop it.
+///
+/// ```
+/// use kahn_apps::{App, Variant, run};
+///
+/// let sieve = App::named("sieve").expect("it is in the table");
+/// let program = sieve.prepare_from(&["20"], None, 0)?;
+/// let ran = run(&*program, Variant::Network, kahn::RunOptions::new(), |_stop| {})?;
+/// let mut text = Vec::new();
+/// (ran.answer.lines)(&mut text)?;
+/// assert_eq!(text, b"2\n3\n5\n7\n11\n13\n17\n19\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns [`Failure::Run`] if the network did not finish; its report is in the error.
+pub fn run<'env>(
+    program: &'env dyn Program,
+    variant: Variant,
+    options: RunOptions,
+    started: impl FnOnce(StopHandle),
+) -> Result<Ran<'env>, Failure> {
+    match variant {
+        Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
+        Variant::Network => {
+            let mut network = Network::new();
+            let pending = program.build(&mut network);
+            started(network.stop_handle());
+            let report = network.run_with(options)?;
+            Ok(Ran { answer: pending(), report: Some(report) })
+        }
+    }
+}

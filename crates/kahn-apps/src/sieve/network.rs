@@ -1,0 +1,50 @@
+//! The sieve as a network: every prime found adds a process.
+
+use kahn::{Creator, Network, Receiver, Sender};
+
+use super::{Sieve, write_lines};
+use crate::{Answer, Pending};
+
+/// Writes the network as it starts: the numbers, the sieve, and what collects the primes.
+pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> Pending<'env> {
+    let (numbers_out, numbers) = network.channel::<u32>("numbers");
+    let (primes_out, primes) = network.channel::<u32>("primes");
+    network.process("numbers", numbers_out, async move |mut numbers| {
+        for number in 2..=program.limit {
+            numbers.send(number).await;
+            program.progress.add(1);
+        }
+    });
+    let creator = network.creator();
+    network.process("sieve", (numbers, primes_out, creator), async |(numbers, primes, create)| {
+        sieve(numbers, primes, create).await;
+    });
+    let primes = network.collect("result", primes);
+    Box::new(move || {
+        let primes = primes.take();
+        Answer::new(move |out| write_lines(out, &primes))
+    })
+}
+
+/// Takes a prime, puts its filter in front of itself, and goes on behind it.
+async fn sieve(mut numbers: Receiver<u32>, mut primes: Sender<u32>, mut create: Creator<'_>) {
+    while let Some(prime) = numbers.recv().await {
+        primes.send(prime).await;
+        let (kept_out, kept) = create.channel::<u32>(format!("not of {prime}"));
+        let filtered = std::mem::replace(&mut numbers, kept);
+        create.process(
+            format!("filter {prime}"),
+            (filtered, kept_out),
+            async move |(numbers, kept)| filter(prime, numbers, kept).await,
+        );
+    }
+}
+
+/// Lets pass what the prime does not divide.
+async fn filter(prime: u32, mut numbers: Receiver<u32>, mut kept: Sender<u32>) {
+    while let Some(number) = numbers.recv().await {
+        if !number.is_multiple_of(prime) {
+            kept.send(number).await;
+        }
+    }
+}

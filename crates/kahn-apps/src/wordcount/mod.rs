@@ -1,0 +1,105 @@
+//! Word count: how often each word stands in some files.
+//!
+//! A word is a maximal run of the letters `A-Z` and `a-z`, folded to upper case; every other byte
+//! separates words, and so does the end of a file. The result is a line `WORD<TAB>COUNT` for each
+//! distinct word, by decreasing count, and among equal counts by word in byte order.
+//!
+//! The network is the one that Vrba et al. call KPN-FLEX ("Kahn process networks are a flexible
+//! alternative to `MapReduce`", 2009, section 5.1):
+//!
+//! ```text
+//!           ┌─► count 0 ─┬─► sum 0 ─┐         count i counts its share of the chunks,
+//!   split ──┤            ╳          ├─► merge  sum j adds up and sorts the words that
+//!           └─► count 1 ─┴─► sum 1 ─┘         hash to it, merge merges the sorted lists
+//! ```
+
+mod counts;
+mod network;
+mod sequential;
+mod words;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use kahn::Network;
+
+pub use self::counts::{Counts, Entry};
+pub use self::words::{Word, for_each_word};
+use crate::{Answer, Failure, Input, Pending, Program, Progress, Settings};
+
+/// How many counting and how many summing processes there are, unless the caller says otherwise.
+pub(crate) const DEFAULT_PARTS: usize = 4;
+
+/// Every counter has a channel to every summer, so the channels grow with the square of this.
+pub(crate) const MOST_PARTS: usize = 1024;
+
+/// What to type, for the help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  kahn run wordcount book.txt                       count the words of a file
+  kahn run wordcount *.txt --workers 2 --report     of many, on two workers; say what it cost
+  kahn run wordcount book.txt --variant sequential  the same bytes without a network";
+
+/// What is typed after `wordcount`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The files whose words are counted together; no word crosses the end of a file
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// The files, ready to be counted.
+#[derive(Debug)]
+pub struct WordCount {
+    files: Vec<Input>,
+    parts: usize,
+    progress: Progress,
+}
+
+impl WordCount {
+    /// Opens the files.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory.
+    pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Self, Failure> {
+        let files = arguments.files.iter().map(|path| Input::open(path));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
+        let bytes = files.iter().map(|file| file.len() as u64).sum();
+        Ok(Self { files, parts: settings.parts, progress: Progress::new("bytes", Some(bytes)) })
+    }
+
+    /// Gives the pieces of all files, cut between words, in order.
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().flat_map(|file| words::chunks(file, CHUNK))
+    }
+}
+
+/// How many bytes a piece of a file has, at least; the word at its end is not cut.
+///
+/// Large enough that a message costs nothing beside the counting, small enough that a small file
+/// keeps all counters busy.
+const CHUNK: usize = 256 * 1024;
+
+impl Program for WordCount {
+    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env> {
+        network::build(self, network)
+    }
+
+    fn sequential(&self) -> Result<Answer<'_>, Failure> {
+        let ranked = sequential::count(self);
+        Ok(Answer::new(move |out| ranked.iter().try_for_each(|entry| write_line(out, entry))))
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+/// Writes `WORD<TAB>COUNT`.
+fn write_line(out: &mut dyn Write, entry: &Entry<'_>) -> io::Result<()> {
+    entry.word.write(out)?;
+    out.write_all(b"\t")?;
+    out.write_all(itoa::Buffer::new().format(entry.count).as_bytes())?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,127 @@
+//! Word count as a process network: split, count, sum and sort, merge.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use kahn::{Network, Receiver, Sender};
+
+use super::{Counts, Entry, WordCount, write_line};
+use crate::{Answer, Pending};
+
+/// Entries go from process to process by the many.
+type Entries<'env> = Vec<Entry<'env>>;
+
+/// How many sorted entries are in one message.
+const BATCH: usize = 4096;
+
+/// Writes the network: `parts` counters and `parts` summers between a splitter and a merger.
+pub(super) fn build<'env>(program: &'env WordCount, network: &mut Network<'env>) -> Pending<'env> {
+    let parts = program.parts;
+    let mut to_counters = Vec::with_capacity(parts);
+    let mut to_summers: Vec<_> = (0..parts).map(|_| Vec::with_capacity(parts)).collect();
+    let mut to_merger = Vec::with_capacity(parts);
+
+    for i in 0..parts {
+        let (chunks_out, chunks) = network.channel::<&[u8]>(format!("chunks {i}"));
+        to_counters.push(chunks_out);
+        let words = (0..parts).map(|j| {
+            let (words_out, words) = network.channel::<Entries<'_>>(format!("words {i} {j}"));
+            to_summers[j].push(words);
+            words_out
+        });
+        let words: Vec<_> = words.collect();
+        network.process(format!("count {i}"), (chunks, words), async move |(chunks, words)| {
+            count(program, chunks, words).await;
+        });
+    }
+    network.process("split", to_counters, async move |counters| split(program, counters).await);
+
+    for (j, words) in to_summers.into_iter().enumerate() {
+        let (ranked_out, ranked) = network.channel::<Entries<'_>>(format!("ranked {j}"));
+        to_merger.push(ranked);
+        network.process(format!("sum {j}"), (words, ranked_out), async |(words, ranked)| {
+            sum_and_sort(words, ranked).await;
+        });
+    }
+    let (merged_out, merged) = network.channel::<Entries<'_>>("merged");
+    network.process("merge", (to_merger, merged_out), async |(ranked, merged)| {
+        merge(ranked, merged).await;
+    });
+    let merged = network.collect("result", merged);
+    Box::new(move || {
+        let merged = merged.take();
+        Answer::new(move |out| merged.iter().flatten().try_for_each(|entry| write_line(out, entry)))
+    })
+}
+
+/// Deals the pieces of the files to the counters in turn: the same ones whoever is fast.
+async fn split<'env>(program: &'env WordCount, mut counters: Vec<Sender<&'env [u8]>>) {
+    let parts = counters.len();
+    for (turn, chunk) in program.chunks().enumerate() {
+        counters[turn % parts].send(chunk).await;
+    }
+}
+
+/// Counts the words of its pieces, then gives each summer the words that are its own.
+async fn count<'env>(
+    program: &WordCount,
+    mut chunks: Receiver<&'env [u8]>,
+    mut summers: Vec<Sender<Entries<'env>>>,
+) {
+    let mut counts = Counts::default();
+    while let Some(chunk) = chunks.recv().await {
+        counts.add_text(chunk);
+        program.progress.add(chunk.len() as u64);
+    }
+    let parts = counts.into_parts(summers.len());
+    for (summer, entries) in summers.iter_mut().zip(parts) {
+        summer.send(entries).await;
+    }
+}
+
+/// Adds up what the counters say of its words, and sorts.
+async fn sum_and_sort<'env>(
+    counters: Vec<Receiver<Entries<'env>>>,
+    mut ranked: Sender<Entries<'env>>,
+) {
+    let mut counts = Counts::default();
+    for mut counter in counters {
+        while let Some(entries) = counter.recv().await {
+            entries.into_iter().for_each(|entry| counts.add(entry));
+        }
+    }
+    for batch in counts.into_ranked().chunks(BATCH) {
+        ranked.send(batch.to_vec()).await;
+    }
+}
+
+/// Merges sorted lists into one.
+async fn merge<'env>(mut summers: Vec<Receiver<Entries<'env>>>, mut merged: Sender<Entries<'env>>) {
+    let mut lists: Vec<_> = summers.iter().map(|_| Vec::new().into_iter()).collect();
+    // The first entry of every list that is not at its end; the first in rank is on top.
+    let mut heads = BinaryHeap::with_capacity(summers.len());
+    for (from, (list, summer)) in lists.iter_mut().zip(&mut summers).enumerate() {
+        heads.extend(next(list, summer).await.map(|entry| Reverse((entry.rank(), from))));
+    }
+    let mut batch = Vec::with_capacity(BATCH);
+    while let Some(Reverse(((Reverse(count), word), from))) = heads.pop() {
+        batch.push(Entry { word, count });
+        if batch.len() == BATCH {
+            merged.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).await;
+        }
+        let entry = next(&mut lists[from], &mut summers[from]).await;
+        heads.extend(entry.map(|entry| Reverse((entry.rank(), from))));
+    }
+    merged.send(batch).await;
+}
+
+/// Takes the next entry of a list that comes in batches.
+async fn next<'env>(
+    list: &mut std::vec::IntoIter<Entry<'env>>,
+    summer: &mut Receiver<Entries<'env>>,
+) -> Option<Entry<'env>> {
+    if list.len() == 0 {
+        *list = summer.recv().await?.into_iter();
+    }
+    list.next()
+}
