@@ -92,7 +92,7 @@ pub struct App {
     /// Adds its own arguments to a command.
     pub arguments: fn(Command) -> Command,
     /// Reads and checks its arguments and input, so that only the run is left.
-    pub prepare: fn(&ArgMatches, &Settings) -> Result<Box<dyn Program>, Failure>,
+    pub prepare: Prepare,
 }
 
 impl App {
@@ -217,6 +217,9 @@ pub trait Program: Sync {
     /// Tells how far the run has got, while it runs.
     fn progress(&self) -> &Progress;
 }
+
+/// Reads and checks arguments and input.
+pub type Prepare = fn(&ArgMatches, &Settings) -> Result<Box<dyn Program>, Failure>;
 
 /// Takes the result out of a network that has finished.
 pub type Pending<'env> = Box<dyn FnOnce() -> Answer<'env> + 'env>;

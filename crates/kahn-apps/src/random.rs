@@ -43,8 +43,8 @@ impl Random {
 
     /// Makes the next number below `bound`, which is at least one.
     pub fn below(&mut self, bound: u64) -> u64 {
-        let product = u128::from(self.next()) * u128::from(bound);
-        u64::try_from(product >> 64).expect("the upper half of a 128-bit product fits")
+        let (_, upper) = self.next().carrying_mul(bound, 0);
+        upper
     }
 }
 

@@ -32,12 +32,12 @@ pub struct Ran<'env> {
 /// # Errors
 ///
 /// Returns [`Failure::Run`] if the network did not finish; its report is in the error.
-pub fn run<'env>(
-    program: &'env dyn Program,
+pub fn run(
+    program: &dyn Program,
     variant: Variant,
     options: RunOptions,
     started: impl FnOnce(StopHandle),
-) -> Result<Ran<'env>, Failure> {
+) -> Result<Ran<'_>, Failure> {
     match variant {
         Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
         Variant::Network => {

@@ -195,7 +195,7 @@ fn random<T: Number>(
 ) -> Result<(Points<T>, Vec<T>), Failure> {
     check_groups(groups, count)?;
     let mut random = Random::new(seed);
-    let mut coordinate = || T::from(u16::try_from(random.below(1000)).unwrap_or_default());
+    let mut coordinate = || T::from(u16::try_from(random.below(1000)).expect("below 1000"));
     let mut points = Points::new(3);
     for _ in 0..count {
         points.push(&[coordinate(), coordinate(), coordinate()]);

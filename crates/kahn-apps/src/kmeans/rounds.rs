@@ -157,7 +157,9 @@ mod tests {
 
     fn points<T: Number>(rows: &[[T; 2]]) -> Points<T> {
         let mut points = Points::new(2);
-        rows.iter().for_each(|row| points.push(row));
+        for row in rows {
+            points.push(row);
+        }
         points
     }
 

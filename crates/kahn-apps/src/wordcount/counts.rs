@@ -65,8 +65,10 @@ impl<'text> Counts<'text> {
         let share = (self.short.len() + self.long.len()) / parts;
         let mut entries: Vec<_> = (0..parts).map(|_| Vec::with_capacity(share)).collect();
         self.into_entries().for_each(|entry| {
-            let part = u128::from(hash.hash_one(entry.word)) * parts as u128;
-            entries[(part >> 64) as usize].push(entry);
+            // The upper half of the product: a number below `parts`, from the upper bits.
+            let (_, part) = hash.hash_one(entry.word).carrying_mul(parts as u64, 0);
+            let part = usize::try_from(part).expect("below `parts`, which is one");
+            entries[part].push(entry);
         });
         entries
     }

@@ -87,7 +87,9 @@ async fn sum_and_sort<'env>(
     let mut counts = Counts::default();
     for mut counter in counters {
         while let Some(entries) = counter.recv().await {
-            entries.into_iter().for_each(|entry| counts.add(entry));
+            for entry in entries {
+                counts.add(entry);
+            }
         }
     }
     for batch in counts.into_ranked().chunks(BATCH) {
