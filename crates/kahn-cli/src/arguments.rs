@@ -1,0 +1,299 @@
+//! What can be typed, and what it asks for.
+//!
+//! The programs and their own arguments come from the table [`APPS`], the policies from
+//! [`POLICIES`]: parser, help and completions are made from them and know nothing else.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum, value_parser};
+use clap_complete::Shell;
+use kahn::{Accounting, Detection, POLICIES, RunOptions};
+use kahn_apps::{APPS, App};
+
+use crate::size;
+
+/// What the command is asked to do.
+pub(crate) enum Request {
+    Run(&'static App, ArgMatches, Box<RunArguments>),
+    Verify(&'static App, ArgMatches, Shape),
+    Graph(&'static App, ArgMatches, GraphArguments),
+    List,
+    Completions(Shell),
+}
+
+/// What decides the network and its input.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Shape {
+    /// Splits the work of each stage among N processes; the output does not depend on it
+    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
+    pub(crate) parts: Option<usize>,
+
+    /// Seed of generated input, and of the order of steps under the policy `seeded`
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, global = true)]
+    pub(crate) seed: u64,
+}
+
+/// What is typed after `kahn run`, besides the program's own arguments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArguments {
+    /// The form of the program; `kahn list` shows them
+    #[arg(long, value_name = "V", global = true)]
+    pub(crate) variant: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+
+    #[command(flatten)]
+    schedule: Schedule,
+
+    /// Shows on standard error what the run cost
+    #[arg(long, global = true)]
+    pub(crate) report: bool,
+
+    /// Writes what the run cost as JSON
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) report_json: Option<PathBuf>,
+}
+
+/// What decides how a network is run. Its output does not depend on any of it.
+#[derive(Debug, Clone, Args)]
+struct Schedule {
+    /// Runs on N threads instead of one for each core
+    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
+    workers: Option<usize>,
+
+    /// Which process runs next; `kahn list` explains them
+    #[arg(long, value_name = "P", value_parser = policies(), global = true)]
+    policy: Option<String>,
+
+    /// Gives every channel room for N messages at the start
+    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
+    capacity: Option<usize>,
+
+    /// Bounds the memory of all channels: bytes, or with K, M, G
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, global = true)]
+    budget: Option<usize>,
+
+    /// How to find that processes wait for each other
+    #[arg(long, value_name = "D", global = true)]
+    detection: Option<DetectionName>,
+
+    /// How much to measure
+    #[arg(long, value_name = "A", global = true)]
+    accounting: Option<AccountingName>,
+
+    /// Keeps each worker on a core of its own
+    #[arg(long, global = true)]
+    pin: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DetectionName {
+    /// Off the path of the messages, by idle workers
+    Deferred,
+    /// Under one lock, at every wait, growing by one, as in the papers
+    Central,
+    /// Not at all
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AccountingName {
+    /// Nothing
+    Off,
+    /// Events and messages
+    Counters,
+    /// Times too
+    Timing,
+}
+
+/// What is typed after `kahn graph`, besides the program's own arguments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GraphArguments {
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+
+    /// Draws the network into FILE as well
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl RunArguments {
+    /// Understands the options of a run.
+    pub(crate) fn options(&self) -> RunOptions {
+        let Schedule { workers, policy, capacity, budget, detection, accounting, pin } =
+            &self.schedule;
+        let mut options = RunOptions::new().seed(self.shape.seed).pin(*pin);
+        if let Some(workers) = workers {
+            options = options.workers(*workers);
+        }
+        if let Some(policy) = policy {
+            options = options.policy(policy);
+        }
+        if let Some(capacity) = capacity {
+            options = options.capacity(*capacity);
+        }
+        if let Some(budget) = budget {
+            options = options.budget(*budget);
+        }
+        if let Some(detection) = detection {
+            options = options.detection(match detection {
+                DetectionName::Deferred => Detection::Deferred,
+                DetectionName::Central => Detection::Central,
+                DetectionName::Off => Detection::Off,
+            });
+        }
+        if let Some(accounting) = accounting {
+            options = options.accounting(match accounting {
+                AccountingName::Off => Accounting::Off,
+                AccountingName::Counters => Accounting::Counters,
+                AccountingName::Timing => Accounting::Timing,
+            });
+        }
+        options
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+fn policies() -> PossibleValuesParser {
+    PossibleValuesParser::new(POLICIES.iter().map(|policy| policy.name))
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Request, clap::Error> {
+    request(&command().try_get_matches()?)
+}
+
+fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
+    let Some((name, matches)) = matches.subcommand() else { return Err(incomplete()) };
+    match name {
+        "list" => return Ok(Request::List),
+        "completions" => {
+            let shell = matches.get_one::<Shell>("shell").copied();
+            return shell.map(Request::Completions).ok_or_else(incomplete);
+        }
+        _ => {}
+    }
+    let app = matches.subcommand().and_then(|(app, own)| Some((App::named(app)?, own)));
+    let Some((app, own)) = app else { return Err(incomplete()) };
+    let matches = own.clone();
+    Ok(match name {
+        "run" => {
+            let arguments = RunArguments::from_arg_matches(own)?;
+            Request::Run(app, matches, Box::new(arguments))
+        }
+        "verify" => Request::Verify(app, matches, Shape::from_arg_matches(own)?),
+        _ => Request::Graph(app, matches, GraphArguments::from_arg_matches(own)?),
+    })
+}
+
+/// Says that something is missing; the parser has seen to it that nothing is.
+fn incomplete() -> clap::Error {
+    command().error(ErrorKind::MissingSubcommand, "expected a command; see `kahn --help`")
+}
+
+/// Makes the whole command from the tables.
+pub(crate) fn command() -> Command {
+    Command::new("kahn")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Runs programs that are networks of processes joined by channels")
+        .after_help(EXAMPLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(100)
+        .subcommand(RunArguments::augment_args(
+            with_apps("run")
+                .about("Runs a program; its result goes to standard output")
+                .after_help(EXIT_CODES),
+        ))
+        .subcommand(Shape::augment_args(
+            with_apps("verify").about("Runs a program under many schedules and compares").after_help(
+                "Exits with 0 if every schedule gives the same messages on every channel and the \
+                 same output,\nwith 1 and the first difference if not.",
+            ),
+        ))
+        .subcommand(GraphArguments::augment_args(
+            with_apps("graph")
+                .about("Writes a program's network as DOT, for Graphviz")
+                .after_help("A network that grows as it runs is shown as it starts."),
+        ))
+        .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
+        .subcommand(
+            Command::new("completions").about("Writes completions for a shell").arg(
+                clap::Arg::new("shell").required(true).value_parser(value_parser!(Shell)),
+            ),
+        )
+}
+
+/// Makes a command that goes on with the name of a program and its arguments.
+fn with_apps(name: &'static str) -> Command {
+    let apps = APPS.iter().map(|app| {
+        (app.arguments)(Command::new(app.name).about(app.summary)).after_help(app.examples)
+    });
+    Command::new(name)
+        .subcommands(apps)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand_value_name("APP")
+        .subcommand_help_heading("Programs")
+        .disable_help_subcommand(true)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kahn run wordcount book.txt                    the words of a file, the most frequent first
+  kahn run kmeans points.csv --groups 8 --report eight groups, and what it cost to find them
+  kahn verify wordcount book.txt                 the same under every schedule?
+  kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
+  kahn completions bash > ~/.local/share/bash-completion/completions/kahn";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 finished, 1 the run failed, 2 wrong usage or bad input, 130 stopped by Ctrl-C.
+`kahn run APP --help` shows the arguments of a program.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Result<Request, clap::Error> {
+        request(&command().try_get_matches_from(line.split(' '))?)
+    }
+
+    #[test]
+    fn the_command_is_well_formed() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn options_may_stand_before_and_behind_the_program() {
+        for line in ["kahn run --parts 3 sieve 10", "kahn run sieve 10 --parts 3"] {
+            let Ok(Request::Run(app, _, arguments)) = typed(line) else { panic!("{line}") };
+            assert_eq!((app.name, arguments.shape.parts), ("sieve", Some(3)));
+        }
+    }
+
+    #[test]
+    fn nothing_that_must_be_one_or_more_can_be_zero() {
+        for option in ["--workers", "--capacity", "--parts"] {
+            for number in ["0", "-1", "x", "1.5"] {
+                let line = format!("kahn run sieve 10 {option}={number}");
+                assert!(typed(&line).is_err(), "{line}");
+            }
+        }
+        assert!(typed("kahn run kmeans p.csv --groups 0").is_err());
+    }
+
+    #[test]
+    fn every_policy_of_the_table_can_be_typed_and_no_other() {
+        for policy in POLICIES {
+            assert!(typed(&format!("kahn run sieve 10 --policy {}", policy.name)).is_ok());
+        }
+        assert!(typed("kahn run sieve 10 --policy nothing").is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! `kahn run`: a program, its result, and what it cost.
+
+use std::fmt::Write as _;
+
+use clap::ArgMatches;
+use kahn::Report;
+use kahn_apps::{App, Failure, Ran, Variant, output};
+use serde_json::{Value, json};
+
+use crate::arguments::RunArguments;
+use crate::interrupt::Interrupt;
+use crate::{messages, progress, result};
+
+/// Runs a program and writes its result, once all of it is known.
+pub(crate) fn run(
+    app: &App,
+    matches: &ArgMatches,
+    arguments: &RunArguments,
+) -> Result<(), Failure> {
+    let variant = variant(app, arguments.variant.as_deref())?;
+    if let Some(path) = &arguments.report_json {
+        output::check_writable(path)?;
+    }
+    let interrupt = Interrupt::new();
+    let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
+    let program = (app.prepare)(matches, &settings)?;
+    let ran = progress::watched(program.progress(), || {
+        kahn_apps::run(&*program, variant, arguments.options(), |stop| interrupt.running(stop))
+    });
+    interrupt.ended();
+
+    let cost = Cost { app, variant, arguments };
+    match ran {
+        Ok(Ran { answer, report }) => {
+            for (path, lines) in &answer.files {
+                output::write_whole(path, lines)?;
+            }
+            result::write(|out| (answer.lines)(out))?;
+            cost.tell(report.as_ref(), &answer.notes)
+        }
+        Err(failure) => {
+            if let Failure::Run(error) = &failure {
+                cost.tell(error.report(), &[])?;
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn variant(app: &App, name: Option<&str>) -> Result<Variant, Failure> {
+    let Some(name) = name else { return Ok(app.variants[0]) };
+    let variant = Variant::named(name).filter(|variant| app.variants.contains(variant));
+    variant.ok_or_else(|| {
+        let names: Vec<_> = app.variants.iter().copied().map(Variant::name).collect();
+        Failure::input(format!("`{}` has no variant `{name}`", app.name))
+            .with_help(format!("it has {}", names.join(" and ")))
+    })
+}
+
+/// What a run was, for those who want to know what it cost.
+struct Cost<'run> {
+    app: &'run App,
+    variant: Variant,
+    arguments: &'run RunArguments,
+}
+
+impl Cost<'_> {
+    /// Shows and writes what was asked for.
+    fn tell(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Result<(), Failure> {
+        if self.arguments.report {
+            messages::say(self.table(report, notes));
+        }
+        match &self.arguments.report_json {
+            Some(path) => {
+                let text = format!("{:#}", self.json(report, notes));
+                output::write_whole(path, &|out| writeln!(out, "{text}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn table(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> String {
+        let mut text = format!("{}, {}", self.app.name, self.variant.name());
+        for (name, number) in notes {
+            let _ = write!(text, ", {number} {name}");
+        }
+        if let Some(report) = report {
+            let _ = write!(text, "\n{report}");
+        }
+        text
+    }
+
+    /// The report's own fields, and before them those of the program.
+    fn json(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Value {
+        let mut value = json!({ "app": self.app.name, "variant": self.variant.name() });
+        for (name, number) in notes {
+            value[*name] = json!(number);
+        }
+        let report = report.and_then(|report| serde_json::from_str(&report.to_json()).ok());
+        if let (Value::Object(all), Some(Value::Object(fields))) = (&mut value, report) {
+            all.extend(fields);
+        }
+        value
+    }
+}
