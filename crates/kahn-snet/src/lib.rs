@@ -1,1 +1,8 @@
-//! Placeholder while the crate is written.
+//! S-Net: a language that joins sequential boxes into networks, and a runtime for it.
+pub mod diagnostics;
+pub mod plan;
+mod program;
+pub mod syntax;
+pub mod types;
+
+pub use program::Program;

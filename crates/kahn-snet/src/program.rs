@@ -1,0 +1,97 @@
+//! A program that was read: its plan, its types, and what is wrong with it.
+
+use crate::diagnostics::{self, Code, Diagnostic, has_errors};
+use crate::plan::{NetId, Plan, resolve};
+use crate::syntax::{self, Span};
+use crate::types::check::{Inferred, check};
+
+/// A program, read and checked; whether it may run, [`Program::is_valid`] tells.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_snet::Program;
+///
+/// let program = Program::read("main.snet", "net main connect [{a} -> {b=a}];");
+/// assert!(program.is_valid());
+/// assert_eq!(program.signatures()[0].to_string(), "net main\n    {a} -> {b}\n");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Program {
+    name: String,
+    source: String,
+    plan: Plan,
+    signatures: Vec<Inferred>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Program {
+    /// Reads and checks the text of a program; `name` is what messages call it.
+    pub fn read(name: impl Into<String>, source: impl Into<String>) -> Self {
+        let (name, source) = (name.into(), source.into());
+        let parsed = syntax::parse(&source);
+        let mut diagnostics = parsed.diagnostics;
+        let unread = has_errors(&diagnostics);
+        let (plan, unresolved) = resolve(&parsed.definitions);
+        diagnostics.extend(unresolved);
+        let mut signatures = Vec::new();
+        // What could not be read was perhaps the definition that seems to be missing.
+        if unread {
+            diagnostics.retain(|found| {
+                found.code != Code::UnknownName
+                    && found.code != Code::Unused
+                    && found.code != Code::UnknownType
+            });
+        }
+        if plan.outermost.is_empty() && !unread {
+            let end = Span::new(source.trim_end().len(), source.trim_end().len());
+            let message = "the file defines no net";
+            let error = Diagnostic::new(Code::NoNet, end, message, "expected `net … connect …;`");
+            diagnostics.push(error.help("the last net of a file is the program"));
+        }
+        if !has_errors(&diagnostics) {
+            let (found, wrong) = check(&plan);
+            signatures = found;
+            diagnostics.extend(wrong);
+        }
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+        Self { name, source, plan, signatures, diagnostics }
+    }
+
+    /// Returns what is wrong or doubtful, in the order of the text.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Returns whether it may run: nothing worse than warnings.
+    pub fn is_valid(&self) -> bool {
+        !has_errors(&self.diagnostics)
+    }
+
+    /// Renders all diagnostics with the lines they speak of.
+    pub fn render(&self, colour: bool) -> String {
+        let render =
+            |one: &Diagnostic| diagnostics::render(one, &self.name, &self.source, colour);
+        self.diagnostics.iter().map(render).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the inferred signature of every net, inner nets first.
+    pub fn signatures(&self) -> &[Inferred] {
+        &self.signatures
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Returns the name it was read under.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Finds an outermost net by its name, or the last one.
+    pub fn net(&self, name: Option<&str>) -> Option<NetId> {
+        self.plan.find_net(name)
+    }
+}

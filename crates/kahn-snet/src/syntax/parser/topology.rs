@@ -1,0 +1,143 @@
+//! Networks: from `|`, the loosest, over `||` and `..` to what follows an operand.
+
+use super::{Kind, Parser};
+use crate::diagnostics::{Code, Diagnostic};
+use crate::syntax::ast::{Guarded, LabelKind, Range, Topology, TopologyKind};
+
+impl Parser<'_> {
+    /// A whole network.
+    pub(super) fn topology(&mut self) -> Option<Topology> {
+        self.deeper(|parser| parser.choice(false))
+    }
+
+    fn choice(&mut self, ordered: bool) -> Option<Topology> {
+        let start = self.span();
+        let operator = if ordered { Kind::BarBar } else { Kind::Bar };
+        let operand = |parser: &mut Self| {
+            if ordered { parser.serial() } else { parser.choice(true) }
+        };
+        let first = operand(self)?;
+        if self.peek() != operator {
+            return Some(first);
+        }
+        let mut branches = vec![first];
+        while self.eat(operator) {
+            branches.push(operand(self)?);
+        }
+        let kind = TopologyKind::Choice { ordered, branches };
+        Some(Topology { kind, at: self.since(start) })
+    }
+
+    fn serial(&mut self) -> Option<Topology> {
+        let start = self.span();
+        let first = self.postfix()?;
+        if self.peek() != Kind::Serial {
+            return Some(first);
+        }
+        let mut stages = vec![first];
+        while self.eat(Kind::Serial) {
+            stages.push(self.postfix()?);
+        }
+        Some(Topology { kind: TopologyKind::Serial(stages), at: self.since(start) })
+    }
+
+    fn postfix(&mut self) -> Option<Topology> {
+        let start = self.span();
+        let mut operand = self.operand()?;
+        for _ in 0..super::DEEPEST {
+            let body = Box::new(operand);
+            let kind = match self.peek() {
+                Kind::Star | Kind::StarStar => {
+                    let ordered = self.peek() == Kind::StarStar;
+                    self.advance();
+                    let exits = self.separated(Self::guarded)?;
+                    TopologyKind::Star { ordered, body, exits }
+                }
+                Kind::Loop | Kind::LoopLoop => {
+                    let ordered = self.peek() == Kind::LoopLoop;
+                    self.advance();
+                    let back = self.separated(Self::guarded)?;
+                    TopologyKind::Feedback { ordered, body, back }
+                }
+                Kind::Bang | Kind::BangBang => {
+                    let ordered = self.peek() == Kind::BangBang;
+                    self.advance();
+                    let placed = self.eat(Kind::At);
+                    TopologyKind::Split { ordered, placed, body, range: self.range()? }
+                }
+                Kind::At => {
+                    self.advance();
+                    TopologyKind::Placed { body, place: self.integer()? }
+                }
+                _ => return Some(*body),
+            };
+            operand = Topology { kind, at: self.since(start) };
+        }
+        self.deeper(|_| None::<()>);
+        Some(operand)
+    }
+
+    fn operand(&mut self) -> Option<Topology> {
+        let start = self.span();
+        let kind = match self.peek() {
+            Kind::Ident => TopologyKind::Name(self.ident("a component")?),
+            Kind::OpenParen => {
+                self.advance();
+                let mut inner = self.topology()?;
+                self.close(Kind::CloseParen, start, "a combinator or `)`")?;
+                inner.at = self.since(start);
+                return Some(inner);
+            }
+            Kind::OpenBracket => TopologyKind::Filter(self.filter()?),
+            Kind::OpenCell => TopologyKind::Cell(self.cell()?),
+            _ => {
+                let help = match self.peek() {
+                    Kind::Serial | Kind::Bar | Kind::BarBar => {
+                        Some("a combinator needs a component on either side; `[]` passes all on")
+                    }
+                    _ => None,
+                };
+                self.unexpected_with("a box, net, filter, synchro-cell or `(`", help);
+                return None;
+            }
+        };
+        Some(Topology { kind, at: self.since(start) })
+    }
+
+    /// `[| pattern, pattern |]`, from its opening.
+    fn cell(&mut self) -> Option<Vec<Guarded>> {
+        let open = self.advance();
+        let patterns = self.separated(Self::guarded)?;
+        self.close(Kind::CloseCell, open, "`,` or `|]`")?;
+        if patterns.len() < 2 {
+            let span = self.since(open).0;
+            let message = "a synchro-cell joins at least two patterns";
+            let error = Diagnostic::new(Code::Unexpected, span, message, "one pattern only");
+            self.errors.push(error.help("write `[| {a}, {b} |]`"));
+        }
+        Some(patterns)
+    }
+
+    /// A pattern, with or without `if <guard>`.
+    pub(super) fn guarded(&mut self) -> Option<Guarded> {
+        let pattern = self.variant(false)?;
+        let guard = if self.eat(Kind::If) { Some(self.guard()?) } else { None };
+        Some(Guarded { pattern, guard })
+    }
+
+    fn range(&mut self) -> Option<Range> {
+        let low = self.tag_label()?;
+        if !self.eat(Kind::Colon) {
+            return Some(Range::Index(low));
+        }
+        let high = self.tag_label()?;
+        for label in [&low, &high] {
+            if label.kind == LabelKind::BindingTag {
+                let message = "a range runs between two simple tags";
+                let error = Diagnostic::new(Code::Unexpected, label.at.0, message, "binding tag");
+                self.errors.push(error.help("copy it to a tag first: `[{<#b>} -> {<b=#b>}]`"));
+            }
+        }
+        Some(Range::Between(low, high))
+    }
+}
