@@ -191,6 +191,21 @@ impl Variant {
     }
 }
 
+/// Reads a number that counts something there must be one of, such as processes.
+///
+/// ```
+/// assert_eq!(kahn_apps::at_least_one("3"), Ok(3));
+/// assert!(kahn_apps::at_least_one("0").is_err());
+/// ```
+///
+/// # Errors
+///
+/// Returns what was expected.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
 /// What holds for every program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {

@@ -28,7 +28,9 @@ mod run;
 pub mod sieve;
 pub mod wordcount;
 
-pub use app::{APPS, Answer, App, Pending, Prepare, Program, Settings, Variant, Writer};
+pub use app::{
+    APPS, Answer, App, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
+};
 pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;

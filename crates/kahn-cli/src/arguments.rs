@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, ValueEnum, value_parser};
 use clap_complete::Shell;
 use kahn::{Accounting, Detection, POLICIES, RunOptions};
-use kahn_apps::{APPS, App};
+use kahn_apps::{APPS, App, at_least_one};
 
 use crate::size;
 
@@ -23,7 +23,7 @@ pub(crate) enum Request {
     Completions(Shell),
 }
 
-/// What decides the network and its input.
+/// What decides the network and its input, for every program.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shape {
     /// Splits the work of each stage among N processes; the output does not depend on it
@@ -37,6 +37,7 @@ pub(crate) struct Shape {
 
 /// What is typed after `kahn run`, besides the program's own arguments.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every run")]
 pub(crate) struct RunArguments {
     /// The form of the program; `kahn list` shows them
     #[arg(long, value_name = "V", global = true)]
@@ -111,6 +112,7 @@ enum AccountingName {
 
 /// What is typed after `kahn graph`, besides the program's own arguments.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every graph")]
 pub(crate) struct GraphArguments {
     #[command(flatten)]
     pub(crate) shape: Shape,
@@ -156,11 +158,6 @@ impl RunArguments {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
-}
-
 fn policies() -> PossibleValuesParser {
     PossibleValuesParser::new(POLICIES.iter().map(|policy| policy.name))
 }
@@ -200,6 +197,17 @@ fn incomplete() -> clap::Error {
 
 /// Makes the whole command from the tables.
 pub(crate) fn command() -> Command {
+    // What is said about a command comes last: the arguments bring the comments on their types.
+    let run = RunArguments::augment_args(with_apps("run"))
+        .about("Runs a program; its result goes to standard output")
+        .after_help(EXIT_CODES);
+    let verify = Shape::augment_args(with_apps("verify"))
+        .about("Runs a program under many schedules and compares")
+        .after_help(VERDICTS);
+    let graph = GraphArguments::augment_args(with_apps("graph"))
+        .about("Writes a program's network as DOT, for Graphviz")
+        .after_help("A network that grows as it runs is shown as it starts.");
+    let shell = Arg::new("shell").required(true).value_parser(value_parser!(Shell));
     Command::new("kahn")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Runs programs that are networks of processes joined by channels")
@@ -207,34 +215,15 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .subcommand(RunArguments::augment_args(
-            with_apps("run")
-                .about("Runs a program; its result goes to standard output")
-                .after_help(EXIT_CODES),
-        ))
-        .subcommand(Shape::augment_args(
-            with_apps("verify").about("Runs a program under many schedules and compares").after_help(
-                "Exits with 0 if every schedule gives the same messages on every channel and the \
-                 same output,\nwith 1 and the first difference if not.",
-            ),
-        ))
-        .subcommand(GraphArguments::augment_args(
-            with_apps("graph")
-                .about("Writes a program's network as DOT, for Graphviz")
-                .after_help("A network that grows as it runs is shown as it starts."),
-        ))
+        .subcommands([run, verify, graph])
         .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
-        .subcommand(
-            Command::new("completions").about("Writes completions for a shell").arg(
-                clap::Arg::new("shell").required(true).value_parser(value_parser!(Shell)),
-            ),
-        )
+        .subcommand(Command::new("completions").about("Writes completions for a shell").arg(shell))
 }
 
 /// Makes a command that goes on with the name of a program and its arguments.
 fn with_apps(name: &'static str) -> Command {
     let apps = APPS.iter().map(|app| {
-        (app.arguments)(Command::new(app.name).about(app.summary)).after_help(app.examples)
+        (app.arguments)(Command::new(app.name)).about(app.summary).after_help(app.examples)
     });
     Command::new(name)
         .subcommands(apps)
@@ -252,6 +241,10 @@ Examples:
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
   kahn completions bash > ~/.local/share/bash-completion/completions/kahn";
+
+const VERDICTS: &str = "\
+Exit codes: 0 every schedule gives the same messages on every channel and the same output, 1 not:
+the first difference is shown, 2 wrong usage or bad input.";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 finished, 1 the run failed, 2 wrong usage or bad input, 130 stopped by Ctrl-C.

@@ -17,8 +17,13 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Tells why there is no result.
 pub(crate) fn failure(failure: &Failure) {
     match failure {
-        // The parser's text begins with `error: ` and says by itself what to do.
-        Failure::Usage(error) => say(format_args!("kahn: {}", error.render())),
+        // The parser's text says by itself what to do. It begins with `error: `, unless nothing
+        // was typed at all: then it is the help.
+        Failure::Usage(error) => {
+            let text = error.render().to_string();
+            let name = if text.starts_with("error: ") { "kahn: " } else { "" };
+            say(format_args!("{name}{text}"));
+        }
         Failure::Input { message, help: Some(advice) } => {
             say(format_args!("kahn: error: {message}\nhelp: {advice}"));
         }

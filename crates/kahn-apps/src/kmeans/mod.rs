@@ -28,7 +28,6 @@ mod sequential;
 mod table;
 
 use std::io::{self, Write};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use kahn::Network;
@@ -37,7 +36,7 @@ use self::number::Number;
 use self::points::Points;
 use self::rounds::{Rounds, Solution};
 use crate::random::Random;
-use crate::{Answer, Failure, Pending, Program, Progress, Settings, output};
+use crate::{Answer, Failure, Pending, Program, Progress, Settings, at_least_one, output};
 
 /// How many processes assign points, unless the caller says otherwise.
 pub(crate) const DEFAULT_PARTS: usize = 4;
@@ -61,8 +60,8 @@ pub struct Arguments {
     points: Option<PathBuf>,
 
     /// How many groups: 1 to the number of points
-    #[arg(long, value_name = "K")]
-    groups: NonZeroU32,
+    #[arg(long, value_name = "K", value_parser = at_least_one)]
+    groups: usize,
 
     /// Starting means, one a line, instead of the first K points
     #[arg(long, value_name = "FILE", conflicts_with = "random")]
@@ -126,7 +125,7 @@ impl<T: Number> KMeans<T> {
         if let Some(path) = &arguments.assignments {
             output::check_writable(path)?;
         }
-        let groups = arguments.groups.get() as usize;
+        let groups = arguments.groups;
         let (points, means) = match (arguments.random, &arguments.points) {
             (Some(count), _) => random(count, groups, settings.seed)?,
             (None, Some(path)) => {

@@ -1,0 +1,6 @@
+//! The command as typed, with what it prints and its exit code: see `tests/cmd`.
+
+#[test]
+fn the_command_does_what_the_sessions_show() {
+    trycmd::TestCases::new().case("tests/cmd/*.md").case("tests/cmd/*.toml");
+}
