@@ -9,7 +9,7 @@ use crate::Failure;
 /// Writes a whole file: who looks sees the old content or all of the new, never a part.
 ///
 /// The content goes to a new file beside it, which then takes its place. What is not a regular
-/// file (a pipe, `/dev/null`) cannot be replaced and is written directly.
+/// file (a pipe, `/dev/stderr`) cannot be replaced and is written directly.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -50,8 +50,10 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 
 fn try_write(path: &Path, content: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let old = fs::metadata(path).ok();
-    if old.as_ref().is_some_and(|facts| !facts.is_file()) {
-        return fill(&OpenOptions::new().write(true).open(path)?, content);
+    // `/dev/stdout` may lead to a regular file, but that file belongs to somebody else.
+    let is_lent = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+    if is_lent || old.as_ref().is_some_and(|facts| !facts.is_file()) {
+        return fill(&OpenOptions::new().append(true).open(path)?, content);
     }
     // A link is followed: what it points to is replaced, not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

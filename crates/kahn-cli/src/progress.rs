@@ -63,10 +63,9 @@ fn draw(progress: &Progress, end: &End) {
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::new_spinner(),
     };
-    bar.set_style(style(progress));
+    let bar = bar.with_style(style(progress)).with_elapsed(PATIENCE);
     while !end.is_reached_within(PERIOD) {
         bar.set_position(progress.done());
-        bar.tick();
     }
     bar.finish_and_clear();
 }
