@@ -82,7 +82,7 @@ impl Cost<'_> {
     fn table(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> String {
         let mut text = format!("{}, {}", self.app.name, self.variant.name());
         for (name, number) in notes {
-            let _ = write!(text, ", {number} {name}");
+            let _ = write!(text, ", {name}: {number}");
         }
         if let Some(report) = report {
             let _ = write!(text, "\n{report}");

@@ -196,6 +196,9 @@ fn random<T: Number>(
     let mut random = Random::new(seed);
     let mut coordinate = || T::from(u16::try_from(random.below(1000)).expect("below 1000"));
     let mut points = Points::new(3);
+    if !points.reserve(count) {
+        return Err(Failure::input(format!("--random {count}: there is no memory for as many")));
+    }
     for _ in 0..count {
         points.push(&[coordinate(), coordinate(), coordinate()]);
     }

@@ -26,6 +26,13 @@ impl<T: Number> Points<T> {
         Self { dimensions, count: 0, coordinates: Vec::new(), largest: T::default() }
     }
 
+    /// Makes room for so many points at once; says whether there is that much memory.
+    pub(super) fn reserve(&mut self, count: usize) -> bool {
+        let numbers = count.checked_next_multiple_of(LANES);
+        let numbers = numbers.and_then(|points| points.checked_mul(self.dimensions));
+        numbers.is_some_and(|numbers| self.coordinates.try_reserve_exact(numbers).is_ok())
+    }
+
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
     }

@@ -1,11 +1,11 @@
 //! The table of how often each word was seen.
 //!
-//! Short words, nearly all, are numbers in a table of their own: an entry is 32 bytes, nothing
-//! points into the text, and a lookup touches one cache line of it. The hash is the same in every
+//! Short words, nearly all, are numbers in a table of their own: an entry is 24 bytes, nothing
+//! points into the text, and a lookup hardly ever touches more than one cache line of entries. The hash is the same in every
 //! run, so all that is made by walking through a table is the same in every run too.
 
 use std::cmp::Reverse;
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash, Hasher};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -40,7 +40,7 @@ impl<'text> Entry<'text> {
 /// ```
 #[derive(Debug, Default)]
 pub struct Counts<'text> {
-    short: HashMap<u128, u64, FixedState>,
+    short: HashMap<Short, u64, FixedState>,
     long: HashMap<Word<'text>, u64, FixedState>,
 }
 
@@ -54,7 +54,7 @@ impl<'text> Counts<'text> {
     #[inline]
     pub fn add(&mut self, entry: Entry<'text>) {
         match entry.word.as_prefix() {
-            Some(prefix) => *self.short.entry(prefix).or_insert(0) += entry.count,
+            Some(prefix) => *self.short.entry(Short::new(prefix)).or_insert(0) += entry.count,
             None => *self.long.entry(entry.word).or_insert(0) += entry.count,
         }
     }
@@ -81,8 +81,33 @@ impl<'text> Counts<'text> {
     }
 
     fn into_entries(self) -> impl Iterator<Item = Entry<'text>> {
-        let short = self.short.into_iter().map(|(prefix, n)| (Word::from_prefix(prefix), n));
+        let short = self.short.into_iter().map(|(key, n)| (Word::from_prefix(key.prefix()), n));
         short.chain(self.long).map(|(word, count)| Entry { word, count })
+    }
+}
+
+/// The number of a short word in two halves, which need not be aligned to 16 bytes: so an entry has
+/// no gap. Measured, a table of 260 000 words is a tenth faster for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Short([u64; 2]);
+
+impl Short {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
+    fn new(prefix: u128) -> Self {
+        Self([(prefix >> 64) as u64, prefix as u64])
+    }
+
+    #[inline]
+    fn prefix(self) -> u128 {
+        u128::from(self.0[0]) << 64 | u128::from(self.0[1])
+    }
+}
+
+impl Hash for Short {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(self.prefix());
     }
 }
 
