@@ -14,6 +14,7 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use kahn::Network;
@@ -194,15 +195,15 @@ impl Variant {
 /// Reads a number that counts something there must be one of, such as processes.
 ///
 /// ```
-/// assert_eq!(kahn_apps::at_least_one("3"), Ok(3));
-/// assert!(kahn_apps::at_least_one("0").is_err());
+/// assert_eq!(kahn_apps::at_least_one("3"), Ok(3_usize));
+/// assert!(kahn_apps::at_least_one::<u32>("0").is_err());
 /// ```
 ///
 /// # Errors
 ///
 /// Returns what was expected.
-pub fn at_least_one(text: &str) -> Result<usize, String> {
-    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+pub fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    let number = text.parse::<N>().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 

@@ -27,7 +27,7 @@ pub(crate) enum Request {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shape {
     /// Splits the work of each stage among N processes; the output does not depend on it
-    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, global = true)]
     pub(crate) parts: Option<usize>,
 
     /// Seed of generated input, and of the order of steps under the policy `seeded`
@@ -62,7 +62,7 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Clone, Args)]
 struct Schedule {
     /// Runs on N threads instead of one for each core
-    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, global = true)]
     workers: Option<usize>,
 
     /// Which process runs next; `kahn list` explains them
@@ -70,12 +70,12 @@ struct Schedule {
     policy: Option<String>,
 
     /// Gives every channel room for N messages at the start
-    #[arg(long, value_name = "N", value_parser = at_least_one, global = true)]
-    capacity: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u32>, global = true)]
+    capacity: Option<u32>,
 
     /// Bounds the memory of all channels: bytes, or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size::parse, global = true)]
-    budget: Option<usize>,
+    budget: Option<u64>,
 
     /// How to find that processes wait for each other
     #[arg(long, value_name = "D", global = true)]

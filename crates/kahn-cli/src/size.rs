@@ -1,7 +1,7 @@
 //! Sizes as people write them: `1024`, `512K`, `2G`.
 
 /// Reads a number of bytes, or one with K, M or G behind it: powers of 1024.
-pub(crate) fn parse(text: &str) -> Result<usize, String> {
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let shift = match text.as_bytes().last() {
         Some(b'K' | b'k') => 10,
         Some(b'M' | b'm') => 20,
@@ -12,8 +12,8 @@ pub(crate) fn parse(text: &str) -> Result<usize, String> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("expected bytes, or a number with K, M or G: `1048576`, `1024K`, `1M`".into());
     }
-    let size = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
-    size.ok_or_else(|| format!("is too large: the most is {}G", usize::MAX >> 30))
+    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    size.ok_or_else(|| format!("is too large: the most is {}G", u64::MAX >> 30))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(super) fn build<'env>(program: &'env Hamming, network: &mut Network<'env>) -
     });
     let result = network.collect("collect", result);
     Box::new(move || {
-        let numbers = result.take();
+        let numbers = result.take().expect("a finished network has a result");
         Answer::new(move |out| write_lines(out, &numbers))
     })
 }

@@ -60,7 +60,7 @@ pub struct Arguments {
     points: Option<PathBuf>,
 
     /// How many groups: 1 to the number of points
-    #[arg(long, value_name = "K", value_parser = at_least_one)]
+    #[arg(long, value_name = "K", value_parser = at_least_one::<usize>)]
     groups: usize,
 
     /// Starting means, one a line, instead of the first K points

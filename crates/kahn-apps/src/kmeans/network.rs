@@ -40,8 +40,8 @@ pub(super) fn build<'env, T: Number>(
     });
     let solutions = network.collect("result", solution);
     Box::new(move || {
-        let solution = solutions.take().pop().expect("a finished network has a solution");
-        program.answer(solution)
+        let solution = solutions.take().and_then(|mut solutions| solutions.pop());
+        program.answer(solution.expect("a finished network has a solution"))
     })
 }
 

@@ -21,7 +21,7 @@ pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> 
     });
     let primes = network.collect("result", primes);
     Box::new(move || {
-        let primes = primes.take();
+        let primes = primes.take().expect("a finished network has a result");
         Answer::new(move |out| write_lines(out, &primes))
     })
 }

@@ -49,7 +49,7 @@ pub(super) fn build<'env>(program: &'env WordCount, network: &mut Network<'env>)
     });
     let merged = network.collect("result", merged);
     Box::new(move || {
-        let merged = merged.take();
+        let merged = merged.take().expect("a finished network has a result");
         Answer::new(move |out| merged.iter().flatten().try_for_each(|entry| write_line(out, entry)))
     })
 }
