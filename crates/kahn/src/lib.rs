@@ -1,1 +1,82 @@
-//! Placeholder while the crate is written.
+//! Process networks that run on all cores, never hang for lack of buffer space, and explain
+//! themselves.
+//!
+//! A network is sequential processes joined by channels. Each process is ordinary sequential code
+//! that receives and sends; the runtime runs thousands of them on a few threads. Three promises:
+//!
+//! 1. **Same input, same output**, for every number of workers, every policy, every capacity.
+//! 2. **Never stuck for lack of buffer space**: a full channel in a ring of waits grows.
+//! 3. **It explains itself**: a network that cannot go on says who waits for whom, and why.
+//!
+//! ```
+//! use kahn::Network;
+//!
+//! let mut network = Network::new();
+//! let numbers = network.source("numbers", 1..=10_u64);
+//! let squares = network.map("square", numbers, |n| n * n);
+//! let sum = network.fold("sum", squares, 0, |sum, n| sum + n);
+//! network.run()?;
+//! assert_eq!(sum.take(), Some(385));
+//! # Ok::<(), kahn::RunError>(())
+//! ```
+//!
+//! Start with [`Network`]; the processes of [`process`] save writing the same ten lines.
+
+mod accounting;
+mod channel;
+mod deadlock;
+mod graph;
+mod network;
+pub mod process;
+mod scheduler;
+mod sync;
+pub mod testing;
+
+// So that the derive macro's `::kahn::` paths work inside this crate as well.
+extern crate self as kahn;
+
+pub use accounting::{
+    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+};
+pub use channel::{
+    Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
+    Receiver, ReceiverStream, Receiving, Sender, SenderSink, Sending, SendingAll,
+};
+pub use deadlock::{Activity, Detection, Explanation, RingMember, Waiting};
+pub use graph::{Misuse, MisuseKind, Name};
+pub use kahn_derive::Digest;
+pub use network::{
+    Channel, Creator, DEFAULT_BUDGET, DEFAULT_CAPACITY, Network, Problem, Process, ProcessResult,
+    RunError, RunOptions, Running, StillRunning, StopHandle,
+};
+pub use scheduler::policy::{self, POLICIES};
+
+/// Gives the worker to others for a moment: the process goes to the end of the queue.
+///
+/// What it has sent so far becomes visible. For long computations without channel operations.
+///
+/// # Examples
+///
+/// ```
+/// # use kahn::Network;
+/// # let mut network = Network::new();
+/// network.process("long", (), async |()| {
+///     for _part in 0..3 {
+///         // … compute a part …
+///         kahn::yield_now().await;
+///     }
+/// });
+/// # network.run()?;
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
+}

@@ -1,0 +1,33 @@
+//! What a run COST: counters, times, the report.
+
+mod report;
+
+pub use report::{
+    ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+};
+
+/// How much a run counts about itself.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Accounting, Network, RunOptions};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..100_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let report = network.run_with(RunOptions::new().accounting(Accounting::Timing))?;
+/// assert_eq!(report.channels[0].received, 100);
+/// assert!(report.processes.iter().any(|process| process.cpu_seconds > 0.0));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accounting {
+    /// Messages alone, which channels count anyway.
+    Off,
+    /// Blocks, polls, steals, the most messages that waited, local and remote messages.
+    #[default]
+    Counters,
+    /// The same, and the time of every poll: two reads of the clock each.
+    Timing,
+}

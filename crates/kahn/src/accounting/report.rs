@@ -1,0 +1,343 @@
+//! The report of a run: data first, then a table people like to read, and JSON.
+
+use crate::deadlock::Explanation;
+use crate::graph::{Misuse, Name};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use std::fmt;
+
+/// What happened in a run, and what it cost.
+///
+/// Prints as a table; [`to_json`](Self::to_json) gives the same as data. Processes and channels are
+/// listed in the order of their creation, in every run the same.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let report = network.run()?;
+/// assert!(report.to_string().starts_with("finished"));
+/// assert!(report.to_json().contains("\"outcome\""));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// How the run ended.
+    pub outcome: Summary,
+    /// What is to be said about the outcome: a deadlock, a misuse, who did not stop.
+    pub detail: Option<Detail>,
+    /// Failures that were observed, in a fixed order.
+    pub failures: Vec<FailureReport>,
+    /// Failures that nobody observed: they do not change the outcome.
+    pub unobserved_failures: Vec<FailureReport>,
+    /// The policy.
+    pub policy: String,
+    /// Threads that ran processes.
+    pub workers: usize,
+    /// Seconds from start to end.
+    pub seconds: f64,
+    /// Processes that ever existed, and channels.
+    pub created: (u64, u64),
+    /// Bytes of slots in use at the end, as the budget counts them, and the budget.
+    pub slot_bytes: (u64, u64),
+    /// What could be seen to be wrong before the run, and was no error.
+    pub warnings: Vec<String>,
+    /// Processes, those created before the run first.
+    pub processes: Vec<ProcessReport>,
+    /// Ended processes beyond those listed: their number, and their sums.
+    pub more_processes: Option<(u64, Box<ProcessReport>)>,
+    /// Channels, likewise.
+    pub channels: Vec<ChannelReport>,
+    /// Ended channels beyond those listed.
+    pub more_channels: Option<(u64, Box<ChannelReport>)>,
+    /// Workers.
+    pub worker_reports: Vec<WorkerReport>,
+}
+
+/// How a run ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Summary {
+    /// Every process ended.
+    Finished,
+    /// A failure was observed; everything else ran to its end.
+    Failed,
+    /// Live processes are left and none can ever go on.
+    Deadlock,
+    /// The same, and the caller said that this is a normal end.
+    Quiescent,
+    /// A channel had to grow, and the byte budget did not allow it.
+    OverBudget,
+    /// A process used an end in a way that would let the schedule leak into a result.
+    Misuse,
+    /// The run was stopped from outside.
+    Stopped,
+}
+
+/// What is to be said about an outcome.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Detail {
+    /// Who waits for whom.
+    Waits(Explanation),
+    /// What a process must not do.
+    Misuse(String),
+}
+
+/// A process that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FailureReport {
+    /// The process.
+    pub process: Name,
+    /// The error's text, or the panic's message.
+    pub message: String,
+    /// Whether it panicked.
+    pub panicked: bool,
+    /// Processes that ended because of it, in a fixed order.
+    pub ended_with_it: Vec<Name>,
+}
+
+/// What one process did.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ProcessReport {
+    /// Its name.
+    pub name: Name,
+    /// How it ended, in words.
+    pub ending: String,
+    /// Seconds in which it ran; zero unless accounting is `Timing`.
+    pub cpu_seconds: f64,
+    /// Times it was run.
+    pub polls: u64,
+    /// Times it waited for a message.
+    pub waits_empty: u64,
+    /// Times it waited for room.
+    pub waits_full: u64,
+    /// Times it changed workers.
+    pub steals: u64,
+}
+
+/// What happened on one channel.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ChannelReport {
+    /// Its name.
+    pub name: Name,
+    /// The process that sent, at the end of the run.
+    pub from: Option<Name>,
+    /// The process that received, at the end of the run.
+    pub to: Option<Name>,
+    /// The type of its messages.
+    pub message_type: &'static str,
+    /// Bytes a message takes in its slot.
+    pub message_bytes: usize,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Of those received, how many changed workers on their way.
+    pub remote: u64,
+    /// The most messages that the receiver found waiting.
+    pub most_waiting: u32,
+    /// Its capacity at the end.
+    pub capacity: u32,
+    /// Times it grew.
+    pub growths: u32,
+}
+
+/// What one worker did.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct WorkerReport {
+    /// Its number.
+    pub worker: usize,
+    /// Seconds in which it ran processes.
+    pub busy_seconds: f64,
+    /// Seconds in which it had none.
+    pub idle_seconds: f64,
+    /// Searches without result while idle.
+    pub spins: u64,
+    /// Times it slept.
+    pub sleeps: u64,
+    /// Attempts to take work from others.
+    pub steals_tried: u64,
+    /// Attempts that succeeded.
+    pub steals_won: u64,
+}
+
+impl Report {
+    /// Returns the report as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|error| {
+            // Nothing in a report can fail to be written; if it does, say so in the same format.
+            serde_json::json!({ "error": error.to_string() }).to_string()
+        })
+    }
+
+    /// Whether the run ended as it should: finished, or quiescent where that is normal.
+    pub fn is_success(&self) -> bool {
+        matches!(self.outcome, Summary::Finished | Summary::Quiescent)
+    }
+
+    /// Messages received on all channels.
+    pub fn messages(&self) -> u64 {
+        let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.received);
+        self.channels.iter().map(|channel| channel.received).sum::<u64>() + more
+    }
+
+    /// The outcome and what is to be said about it, without the tables.
+    pub fn explanation(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write_outcome(&mut text);
+        text
+    }
+
+    fn write_outcome(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        match (&self.outcome, &self.detail) {
+            (Summary::Finished, _) => writeln!(f, "finished")?,
+            (Summary::Quiescent, _) => writeln!(f, "quiescent: nothing more can happen")?,
+            (Summary::Failed, _) => writeln!(f, "failed")?,
+            (Summary::Stopped, _) => writeln!(f, "stopped from outside")?,
+            (Summary::OverBudget, _) => writeln!(f, "over budget: a channel may not grow further")?,
+            (Summary::Deadlock, _) => writeln!(f, "deadlock: nothing can go on")?,
+            (Summary::Misuse, _) => writeln!(f, "misuse: the result could depend on the schedule")?,
+        }
+        match &self.detail {
+            Some(Detail::Waits(explanation)) => write!(f, "{explanation}")?,
+            Some(Detail::Misuse(text)) => writeln!(f, "  {text}")?,
+            None => {}
+        }
+        for failure in &self.failures {
+            writeln!(f, "  {failure}")?;
+        }
+        for failure in &self.unobserved_failures {
+            writeln!(f, "  (unobserved) {failure}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FailureReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.panicked { "panicked" } else { "failed" };
+        write!(f, "process `{}` {verb}: {}", self.process, self.message)?;
+        if !self.ended_with_it.is_empty() {
+            let names: Vec<_> =
+                self.ended_with_it.iter().map(|name| format!("`{name}`")).collect();
+            write!(f, " (and with it {})", names.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_outcome(f)?;
+        let workers = if self.workers == 1 { "worker" } else { "workers" };
+        writeln!(
+            f,
+            "{:.3} s, policy {}, {} {workers}, {} processes, {} channels, {} messages",
+            self.seconds,
+            self.policy,
+            self.workers,
+            self.created.0,
+            self.created.1,
+            self.messages()
+        )?;
+        let mut table =
+            new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "steals"], 2);
+        for process in &self.processes {
+            table.add_row(process.row(process.name.to_string()));
+        }
+        if let Some((count, sums)) = &self.more_processes {
+            table.add_row(sums.row(format!("{count} more")));
+        }
+        writeln!(f, "\n{table}")?;
+        let header = &[
+            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths", "bytes",
+        ];
+        let mut table = new_table(header, 3);
+        for channel in &self.channels {
+            table.add_row(channel.row(channel.name.to_string()));
+        }
+        if let Some((count, sums)) = &self.more_channels {
+            table.add_row(sums.row(format!("{count} more")));
+        }
+        writeln!(f, "\n{table}")?;
+        let mut table =
+            new_table(&["worker", "busy s", "idle s", "spins", "sleeps", "steals", "won"], 0);
+        for worker in &self.worker_reports {
+            table.add_row(vec![
+                worker.worker.to_string(),
+                format!("{:.3}", worker.busy_seconds),
+                format!("{:.3}", worker.idle_seconds),
+                worker.spins.to_string(),
+                worker.sleeps.to_string(),
+                worker.steals_tried.to_string(),
+                worker.steals_won.to_string(),
+            ]);
+        }
+        write!(f, "\n{table}")
+    }
+}
+
+/// A table whose first `left` columns are text and whose other columns are numbers.
+fn new_table(header: &[&str], left: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.iter().copied());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if index >= left {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+impl ProcessReport {
+    fn row(&self, name: String) -> Vec<String> {
+        vec![
+            name,
+            self.ending.clone(),
+            format!("{:.3}", self.cpu_seconds),
+            self.polls.to_string(),
+            self.waits_empty.to_string(),
+            self.waits_full.to_string(),
+            self.steals.to_string(),
+        ]
+    }
+}
+
+impl ChannelReport {
+    fn row(&self, name: String) -> Vec<String> {
+        let text = |name: &Option<Name>| name.as_ref().map_or(String::new(), Name::to_string);
+        vec![
+            name,
+            text(&self.from),
+            text(&self.to),
+            self.received.to_string(),
+            self.remote.to_string(),
+            self.most_waiting.to_string(),
+            self.capacity.to_string(),
+            self.growths.to_string(),
+            self.message_bytes.to_string(),
+        ]
+    }
+}
+
+impl From<&Misuse> for Detail {
+    fn from(misuse: &Misuse) -> Self {
+        Self::Misuse(misuse.to_string())
+    }
+}

@@ -1,0 +1,177 @@
+//! Ends as the `Stream` and `Sink` of the `futures` crates.
+//!
+//! They follow the rules of the ends they wrap: an operation that has waited must be completed.
+
+use super::raw::End;
+use super::sender::abandoned;
+use super::turn::Turn;
+use super::{Receiver, Sender};
+use futures_core::Stream;
+use futures_sink::Sink;
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A [`Receiver`] as a `Stream`; made by [`Receiver::into_stream`].
+///
+/// # Examples
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 1..=3_u32);
+/// let (out, sums) = network.channel("sums");
+/// network.process("sum", (numbers, out), async |(numbers, mut out)| {
+///     let sum = numbers.into_stream().fold(0, async |sum, n| sum + n).await;
+///     out.send(sum).await;
+/// });
+/// let all = network.collect("all", sums);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![6]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct ReceiverStream<T: Send> {
+    receiver: Receiver<T>,
+    waited: bool,
+}
+
+impl<T: Send> ReceiverStream<T> {
+    pub(super) fn new(receiver: Receiver<T>) -> Self {
+        Self { receiver, waited: false }
+    }
+}
+
+impl<T: Send> fmt::Debug for ReceiverStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReceiverStream").field(self.receiver.name()).finish()
+    }
+}
+
+impl<T: Send> Stream for ReceiverStream<T> {
+    type Item = T;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = self.get_mut();
+        this.receiver.poll_recv(context, &mut this.waited)
+    }
+}
+
+impl<T: Send> Drop for ReceiverStream<T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.receiver.channel(), End::Receiver);
+        }
+    }
+}
+
+/// A [`Sender`] as a `Sink`; made by [`Sender::into_sink`].
+///
+/// Sending cannot fail; closing the sink is dropping it.
+///
+/// # Examples
+///
+/// ```
+/// use futures_util::SinkExt;
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel("numbers");
+/// network.process("source", out, async |out| {
+///     let mut out = out.into_sink();
+///     for n in 0..3_u32 {
+///         out.send(n).await.expect("a channel takes every message");
+///     }
+/// });
+/// let all = network.collect("all", numbers);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![0, 1, 2]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct SenderSink<T: Send> {
+    sender: Sender<T>,
+    waited: bool,
+    /// A message that was started and has no slot yet: `poll_ready` said there was room, and then
+    /// the process did something else that took the room away.
+    pending: Option<T>,
+}
+
+impl<T: Send> SenderSink<T> {
+    pub(super) fn new(sender: Sender<T>) -> Self {
+        Self { sender, waited: false, pending: None }
+    }
+
+    /// Sends the pending message; then the sink can take another.
+    fn poll_send(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.pending.is_none() {
+            return Poll::Ready(());
+        }
+        let (turn, worker) = self.sender.poll_turn(context, &mut self.waited);
+        match (turn, worker) {
+            (Turn::Go, Some(worker)) => {
+                self.waited = false;
+                if let Some(message) = self.pending.take() {
+                    self.sender.write(message, worker);
+                }
+                Poll::Ready(())
+            }
+            (Turn::Over, _) => {
+                self.waited = false;
+                self.pending = None;
+                Poll::Ready(())
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+// Messages are moved, never pinned.
+impl<T: Send> Unpin for SenderSink<T> {}
+
+impl<T: Send> fmt::Debug for SenderSink<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SenderSink").field(self.sender.name()).finish()
+    }
+}
+
+impl<T: Send> Sink<T> for SenderSink<T> {
+    type Error = Infallible;
+
+    fn poll_ready(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Infallible>> {
+        self.get_mut().poll_send(context).map(Ok)
+    }
+
+    fn start_send(self: Pin<&mut Self>, message: T) -> Result<(), Infallible> {
+        let this = self.get_mut();
+        debug_assert!(this.pending.is_none(), "`poll_ready` comes before each message");
+        this.pending = Some(message);
+        Ok(())
+    }
+
+    fn poll_flush(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Infallible>> {
+        self.get_mut().poll_send(context).map(Ok)
+    }
+
+    fn poll_close(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Infallible>> {
+        self.get_mut().poll_send(context).map(Ok)
+    }
+}
+
+impl<T: Send> Drop for SenderSink<T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel(), End::Sender);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! How ends change hands and how channels end.
+//!
+//! | event | the word | then |
+//! |---|---|---|
+//! | a sender's end takes effect | CLOSED after the last message | the receiver reads on, then sees the end |
+//! | the process failed | the same, with the failure flag set before | the receiver reads on, then fails too |
+//! | a receiver departs | CLOSED | the sender's messages are discarded; it may be pruned |
+//! | a receiver dies | flag `DEAD_END` | the same, though the end is still there |
+//!
+//! The first of the two ends to close takes the channel off the sender's count of observers; the
+//! second frees the channel. Both are decided under the channel's gate.
+
+use super::raw::{ChannelRef, End, flag};
+use super::turn::report;
+use crate::graph::{Ending, MisuseKind};
+use crate::scheduler::task::{TaskRef, mark, own};
+use crate::scheduler::word::Moved;
+use crate::scheduler::{Kind, Reason, Scheduler, Worker};
+use crate::sync::Ordering::*;
+use std::ptr;
+
+/// Gives an end to a process; `from` is the process that had it, which the caller holds.
+pub(crate) fn hand_over(
+    channel: ChannelRef,
+    end: End,
+    from: Option<(TaskRef, &Worker)>,
+    to: TaskRef,
+) {
+    if let Some((_, worker)) = from {
+        channel.settle(end, worker);
+    }
+    let is_sender = end == End::Sender;
+    channel.with_gate(|gate| {
+        let is_observed = is_sender
+            && !gate.is_closed(End::Receiver)
+            && !channel.has_flag(flag::DEAD_END);
+        to.gain_end(is_sender);
+        to.add_reference();
+        if is_observed {
+            to.observed.fetch_add(1, Relaxed);
+        }
+        channel.side(end).owner.store(to.as_ptr().cast_mut(), Release);
+        if let Some((from, _)) = from {
+            from.lose_end(is_sender);
+            if is_observed {
+                from.lose_observer();
+            }
+        }
+    });
+    if to.kind() != Kind::Pooled {
+        for end in [End::Sender, End::Receiver] {
+            channel.side(end).eager.store(true, Relaxed);
+        }
+    }
+    if let Some((from, _)) = from {
+        from.scheduler().release(from);
+    }
+}
+
+/// A sender or receiver was dropped.
+pub(crate) fn dropped(channel: ChannelRef, end: End) {
+    let Some(owner) = channel.owner(end) else {
+        // Never given to a process: the check before the run names it.
+        channel.table().orphaned(channel, end);
+        return;
+    };
+    match Worker::holding(owner.as_ptr()) {
+        Some(worker) => match end {
+            End::Sender => {
+                // Takes effect at the next operation, or with the process's end, when it is known
+                // whether that is a failure.
+                channel.settle(end, worker);
+                channel.cold.next_close.set(owner.local.closes.get());
+                owner.local.closes.set(channel.as_ptr().cast());
+                owner.note(own::CLOSES);
+            }
+            End::Receiver => depart(channel, owner, worker),
+        },
+        None => channel.table().dropped_elsewhere(channel, owner),
+    }
+}
+
+/// Ends the channels of the senders that the process has dropped.
+pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
+    task.forget(own::CLOSES);
+    let mut next = task.local.closes.replace(ptr::null());
+    // SAFETY: linked by `dropped`, and each channel lives until its sender is closed, here.
+    while let Some(channel) = unsafe { ChannelRef::from_ptr(next) } {
+        next = channel.cold.next_close.replace(ptr::null());
+        close(channel, task, worker, failed);
+    }
+}
+
+/// The sender's end of a channel takes effect.
+fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
+    if failed {
+        channel.set_flag(flag::FAILED);
+    }
+    let side = &channel.sender;
+    let moved = channel.word(End::Sender).close(side.local.get(), worker.number());
+    wake_peer(channel, End::Sender, moved, worker);
+    task.lose_end(true);
+    shut(channel, End::Sender);
+    // Its other receivers may all have departed; but a process that ends is not cut short.
+    if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
+        task.marks.fetch_or(mark::PRUNE, Relaxed);
+    }
+}
+
+/// A receiver leaves: what is sent to it from now on is discarded.
+fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
+    channel.settle(End::Receiver, worker);
+    let side = &channel.receiver;
+    let moved = channel.word(End::Receiver).close(side.local.get(), worker.number());
+    wake_peer(channel, End::Receiver, moved, worker);
+    task.lose_end(false);
+    shut(channel, End::Receiver);
+}
+
+fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
+    if moved == Moved::Wake
+        && let Some(peer) = channel.owner(end.peer())
+    {
+        worker.wake(peer);
+    }
+}
+
+/// Marks an end as closed; the second to close frees the channel.
+pub(super) fn shut(channel: ChannelRef, end: End) {
+    let is_last = channel.with_gate(|gate| {
+        let is_last = gate.is_closed(end.peer());
+        gate.close(end);
+        if !is_last
+            && !channel.has_flag(flag::DEAD_END)
+            && let Some(sender) = channel.owner(End::Sender)
+        {
+            match end {
+                End::Sender => sender.close_observer(),
+                End::Receiver => sender.lose_observer(),
+            }
+        }
+        is_last
+    });
+    if is_last {
+        free(channel);
+    }
+}
+
+/// The receiver of a channel is dead: the sender need not wait for it, and is not observed by it.
+/// Called by the resolver, under its lock, for receivers that are parked for good.
+pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
+    let lost = channel.with_gate(|gate| {
+        if channel.has_flag(flag::DEAD_END) || gate.is_closed(End::Receiver) {
+            return false;
+        }
+        channel.set_flag(flag::DEAD_END);
+        if !gate.is_closed(End::Sender)
+            && let Some(sender) = channel.owner(End::Sender)
+        {
+            sender.lose_observer();
+        }
+        true
+    });
+    if !lost {
+        return;
+    }
+    let seen = channel.seen(End::Receiver);
+    if seen.is_parked()
+        && channel.word(End::Receiver).unpark(seen)
+        && let Some(sender) = channel.owner(End::Sender)
+    {
+        scheduler.make_ready(crate::scheduler::Origin::Outside, sender, Reason::Woken);
+    }
+}
+
+/// Both ends are closed: drops what is left in it and recycles its memory.
+fn free(channel: ChannelRef) {
+    drop_messages(channel);
+    let owners = [channel.owner(End::Sender), channel.owner(End::Receiver)];
+    channel.table().retire(channel);
+    for owner in owners.into_iter().flatten() {
+        owner.scheduler().release(owner);
+    }
+}
+
+/// Drops all messages of a channel that nobody uses any more, and frees its rings.
+pub(super) fn drop_messages(channel: ChannelRef) {
+    let types = channel.cold.types.get();
+    let mut number = channel.receiver.local.get();
+    let end = channel.sender.local.get();
+    let mut ring = channel.receiver.ring.replace(ptr::null_mut());
+    channel.sender.ring.set(ptr::null_mut());
+    if ring.is_null() {
+        // Reserved, and never used.
+        channel.table().give_back(channel.cold.capacity.load(Relaxed).into(), types.size);
+    }
+    while !ring.is_null() {
+        // SAFETY: rings live until they are freed, which happens here and in `leave_ring` only.
+        let following = unsafe { (*ring).following() };
+        let last = following.map_or(end, |(_, switch_at)| switch_at);
+        while number < last {
+            // SAFETY: messages from the receiver's count to the sender's are in their slots.
+            unsafe { (types.drop_message)(ring, number) };
+            number += 1;
+        }
+        // SAFETY: as above.
+        let capacity = unsafe { (*ring).capacity() };
+        channel.table().give_back(capacity, types.size);
+        // SAFETY: emptied, and both ends have left it.
+        unsafe { (types.free_ring)(ring) };
+        ring = following.map_or(ptr::null_mut(), |(next, _)| next.as_ptr());
+    }
+}
+
+/// A process has ended: its channels end, and what it left behind is found out.
+pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
+    let failed = matches!(ending, Ending::Failed(_) | Ending::FailedBy { .. });
+    let waited = task.notes() & own::WAITING != 0;
+    if waited
+        && matches!(ending, Ending::Finished | Ending::Failed(_))
+        && let Some(channel) = super::turn::waiting_channel(task)
+    {
+        report(task, MisuseKind::Abandoned { channel });
+    }
+    close_dropped(task, worker, failed);
+    if task.local.ends.get() > 0 && !matches!(ending, Ending::Stopped) {
+        let channel = task.scheduler().hooks().end_left_behind(task);
+        if let Some(channel) = channel {
+            report(task, MisuseKind::LeftBehind { channel });
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! HOW data moves: ports, the FIFO, growth, the end of a stream.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sender`, `receiver` | the ends, and the fast path of their operations |
+//! | `turn` | the slow path: look at the peer, wait, grow, end |
+//! | `raw` | the memory of a channel, without its type |
+//! | `ring` | the slots, and larger rings linked behind them |
+//! | `closing` | how ends change hands and channels end |
+//! | `table` | all channels of a network, and the byte budget |
+//! | `outside` | ends for those who are no process |
+//! | `ports` | what a process is given |
+//! | `digest` | what histories are compared by |
+//! | `adapters` | `Stream` and `Sink` |
+
+mod adapters;
+pub(crate) mod closing;
+pub(crate) mod digest;
+mod outside;
+mod ports;
+pub(crate) mod raw;
+mod receiver;
+pub(crate) mod ring;
+mod sender;
+pub(crate) mod table;
+mod turn;
+
+pub use adapters::{ReceiverStream, SenderSink};
+pub use digest::{Digest, Digester};
+pub use outside::{Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party};
+pub use ports::{Port, Ports};
+pub(crate) use ports::PortKind;
+pub use receiver::{Receiver, Receiving};
+pub use sender::{Sender, Sending, SendingAll};

@@ -1,0 +1,331 @@
+//! The receiving end.
+
+use super::closing;
+use super::raw::{ChannelRef, End};
+use super::ring::slot;
+use super::sender::{abandoned, blocking_holder, go_on, owner_of, poll_elsewhere};
+use super::turn::{Turn, turn};
+use crate::graph::Name;
+use crate::scheduler::Worker;
+use crate::scheduler::task::TaskRef;
+use crate::sync::Ordering::*;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The receiving end of a channel.
+///
+/// It belongs to the process that got it when that was created. Dropping it is invisible to the
+/// sender, whose messages are discarded from then on; a process that nobody can observe any more is
+/// ended, so infinite sources end when nobody listens.
+///
+/// There is no `try_recv` and no `len`: a process that could ask whether a message is there would
+/// compute something that depends on time.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 1..=4_u64);
+/// let (squares_out, squares) = network.channel("squares");
+/// network.process("square", (numbers, squares_out), async |(mut numbers, mut squares)| {
+///     while let Some(n) = numbers.recv().await {
+///         squares.send(n * n).await;
+///     }
+/// });
+/// let all = network.collect("all", squares);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![1, 4, 9, 16]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct Receiver<T> {
+    channel: ChannelRef,
+    messages: PhantomData<fn() -> T>,
+}
+
+// SAFETY: an end may move to another thread with its process; messages move with it.
+unsafe impl<T: Send> Send for Receiver<T> {}
+// SAFETY: `&Receiver` allows nothing but to ask for the name.
+unsafe impl<T: Send> Sync for Receiver<T> {}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receiver").field(self.channel.name()).finish()
+    }
+}
+
+impl<T: Send> Receiver<T> {
+    pub(crate) fn new(channel: ChannelRef) -> Self {
+        Self { channel, messages: PhantomData }
+    }
+
+    pub(crate) fn channel(&self) -> ChannelRef {
+        self.channel
+    }
+
+    /// Returns the channel's name.
+    pub fn name(&self) -> &Name {
+        self.channel.name()
+    }
+
+    /// Receives the next message, waiting until there is one; `None` once the sender has ended and
+    /// all is read, then and ever after.
+    ///
+    /// If the sender failed, this process fails here as well, after the messages sent before.
+    ///
+    /// The operation must be completed once it has waited; see [`Misuse`](crate::Misuse).
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    #[inline]
+    pub fn recv(&mut self) -> Receiving<'_, T> {
+        Receiving { receiver: self, waited: false }
+    }
+
+    /// Receives exactly `count` messages and appends them to `into`; fewer only at the end of the
+    /// stream. Returns how many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=5_u32);
+    /// let (pairs_out, pairs) = network.channel("pairs");
+    /// network.process("pair", (numbers, pairs_out), async |(mut numbers, mut pairs)| {
+    ///     let mut batch = Vec::new();
+    ///     while numbers.recv_batch(&mut batch, 2).await > 0 {
+    ///         pairs.send(std::mem::take(&mut batch)).await;
+    ///     }
+    /// });
+    /// let all = network.collect("all", pairs);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![vec![1, 2], vec![3, 4], vec![5]]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    pub async fn recv_batch(&mut self, into: &mut Vec<T>, count: usize) -> usize {
+        into.reserve(count.min(1 << 16));
+        self.receive_each(count, |message| into.push(message)).await
+    }
+
+    /// Calls `f` with each message until the end of the stream. Returns how many there were.
+    ///
+    /// Faster than a loop over [`recv`](Self::recv): messages that are there are taken without
+    /// leaving the closure's loop.
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    pub async fn for_each(&mut self, f: impl FnMut(T)) -> usize {
+        self.receive_each(usize::MAX, f).await
+    }
+
+    fn receive_each<F: FnMut(T)>(&mut self, count: usize, f: F) -> ReceivingEach<'_, T, F> {
+        ReceivingEach { receiver: self, f, wanted: count, done: 0, waited: false }
+    }
+
+    /// Receives the next message in a blocking process, holding its thread until there is one.
+    ///
+    /// In an async process this is [misuse](crate::Misuse): await [`recv`](Self::recv) there.
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    pub fn recv_blocking(&mut self) -> Option<T> {
+        let (worker, task) = blocking_holder(self.channel, End::Receiver);
+        let mut waited = false;
+        loop {
+            match turn(self.channel, End::Receiver, worker, task, &mut waited) {
+                Turn::Go => return Some(self.read(worker)),
+                Turn::Over => return None,
+                Turn::Wait => go_on(worker, task),
+            }
+        }
+    }
+
+    /// Makes everything sent and received so far by this process visible to others now.
+    ///
+    /// See [`Sender::flush`](crate::Sender::flush).
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
+    pub async fn flush(&mut self) {
+        let owner = owner_of(self.channel, End::Receiver);
+        if let Some(worker) = Worker::holding(owner.as_ptr()) {
+            worker.flush();
+        }
+    }
+
+    /// Adapts this end to the `Stream` of the `futures` crates, under the same rules of use.
+    pub fn into_stream(self) -> super::adapters::ReceiverStream<T> {
+        super::adapters::ReceiverStream::new(self)
+    }
+
+    /// Takes the message that there is room to take.
+    #[inline]
+    pub(super) fn read(&mut self, worker: &Worker) -> T {
+        let side = &self.channel.receiver;
+        let number = side.local.get();
+        // SAFETY: there is a message, so the ring is set up, made for messages of this type.
+        let slot = unsafe { slot::<T>(side.ring.get(), side.mask.get(), number) };
+        // SAFETY: the slot is full: the sender published it; it is ours until we publish.
+        let message = unsafe { (*slot).assume_init_read() };
+        side.local.set(number + 1);
+        let room = side.room.get() - 1;
+        side.room.set(room);
+        if room == 0 {
+            if side.recorded.get() {
+                self.record(&message);
+            }
+            self.channel.publish(End::Receiver, worker);
+        }
+        message
+    }
+
+    #[cold]
+    fn record(&self, message: &T) {
+        // SAFETY: the history is the receiver's while it is open.
+        if let Some(history) = unsafe { &mut *self.channel.cold.history.get() } {
+            // SAFETY: the history was made for messages of this channel.
+            unsafe { history.add(std::ptr::from_ref(message).cast()) };
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll_turn(
+        &mut self,
+        context: &Context<'_>,
+        waited: &mut bool,
+    ) -> (Turn, Option<&'static Worker>) {
+        let side = &self.channel.receiver;
+        let owner = side.owner.load(Relaxed);
+        let worker = Worker::holding(owner);
+        let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast())
+        else {
+            poll_elsewhere(self.channel, End::Receiver, context);
+            return (Turn::Wait, None);
+        };
+        // SAFETY: we hold the process, so it is alive.
+        let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
+        if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
+            return (Turn::Go, Some(worker));
+        }
+        (turn(self.channel, End::Receiver, worker, task, waited), Some(worker))
+    }
+
+    /// Receives under a `waited` flag that the caller keeps; for adapters.
+    pub(super) fn poll_recv(
+        &mut self,
+        context: &Context<'_>,
+        waited: &mut bool,
+    ) -> Poll<Option<T>> {
+        let (turn, worker) = self.poll_turn(context, waited);
+        match (turn, worker) {
+            (Turn::Go, Some(worker)) => {
+                *waited = false;
+                Poll::Ready(Some(self.read(worker)))
+            }
+            (Turn::Over, _) => {
+                *waited = false;
+                Poll::Ready(None)
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let channel = self.channel;
+        closing::dropped(channel, End::Receiver);
+        channel.table().end_gone();
+    }
+}
+
+/// The future of [`Receiver::recv`].
+#[must_use = "nothing is received unless the operation is awaited"]
+pub struct Receiving<'a, T: Send> {
+    receiver: &'a mut Receiver<T>,
+    waited: bool,
+}
+
+impl<T: Send> fmt::Debug for Receiving<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receiving").field(self.receiver.name()).finish()
+    }
+}
+
+impl<T: Send> Future for Receiving<'_, T> {
+    type Output = Option<T>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = self.get_mut();
+        this.receiver.poll_recv(context, &mut this.waited)
+    }
+}
+
+impl<T: Send> Drop for Receiving<'_, T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.receiver.channel, End::Receiver);
+        }
+    }
+}
+
+/// Receives messages and hands each to a closure.
+struct ReceivingEach<'a, T: Send, F> {
+    receiver: &'a mut Receiver<T>,
+    f: F,
+    wanted: usize,
+    done: usize,
+    waited: bool,
+}
+
+// The closure is called, never pinned.
+impl<T: Send, F> Unpin for ReceivingEach<'_, T, F> {}
+
+impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
+    type Output = usize;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+        let this = self.get_mut();
+        while this.done < this.wanted {
+            let (turn, worker) = this.receiver.poll_turn(context, &mut this.waited);
+            match (turn, worker) {
+                (Turn::Go, Some(worker)) => {
+                    this.waited = false;
+                    let room = this.receiver.channel.receiver.room.get() as usize;
+                    for _ in 0..room.min(this.wanted - this.done) {
+                        if this.receiver.channel.receiver.room.get() == 0 {
+                            break;
+                        }
+                        let message = this.receiver.read(worker);
+                        this.done += 1;
+                        (this.f)(message);
+                    }
+                }
+                (Turn::Over, _) => {
+                    this.waited = false;
+                    break;
+                }
+                _ => return Poll::Pending,
+            }
+        }
+        Poll::Ready(this.done)
+    }
+}
+
+impl<T: Send, F> Drop for ReceivingEach<'_, T, F> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.receiver.channel, End::Receiver);
+        }
+    }
+}

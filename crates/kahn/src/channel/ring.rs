@@ -1,0 +1,181 @@
+//! The memory of a channel: a ring of slots, and larger rings linked behind it.
+//!
+//! Message `n` lies in slot `n & mask`. When the sender is told to grow, it links a larger ring
+//! behind the full one and goes on there; the receiver empties the old one, follows the link and
+//! frees it. Nothing is copied and nothing is locked:
+//!
+//! ```text
+//!   old ring          │ r ············ w │ full, `switch_at` = w
+//!      └─ next ──►    new ring           │ w ····· free ···················· │
+//! ```
+//!
+//! | field | written by | when |
+//! |---|---|---|
+//! | `next`, `switch_at` | the sender, once | before it publishes a message of the new ring |
+//! | `grow_to` | the resolver, under its lock | while the sender is parked on this ring |
+//! | a slot | the sender, until it publishes; then the receiver, until it publishes | |
+
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::type_name;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+
+/// The head of a ring; its slots follow.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Ring {
+    next: AtomicPtr<Ring>,
+    switch_at: AtomicU64,
+    capacity: u32,
+    grow_to: AtomicU32,
+}
+
+/// What is known of a message type when the type itself is forgotten.
+#[derive(Debug)]
+pub(crate) struct MessageType {
+    pub(crate) name: fn() -> &'static str,
+    pub(crate) size: usize,
+    pub(crate) new_ring: fn(u32) -> *mut Ring,
+    /// Frees a ring whose slots are all empty.
+    pub(crate) free_ring: unsafe fn(*mut Ring),
+    /// Drops the message in the slot of this number.
+    pub(crate) drop_message: unsafe fn(*mut Ring, u64),
+}
+
+/// Gives each type of message its [`MessageType`].
+pub(crate) struct TypeOf<T>(std::marker::PhantomData<T>);
+
+impl<T> TypeOf<T> {
+    pub(crate) const TYPE: MessageType = MessageType {
+        name: type_name::<T>,
+        size: size_of::<T>(),
+        new_ring: new_ring::<T>,
+        free_ring: free_ring::<T>,
+        drop_message: drop_message::<T>,
+    };
+}
+
+/// The most slots a ring can have.
+pub(crate) const MOST_SLOTS: u32 = 1 << 30;
+
+impl Ring {
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity.into()
+    }
+
+    /// The number that selects a slot from a message's number.
+    pub(crate) fn mask(&self) -> u32 {
+        self.capacity.next_power_of_two() - 1
+    }
+
+    /// Sender: links `new` behind this ring; messages from `at` on are there.
+    pub(crate) fn link(&self, new: *mut Self, at: u64) {
+        self.switch_at.store(at, Relaxed);
+        // Release pairs with the Acquire in `following`. (The word that is published later would
+        // order it too.)
+        self.next.store(new, Release);
+    }
+
+    /// The ring after this one and the first message in it, if there is one.
+    pub(crate) fn following(&self) -> Option<(NonNull<Self>, u64)> {
+        let next = NonNull::new(self.next.load(Acquire))?;
+        Some((next, self.switch_at.load(Relaxed)))
+    }
+
+    /// Resolver: tells the parked sender to grow.
+    pub(crate) fn ask_to_grow(&self, capacity: u32) {
+        // Relaxed: handed over with the process when the resolver clears its PARKED bit.
+        self.grow_to.store(capacity, Relaxed);
+    }
+
+    /// Sender: how large the resolver wants the channel, if larger than it is.
+    pub(crate) fn asked_to_grow(&self) -> Option<u32> {
+        let asked = self.grow_to.load(Relaxed);
+        (asked > self.capacity).then_some(asked)
+    }
+}
+
+fn layout<T>(slots: usize) -> (Layout, usize) {
+    let slots = Layout::array::<T>(slots).expect("a ring fits into the address space");
+    let (layout, offset) =
+        Layout::new::<Ring>().extend(slots).expect("a ring fits into the address space");
+    (layout.pad_to_align(), offset)
+}
+
+fn slots_of(capacity: u32) -> usize {
+    capacity.next_power_of_two() as usize
+}
+
+fn new_ring<T>(capacity: u32) -> *mut Ring {
+    let (layout, _) = layout::<T>(slots_of(capacity));
+    // SAFETY: the layout holds at least the head, so it is not empty.
+    let ring = unsafe { alloc(layout) }.cast::<Ring>();
+    if ring.is_null() {
+        handle_alloc_error(layout);
+    }
+    let head = Ring {
+        next: AtomicPtr::new(ptr::null_mut()),
+        switch_at: AtomicU64::new(0),
+        capacity,
+        grow_to: AtomicU32::new(0),
+    };
+    // SAFETY: freshly allocated with room for the head and its alignment.
+    unsafe { ring.write(head) };
+    ring
+}
+
+unsafe fn free_ring<T>(ring: *mut Ring) {
+    // SAFETY: the caller gives a ring made by `new_ring::<T>`, which nobody uses any more.
+    let capacity = unsafe { (*ring).capacity };
+    let (layout, _) = layout::<T>(slots_of(capacity));
+    // SAFETY: allocated with this layout; the head needs no drop.
+    unsafe { dealloc(ring.cast(), layout) };
+}
+
+/// The slot of a message, by its number.
+///
+/// # Safety
+/// `ring` was made by `new_ring::<T>`, and `mask` is its mask.
+#[inline]
+pub(crate) unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
+    let offset = const { size_of::<Ring>().next_multiple_of(align_of::<T>()) };
+    #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
+    let index = (number as u32 & mask) as usize;
+    // SAFETY: `new_ring` laid the slots out at this offset, and the mask keeps within them.
+    let slots = unsafe { ring.byte_add(offset) }.cast::<MaybeUninit<T>>();
+    // SAFETY: as above.
+    unsafe { slots.add(index) }
+}
+
+unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {
+    // SAFETY: the caller gives a ring of this type.
+    let mask = unsafe { (*ring).mask() };
+    // SAFETY: as above.
+    let slot = unsafe { slot::<T>(ring, mask, number) };
+    // A message whose destructor panics is lost like any other; nobody is there to be told.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the caller says that the slot is full, and gives it up.
+        unsafe { slot.cast::<T>().drop_in_place() };
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_lie_where_the_layout_puts_them() {
+        #[repr(align(64))]
+        struct Wide(#[expect(dead_code, reason = "only its address counts")] u8);
+        fn check<T>() {
+            assert_eq!(layout::<T>(4).1, size_of::<Ring>().next_multiple_of(align_of::<T>()));
+        }
+        check::<u8>();
+        check::<u64>();
+        check::<()>();
+        check::<u128>();
+        check::<Wide>();
+    }
+}

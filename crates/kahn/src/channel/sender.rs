@@ -1,0 +1,410 @@
+//! The sending end.
+
+use super::closing;
+use super::raw::{ChannelRef, End};
+use super::ring::slot;
+use super::turn::{Turn, blocks, misused, report, turn};
+use crate::graph::{MisuseKind, Name};
+use crate::scheduler::foreign::{is_base_waker, polled_task};
+use crate::scheduler::task::{TaskRef, own};
+use crate::scheduler::{Kind, Request, Worker};
+use crate::sync::Ordering::*;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The sending end of a channel.
+///
+/// It belongs to the process that got it when that was created. Dropping it ends the channel, after
+/// the messages in it; inside a process this takes effect at its next operation, or with its end,
+/// so that `?` and a panic never look like a clean end.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let (numbers, received) = network.channel("numbers");
+/// network.process("count", numbers, async |mut numbers| {
+///     for n in 1..=3_u32 {
+///         numbers.send(n).await;
+///     }
+/// });
+/// let all = network.collect("all", received);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![1, 2, 3]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct Sender<T> {
+    channel: ChannelRef,
+    messages: PhantomData<fn(T)>,
+}
+
+// SAFETY: an end may move to another thread with its process; messages move with it.
+unsafe impl<T: Send> Send for Sender<T> {}
+// SAFETY: `&Sender` allows nothing but to ask for the name.
+unsafe impl<T: Send> Sync for Sender<T> {}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sender").field(self.channel.name()).finish()
+    }
+}
+
+impl<T: Send> Sender<T> {
+    pub(crate) fn new(channel: ChannelRef) -> Self {
+        Self { channel, messages: PhantomData }
+    }
+
+    pub(crate) fn channel(&self) -> ChannelRef {
+        self.channel
+    }
+
+    /// Puts the initial messages into a new channel, before anybody knows it.
+    pub(crate) fn put_initial(&mut self, messages: Vec<T>) {
+        if messages.is_empty() {
+            return;
+        }
+        let channel = self.channel;
+        let ring = (channel.cold.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
+        channel.sender.enter(ring);
+        channel.receiver.enter(ring);
+        for message in messages {
+            let number = channel.sender.local.get();
+            // SAFETY: the ring was made for messages of this type, with a slot for each.
+            let slot = unsafe { slot::<T>(ring, channel.sender.mask.get(), number) };
+            // SAFETY: the slot is free.
+            unsafe { slot.write(MaybeUninit::new(message)) };
+            channel.sender.local.set(number + 1);
+        }
+        // Nobody waits yet.
+        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), 0, false);
+    }
+
+    /// Returns the channel's name.
+    pub fn name(&self) -> &Name {
+        self.channel.name()
+    }
+
+    /// Sends a message, waiting while the channel is full.
+    ///
+    /// It cannot fail. If the receiver has left, the message is dropped: whether it "already knows"
+    /// would depend on the schedule.
+    ///
+    /// The operation must be completed once it has waited; see [`Misuse`](crate::Misuse).
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    #[inline]
+    pub fn send(&mut self, message: T) -> Sending<'_, T> {
+        Sending { sender: self, message: Some(message), waited: false }
+    }
+
+    /// Sends all messages of an iterator, in order.
+    ///
+    /// The iterator is asked for the next message only when there is room for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kahn::Network;
+    /// # let mut network = Network::new();
+    /// # let (mut numbers, received) = network.channel("numbers");
+    /// network.process("count", numbers, async |mut numbers| numbers.send_all(1..=3).await);
+    /// # let all = network.collect("all", received);
+    /// # network.run()?;
+    /// # assert_eq!(all.take(), Some(vec![1, 2, 3]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    pub fn send_all<I: IntoIterator<Item = T>>(
+        &mut self,
+        messages: I,
+    ) -> SendingAll<'_, T, I::IntoIter> {
+        SendingAll { sender: self, messages: messages.into_iter(), next: None, waited: false }
+    }
+
+    /// Sends a message from a blocking process, holding its thread while the channel is full.
+    ///
+    /// In an async process this is [misuse](crate::Misuse): await [`send`](Self::send) there.
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    pub fn send_blocking(&mut self, message: T) {
+        let (worker, task) = blocking_holder(self.channel, End::Sender);
+        let mut waited = false;
+        loop {
+            match turn(self.channel, End::Sender, worker, task, &mut waited) {
+                Turn::Go => break,
+                Turn::Over => return,
+                Turn::Wait => go_on(worker, task),
+            }
+        }
+        self.write(message, worker);
+    }
+
+    /// Makes everything sent and received so far by this process visible to others now.
+    ///
+    /// The runtime does so by itself when the process waits, yields or ends; call this before a
+    /// long computation that others should not wait for.
+    ///
+    /// # Panics
+    /// Panics if this end was never given to a process.
+    #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
+    pub async fn flush(&mut self) {
+        let owner = owner_of(self.channel, End::Sender);
+        if let Some(worker) = Worker::holding(owner.as_ptr()) {
+            worker.flush();
+        }
+    }
+
+    /// Adapts this end to the `Sink` of the `futures` crates, under the same rules of use.
+    pub fn into_sink(self) -> super::adapters::SenderSink<T> {
+        super::adapters::SenderSink::new(self)
+    }
+
+    /// Puts a message into the slot that there is room for.
+    #[inline]
+    pub(super) fn write(&mut self, message: T, worker: &Worker) {
+        let side = &self.channel.sender;
+        let number = side.local.get();
+        // SAFETY: there is room, so the ring is ours to write, made for messages of this type.
+        let slot = unsafe { slot::<T>(side.ring.get(), side.mask.get(), number) };
+        // SAFETY: the slot is free: the receiver published that it has left it.
+        unsafe { slot.write(MaybeUninit::new(message)) };
+        side.local.set(number + 1);
+        let room = side.room.get() - 1;
+        side.room.set(room);
+        if room == 0 {
+            self.channel.publish(End::Sender, worker);
+        }
+    }
+
+    /// Whether there is room for a message, asking the worker to wait if there is not.
+    #[inline]
+    pub(super) fn poll_turn(
+        &mut self,
+        context: &Context<'_>,
+        waited: &mut bool,
+    ) -> (Turn, Option<&'static Worker>) {
+        let side = &self.channel.sender;
+        let owner = side.owner.load(Relaxed);
+        let worker = Worker::holding(owner);
+        let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast())
+        else {
+            poll_elsewhere(self.channel, End::Sender, context);
+            return (Turn::Wait, None);
+        };
+        // SAFETY: we hold the process, so it is alive.
+        let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
+        if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
+            return (Turn::Go, Some(worker));
+        }
+        (turn(self.channel, End::Sender, worker, task, waited), Some(worker))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        closing::dropped(self.channel, End::Sender);
+        self.channel.table().end_gone();
+    }
+}
+
+/// Who owns an end.
+pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
+    channel.owner(end).unwrap_or_else(|| {
+        panic!(
+            "an end of channel `{}` is used before it was given to a process: \
+             name it among the ports of the process that uses it",
+            channel.name()
+        )
+    })
+}
+
+/// Polled by somebody who must not: says so, and never completes.
+#[cold]
+pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
+    let owner = owner_of(channel, end);
+    let name = channel.name().clone();
+    if owner.scheduler().is_building() {
+        panic!("an end of channel `{name}` is used before the network runs");
+    }
+    if Worker::holding(owner.as_ptr()).is_some() {
+        let kind = if blocks(owner) {
+            MisuseKind::WrongForm { channel: name }
+        } else if is_base_waker(context.waker(), owner.as_ptr().cast()) {
+            MisuseKind::NotYours { channel: name }
+        } else {
+            MisuseKind::ForeignWaker { channel: name }
+        };
+        report(owner, kind);
+    } else {
+        let user = polled_task(context.waker()).unwrap_or(owner);
+        report(user, MisuseKind::NotYours { channel: name });
+    }
+}
+
+/// The worker and process of a blocking operation.
+pub(super) fn blocking_holder<'a>(channel: ChannelRef, end: End) -> (&'a Worker, TaskRef) {
+    let owner = owner_of(channel, end);
+    let name = channel.name().clone();
+    match Worker::holding(owner.as_ptr()) {
+        Some(worker) if blocks(owner) => (worker, owner),
+        Some(worker) => {
+            let _ = misused(worker, owner, MisuseKind::WrongForm { channel: name });
+            worker.unwind(crate::scheduler::EndCause::Stopped)
+        }
+        None => Worker::with_current(|worker| {
+            let user = worker.and_then(Worker::current);
+            report(user.unwrap_or(owner), MisuseKind::NotYours { channel: name.clone() });
+            match worker {
+                Some(worker) if user.is_some() => {
+                    worker.unwind(crate::scheduler::EndCause::Stopped)
+                }
+                _ => panic!("channel `{name}` belongs to process `{}`", owner.info().name),
+            }
+        }),
+    }
+}
+
+/// A blocking operation has been told to wait: does what it asked its worker for.
+pub(super) fn go_on(worker: &Worker, task: TaskRef) {
+    match worker.asked() {
+        Request::Wait(wait) => worker.block_at(task, wait),
+        Request::End(cause) => worker.unwind(cause),
+        Request::None | Request::Again { .. } => worker.flush(),
+    }
+}
+
+/// An operation is dropped that has waited: misuse, unless its process is being ended.
+pub(super) fn abandoned(channel: ChannelRef, end: End) {
+    let Some(owner) = channel.owner(end) else { return };
+    let held = Worker::holding(owner.as_ptr()).is_some();
+    if held && owner.notes() & own::ENDING != 0 || !owner.scheduler().is_running() {
+        return;
+    }
+    report(owner, MisuseKind::Abandoned { channel: channel.name().clone() });
+}
+
+/// Whether ends of this kind of vertex publish at once.
+pub(crate) fn is_external(kind: Kind) -> bool {
+    kind != Kind::Pooled
+}
+
+/// The future of [`Sender::send`].
+#[must_use = "nothing is sent unless the operation is awaited"]
+pub struct Sending<'a, T: Send> {
+    sender: &'a mut Sender<T>,
+    message: Option<T>,
+    waited: bool,
+}
+
+impl<T: Send> fmt::Debug for Sending<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sending").field(self.sender.name()).finish()
+    }
+}
+
+// The message is moved, never pinned.
+impl<T: Send> Unpin for Sending<'_, T> {}
+
+impl<T: Send> Future for Sending<'_, T> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let (turn, worker) = this.sender.poll_turn(context, &mut this.waited);
+        match (turn, worker) {
+            (Turn::Go, Some(worker)) => {
+                let message = this.message.take().expect("not polled after completion");
+                this.waited = false;
+                this.sender.write(message, worker);
+                Poll::Ready(())
+            }
+            (Turn::Over, _) => {
+                this.waited = false;
+                this.message = None;
+                Poll::Ready(())
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl<T: Send> Drop for Sending<'_, T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel, End::Sender);
+        }
+    }
+}
+
+/// The future of [`Sender::send_all`].
+#[must_use = "nothing is sent unless the operation is awaited"]
+pub struct SendingAll<'a, T: Send, I: Iterator<Item = T>> {
+    sender: &'a mut Sender<T>,
+    messages: I,
+    next: Option<T>,
+    waited: bool,
+}
+
+impl<T: Send, I: Iterator<Item = T>> fmt::Debug for SendingAll<'_, T, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SendingAll").field(self.sender.name()).finish()
+    }
+}
+
+// The iterator and its messages are moved, never pinned.
+impl<T: Send, I: Iterator<Item = T>> Unpin for SendingAll<'_, T, I> {}
+
+impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        loop {
+            let (turn, worker) = this.sender.poll_turn(context, &mut this.waited);
+            match (turn, worker) {
+                (Turn::Go, Some(worker)) => {
+                    this.waited = false;
+                    // As many as there is room for; a look at the notes after each, for the
+                    // iterator may run code of the process.
+                    for _ in 0..this.sender.channel.sender.room.get() {
+                        let Some(message) = this.next.take().or_else(|| this.messages.next())
+                        else {
+                            return Poll::Ready(());
+                        };
+                        if this.sender.channel.sender.room.get() == 0 {
+                            this.next = Some(message);
+                            break;
+                        }
+                        this.sender.write(message, worker);
+                    }
+                }
+                (Turn::Over, _) => {
+                    this.waited = false;
+                    this.next = None;
+                    if this.messages.next().is_none() {
+                        return Poll::Ready(());
+                    }
+                }
+                _ => return Poll::Pending,
+            }
+        }
+    }
+}
+
+impl<T: Send, I: Iterator<Item = T>> Drop for SendingAll<'_, T, I> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel, End::Sender);
+        }
+    }
+}

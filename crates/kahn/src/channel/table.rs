@@ -1,0 +1,356 @@
+//! The table of channels: what exists, what is left of what ended, and the byte budget.
+
+use super::closing;
+use super::raw::{ChannelRef, End, Label, Line, ROOMY, RawChannel};
+use super::ring::{MOST_SLOTS, MessageType};
+use crate::channel::digest::History;
+use crate::graph::{Identity, MisuseKind, Name};
+use crate::scheduler::TaskRef;
+use crate::sync::{AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*};
+use std::sync::OnceLock;
+
+/// What is kept of a channel for the report.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelRecord {
+    pub(crate) identity: Identity,
+    pub(crate) name: Name,
+    pub(crate) from: Option<Name>,
+    pub(crate) to: Option<Name>,
+    pub(crate) type_name: &'static str,
+    pub(crate) message_size: usize,
+    pub(crate) capacity: u32,
+    pub(crate) counts: ChannelCounts,
+    pub(crate) history: Option<History>,
+    /// The receiver's process could be pruned or was dead at the end: its history may be cut.
+    pub(crate) is_cut: bool,
+}
+
+/// What happened on a channel; also the sum over several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ChannelCounts {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    pub(crate) remote: u64,
+    pub(crate) most_waiting: u32,
+    pub(crate) growths: u32,
+}
+
+impl ChannelCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.remote += other.remote;
+        self.most_waiting = self.most_waiting.max(other.most_waiting);
+        self.growths += other.growths;
+    }
+}
+
+/// How a channel is to be made.
+pub(crate) struct Plan {
+    pub(crate) label: Label,
+    pub(crate) types: &'static MessageType,
+    pub(crate) capacity: u32,
+    pub(crate) initial: u32,
+    pub(crate) recorded: Option<History>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    compact: BlockPool,
+    roomy: BlockPool,
+    words: BlockPool,
+    alive: Vec<ChannelRef>,
+    ended: Vec<ChannelRecord>,
+    limit: usize,
+    folded: (u64, ChannelCounts),
+    fixed: u32,
+    created: u64,
+    /// Ends that were dropped before they belonged to a process.
+    orphans: Vec<(Name, End)>,
+    cursor: usize,
+}
+
+/// All channels of one network.
+#[derive(Debug)]
+pub(crate) struct ChannelTable {
+    inner: Mutex<Inner>,
+    /// Bytes of slots, as the budget counts them.
+    used: AtomicU64,
+    budget: AtomicU64,
+    /// Capacity that replaces all others, from the run's options.
+    override_capacity: OnceLock<u32>,
+    /// Whether channels record by themselves.
+    record_all: AtomicBool,
+    /// Ends that exist; memory may go only when there are none.
+    ends: AtomicU64,
+    /// Whether the graph is as it was when the run started.
+    is_fixed: AtomicBool,
+}
+
+impl ChannelTable {
+    pub(crate) fn new() -> Self {
+        Self {
+            inner: Mutex::new(Inner { limit: usize::MAX, ..Inner::default() }),
+            used: AtomicU64::new(0),
+            budget: AtomicU64::new(u64::MAX),
+            override_capacity: OnceLock::new(),
+            record_all: AtomicBool::new(false),
+            ends: AtomicU64::new(0),
+            is_fixed: AtomicBool::new(true),
+        }
+    }
+
+    /// The bytes that the budget counts for a ring.
+    pub(crate) fn bytes(capacity: u64, size: usize) -> u64 {
+        capacity.saturating_mul(size.max(1) as u64)
+    }
+
+    /// The identity of the next channel that is created before the run.
+    pub(crate) fn next_fixed(&self) -> Identity {
+        let mut inner = self.inner.lock();
+        inner.fixed += 1;
+        Identity::fixed(inner.fixed - 1)
+    }
+
+    /// Makes a channel; nobody knows it yet.
+    pub(crate) fn make(&self, plan: Plan) -> ChannelRef {
+        let wanted = self.override_capacity.get().copied().unwrap_or(plan.capacity);
+        let capacity = wanted.max(plan.initial).clamp(1, MOST_SLOTS);
+        let mut inner = self.inner.lock();
+        let is_roomy = capacity >= ROOMY;
+        let pool = if is_roomy { &mut inner.roomy } else { &mut inner.compact };
+        let block = pool.take(size_of::<RawChannel>());
+        let lines = (is_roomy && !block.recycled).then(|| {
+            let lines = inner.words.take(size_of::<[Line; 2]>()).start.cast::<[Line; 2]>();
+            // SAFETY: a fresh block of that size, aligned to a line.
+            unsafe { lines.write(Line::pair(0)) };
+            lines
+        });
+        // SAFETY: the pools give whole blocks, and each recycles blocks of its own layout only.
+        let channel = unsafe {
+            ChannelRef::place(block.start, block.recycled, lines, plan.types, plan.label, self)
+        };
+        channel.cold.capacity.store(capacity, Relaxed);
+        channel.cold.initial.store(plan.initial, Relaxed);
+        if let Some(history) = plan.recorded {
+            channel.receiver.recorded.set(true);
+            // SAFETY: nobody knows the channel yet.
+            unsafe { *channel.cold.history.get() = Some(Box::new(history)) };
+        }
+        channel.cold.index.store(u32::try_from(inner.alive.len()).unwrap_or(u32::MAX), Relaxed);
+        inner.alive.push(channel);
+        inner.created += 1;
+        drop(inner);
+        self.used.fetch_add(Self::bytes(capacity.into(), plan.types.size), Relaxed);
+        self.ends.fetch_add(2, Relaxed);
+        channel
+    }
+
+    /// Changes the capacity of a channel that has not been used; for the run's options.
+    pub(crate) fn resize_unused(&self, channel: ChannelRef, capacity: u32) {
+        if !channel.sender.ring.get().is_null() {
+            // It holds initial messages, in a ring of their number at least.
+            return;
+        }
+        let size = channel.cold.types.get().size;
+        let before = channel.cold.capacity.swap(capacity, Relaxed);
+        self.used.fetch_sub(Self::bytes(before.into(), size), Relaxed);
+        self.used.fetch_add(Self::bytes(capacity.into(), size), Relaxed);
+    }
+
+    /// Sets what the run's options say.
+    pub(crate) fn configure(&self, budget: u64, capacity: Option<u32>, limit: usize, record: bool) {
+        self.budget.store(budget, Relaxed);
+        self.record_all.store(record, Relaxed);
+        if let Some(capacity) = capacity {
+            let _ = self.override_capacity.set(capacity);
+            for channel in self.all() {
+                self.resize_unused(channel, capacity);
+            }
+        }
+        self.inner.lock().limit = limit;
+    }
+
+    pub(crate) fn records_all(&self) -> bool {
+        self.record_all.load(Relaxed)
+    }
+
+    /// Bytes of slots in use, and the most there may be.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        (self.used.load(Relaxed), self.budget.load(Relaxed))
+    }
+
+    /// Takes bytes for a larger ring from the budget, if it has them.
+    pub(crate) fn reserve(&self, capacity: u64, size: usize) -> bool {
+        let bytes = Self::bytes(capacity, size);
+        let budget = self.budget.load(Relaxed);
+        let before = self.used.fetch_add(bytes, Relaxed);
+        if before.saturating_add(bytes) > budget {
+            self.used.fetch_sub(bytes, Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// Gives the bytes of a ring back to the budget.
+    pub(crate) fn give_back(&self, capacity: u64, size: usize) {
+        self.used.fetch_sub(Self::bytes(capacity, size), Relaxed);
+    }
+
+    /// Everything that exists, in the order of the table.
+    pub(crate) fn all(&self) -> Vec<ChannelRef> {
+        self.inner.lock().alive.clone()
+    }
+
+    /// The next few channels after those of the last call, round and round.
+    pub(crate) fn next_few(&self, count: usize, few: &mut Vec<ChannelRef>) {
+        let mut inner = self.inner.lock();
+        if inner.cursor >= inner.alive.len() {
+            inner.cursor = 0;
+        }
+        let end = (inner.cursor + count).min(inner.alive.len());
+        few.extend_from_slice(&inner.alive[inner.cursor..end]);
+        inner.cursor = end;
+    }
+
+    /// Keeps channels from being made and recycled while the result lives.
+    pub(crate) fn hold(&self) -> impl Drop {
+        self.inner.lock()
+    }
+
+    /// Messages received on channels that are open.
+    pub(crate) fn received(&self) -> u64 {
+        self.inner.lock().alive.iter().map(|channel| channel.messages(End::Receiver)).sum()
+    }
+
+    /// Channels ever made.
+    pub(crate) fn created(&self) -> u64 {
+        self.inner.lock().created
+    }
+
+    /// The graph changes while the network runs: bridges are no longer known.
+    pub(crate) fn graph_changes(&self) {
+        self.is_fixed.store(false, Release);
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.is_fixed.load(Acquire)
+    }
+
+    /// An end was dropped for good.
+    pub(super) fn end_gone(&self) {
+        self.ends.fetch_sub(1, Release);
+    }
+
+    /// How many ends somebody still has.
+    pub(crate) fn ends_left(&self) -> u64 {
+        self.ends.load(Acquire)
+    }
+
+    /// An end was dropped that no process ever had.
+    pub(super) fn orphaned(&self, channel: ChannelRef, end: End) {
+        let name = channel.name().clone();
+        self.inner.lock().orphans.push((name, end));
+    }
+
+    pub(crate) fn orphans(&self) -> Vec<(Name, End)> {
+        self.inner.lock().orphans.clone()
+    }
+
+    /// An end was dropped by somebody who does not hold its process.
+    pub(super) fn dropped_elsewhere(&self, channel: ChannelRef, owner: TaskRef) {
+        let scheduler = owner.scheduler();
+        if scheduler.is_running() && !owner.has_ended() {
+            super::turn::report(
+                owner,
+                MisuseKind::DroppedElsewhere { channel: channel.name().clone() },
+            );
+        }
+    }
+
+    /// Takes a channel off the table, keeps its record and recycles its memory.
+    pub(super) fn retire(&self, channel: ChannelRef) {
+        let record = channel.record(true);
+        let mut inner = self.inner.lock();
+        let index = channel.cold.index.load(Relaxed) as usize;
+        debug_assert_eq!(inner.alive.get(index), Some(&channel));
+        inner.alive.swap_remove(index);
+        if let Some(moved) = inner.alive.get(index) {
+            moved.cold.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
+        }
+        if inner.ended.len() < inner.limit {
+            inner.ended.push(record);
+        } else {
+            inner.folded.0 += 1;
+            inner.folded.1.add(&record.counts);
+        }
+        let is_roomy = !channel.is_compact();
+        let pool = if is_roomy { &mut inner.roomy } else { &mut inner.compact };
+        pool.give(channel.non_null().cast(), size_of::<RawChannel>());
+    }
+
+    /// The records of all listed channels, in the order of their identities, and the sums of the
+    /// others.
+    pub(crate) fn records(&self) -> (Vec<ChannelRecord>, (u64, ChannelCounts)) {
+        let inner = self.inner.lock();
+        let alive = inner.alive.iter().map(|channel| channel.record(false));
+        let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
+        records.sort_by_key(|record| record.identity);
+        (records, inner.folded)
+    }
+
+    /// Drops all messages that are left when a run has ended and nobody runs any more.
+    pub(crate) fn drop_messages(&self) {
+        for channel in self.all() {
+            closing::drop_messages(channel);
+        }
+    }
+}
+
+impl Drop for ChannelTable {
+    fn drop(&mut self) {
+        self.drop_messages();
+        for channel in self.all() {
+            // SAFETY: the table is the last that knows of it.
+            unsafe { channel.non_null().drop_in_place() };
+        }
+    }
+}
+
+impl RawChannel {
+    fn is_compact(&self) -> bool {
+        std::ptr::eq(self.word(End::Sender), std::ptr::from_ref(self).cast())
+    }
+
+    /// What is to be told about it; `take`: its history goes along.
+    pub(crate) fn record(&self, take: bool) -> ChannelRecord {
+        let label = self.label();
+        let name_of = |end| self.owner(end).map(|task| task.info().name.clone());
+        let types = self.cold.types.get();
+        let history = if take {
+            // SAFETY: both ends are closed: nobody records any more.
+            unsafe { (*self.cold.history.get()).take() }.map(|history| *history)
+        } else {
+            None
+        };
+        let is_cut = self.owner(End::Receiver).is_some_and(|task| task.may_be_cut());
+        ChannelRecord {
+            identity: label.identity,
+            name: label.name.clone(),
+            from: name_of(End::Sender),
+            to: name_of(End::Receiver),
+            type_name: (types.name)(),
+            message_size: types.size,
+            capacity: self.cold.capacity.load(Relaxed),
+            counts: ChannelCounts {
+                sent: self.messages(End::Sender),
+                received: self.messages(End::Receiver),
+                remote: self.cold.remote.load(Relaxed),
+                most_waiting: self.receiver.most_waiting.load(Relaxed),
+                growths: self.cold.growths.load(Relaxed),
+            },
+            history,
+            is_cut,
+        }
+    }
+}

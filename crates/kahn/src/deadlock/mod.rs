@@ -1,0 +1,295 @@
+//! When NOTHING can go on: rings of waits, growth, explanation.
+//!
+//! A blocked process waits at exactly one end of one channel, so "waits for" is a function from
+//! processes to processes, and looking for a deadlock is following it: a *walk*. If a walk comes
+//! back to where it was, the processes on the way form a ring.
+//!
+//! # Why a ring that is found is real
+//!
+//! Only the peer may resume a process that is parked at a channel, so nobody outside a ring can
+//! undo it: a real ring is *stable*, and may be found late, twice, by anyone. A wrong report can
+//! only come from edges that were read at different times. So the ring is looked at twice, and
+//! counts only if every word is the same both times. A word that shows PARKED with a count, and
+//! shows them again, was not touched in between (counts never go back, see `scheduler::word`), so
+//! between the two looks there was an instant at which all of them were parked together. Resolvers,
+//! who may resume others, hold one lock.
+//!
+//! # Why every ring is found
+//!
+//! | who looks | when | where |
+//! |---|---|---|
+//! | a worker that has nothing to run | before it sleeps, and between naps | senders that parked lately, then channels in turn |
+//! | a busy worker | every 1024 picks, on a budget | the same |
+//! | whoever parks last | nobody is busy any more | everywhere |
+//!
+//! The turn comes to every channel again and again, and a ring that needs growth holds a parked
+//! sender, so a stuck part is freed while another part runs for ever. When nothing runs, the look
+//! everywhere sees the whole wait graph standing still.
+//!
+//! # What is done
+//!
+//! | ring | then |
+//! |---|---|
+//! | holds a full channel | the smallest of them grows (Parks 1995; Geilen and Basten 2003) |
+//! | the same, and the budget is used up | the run ends, over budget |
+//! | empty channels alone | its processes are dead, and so is who waits for them; sends to them are discarded |
+//!
+//! A verdict is given only when nobody can act any more; see [`crate::scheduler`].
+//!
+//! The centralised form of the paper (Vrba 2009, section 4.4) takes the lock at every block and at
+//! every wake-up, walks at every block, and grows by one. It is there to show the difference.
+
+mod explain;
+mod walk;
+
+pub use explain::{Activity, Explanation, RingMember, Waiting};
+pub(crate) use explain::explain;
+
+use crate::channel::closing::mark_dead_end;
+use crate::channel::raw::{ChannelRef, End};
+use crate::channel::table::ChannelTable;
+use crate::scheduler::task::mark;
+use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
+use crate::sync::{Mutex, Ordering::*};
+use std::collections::BTreeMap;
+use walk::{Edge, edge_of, ring_from, still_holds};
+
+/// When the runtime looks for rings of waits.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Detection, Network, RunOptions};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// network.run_with(RunOptions::new().detection(Detection::Central))?;
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detection {
+    /// When there is time for it: costs nothing on the way of a message.
+    #[default]
+    Deferred,
+    /// At every block, under one lock; channels grow by one. For comparison.
+    Central,
+    /// Never: a network that needs growth ends in a deadlock.
+    Off,
+}
+
+/// What a look has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No ring, or none that anything can be done about.
+    Nothing,
+    /// Somebody can go on now.
+    Freed,
+    /// This channel had to grow and must not.
+    OverBudget(ChannelRef),
+}
+
+/// Finds rings and does what is to be done about them. One per network.
+#[derive(Debug)]
+pub(crate) struct Resolver {
+    detection: Detection,
+    /// Held by whoever resumes processes of others.
+    lock: Mutex<Central>,
+}
+
+/// What the centralised form keeps: who waits for whom.
+#[derive(Debug, Default)]
+struct Central {
+    waits: BTreeMap<usize, usize>,
+}
+
+impl Resolver {
+    pub(crate) fn new(detection: Detection) -> Self {
+        Self { detection, lock: Mutex::new(Central::default()) }
+    }
+
+    /// Looks at `suspects` and then at some channels in turn, for about `budget` looks. Returns
+    /// what it found and what it spent.
+    pub(crate) fn glance(
+        &self,
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+        suspects: impl Iterator<Item = *const ()>,
+        budget: usize,
+    ) -> (Found, usize) {
+        let Some(_guard) = self.lock.try_lock() else { return (Found::Nothing, 0) };
+        let mut spent = 0;
+        for suspect in suspects {
+            // SAFETY: noted from a `waits_at` of this network.
+            let waiting = unsafe { ChannelRef::from_waiting(suspect.cast_mut()) };
+            let Some((channel, End::Sender)) = waiting else { continue };
+            let found = self.look_at(channel, scheduler, table, &mut spent);
+            if found != Found::Nothing || spent > budget {
+                return (found, spent);
+            }
+        }
+        let mut few = Vec::new();
+        table.next_few(budget / 4, &mut few);
+        for channel in few {
+            spent += 1;
+            let found = self.look_at(channel, scheduler, table, &mut spent);
+            if found != Found::Nothing || spent > budget {
+                return (found, spent);
+            }
+        }
+        (Found::Nothing, spent)
+    }
+
+    /// Looks for a ring behind the sender of this channel, if that is parked.
+    fn look_at(
+        &self,
+        channel: ChannelRef,
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+        spent: &mut usize,
+    ) -> Found {
+        if !channel.seen(End::Receiver).is_parked() {
+            return Found::Nothing;
+        }
+        let Some(sender) = channel.owner(End::Sender) else { return Found::Nothing };
+        match ring_from(sender, table.is_fixed(), spent) {
+            Some(ring) => self.resolve(&ring, scheduler, table),
+            None => Found::Nothing,
+        }
+    }
+
+    /// Looks everywhere; for when nobody is busy. If the processes stand still for certain, it also
+    /// finds who waits for the dead.
+    pub(crate) fn look_everywhere(
+        &self,
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+        stand_still: bool,
+    ) -> Found {
+        let _guard = self.lock.lock();
+        let processes = scheduler.table.lock().all();
+        let mut result = Found::Nothing;
+        for ring in walk::all_rings(&processes) {
+            if !still_holds(&ring) {
+                continue;
+            }
+            match self.resolve(&ring, scheduler, table) {
+                Found::Nothing => {}
+                Found::Freed => result = Found::Freed,
+                over => return over,
+            }
+        }
+        if stand_still && bury(&processes, scheduler, table) {
+            result = Found::Freed;
+        }
+        result
+    }
+
+    /// The centralised form: a process has parked.
+    pub(crate) fn parked(
+        &self,
+        task: TaskRef,
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+    ) -> Found {
+        let mut central = self.lock.lock();
+        let Some(edge) = edge_of(task) else { return Found::Nothing };
+        central.waits.insert(task.as_ptr().addr(), edge.channel.as_ptr().addr());
+        let mut spent = 0;
+        match ring_from(task, false, &mut spent) {
+            Some(ring) => self.resolve(&ring, scheduler, table),
+            None => Found::Nothing,
+        }
+    }
+
+    /// The centralised form: a process was woken.
+    pub(crate) fn woken(&self, task: TaskRef) {
+        self.lock.lock().waits.remove(&task.as_ptr().addr());
+    }
+
+    /// Does what is to be done about a ring that was found to be real. The lock is held.
+    fn resolve(&self, ring: &[Edge], scheduler: &Scheduler, table: &ChannelTable) -> Found {
+        let smallest = ring
+            .iter()
+            .filter(|edge| edge.end == End::Sender)
+            .min_by_key(|edge| (edge.capacity(), edge.channel.label().identity));
+        let Some(full) = smallest else {
+            let dead: Vec<TaskRef> = ring.iter().map(|edge| edge.task).collect();
+            return declare_dead(&dead, scheduler, table);
+        };
+        if self.detection == Detection::Off {
+            return Found::Nothing;
+        }
+        let capacity = full.capacity();
+        let steps = match self.detection {
+            Detection::Deferred => [capacity, 1],
+            Detection::Central | Detection::Off => [1, 1],
+        };
+        let size = full.channel.cold.types.get().size;
+        let most = u64::from(crate::channel::ring::MOST_SLOTS);
+        let larger = steps
+            .into_iter()
+            .map(|step| capacity + step)
+            .find(|&larger| larger <= most && table.reserve(larger, size));
+        let Some(larger) = larger else { return Found::OverBudget(full.channel) };
+        full.ask_to_grow(u32::try_from(larger).unwrap_or(u32::MAX));
+        let growths = &full.channel.cold.growths;
+        growths.store(growths.load(Relaxed) + 1, Relaxed);
+        if full.channel.word(End::Receiver).unpark(full.seen) {
+            scheduler.make_ready(Origin::Outside, full.task, Reason::Woken);
+        }
+        Found::Freed
+    }
+}
+
+/// Finds out who waits for the dead, and who need not wait for them. The lock is held, and the
+/// processes stand still. `true` if somebody can go on.
+fn bury(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
+    let mut freed = false;
+    loop {
+        let dead: Vec<TaskRef> = processes
+            .iter()
+            .copied()
+            .filter(|task| !task.has_ended() && task.kind() != Kind::Outside && !is_dead(*task))
+            .filter(|task| {
+                edge_of(*task)
+                    .filter(|edge| edge.end == End::Receiver)
+                    .and_then(|edge| edge.peer())
+                    .is_some_and(is_dead)
+            })
+            .collect();
+        if dead.is_empty() {
+            return freed;
+        }
+        freed |= declare_dead(&dead, scheduler, table) == Found::Freed;
+    }
+}
+
+pub(crate) fn is_dead(task: TaskRef) -> bool {
+    task.marks.load(Acquire) & mark::DEAD != 0
+}
+
+/// Marks processes as dead, and the channels to them as dead ends.
+fn declare_dead(dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
+    if dead.iter().any(|task| task.kind() == Kind::Outside) {
+        // A party may still change its mind.
+        return Found::Nothing;
+    }
+    let mut any = false;
+    for task in dead {
+        any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
+    }
+    if !any {
+        return Found::Nothing;
+    }
+    let mut freed = Found::Nothing;
+    for channel in table.all() {
+        if channel.owner(End::Receiver).is_some_and(|task| dead.contains(&task)) {
+            if channel.seen(End::Receiver).is_parked() {
+                freed = Found::Freed;
+            }
+            mark_dead_end(channel, scheduler);
+        }
+    }
+    freed
+}

@@ -1,0 +1,161 @@
+//! Following who waits for whom.
+
+use crate::channel::raw::{ChannelRef, End, flag};
+use crate::channel::ring::Ring;
+use crate::scheduler::TaskRef;
+use crate::scheduler::word::Seen;
+use crate::sync::{Ordering::*, fence};
+
+/// A process that is parked, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub(crate) task: TaskRef,
+    pub(crate) channel: ChannelRef,
+    /// Its own end; the peer's word shows PARKED.
+    pub(crate) end: End,
+    pub(crate) seen: Seen,
+}
+
+impl Edge {
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> Option<TaskRef> {
+        self.channel.owner(self.end.peer())
+    }
+
+    /// The ring that a parked sender works in.
+    fn ring(&self) -> Option<&Ring> {
+        debug_assert_eq!(self.end, End::Sender);
+        // SAFETY: the sender is parked in a ring of waits, so nobody moves it; its memory ring
+        // lives until the receiver has emptied it, which is parked in the same ring of waits or
+        // waits for the sender.
+        unsafe { self.channel.sender.ring.get().as_ref() }
+    }
+
+    /// The capacity that a parked sender has found full.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.ring().map_or(u64::MAX, Ring::capacity)
+    }
+
+    pub(crate) fn ask_to_grow(&self, capacity: u32) {
+        if let Some(ring) = self.ring() {
+            ring.ask_to_grow(capacity);
+        }
+    }
+}
+
+/// Where a process is parked, if it is.
+pub(crate) fn edge_of(task: TaskRef) -> Option<Edge> {
+    // Acquire pairs with the Release of the store in `channel::turn`.
+    let waits_at = task.waits_at.load(Acquire);
+    // SAFETY: set by `waiting_at` of a channel of this network, or null.
+    let (channel, end) = unsafe { ChannelRef::from_waiting(waits_at) }?;
+    let seen = channel.seen(end.peer());
+    // An end that was handed on since is somebody else's wait.
+    (seen.is_parked() && channel.owner(end) == Some(task)).then_some(Edge {
+        task,
+        channel,
+        end,
+        seen,
+    })
+}
+
+fn next_of(task: TaskRef, stop_at_bridges: bool) -> Option<(Edge, TaskRef)> {
+    let edge = edge_of(task)?;
+    if stop_at_bridges && edge.channel.has_flag(flag::BRIDGE) {
+        return None;
+    }
+    Some((edge, edge.peer()?))
+}
+
+/// Follows the waits from `start`; if they come round, returns the ring, looked at twice.
+///
+/// Brent's algorithm: no memory but the ring itself. `spent` counts the looks.
+pub(crate) fn ring_from(
+    start: TaskRef,
+    stop_at_bridges: bool,
+    spent: &mut usize,
+) -> Option<Vec<Edge>> {
+    // Whoever parked before this look is seen; see the module above for why late is early enough.
+    fence(SeqCst);
+    let (mut resting, mut walking) = (start, start);
+    let (mut taken, mut limit) = (0_usize, 1_usize);
+    loop {
+        *spent += 1;
+        let (_, next) = next_of(walking, stop_at_bridges)?;
+        walking = next;
+        if walking == resting {
+            break;
+        }
+        taken += 1;
+        if taken == limit {
+            (resting, taken, limit) = (walking, 0, limit * 2);
+        }
+    }
+    let mut ring = Vec::new();
+    let first = walking;
+    loop {
+        *spent += 1;
+        let (edge, next) = next_of(walking, stop_at_bridges)?;
+        ring.push(edge);
+        walking = next;
+        if walking == first {
+            break;
+        }
+        if ring.len() > taken + limit {
+            // The ring changed under our feet.
+            return None;
+        }
+    }
+    *spent += ring.len();
+    still_holds(&ring).then_some(ring)
+}
+
+/// The second look: every process still parked where it was.
+pub(crate) fn still_holds(ring: &[Edge]) -> bool {
+    ring.iter().all(|edge| edge_of(edge.task) == Some(*edge))
+}
+
+/// All rings among these processes, each once; linear.
+pub(crate) fn all_rings(processes: &[TaskRef]) -> Vec<Vec<Edge>> {
+    fence(SeqCst);
+    /// Which walk came to a process first.
+    const NOT_SEEN: usize = usize::MAX;
+    let place = |task: TaskRef| {
+        let index = task.index.load(Relaxed) as usize;
+        (processes.get(index) == Some(&task)).then_some(index)
+    };
+    let mut walked = vec![NOT_SEEN; processes.len()];
+    let mut rings = Vec::new();
+    for (number, &start) in processes.iter().enumerate() {
+        let mut at = start;
+        // Until we come to nobody, to an older walk, or to our own track.
+        let closed = loop {
+            let Some(index) = place(at) else { break None };
+            if walked[index] == number {
+                break Some(at);
+            }
+            if walked[index] != NOT_SEEN {
+                break None;
+            }
+            walked[index] = number;
+            match next_of(at, false) {
+                Some((_, next)) => at = next,
+                None => break None,
+            }
+        };
+        let Some(first) = closed else { continue };
+        let mut ring = Vec::new();
+        let mut at = first;
+        while let Some((edge, next)) = next_of(at, false) {
+            ring.push(edge);
+            at = next;
+            if at == first || ring.len() > processes.len() {
+                break;
+            }
+        }
+        if at == first {
+            rings.push(ring);
+        }
+    }
+    rings
+}

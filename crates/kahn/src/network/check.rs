@@ -1,0 +1,98 @@
+//! What can be found out before anything runs.
+
+use super::core::Core;
+use crate::channel::raw::End;
+use crate::graph::Name;
+use crate::sync::Ordering::*;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Something wrong with a network as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// An end was given to no process.
+    Unused {
+        /// The channel.
+        channel: Name,
+        /// `sender` or `receiver`.
+        end: &'static str,
+    },
+    /// Two processes have the same name.
+    SameProcess(Name),
+    /// Two channels have the same name.
+    SameChannel(Name),
+    /// The slots of the channels take more than the byte budget.
+    Budget {
+        /// Bytes of slots.
+        needed: u64,
+        /// The budget.
+        budget: u64,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unused { channel, end } => write!(
+                f,
+                "the {end} of channel `{channel}` belongs to no process: \
+                 name it among the ports of the process that uses it"
+            ),
+            Self::SameProcess(name) => {
+                write!(f, "two processes are called `{name}`: give each a name of its own")
+            }
+            Self::SameChannel(name) => {
+                write!(f, "two channels are called `{name}`: give each a name of its own")
+            }
+            Self::Budget { needed, budget } => write!(
+                f,
+                "the channels' slots take {needed} bytes, and the budget is {budget}: \
+                 lower capacities or raise the budget"
+            ),
+        }
+    }
+}
+
+impl Core {
+    /// Finds out what is wrong, and what looks wrong.
+    pub(super) fn check(&self) -> (Vec<Problem>, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut warnings = Vec::new();
+        let mut channels = self.channels.all();
+        channels.sort_by_key(|channel| channel.label().identity);
+        let mut names = BTreeSet::new();
+        for channel in &channels {
+            for (end, called) in [(End::Sender, "sender"), (End::Receiver, "receiver")] {
+                if channel.owner(end).is_none() {
+                    let channel = channel.name().clone();
+                    problems.push(Problem::Unused { channel, end: called });
+                }
+            }
+            if !names.insert(channel.name()) {
+                problems.push(Problem::SameChannel(channel.name().clone()));
+            }
+            let (from, to) = (channel.owner(End::Sender), channel.owner(End::Receiver));
+            if from.is_some() && from == to && channel.cold.initial.load(Relaxed) == 0 {
+                warnings.push(format!(
+                    "channel `{}` leads from a process to itself and has no initial message: \
+                     the process must send before it receives",
+                    channel.name()
+                ));
+            }
+        }
+        let mut processes = self.scheduler.table.lock().all();
+        processes.sort_by_key(|task| task.info().identity);
+        let mut names = BTreeSet::new();
+        for task in &processes {
+            if !names.insert(&task.info().name) {
+                problems.push(Problem::SameProcess(task.info().name.clone()));
+            }
+        }
+        let (needed, budget) = self.channels.usage();
+        if needed > budget {
+            problems.push(Problem::Budget { needed, budget });
+        }
+        (problems, warnings)
+    }
+}

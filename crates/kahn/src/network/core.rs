@@ -1,0 +1,516 @@
+//! What a network's processes, channels and handles share, and how the parts are joined.
+
+use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
+use crate::channel::closing::{hand_over, process_ended};
+use crate::channel::raw::{ChannelRef, End, Label, flag};
+use crate::channel::ring::TypeOf;
+use crate::channel::table::{ChannelTable, Plan};
+use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
+use crate::deadlock::{Detection, Explanation, Found, Resolver, explain};
+use crate::graph::{Ending, Identity, Misuse, Name};
+use crate::scheduler::task::{BodyType, Info, own};
+use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Why a run ended before all processes did.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    Deadlock(Explanation),
+    Quiescent,
+    OverBudget { channel: Name, explanation: Explanation },
+    Misuse(Misuse),
+    Stopped,
+}
+
+/// Everything of one network that outlives the `Network` value's moves.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) channels: Arc<ChannelTable>,
+    pub(crate) resolver: OnceLock<Resolver>,
+    pub(crate) verdict: Mutex<Option<Verdict>>,
+    /// Failed processes whose mark was reached, and who reached it.
+    pub(crate) observed: Mutex<Vec<(Identity, Identity)>>,
+    pub(crate) parties: Mutex<Vec<Arc<Party>>>,
+    pub(crate) quiescence: AtomicBool,
+    /// Opens when every process of the run has ended.
+    pub(crate) gone: Gone,
+    /// Processes created before the run.
+    fixed: AtomicU64,
+}
+
+/// A gate that opens once, when the run is over.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    open: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Gone {
+    pub(crate) fn open(&self) {
+        *self.open.lock() = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits until it opens or for `time`; tells whether it is open.
+    pub(crate) fn wait_for(&self, time: Duration) -> bool {
+        let mut open = self.open.lock();
+        self.bell.wait_while_for(&mut open, |open| !*open, time);
+        *open
+    }
+}
+
+/// What a channel is to be.
+pub(crate) struct ChannelPlan<T> {
+    pub(crate) name: Name,
+    pub(crate) capacity: u32,
+    pub(crate) initial: Vec<T>,
+    pub(crate) digest: Option<crate::channel::digest::DigestFn>,
+}
+
+/// What a process is to be.
+pub(crate) struct ProcessPlan {
+    pub(crate) name: Name,
+    pub(crate) effects: bool,
+    pub(crate) pinned: Option<u32>,
+}
+
+/// The process that creates something while the network runs.
+pub(crate) type By<'a> = Option<(TaskRef, &'a Worker)>;
+
+impl Core {
+    pub(crate) fn new() -> Arc<Self> {
+        let core = Arc::new(Self {
+            scheduler: Scheduler::new(),
+            channels: Arc::new(ChannelTable::new()),
+            resolver: OnceLock::new(),
+            verdict: Mutex::new(None),
+            observed: Mutex::new(Vec::new()),
+            parties: Mutex::new(Vec::new()),
+            quiescence: AtomicBool::new(false),
+            gone: Gone::default(),
+            fixed: AtomicU64::new(0),
+        });
+        core.scheduler.set_hooks(Box::new(Joined(Arc::downgrade(&core))));
+        core
+    }
+
+    /// Makes a channel and its two ends.
+    pub(crate) fn channel<T: Send>(
+        &self,
+        plan: ChannelPlan<T>,
+        by: By<'_>,
+    ) -> (Sender<T>, Receiver<T>) {
+        let identity = match by {
+            None => self.channels.next_fixed(),
+            Some((task, _)) => next_child(task),
+        };
+        let records = plan.digest.is_some() || self.channels.records_all();
+        let channel = self.channels.make(Plan {
+            label: Label { name: plan.name, identity },
+            types: &const { TypeOf::<T>::TYPE },
+            capacity: plan.capacity,
+            initial: u32::try_from(plan.initial.len()).unwrap_or(u32::MAX),
+            recorded: records.then(|| crate::channel::digest::History {
+                digest: plan.digest,
+                digests: Vec::new(),
+            }),
+        });
+        let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));
+        sender.put_initial(plan.initial);
+        if let Some((task, worker)) = by {
+            self.channels.graph_changes();
+            hand_over(channel, End::Sender, None, task);
+            hand_over(channel, End::Receiver, None, task);
+            let (used, budget) = self.channels.usage();
+            if used > budget {
+                self.over_budget(channel);
+                worker.ask(crate::scheduler::Request::End(EndCause::Stopped));
+            }
+        }
+        (sender, receiver)
+    }
+
+    fn info(&self, plan: ProcessPlan, by: By<'_>, creates: bool, body: &'static BodyType) -> Info {
+        let identity = match by {
+            None => self.scheduler.table.lock().next_fixed(),
+            Some((task, _)) => next_child(task),
+        };
+        Info {
+            name: plan.name,
+            identity,
+            kind: body::kind_of(body),
+            effects: plan.effects,
+            creates,
+            pinned: plan.pinned,
+            scheduler: Arc::as_ptr(&self.scheduler),
+            body: Some(body),
+        }
+    }
+
+    /// Makes an async process.
+    pub(crate) fn process<'env, P, F, R, O>(
+        &self,
+        plan: ProcessPlan,
+        ports: P,
+        code: F,
+        by: By<'_>,
+    ) where
+        P: Ports + 'env,
+        F: FnOnce(P) -> R + Send + 'env,
+        R: Future<Output = O> + Send + 'env,
+        O: ProcessResult + 'env,
+    {
+        if body::fits::<Body<F, P, R>>() {
+            let seen = see(&ports);
+            let types = &const { Async::<F, P, R>::TYPE };
+            self.create(plan, seen, types, Body::<F, P, R>::Start(code, ports), by);
+        } else {
+            let seen = see(&ports);
+            let start: BoxedStart<'env, O> = body::boxed(code, ports);
+            self.create_boxed(plan, seen, start, by);
+        }
+    }
+
+    fn create_boxed<'env, O: ProcessResult + 'env>(
+        &self,
+        plan: ProcessPlan,
+        seen: Seen,
+        start: BoxedStart<'env, O>,
+        by: By<'_>,
+    ) {
+        let code = move |()| start();
+        self.create_async(plan, seen, code, by);
+    }
+
+    fn create_async<F, R, O>(&self, plan: ProcessPlan, seen: Seen, code: F, by: By<'_>)
+    where
+        F: FnOnce(()) -> R + Send,
+        R: Future<Output = O> + Send,
+        O: ProcessResult,
+    {
+        let types = &const { Async::<F, (), R>::TYPE };
+        self.create(plan, seen, types, Body::<F, (), R>::Start(code, ()), by);
+    }
+
+    /// Makes a blocking process.
+    pub(crate) fn blocking<P, F, O>(&self, plan: ProcessPlan, ports: P, code: F, by: By<'_>)
+    where
+        P: Ports,
+        F: FnOnce(P) -> O + Send,
+        O: ProcessResult,
+    {
+        let seen = see(&ports);
+        if body::fits::<Body<F, P, ()>>() {
+            let types = &const { Blocking::<F, P>::TYPE };
+            self.create(plan, seen, types, Body::<F, P, ()>::Start(code, ports), by);
+        } else {
+            let boxed = Box::new((code, ports));
+            self.create_blocking(plan, seen, move |()| (boxed.0)(boxed.1), by);
+        }
+    }
+
+    fn create_blocking<F, O>(&self, plan: ProcessPlan, seen: Seen, code: F, by: By<'_>)
+    where
+        F: FnOnce(()) -> O + Send,
+        O: ProcessResult,
+    {
+        let types = &const { Blocking::<F, ()>::TYPE };
+        self.create(plan, seen, types, Body::<F, (), ()>::Start(code, ()), by);
+    }
+
+    fn create<B>(
+        &self,
+        plan: ProcessPlan,
+        seen: Seen,
+        types: &'static BodyType,
+        body: B,
+        by: By<'_>,
+    ) {
+        let info = self.info(plan, by, seen.creates, types);
+        let task = self.scheduler.table.lock().make(info);
+        // SAFETY: the block was made for this type of body, a moment ago.
+        unsafe { body::place(task.non_null(), body) };
+        for (channel, end) in seen.ends {
+            self.give(channel, end, by, task);
+        }
+        if by.is_none() {
+            self.fixed.fetch_add(1, Relaxed);
+        } else {
+            self.channels.graph_changes();
+            self.prepare(task);
+        }
+        self.scheduler.enlist(task);
+        if let Some((_, worker)) = by {
+            self.scheduler.start(task, worker.origin());
+        }
+    }
+
+    /// Gives an end to a process, if the one who gives it has it.
+    fn give(&self, channel: ChannelRef, end: End, by: By<'_>, to: TaskRef) {
+        let here = std::ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
+        assert!(
+            here,
+            "an end of channel `{}` belongs to another network: an end works only in its own",
+            channel.name()
+        );
+        let owner = channel.owner(end);
+        assert!(
+            owner != Some(to),
+            "an end of channel `{}` was shown twice by the ports of process `{}`",
+            channel.name(),
+            to.info().name
+        );
+        match (by, owner) {
+            (None, None) => hand_over(channel, end, None, to),
+            (Some((task, worker)), Some(owner)) if owner == task => {
+                hand_over(channel, end, Some((task, worker)), to);
+            }
+            _ => {
+                let process = by.map_or_else(|| to.info().name.clone(), |(t, _)| t.info().name.clone());
+                let kind = crate::graph::MisuseKind::NotYours { channel: channel.name().clone() };
+                self.misuse(Misuse { process, kind });
+            }
+        }
+    }
+
+    /// Makes an outside party that has these ends.
+    pub(crate) fn party(self: &Arc<Self>, name: Name, ports: &impl Ports) -> Arc<Party> {
+        let seen = see(ports);
+        let info = Info {
+            name,
+            identity: self.scheduler.table.lock().next_fixed(),
+            kind: Kind::Outside,
+            effects: true,
+            creates: false,
+            pinned: None,
+            scheduler: Arc::as_ptr(&self.scheduler),
+            body: None,
+        };
+        let task = self.scheduler.table.lock().make(info);
+        for (channel, end) in seen.ends {
+            self.give(channel, end, None, task);
+        }
+        self.scheduler.enlist(task);
+        let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Self>::clone(self);
+        let party = Party::new(task, keep);
+        self.parties.lock().push(Arc::clone(&party));
+        party
+    }
+
+    /// Applies the run's settings to a process.
+    pub(crate) fn prepare(&self, task: TaskRef) {
+        let settings = self.scheduler.settings();
+        if settings.wait_once && task.kind() != Kind::Outside {
+            task.note(own::WAIT_ONCE);
+        }
+        if settings.threads && task.kind() == Kind::Pooled {
+            task.set_kind(Kind::Threaded);
+        }
+    }
+
+    // --- verdicts -----------------------------------------------------------------------------
+
+    /// Ends the run; the first reason counts.
+    pub(crate) fn end_with(&self, verdict: Verdict) {
+        let mut slot = self.verdict.lock();
+        if slot.is_none() && !self.scheduler.is_ending() {
+            *slot = Some(verdict);
+        }
+        drop(slot);
+        self.scheduler.end_run();
+    }
+
+    pub(crate) fn misuse(&self, misuse: Misuse) {
+        self.end_with(Verdict::Misuse(misuse));
+    }
+
+    fn over_budget(&self, channel: ChannelRef) {
+        let explanation = explain(&self.scheduler, &self.channels);
+        self.end_with(Verdict::OverBudget { channel: channel.name().clone(), explanation });
+    }
+
+    pub(crate) fn explain(&self) -> Explanation {
+        explain(&self.scheduler, &self.channels)
+    }
+
+    fn follow(&self, found: Found) -> bool {
+        match found {
+            Found::Nothing => false,
+            Found::Freed => true,
+            Found::OverBudget(channel) => {
+                self.over_budget(channel);
+                true
+            }
+        }
+    }
+
+    fn resolver(&self) -> &Resolver {
+        self.resolver.get().expect("set before anything runs")
+    }
+
+    fn stuck(&self, worker: &Worker) {
+        let scheduler = &self.scheduler;
+        if !scheduler.is_running() {
+            return;
+        }
+        // First where it is likely.
+        let (found, _) =
+            self.resolver().glance(scheduler, &self.channels, worker.suspects(), 64);
+        if self.follow(found) {
+            return;
+        }
+        // A foreign waker makes its process ready and somebody busy before it stops being counted;
+        // so if we see none of them, and then nobody busy, nobody can act any more.
+        let stand_still = scheduler.foreign.load(SeqCst) == 0
+            && scheduler.cancellable.load(SeqCst) == 0
+            && scheduler.busy.load(SeqCst) == 0;
+        let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
+        if self.follow(found) || !stand_still || scheduler.live.load(SeqCst) == 0 {
+            return;
+        }
+        if scheduler.busy.load(SeqCst) != 0 || !scheduler.is_running() {
+            return;
+        }
+        let verdict = if self.quiescence.load(Relaxed) {
+            Verdict::Quiescent
+        } else {
+            Verdict::Deadlock(self.explain())
+        };
+        self.end_with(verdict);
+    }
+
+    /// Marks channels that lie on no cycle.
+    pub(crate) fn find_bridges(&self) {
+        let processes = self.scheduler.table.lock().all();
+        let place = |task: TaskRef| task.index.load(Relaxed) as usize;
+        let channels = self.channels.all();
+        let edges: Vec<_> = channels
+            .iter()
+            .map(|channel| {
+                let end = |end| channel.owner(end).map_or(0, place);
+                (end(End::Sender), end(End::Receiver))
+            })
+            .collect();
+        let bridges = crate::graph::bridges(processes.len().max(1), &edges);
+        for (channel, is_bridge) in channels.iter().zip(bridges) {
+            if is_bridge {
+                channel.set_flag(flag::BRIDGE);
+            }
+        }
+    }
+
+    /// Whether a process may create others while the network runs.
+    pub(crate) fn has_creators(&self) -> bool {
+        self.scheduler.table.lock().all().iter().any(|task| task.info().creates)
+    }
+
+    /// Has every operation published at once: each process has a thread of its own.
+    pub(crate) fn publish_at_once(&self) {
+        for channel in self.channels.all() {
+            for end in [End::Sender, End::Receiver] {
+                channel.side(end).eager.store(true, Relaxed);
+            }
+        }
+    }
+
+    pub(crate) fn detection_is_deferred(detection: Detection) -> bool {
+        detection == Detection::Deferred
+    }
+}
+
+/// What ports show.
+struct Seen {
+    ends: Vec<(ChannelRef, End)>,
+    creates: bool,
+}
+
+fn see(ports: &impl Ports) -> Seen {
+    let mut seen = Seen { ends: Vec::new(), creates: false };
+    ports.visit(&mut |port: Port| match port.into_kind() {
+        PortKind::End(channel, end) => seen.ends.push((channel, end)),
+        PortKind::Creates => seen.creates = true,
+    });
+    seen
+}
+
+/// The identity of the next thing that a process creates.
+fn next_child(task: TaskRef) -> Identity {
+    let count = task.local.created.get();
+    task.local.created.set(count + 1);
+    task.info().identity.child(count)
+}
+
+/// The scheduler's way up to the network.
+struct Joined(std::sync::Weak<Core>);
+
+impl Joined {
+    fn core(&self) -> Option<Arc<Core>> {
+        self.0.upgrade()
+    }
+}
+
+impl Hooks for Joined {
+    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
+        process_ended(task, ending, worker);
+    }
+
+    fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending {
+        // SAFETY: a channel that the process has an open end of.
+        let channel = unsafe { ChannelRef::from_ptr(channel) };
+        let sender = channel.and_then(|channel| channel.owner(End::Sender));
+        let (Some(channel), Some(sender)) = (channel, sender) else { return Ending::Stopped };
+        if let Some(core) = self.core() {
+            core.observed.lock().push((sender.info().identity, task.info().identity));
+        }
+        Ending::FailedBy {
+            channel: channel.name().clone(),
+            process: sender.info().name.clone(),
+        }
+    }
+
+    fn glance(&self, worker: &Worker, budget: usize) -> usize {
+        let Some(core) = self.core() else { return 0 };
+        let (found, spent) =
+            core.resolver().glance(&core.scheduler, &core.channels, worker.suspects(), budget);
+        core.follow(found);
+        spent
+    }
+
+    fn stuck(&self, worker: &Worker) {
+        if let Some(core) = self.core() {
+            core.stuck(worker);
+        }
+    }
+
+    fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
+        let core = self.core()?;
+        core.channels.all().into_iter().find_map(|channel| {
+            let has = [End::Sender, End::Receiver].into_iter().any(|end| {
+                channel.owner(end) == Some(task) && !channel.seen(end).is_closed()
+            });
+            has.then(|| channel.name().clone())
+        })
+    }
+
+    fn parked(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            let found = core.resolver().parked(task, &core.scheduler, &core.channels);
+            core.follow(found);
+        }
+    }
+
+    fn woken(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            core.resolver().woken(task);
+        }
+    }
+
+    fn misuse(&self, _task: TaskRef, what: Misuse) {
+        if let Some(core) = self.core() {
+            core.misuse(what);
+        }
+    }
+}

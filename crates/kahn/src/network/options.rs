@@ -1,0 +1,173 @@
+//! How a network is run.
+
+use crate::accounting::Accounting;
+use crate::deadlock::Detection;
+use crate::scheduler::policy::{self, Policy};
+
+/// The default byte budget for the slots of all channels: 1 GiB.
+pub const DEFAULT_BUDGET: u64 = 1 << 30;
+
+/// How a network is run.
+///
+/// Nothing here can change a result; a capacity that is too small costs time, never an answer.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, RunOptions};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..1000_u64);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let report = network.run_with(RunOptions::new().workers(2).policy("ws-last").capacity(1))?;
+/// assert_eq!(sum.take(), Some(499_500));
+/// assert_eq!(report.workers, 2);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Debug)]
+pub struct RunOptions {
+    pub(crate) workers: Option<usize>,
+    pub(crate) policy: Choice,
+    pub(crate) capacity: Option<u32>,
+    pub(crate) budget: u64,
+    pub(crate) detection: Detection,
+    pub(crate) accounting: Accounting,
+    pub(crate) seed: u64,
+    pub(crate) pin: bool,
+    pub(crate) quiescence: bool,
+    pub(crate) wait_once: bool,
+    pub(crate) record: bool,
+    pub(crate) listed: usize,
+}
+
+/// A policy by its name, or one of the user's own.
+#[derive(Debug)]
+pub(crate) enum Choice {
+    Named(String),
+    Own(Box<dyn Policy>),
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            policy: Choice::Named(policy::DEFAULT.to_owned()),
+            capacity: None,
+            budget: DEFAULT_BUDGET,
+            detection: Detection::default(),
+            accounting: Accounting::default(),
+            seed: 0,
+            pin: false,
+            quiescence: false,
+            wait_once: false,
+            record: false,
+            listed: 10_000,
+        }
+    }
+}
+
+impl RunOptions {
+    /// Makes the default options: a worker for each core, policy [`policy::DEFAULT`], the
+    /// capacities that the channels were created with, a budget of 1 GiB, deferred detection,
+    /// counters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of workers. The policies `sequential` and `seeded` use one and `threads` a
+    /// thread for each process, whatever is set here.
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "a network needs a worker at least");
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Chooses a policy of [`POLICIES`](crate::POLICIES) by its name; an unknown one is an error of
+    /// the run.
+    #[must_use]
+    pub fn policy(mut self, name: &str) -> Self {
+        self.policy = Choice::Named(name.to_owned());
+        self
+    }
+
+    /// Runs under a policy of your own; see [`policy`](crate::policy).
+    #[must_use]
+    pub fn own_policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policy = Choice::Own(Box::new(policy));
+        self
+    }
+
+    /// Gives every channel this capacity, in messages, instead of its own.
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn capacity(mut self, messages: u32) -> Self {
+        assert!(messages > 0, "a channel holds a message at least");
+        self.capacity = Some(messages);
+        self
+    }
+
+    /// Sets the byte budget for the slots of all channels. It counts slots, not what messages point
+    /// to.
+    #[must_use]
+    pub fn budget(mut self, bytes: u64) -> Self {
+        self.budget = bytes;
+        self
+    }
+
+    /// Sets when the runtime looks for rings of waits.
+    #[must_use]
+    pub fn detection(mut self, detection: Detection) -> Self {
+        self.detection = detection;
+        self
+    }
+
+    /// Sets how much the run counts about itself.
+    #[must_use]
+    pub fn accounting(mut self, accounting: Accounting) -> Self {
+        self.accounting = accounting;
+        self
+    }
+
+    /// Sets the seed, for policies that draw.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Pins worker *n* to core *n*, where the system can.
+    #[must_use]
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// Says that a network in which nothing can happen any more has ended normally, though
+    /// processes are left that wait for messages: Kahn's theory calls it complete.
+    #[must_use]
+    pub fn quiescence_is_normal(mut self, normal: bool) -> Self {
+        self.quiescence = normal;
+        self
+    }
+
+    /// Has every operation wait once, so that misuse shows at once. The policy `seeded` does so by
+    /// itself.
+    #[must_use]
+    pub fn wait_once(mut self, wait: bool) -> Self {
+        self.wait_once = wait;
+        self
+    }
+
+    /// Records the history of every channel and lists every process, for comparing runs.
+    pub(crate) fn recorded(mut self) -> Self {
+        self.record = true;
+        self.listed = usize::MAX;
+        self
+    }
+}

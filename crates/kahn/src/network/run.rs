@@ -1,0 +1,464 @@
+//! The run: prepare, run, clear away, report.
+
+use super::check::Problem;
+use super::core::{Core, Verdict};
+use super::options::{Choice, RunOptions};
+use super::{Network, StopHandle};
+use crate::accounting::{
+    ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+};
+use crate::channel::table::{ChannelCounts, ChannelRecord};
+use crate::deadlock::{Detection, Resolver};
+use crate::graph::{Ending, Identity, Name};
+use crate::scheduler::policy::{self, POLICIES, Policy, Threads};
+use crate::scheduler::{Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker};
+use crate::sync::system::{clock, cores};
+use crate::sync::{Arc, Mutex, Ordering::*, thread};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// Why a run gave no success.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The network is written down wrong; nothing ran.
+    #[error("the network cannot run:{}", listed(.0))]
+    Check(Vec<Problem>),
+    /// There is no policy of that name; nothing ran.
+    #[error("there is no policy `{name}`: choose one of {}", policy_names())]
+    UnknownPolicy {
+        /// The name.
+        name: String,
+    },
+    /// `run` was called inside an async process, whose worker it would hold; nothing ran.
+    #[error(
+        "a network cannot be run inside an async process, for it would hold the worker: \
+         use `run_async().await`, or a blocking process"
+    )]
+    Nested,
+    /// The run did not end as it should.
+    #[error("{}", .0.explanation().trim_end())]
+    Ended(Box<Report>),
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+fn policy_names() -> String {
+    let names: Vec<_> = POLICIES.iter().map(|entry| entry.name).collect();
+    names.join(", ")
+}
+
+impl RunError {
+    /// Returns the report, if anything ran.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Ended(report) => Some(report),
+            _ => None,
+        }
+    }
+}
+
+/// What a run leaves behind: the report, and the records it was made from.
+pub(crate) struct Outcome {
+    pub(crate) report: Report,
+    pub(crate) channels: Vec<ChannelRecord>,
+}
+
+impl Network<'_> {
+    /// Runs the network on all cores under the default policy; returns when all processes have
+    /// ended.
+    ///
+    /// The calling thread is one of the workers.
+    ///
+    /// # Errors
+    /// [`RunError::Check`] if the network is written down wrong; [`RunError::Ended`] if a failure
+    /// was observed, if processes are left that can never go on, if the byte budget did not allow a
+    /// channel to grow, if an end was misused, or if the run was stopped.
+    pub fn run(self) -> Result<Report, RunError> {
+        self.run_with(RunOptions::default())
+    }
+
+    /// Runs the network as told; see [`run`](Self::run).
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run); [`RunError::UnknownPolicy`] for a policy that does not exist.
+    pub fn run_with(self, options: RunOptions) -> Result<Report, RunError> {
+        let outcome = execute(self, options)?;
+        let report = outcome.report;
+        if report.is_success() { Ok(report) } else { Err(RunError::Ended(Box::new(report))) }
+    }
+}
+
+impl Network<'static> {
+    /// Runs the network on threads of its own, beside whoever awaits it.
+    ///
+    /// For tasks of other executors, and for a network inside an async process. Dropping the result
+    /// stops the run and leaves its threads to end by themselves, which is why nothing may be
+    /// borrowed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, RunOptions};
+    ///
+    /// let mut outer = Network::new();
+    /// let (out, sums) = outer.channel("sums");
+    /// outer.process("inner runs", out, async |mut out| {
+    ///     let mut inner = Network::new();
+    ///     let numbers = inner.source("numbers", 0..10_u32);
+    ///     let sum = inner.fold("sum", numbers, 0, |sum, n| sum + n);
+    ///     inner.run_async(RunOptions::new().workers(1)).await?;
+    ///     out.send(sum.take().unwrap_or(0)).await;
+    ///     Ok::<(), kahn::RunError>(())
+    /// });
+    /// let all = outer.collect("all", sums);
+    /// outer.run()?;
+    /// assert_eq!(all.take(), Some(vec![45]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn run_async(self, options: RunOptions) -> Running {
+        let stop = self.stop_handle();
+        let shared = Arc::new(Mutex::new(Shared { result: None, waker: None }));
+        let theirs = Arc::clone(&shared);
+        let spawned = thread::Builder::new().name("kahn worker 0".into()).spawn(move || {
+            let result = self.run_with(options);
+            let waker = {
+                let mut shared = theirs.lock();
+                shared.result = Some(result);
+                shared.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        let refused = spawned.err();
+        Running { stop, shared, refused }
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    result: Option<Result<Report, RunError>>,
+    waker: Option<Waker>,
+}
+
+/// A run beside its caller; made by [`Network::run_async`].
+#[derive(Debug)]
+#[must_use = "dropping it stops the run"]
+pub struct Running {
+    stop: StopHandle,
+    shared: Arc<Mutex<Shared>>,
+    refused: Option<std::io::Error>,
+}
+
+impl Future for Running {
+    type Output = Result<Report, RunError>;
+
+    /// # Panics
+    /// Panics if the system refused a thread.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(error) = self.refused.take() {
+            panic!("the system refused a thread for a network: {error}");
+        }
+        let mut shared = self.shared.lock();
+        match shared.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                shared.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+/// Runs a network to its end, whatever that is.
+pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
+    let in_async = Worker::with_current(|worker| {
+        let task = worker.and_then(Worker::current);
+        task.is_some_and(|task| task.body().is_some_and(|body| !body.blocking))
+    });
+    if in_async {
+        return Err(RunError::Nested);
+    }
+    let core = Arc::clone(&network.core);
+    let seed = options.seed;
+    let asked = options.workers.unwrap_or_else(cores);
+    let (threads, waits_once, choice) = match options.policy {
+        Choice::Own(policy) => (Threads::AsAsked, false, Ok(policy)),
+        Choice::Named(name) => {
+            let Some(entry) = POLICIES.iter().find(|entry| entry.name == name) else {
+                return Err(RunError::UnknownPolicy { name });
+            };
+            (entry.threads, entry.waits_once, Err(entry.build))
+        }
+    };
+    let workers = if threads == Threads::AsAsked { asked } else { 1 };
+    let policy: Box<dyn Policy> =
+        choice.unwrap_or_else(|build| build(policy::Setup { workers, seed }));
+
+    core.channels.configure(options.budget, options.capacity, options.listed, options.record);
+    let (problems, warnings) = core.check();
+    if !problems.is_empty() {
+        return Err(RunError::Check(problems));
+    }
+    let own_threads = threads == Threads::OnePerProcess;
+    let only_processes =
+        core.scheduler.table.lock().all().iter().all(|task| task.kind() == Kind::Pooled);
+    core.scheduler.configure(Config::new(
+        policy,
+        workers,
+        Settings {
+            accounting: options.accounting,
+            wait_once: waits_once || options.wait_once,
+            central: options.detection == Detection::Central,
+            glances: Core::detection_is_deferred(options.detection),
+            threads: own_threads,
+            pin: options.pin,
+            // A creator may make a blocking process while the network runs.
+            solo: workers == 1 && !own_threads && only_processes && !core.has_creators(),
+            listed_processes: options.listed,
+        },
+    ));
+    // The options were applied once, so a resolver is set once.
+    let _ = core.resolver.set(Resolver::new(options.detection));
+    core.quiescence.store(options.quiescence, Relaxed);
+    for task in core.scheduler.table.lock().all() {
+        core.prepare(task);
+    }
+    if own_threads {
+        core.publish_at_once();
+    }
+    core.find_bridges();
+
+    network.has_run = true;
+    clock::start();
+    let since = clock::ticks();
+    core.scheduler.run();
+    let ticks = clock::ticks() - since;
+    let report = clear_away(&core, warnings, ticks, own_threads);
+    core.gone.open();
+    Ok(report)
+}
+
+/// Ends everything that is left, and tells what happened.
+fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: bool) -> Outcome {
+    let verdict = core.verdict.lock().clone();
+    // Before anything is dropped: what lives is told as it was.
+    let alive = core.scheduler.table.lock().records();
+    end_processes(core);
+    let (channels, folded_channels) = core.channels.records();
+    core.channels.drop_messages();
+    let records = alive_or_ended(core, &alive);
+    let observed = mem::take(&mut *core.observed.lock());
+    let (failures, unobserved) = failures(&records, &observed);
+    let (outcome, detail) = match &verdict {
+        None if failures.is_empty() => (Summary::Finished, None),
+        None => (Summary::Failed, None),
+        Some(Verdict::Quiescent) => (Summary::Quiescent, None),
+        Some(Verdict::Stopped) => (Summary::Stopped, None),
+        Some(Verdict::Misuse(misuse)) => (Summary::Misuse, Some(Detail::from(misuse))),
+        Some(Verdict::Deadlock(explanation)) => {
+            (Summary::Deadlock, Some(Detail::Waits(explanation.clone())))
+        }
+        Some(Verdict::OverBudget { channel, explanation }) => {
+            let mut explanation = explanation.clone();
+            explanation.remedies.insert(
+                0,
+                format!("channel `{channel}` has to grow: allow it with a larger byte budget"),
+            );
+            (Summary::OverBudget, Some(Detail::Waits(explanation)))
+        }
+    };
+    let table = core.scheduler.table.lock();
+    let (more, sums) = table.folded;
+    let scheduler = &core.scheduler;
+    let report = Report {
+        outcome,
+        detail,
+        failures,
+        unobserved_failures: unobserved,
+        policy: scheduler.policy().name().to_owned(),
+        workers: scheduler.worker_count(),
+        seconds: clock::to_duration(ticks).as_secs_f64(),
+        created: (table.created, core.channels.created()),
+        slot_bytes: core.channels.usage(),
+        warnings,
+        processes: records.iter().map(process_report).collect(),
+        more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
+        channels: channels.iter().map(channel_report).collect(),
+        more_channels: (folded_channels.0 > 0)
+            .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
+        worker_reports: if own_threads { Vec::new() } else { worker_reports(core) },
+    };
+    drop(table);
+    Outcome { report, channels }
+}
+
+/// Drops the bodies of processes that have not ended, in the order of their creation.
+pub(super) fn end_processes(core: &Arc<Core>) {
+    for party in mem::take(&mut *core.parties.lock()) {
+        party.end();
+    }
+    let mut left = core.scheduler.table.lock().all();
+    left.retain(|task| task.body().is_some() && !task.has_ended());
+    left.sort_by_key(|task| task.info().identity);
+    if left.is_empty() {
+        return;
+    }
+    for task in left {
+        // A destructor may be the user's code; it runs as the process, whose operations do nothing.
+        Worker::for_clearing(&core.scheduler).end(task, EndCause::Stopped);
+    }
+}
+
+/// The records as they were before the rest was dropped, with what was found out since.
+fn alive_or_ended(core: &Core, before: &[ProcessRecord]) -> Vec<ProcessRecord> {
+    let mut records = core.scheduler.table.lock().records();
+    for record in &mut records {
+        if let Some(old) = before.iter().find(|old| old.identity == record.identity)
+            && old.ending.is_none()
+            && matches!(record.ending, Some(Ending::Stopped))
+        {
+            record.ending = None;
+        }
+    }
+    records
+}
+
+fn failures(
+    records: &[ProcessRecord],
+    observed: &[(Identity, Identity)],
+) -> (Vec<FailureReport>, Vec<FailureReport>) {
+    let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+    for record in records {
+        let Some(Ending::Failed(failure)) = &record.ending else { continue };
+        let mut with: Vec<Identity> = vec![record.identity];
+        let mut next = 0;
+        while next < with.len() {
+            let cause = with[next];
+            let more = observed.iter().filter(|(by, _)| *by == cause).map(|(_, who)| *who);
+            for who in more {
+                if !with.contains(&who) {
+                    with.push(who);
+                }
+            }
+            next += 1;
+        }
+        with.remove(0);
+        with.sort_unstable();
+        let is_observed = record.is_observed || !with.is_empty();
+        let names: Vec<Name> = with
+            .iter()
+            .filter_map(|who| records.iter().find(|record| record.identity == *who))
+            .map(|record| record.name.clone())
+            .collect();
+        let report = FailureReport {
+            process: record.name.clone(),
+            message: failure.message.clone(),
+            panicked: failure.panicked,
+            ended_with_it: names,
+        };
+        if is_observed { seen.push(report) } else { unseen.push(report) }
+    }
+    (seen, unseen)
+}
+
+fn process_report(record: &ProcessRecord) -> ProcessReport {
+    let ending = match &record.ending {
+        None => "never".to_owned(),
+        Some(Ending::Finished) => "finished".to_owned(),
+        Some(Ending::Failed(failure)) if failure.panicked => "panicked".to_owned(),
+        Some(Ending::Failed(_)) => "failed".to_owned(),
+        Some(Ending::FailedBy { process, channel }) => {
+            format!("failed with `{process}`, at `{channel}`")
+        }
+        Some(Ending::Pruned) => "pruned".to_owned(),
+        Some(Ending::Stopped) => "stopped".to_owned(),
+    };
+    ProcessReport { name: record.name.clone(), ending, ..process_sums(&record.counts) }
+}
+
+fn process_sums(counts: &ProcessCounts) -> ProcessReport {
+    ProcessReport {
+        name: Name::from(""),
+        ending: String::new(),
+        cpu_seconds: clock::to_duration(counts.busy).as_secs_f64(),
+        polls: counts.polls,
+        waits_empty: counts.blocked_empty,
+        waits_full: counts.blocked_full,
+        steals: counts.stolen,
+    }
+}
+
+fn channel_report(record: &ChannelRecord) -> ChannelReport {
+    ChannelReport {
+        name: record.name.clone(),
+        from: record.from.clone(),
+        to: record.to.clone(),
+        message_type: record.type_name,
+        message_bytes: record.message_size,
+        capacity: record.capacity,
+        ..channel_sums(&record.counts)
+    }
+}
+
+fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
+    ChannelReport {
+        name: Name::from(""),
+        from: None,
+        to: None,
+        message_type: "",
+        message_bytes: 0,
+        sent: counts.sent,
+        received: counts.received,
+        remote: counts.remote,
+        most_waiting: counts.most_waiting,
+        capacity: 0,
+        growths: counts.growths,
+    }
+}
+
+fn worker_reports(core: &Core) -> Vec<WorkerReport> {
+    let scheduler = &core.scheduler;
+    let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
+    let reports = scheduler.slots().iter().enumerate().map(|(worker, slot)| {
+        let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));
+        let steals = scheduler.policy().steals(worker);
+        WorkerReport {
+            worker,
+            busy_seconds: seconds(total.saturating_sub(idle)),
+            idle_seconds: seconds(idle),
+            spins: slot.times.spins.load(Relaxed),
+            sleeps: slot.times.sleeps.load(Relaxed),
+            steals_tried: steals.tried,
+            steals_won: steals.won,
+        }
+    });
+    reports.collect()
+}
+
+impl Drop for Network<'_> {
+    fn drop(&mut self) {
+        if !self.has_run {
+            self.core.scheduler.end_run();
+            if self.core.scheduler.config_if_any().is_none() {
+                self.core.scheduler.configure(Config::never_run());
+            }
+            end_processes(&self.core);
+            self.core.channels.drop_messages();
+        }
+        // Ends that somebody has hidden point into the network's memory: then it stays.
+        if self.core.channels.ends_left() > 0 {
+            mem::forget(Arc::clone(&self.core));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A bounded work-stealing deque: one owner at the hot end, thieves at the cold end.
+//!
+//! Chase and Lev (2005), with the orderings of Lê, Pop, Cohen and Zappa Nardelli (2013), a fixed
+//! number of slots, and slots that are atomic pointers: a thief that loses reads a stale pointer
+//! and throws it away, which is no race.
+//!
+//! ```text
+//!        top ≤ bottom ≤ top + SLOTS
+//!   slots  …  taken │ ready ready ready │ free  …
+//!                   ^ top: thieves      ^ bottom: the owner
+//! ```
+//!
+//! | step  | who    | moves    | how |
+//! |-------|--------|----------|-----|
+//! | push  | owner  | `bottom` up   | slot, then Release store |
+//! | pop   | owner  | `bottom` down | store, fence, look at `top`; the last one by CAS on `top` |
+//! | steal | thief  | `top` up      | look at `top`, fence, look at `bottom`; CAS on `top` |
+//!
+//! The race to fear: owner and thief take the same last process. The owner lowers `bottom` and then
+//! reads `top`; the thief reads `top` and then `bottom`; between each pair stands a SeqCst fence. So
+//! either the owner sees that the thief has moved `top` (or competes for it by CAS), or the thief
+//! sees the lowered `bottom` and finds nothing.
+
+use super::task::{Task, TaskRef};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
+use std::ptr::{self, NonNull};
+
+/// Under loom few, so that wrap-around lies within a model.
+const SLOTS: usize = if cfg!(loom) { 2 } else { 256 };
+
+/// The answer of an attempt to steal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steal<T> {
+    Taken(T),
+    /// Somebody else was faster: try again.
+    Retry,
+    Nothing,
+}
+
+/// The deque. `push` and `pop` are the owner's alone.
+#[derive(Debug)]
+pub(crate) struct Deque {
+    top: Padded<AtomicUsize>,
+    bottom: Padded<AtomicUsize>,
+    slots: Box<[AtomicPtr<Task>]>,
+}
+
+impl Deque {
+    pub(crate) fn new() -> Self {
+        Self {
+            top: Padded(AtomicUsize::new(0)),
+            bottom: Padded(AtomicUsize::new(0)),
+            slots: (0..SLOTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+        }
+    }
+
+    /// Owner: puts a process at the hot end; gives it back if the deque is full.
+    pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
+        // Relaxed: ours alone.
+        let bottom = self.bottom.load(Relaxed);
+        // Acquire: the slot is free only if the thief that moved `top` has read it.
+        let top = self.top.load(Acquire);
+        if bottom.wrapping_sub(top) >= SLOTS {
+            return Err(task);
+        }
+        self.slots[bottom % SLOTS].store(task.as_ptr().cast_mut(), Relaxed);
+        // Release pairs with the thief's Acquire load of `bottom`: slot and process are visible.
+        self.bottom.store(bottom.wrapping_add(1), Release);
+        Ok(())
+    }
+
+    /// Owner: takes a process from the hot end.
+    pub(crate) fn pop(&self) -> Option<TaskRef> {
+        let bottom = self.bottom.load(Relaxed);
+        // Cheap way out; `top` never passes `bottom`, so an empty deque is seen as empty.
+        if self.top.load(Relaxed) == bottom {
+            return None;
+        }
+        let last = bottom.wrapping_sub(1);
+        // Release: a thief that reads it also sees the slots below; they were stored before.
+        self.bottom.store(last, Release);
+        fence(SeqCst);
+        let top = self.top.load(Relaxed);
+        let left = last.wrapping_sub(top).cast_signed();
+        if left < 0 {
+            // A thief took the last one before our fence.
+            self.bottom.store(bottom, Release);
+            return None;
+        }
+        let task = self.slots[last % SLOTS].load(Relaxed);
+        if left == 0 {
+            // The last one: thieves may want it too.
+            let won =
+                self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
+            self.bottom.store(bottom, Release);
+            if !won {
+                return None;
+            }
+        }
+        taken(task)
+    }
+
+    /// Thief: takes a process from the cold end.
+    pub(crate) fn steal(&self) -> Steal<TaskRef> {
+        let top = self.top.load(Acquire);
+        fence(SeqCst);
+        // Acquire pairs with the owner's Release in `push`.
+        let bottom = self.bottom.load(Acquire);
+        if bottom.wrapping_sub(top).cast_signed() <= 0 {
+            return Steal::Nothing;
+        }
+        // May be stale: then the exchange below fails.
+        let task = self.slots[top % SLOTS].load(Relaxed);
+        if self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_err() {
+            return Steal::Retry;
+        }
+        taken(task).map_or(Steal::Nothing, Steal::Taken)
+    }
+
+    /// Roughly how many processes are in it.
+    pub(crate) fn len(&self) -> usize {
+        let top = self.top.load(Relaxed);
+        let length = self.bottom.load(Relaxed).wrapping_sub(top).cast_signed();
+        usize::try_from(length).unwrap_or(0)
+    }
+}
+
+fn taken(task: *mut Task) -> Option<TaskRef> {
+    // SAFETY: only pointers of live, ready processes are pushed, and this one was taken once.
+    NonNull::new(task).map(|task| unsafe { TaskRef::new(task) })
+}
+
+#[cfg(loom)]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A pointer that is never followed: the models count processes, they do not run them.
+    fn process(number: usize) -> TaskRef {
+        let address = ptr::without_provenance_mut(number * 64);
+        // SAFETY: not followed.
+        unsafe { TaskRef::new(NonNull::new(address).expect("numbers start at one")) }
+    }
+
+    fn number(task: TaskRef) -> usize {
+        task.as_ptr().addr() / 64
+    }
+
+    #[test]
+    fn every_process_is_taken_exactly_once() {
+        loom::model(|| {
+            let deque = Arc::new(Deque::new());
+            deque.push(process(1)).expect("room for two");
+            deque.push(process(2)).expect("room for two");
+            let thief = {
+                let deque = Arc::clone(&deque);
+                thread::spawn(move || {
+                    let mut taken = Vec::new();
+                    for _ in 0..2 {
+                        if let Steal::Taken(task) = deque.steal() {
+                            taken.push(number(task));
+                        }
+                    }
+                    taken
+                })
+            };
+            let mut taken = Vec::new();
+            if let Some(task) = deque.pop() {
+                taken.push(number(task));
+            }
+            if deque.push(process(3)).is_err() {
+                taken.push(3);
+            }
+            while let Some(task) = deque.pop() {
+                taken.push(number(task));
+            }
+            taken.extend(thief.join().expect("the thief does not panic"));
+            while let Some(task) = deque.pop() {
+                taken.push(number(task));
+            }
+            taken.sort_unstable();
+            assert_eq!(taken, [1, 2, 3]);
+        });
+    }
+}

@@ -1,0 +1,249 @@
+//! What a worker does when it has nothing to run: search, watch, sleep.
+//!
+//! | stage | for how long | what it does |
+//! |---|---|---|
+//! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the hot process of a worker that does not get on |
+//! | watch | while others are busy, one worker at a time | sleeps in short naps; between them has computing processes publish, glances at waits |
+//! | sleep | until notified | nothing: an idle network uses no CPU |
+//!
+//! # The protocol
+//!
+//! *To sleep*: enter `sleepers`, count in `sleeping`, fence, look into the queues once more, stop
+//! being `busy`, park. *To notify*: fence (after the work is in a queue), and if `sleeping` is not
+//! zero take one out of `sleepers`, count it `busy`, unpark it.
+//!
+//! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
+//! sleeper has entered. The two fences rule it out: in the order of the fences either the sleeper's
+//! comes first, then the notifier sees `sleeping`; or the notifier's does, then the sleeper sees
+//! the work. Whoever is taken out of `sleepers` finds its parker notified, so it does not sleep
+//! even if it had not parked yet.
+//!
+//! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
+
+use super::policy::Ready;
+use super::task::{TaskRef, mark};
+use super::{Scheduler, Worker};
+use crate::sync::system::{clock, cores};
+use crate::sync::{Ordering::*, fence, spin_loop};
+use std::time::Duration;
+
+/// About as long as one wake-up of a thread costs.
+const SEARCH: Duration = Duration::from_micros(50);
+/// A watcher's first and longest nap.
+const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
+
+/// What a worker without work spends on looking for rings, in looks at a channel.
+const GLANCE_BEFORE_SLEEP: usize = 512;
+
+impl Scheduler {
+    /// Wakes one sleeping worker, if there is one and nobody searches already.
+    pub(super) fn notify_anyone(&self) {
+        // Pairs with the fence in `Worker::sleep`.
+        fence(SeqCst);
+        if self.sleeping.load(Relaxed) == 0 {
+            return;
+        }
+        let taken = self.sleepers.lock().pop();
+        if let Some(worker) = taken {
+            self.wake_worker(worker);
+        }
+    }
+
+    /// Wakes one sleeping worker unless somebody is looking for work already. Called by a worker
+    /// that is awake and would run the process itself: a lost chance costs time, nothing else.
+    #[inline]
+    pub(super) fn invite(&self) {
+        if self.sleeping.load(Relaxed) > 0 && self.searching.load(Relaxed) == 0 {
+            self.notify_anyone();
+        }
+    }
+
+    pub(super) fn notify_worker(&self, worker: usize) {
+        fence(SeqCst);
+        if self.sleeping.load(Relaxed) == 0 {
+            return;
+        }
+        let asleep = {
+            let mut sleepers = self.sleepers.lock();
+            let place = sleepers.iter().position(|&sleeper| sleeper == worker);
+            place.map(|place| sleepers.swap_remove(place))
+        };
+        if let Some(worker) = asleep {
+            self.wake_worker(worker);
+        }
+    }
+
+    fn wake_worker(&self, worker: usize) {
+        self.busy.fetch_add(1, SeqCst);
+        self.sleeping.fetch_sub(1, SeqCst);
+        self.slots()[worker].parker.unpark();
+    }
+
+    /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
+    fn stay_awake(&self, worker: usize) -> bool {
+        let mut sleepers = self.sleepers.lock();
+        let Some(place) = sleepers.iter().position(|&sleeper| sleeper == worker) else {
+            return false;
+        };
+        sleepers.swap_remove(place);
+        self.sleeping.fetch_sub(1, SeqCst);
+        true
+    }
+}
+
+impl Worker {
+    /// Waits for something to run; `None` when the run has ended.
+    pub(super) fn idle(&self) -> Option<Ready> {
+        let since = clock::ticks();
+        let found = loop {
+            if !self.scheduler().is_running() {
+                break None;
+            }
+            if let Some(ready) = self.search() {
+                break Some(ready);
+            }
+            self.sleep();
+        };
+        let times = &self.slot().times;
+        times.idle.store(times.idle.load(Relaxed) + (clock::ticks() - since), Relaxed);
+        if found.is_some() {
+            // We are no longer looking: somebody else may.
+            self.scheduler().invite();
+        }
+        found
+    }
+
+    fn search(&self) -> Option<Ready> {
+        let scheduler = self.scheduler();
+        if let Some(ready) = scheduler.policy().pop(self.index(), super::policy::Turn::Front) {
+            return Some(ready);
+        }
+        let workers = scheduler.slots().len();
+        // One searcher for every two workers; none if the threads share cores anyway.
+        let seats = if workers <= cores() { workers / 2 } else { 0 };
+        if scheduler.searching.fetch_add(1, SeqCst) >= seats {
+            scheduler.searching.fetch_sub(1, SeqCst);
+            return None;
+        }
+        let found = self.search_for(SEARCH);
+        scheduler.searching.fetch_sub(1, SeqCst);
+        found
+    }
+
+    fn search_for(&self, time: Duration) -> Option<Ready> {
+        let scheduler = self.scheduler();
+        let steps = self.others_steps();
+        let since = clock::ticks();
+        let spins = &self.slot().times.spins;
+        loop {
+            for _ in 0..32 {
+                spins.store(spins.load(Relaxed) + 1, Relaxed);
+                if scheduler.policy().has_work(self.index())
+                    && let Some(ready) =
+                        scheduler.policy().pop(self.index(), super::policy::Turn::Front)
+                {
+                    return Some(ready);
+                }
+                if !scheduler.is_running() {
+                    return None;
+                }
+                for _ in 0..8 {
+                    spin_loop();
+                }
+            }
+            if clock::to_duration(clock::ticks() - since) >= time {
+                return self.relieve(&steps);
+            }
+        }
+    }
+
+    fn others_steps(&self) -> Vec<u64> {
+        self.scheduler().slots().iter().map(|slot| slot.steps.load(Relaxed)).collect()
+    }
+
+    /// Relieves workers that have not got on since their `steps` were read: takes the process one
+    /// of them keeps for itself, and has the running ones publish.
+    fn relieve(&self, steps: &[u64]) -> Option<Ready> {
+        for (index, slot) in self.scheduler().slots().iter().enumerate() {
+            if index == self.index() || slot.steps.load(Relaxed) != steps[index] {
+                continue;
+            }
+            // SAFETY: the blocks of processes are type-stable; a mark that reaches the wrong
+            // process makes it publish early, nothing else.
+            if let Some(running) = unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) } {
+                running.marks.fetch_or(mark::FLUSH, Relaxed);
+            }
+            if slot.hot.load(Relaxed).is_null() {
+                continue;
+            }
+            // Acquire pairs with the Release of the worker that put it there.
+            let hot = slot.hot.swap(std::ptr::null_mut(), AcqRel);
+            // SAFETY: what stands in `hot` is a ready process; the swap made it ours.
+            if let Some(task) = unsafe { TaskRef::from_ptr(hot) } {
+                return Some(Ready::new(task));
+            }
+        }
+        None
+    }
+
+    fn sleep(&self) {
+        let scheduler = self.scheduler();
+        if scheduler.settings().glances {
+            scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
+        }
+        let mut nap = NAPS.0;
+        scheduler.sleepers.lock().push(self.index());
+        scheduler.sleeping.fetch_add(1, SeqCst);
+        // Pairs with the fence in `notify_anyone`.
+        fence(SeqCst);
+        if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
+            && scheduler.stay_awake(self.index())
+        {
+            return;
+        }
+        let steps = self.others_steps();
+        let times = &self.slot().times;
+        times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
+        if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
+            scheduler.hooks().stuck(self);
+        }
+        loop {
+            let first = scheduler.sleepers.lock().first() == Some(&self.index());
+            let others_run = scheduler.busy.load(SeqCst) > 0 && scheduler.slots().len() > 1;
+            if !(first && others_run) {
+                self.slot().parker.park();
+                break;
+            }
+            if self.slot().parker.park_for(nap) {
+                break;
+            }
+            // The watcher: awake for a moment, to see that the others get on.
+            scheduler.busy.fetch_add(1, SeqCst);
+            if !scheduler.stay_awake(self.index()) {
+                // Somebody woke us just now and counted us busy as well.
+                scheduler.busy.fetch_sub(1, SeqCst);
+                self.slot().parker.park();
+                break;
+            }
+            if let Some(ready) = self.relieve(&steps) {
+                self.keep(ready);
+                break;
+            }
+            if scheduler.settings().glances {
+                scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
+            }
+            nap = (nap * 2).min(NAPS.1);
+            scheduler.sleepers.lock().insert(0, self.index());
+            scheduler.sleeping.fetch_add(1, SeqCst);
+            fence(SeqCst);
+            if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
+                && scheduler.stay_awake(self.index())
+            {
+                break;
+            }
+            if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
+                scheduler.hooks().stuck(self);
+            }
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! WHEN code runs: processes, workers, run queues, parking.
+//!
+//! ```text
+//!            policy (run queues)                 Word (at a channel)
+//!   ready ───────────────► running ─────────────► parked ──┐
+//!     ▲                      │  │                          │ peer publishes
+//!     │      yields          │  │ waits for a foreign waker│ and clears PARKED
+//!     └──────────────────────┘  └──► Foreign ──────────────┤
+//!     └────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A [`Worker`] takes a ready process from the policy, polls it, publishes what it did, and then
+//! does what it asked for: parks it, queues it again, or ends it. Parking happens *after* the poll
+//! has returned, so whoever wakes the process finds it complete.
+//!
+//! # When nothing can run
+//!
+//! `busy` counts everyone who may make a process ready: workers that are awake, threads of blocking
+//! processes that are not inside a waiting operation, outside parties likewise. Whoever wakes
+//! somebody counts them *before* it stops being counted itself, so `busy` is zero only if nobody
+//! can act but foreign wakers (`foreign`) and parties that may cancel (`cancellable`). Whoever
+//! brings `busy` to zero looks for rings of waits ([`Hooks::stuck`]); if in addition nothing foreign
+//! is pending, what is left can never go on and the run gets its verdict.
+
+pub(crate) mod deque;
+pub(crate) mod foreign;
+mod idle;
+pub mod policy;
+mod table;
+pub(crate) mod task;
+mod threads;
+pub(crate) mod word;
+mod worker;
+
+pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
+pub(crate) use task::{Bell, Kind, TaskRef};
+pub(crate) use threads::Unwound;
+pub(crate) use worker::{EndCause, Listed, Request, WaitOn, Worker};
+
+use crate::accounting::Accounting;
+use crate::graph::Ending;
+use crate::sync::{
+    Arc, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded, Parker, thread,
+};
+use policy::{Notify, Policy, Ready};
+use std::fmt;
+use std::sync::{OnceLock, Weak};
+use task::Task;
+
+/// Who makes a process ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A worker of the network, by its index.
+    Worker(usize),
+    /// Anyone else: the thread that starts the run, a blocking process, a foreign waker.
+    Outside,
+}
+
+/// Why a process is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It was just created.
+    New,
+    /// What it waited for has come.
+    Woken,
+    /// It gave way to others: it belongs at the cold end.
+    Yielded,
+}
+
+/// What the layers above do for the scheduler.
+pub(crate) trait Hooks: Send + Sync {
+    /// A process has ended and its body is gone: its channels end, cleanly or with a failure mark.
+    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker);
+    /// How a process ends that has reached the failure mark of a channel.
+    fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending;
+    /// A worker has `budget` units of time for looking at waits. Returns what was spent.
+    fn glance(&self, worker: &Worker, budget: usize) -> usize;
+    /// Nobody is busy: look for rings; give the verdict if nothing is pending.
+    fn stuck(&self, worker: &Worker);
+    /// A process has ended and some end of its was not dropped: the channel's name.
+    fn end_left_behind(&self, task: TaskRef) -> Option<crate::graph::Name>;
+    /// A process has parked; only called with `central` detection.
+    fn parked(&self, task: TaskRef);
+    /// A process was woken; only called with `central` detection.
+    fn woken(&self, task: TaskRef);
+    /// Something happened that ends the run for a reason of the layers above.
+    fn misuse(&self, task: TaskRef, what: crate::graph::Misuse);
+}
+
+/// How the network is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) accounting: Accounting,
+    /// Every operation waits once.
+    pub(crate) wait_once: bool,
+    /// One lock at every block, as in the paper.
+    pub(crate) central: bool,
+    /// Walks on the way, not only when all stands still.
+    pub(crate) glances: bool,
+    /// Each process has a thread of its own.
+    pub(crate) threads: bool,
+    pub(crate) pin: bool,
+    /// One worker and nobody else: no atomics on the message path.
+    pub(crate) solo: bool,
+    /// Ended processes that the report lists one by one.
+    pub(crate) listed_processes: usize,
+}
+
+const BUILDING: u8 = 0;
+const RUNNING: u8 = 1;
+const ENDING: u8 = 2;
+
+/// The part of a worker that others see.
+#[derive(Debug)]
+pub(crate) struct WorkerSlot {
+    /// The process that this worker runs next, if the policy keeps one hot.
+    hot: AtomicPtr<Task>,
+    /// The process it runs now.
+    current: AtomicPtr<Task>,
+    /// Processes it has run; tells whether it gets on.
+    steps: AtomicU64,
+    parker: Parker,
+    pub(crate) times: WorkerTimes,
+}
+
+/// What a worker counts, written by it alone.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerTimes {
+    /// Ticks from start to end.
+    pub(crate) total: AtomicU64,
+    /// Ticks without a process to run.
+    pub(crate) idle: AtomicU64,
+    /// Searches while idle.
+    pub(crate) spins: AtomicU64,
+    /// Times asleep.
+    pub(crate) sleeps: AtomicU64,
+}
+
+/// What is decided when the run starts.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) settings: Settings,
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) slots: Box<[Padded<WorkerSlot>]>,
+}
+
+impl Config {
+    pub(crate) fn new(policy: Box<dyn Policy>, workers: usize, settings: Settings) -> Self {
+        let slots = (0..workers).map(|_| {
+            Padded(WorkerSlot {
+                hot: AtomicPtr::new(std::ptr::null_mut()),
+                current: AtomicPtr::new(std::ptr::null_mut()),
+                steps: AtomicU64::new(0),
+                parker: Parker::new(),
+                times: WorkerTimes::default(),
+            })
+        });
+        Self { settings, policy, slots: slots.collect() }
+    }
+
+    /// For clearing away a network that was never run.
+    pub(crate) fn never_run() -> Self {
+        let settings = Settings {
+            accounting: Accounting::Off,
+            wait_once: false,
+            central: false,
+            glances: false,
+            threads: false,
+            pin: false,
+            solo: false,
+            listed_processes: 0,
+        };
+        Self::new(policy::oracle(), 1, settings)
+    }
+}
+
+/// All that the workers of one network share.
+pub(crate) struct Scheduler {
+    this: Weak<Self>,
+    config: OnceLock<Config>,
+    sleepers: Mutex<Vec<usize>>,
+    sleeping: AtomicUsize,
+    searching: AtomicUsize,
+    /// See the module's documentation.
+    pub(crate) busy: AtomicUsize,
+    pub(crate) foreign: AtomicUsize,
+    pub(crate) cancellable: AtomicUsize,
+    /// Processes and parties that have not ended.
+    pub(crate) live: AtomicUsize,
+    phase: AtomicU8,
+    pub(crate) table: Mutex<Table>,
+    hooks: OnceLock<Box<dyn Hooks>>,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    thread_count: AtomicUsize,
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Scheduler {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            config: OnceLock::new(),
+            sleepers: Mutex::new(Vec::new()),
+            sleeping: AtomicUsize::new(0),
+            searching: AtomicUsize::new(0),
+            busy: AtomicUsize::new(0),
+            foreign: AtomicUsize::new(0),
+            cancellable: AtomicUsize::new(0),
+            live: AtomicUsize::new(0),
+            phase: AtomicU8::new(BUILDING),
+            table: Mutex::new(Table::new()),
+            hooks: OnceLock::new(),
+            threads: Mutex::new(Vec::new()),
+            thread_count: AtomicUsize::new(0),
+        })
+    }
+
+    /// Decides how the network is run; once, before it is.
+    pub(crate) fn configure(&self, config: Config) {
+        self.table.lock().limit = config.settings.listed_processes;
+        assert!(self.config.set(config).is_ok(), "a network runs once");
+    }
+
+    /// What was decided, if the run has been prepared.
+    pub(crate) fn config_if_any(&self) -> Option<&Config> {
+        self.config.get()
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        self.config.get().expect("nothing runs before it is decided how")
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.config().settings
+    }
+
+    pub(crate) fn policy(&self) -> &dyn Policy {
+        self.config().policy.as_ref()
+    }
+
+    pub(crate) fn slots(&self) -> &[Padded<WorkerSlot>] {
+        &self.config().slots
+    }
+
+    pub(crate) fn strong(&self) -> Arc<Self> {
+        self.this.upgrade().expect("asked by something that the scheduler owns")
+    }
+
+    pub(crate) fn set_hooks(&self, hooks: Box<dyn Hooks>) {
+        assert!(self.hooks.set(hooks).is_ok(), "hooks are set once");
+    }
+
+    pub(crate) fn hooks(&self) -> &dyn Hooks {
+        self.hooks.get().expect("hooks are set before anything runs").as_ref()
+    }
+
+    /// Whether some worker has nothing to do: then results are published sooner.
+    #[inline]
+    pub(crate) fn is_hungry(&self) -> bool {
+        // Relaxed: a hint.
+        self.searching.load(Relaxed) + self.sleeping.load(Relaxed) > 0
+    }
+
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.phase.load(Acquire) == RUNNING
+    }
+
+    pub(crate) fn is_building(&self) -> bool {
+        self.phase.load(Acquire) == BUILDING
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.phase.load(Acquire) == ENDING
+    }
+
+    /// Ends the run: everyone stops at the next scheduling point. `true` for the first who does.
+    pub(crate) fn end_run(&self) -> bool {
+        if self.phase.swap(ENDING, SeqCst) == ENDING {
+            return false;
+        }
+        for slot in self.config.get().into_iter().flat_map(|config| &config.slots) {
+            slot.parker.unpark();
+        }
+        let processes = self.table.lock().all();
+        for task in processes {
+            task.marks.fetch_or(task::mark::STOP, Release);
+            if task.kind() != Kind::Pooled {
+                self.ring(task);
+            }
+        }
+        true
+    }
+
+    /// Makes a process ready that the caller owns.
+    pub(crate) fn make_ready(&self, origin: Origin, task: TaskRef, reason: Reason) {
+        if task.kind() != Kind::Pooled {
+            self.ring(task);
+            return;
+        }
+        match self.policy().push(origin, Ready::new(task), reason) {
+            Notify::Nobody if origin == Origin::Outside => self.notify_anyone(),
+            Notify::Nobody => {}
+            Notify::Anyone => self.notify_anyone(),
+            Notify::Worker(worker) => self.notify_worker(worker),
+        }
+    }
+
+    /// Tells a thread or a party that its wait is over; it counts as busy from now on.
+    pub(crate) fn ring(&self, task: TaskRef) {
+        self.busy.fetch_add(1, SeqCst);
+        Self::tell(task);
+    }
+
+    fn tell(task: TaskRef) {
+        let bell = task.bell.lock().clone();
+        // Not under the lock: a waker may run code of its executor.
+        match bell {
+            Some(Bell::Thread(parker)) => parker.unpark(),
+            Some(Bell::Waker(waker)) => waker.wake(),
+            None => {}
+        }
+    }
+
+    /// Whoever was busy inside the network, and is no worker, waits from now on.
+    pub(crate) fn rest(&self) {
+        if self.busy.fetch_sub(1, SeqCst) == 1 {
+            self.look_again();
+        }
+    }
+
+    /// Has somebody check whether anything can still run.
+    pub(crate) fn look_again(&self) {
+        self.notify_anyone();
+    }
+
+    /// Registers a process: it is alive from now on, and runs when the network does.
+    pub(crate) fn enlist(&self, task: TaskRef) {
+        self.table.lock().add(task);
+        self.live.fetch_add(1, SeqCst);
+    }
+
+    /// Starts a process that was enlisted, while the network runs.
+    pub(crate) fn start(&self, task: TaskRef, origin: Origin) {
+        match task.kind() {
+            // It counts as running, and may have been waiting for the start.
+            Kind::Outside => self.ring(task),
+            Kind::Threaded => self.start_thread(task),
+            Kind::Pooled => self.make_ready(origin, task, Reason::New),
+        }
+    }
+
+    /// Runs all that was enlisted; returns when every process has ended or the run was ended.
+    ///
+    /// The calling thread is worker 0.
+    pub(crate) fn run(&self) {
+        crate::sync::system::clock::start();
+        let processes = self.table.lock().all();
+        self.busy.fetch_add(self.slots().len(), SeqCst);
+        // `end_run` may have come before: then nothing starts at all.
+        if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
+            if processes.is_empty() {
+                self.end_run();
+            }
+            let (pooled, others): (Vec<_>, Vec<_>) =
+                processes.into_iter().partition(|task| task.kind() == Kind::Pooled);
+            self.policy().start(pooled.into_iter().map(Ready::new).collect());
+            for task in others {
+                self.start(task, Origin::Outside);
+            }
+        }
+        let others: Vec<_> = (1..self.slots().len())
+            .map(|index| {
+                let scheduler = self.strong();
+                thread::Builder::new()
+                    .name(format!("kahn worker {index}"))
+                    .spawn(move || Worker::new(&scheduler, index).work())
+            })
+            .collect();
+        let mut refused = None;
+        let started: Vec<_> = others
+            .into_iter()
+            .filter_map(|thread| thread.map_err(|error| refused = Some(error)).ok())
+            .collect();
+        if refused.is_some() {
+            // Fewer workers than asked for are no error: the others do the work.
+            self.busy.fetch_sub(self.slots().len() - 1 - started.len(), SeqCst);
+        }
+        Worker::new(self, 0).work();
+        for thread in started {
+            // A worker catches the panics of processes; its own would be a defect of ours.
+            thread.join().expect("no worker panics");
+        }
+        self.join_threads();
+    }
+
+    /// The processes that workers run right now.
+    pub(crate) fn running(&self) -> Vec<TaskRef> {
+        let slots = self.config.get().into_iter().flat_map(|config| &config.slots);
+        slots
+            // SAFETY: the blocks of processes are type-stable; what is stale is compared only.
+            .filter_map(|slot| unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) })
+            .collect()
+    }
+
+    /// The number of threads that ran processes, and whether each process had one of its own.
+    pub(crate) fn worker_count(&self) -> usize {
+        if self.settings().threads { self.thread_count.load(Relaxed) } else { self.slots().len() }
+    }
+}

@@ -1,0 +1,280 @@
+//! WHICH process runs next: one file a policy, one table of all of them.
+//!
+//! A policy owns the run queues. It is told when a process becomes ready ([`Policy::push`]) and
+//! asked for one when a worker has nothing to run ([`Policy::pop`]). It never sees messages, and no
+//! choice it makes can change a result: that is Kahn's theorem. So a policy is free to choose, and
+//! the runtime is free to let users write their own:
+//!
+//! ```
+//! use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+//! use kahn::{Network, RunOptions};
+//! use std::collections::VecDeque;
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//!
+//! /// One stack for all workers: last come, first served; `Turn::Back` keeps it fair.
+//! #[derive(Debug, Default)]
+//! struct Stack(parking_lot::Mutex<VecDeque<Ready>>);
+//!
+//! impl Policy for Stack {
+//!     fn name(&self) -> &str {
+//!         "stack"
+//!     }
+//!     fn push(&self, _origin: Origin, ready: Ready, reason: Reason) -> Notify {
+//!         match reason {
+//!             Reason::Yielded => self.0.lock().push_front(ready),
+//!             Reason::New | Reason::Woken => self.0.lock().push_back(ready),
+//!         }
+//!         Notify::Anyone
+//!     }
+//!     fn pop(&self, _worker: usize, turn: Turn) -> Option<Ready> {
+//!         match turn {
+//!             Turn::Front => self.0.lock().pop_back(),
+//!             Turn::Back => self.0.lock().pop_front(),
+//!         }
+//!     }
+//!     fn has_work(&self, _worker: usize) -> bool {
+//!         !self.0.lock().is_empty()
+//!     }
+//! }
+//!
+//! let mut network = Network::new();
+//! let numbers = network.source("numbers", 0..10_u64);
+//! let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+//! network.run_with(RunOptions::new().own_policy(Stack::default()))?;
+//! assert_eq!(sum.take(), Some(45));
+//! # Ok::<(), kahn::RunError>(())
+//! ```
+
+mod seeded;
+mod sequential;
+mod shared;
+mod threads;
+mod ws_cur;
+mod ws_last;
+
+pub use super::{Origin, Reason};
+
+use super::task::{Kind, TaskRef};
+use crate::graph::Name;
+use crate::sync::Ordering::Relaxed;
+use std::fmt;
+
+/// A process that can run, handed between the runtime and a policy.
+///
+/// A policy keeps it in a queue and gives it back once. Dropping one loses nothing: the process is
+/// made ready again.
+pub struct Ready(TaskRef);
+
+impl Ready {
+    pub(crate) fn new(task: TaskRef) -> Self {
+        debug_assert_eq!(task.kind(), Kind::Pooled, "threads are not queued");
+        Self(task)
+    }
+
+    pub(crate) fn into_task(self) -> TaskRef {
+        let task = self.0;
+        std::mem::forget(self);
+        task
+    }
+
+    /// Returns the worker that ran this process last; 0 if it never ran.
+    pub fn last_worker(&self) -> usize {
+        self.0.home.load(Relaxed) as usize
+    }
+
+    /// Returns the worker that the process was pinned to, if it was.
+    pub fn pinned_worker(&self) -> Option<usize> {
+        self.0.info().pinned.map(|worker| worker as usize)
+    }
+
+    /// Returns the name of the process.
+    pub fn name(&self) -> &Name {
+        &self.0.info().name
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        if !self.0.has_ended() && self.0.scheduler().is_running() {
+            let again = Self(self.0);
+            let scheduler = self.0.scheduler();
+            let _ = scheduler.policy().push(Origin::Outside, again, Reason::Yielded);
+            scheduler.look_again();
+        }
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ready").field(self.name()).finish()
+    }
+}
+
+/// From which end of its queues a policy is asked for a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The one the policy likes best.
+    Front,
+    /// The one that has waited longest: asked for now and then, so that nobody waits for ever.
+    Back,
+}
+
+/// Which sleeping worker is told of a process that has become ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// None: the worker that made it ready will come to it.
+    Nobody,
+    /// Any one.
+    Anyone,
+    /// This one, for only it takes from that queue.
+    Worker(usize),
+}
+
+/// Attempts of one worker to take work from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steals {
+    /// Attempts.
+    pub tried: u64,
+    /// Attempts that found a process.
+    pub won: u64,
+}
+
+/// Decides which process runs next, and where. See the [module's example](self).
+///
+/// All methods may be called by any worker at any time. A process that was pushed must be found by
+/// `pop` of at least one worker, and while it is in a queue `has_work` of those workers is `true`:
+/// a worker goes to sleep on its `false`.
+pub trait Policy: fmt::Debug + Send + Sync {
+    /// Returns the name, as reports show it.
+    fn name(&self) -> &str;
+
+    /// Takes a process that has become ready.
+    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify;
+
+    /// Gives a worker a process to run; looks into the queues of others if its own are empty.
+    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready>;
+
+    /// Tells whether `pop` of this worker would find something.
+    fn has_work(&self, worker: usize) -> bool;
+
+    /// Takes the processes that exist when the run starts, in the order of creation.
+    fn start(&self, ready: Vec<Ready>) {
+        for ready in ready {
+            let _ = self.push(Origin::Outside, ready, Reason::New);
+        }
+    }
+
+    /// Tells whether a worker may keep one process it has just woken for itself, to run it next
+    /// without asking the policy.
+    fn keeps_hot(&self) -> bool {
+        false
+    }
+
+    /// Returns what a worker stole, for the report.
+    fn steals(&self, worker: usize) -> Steals {
+        let _ = worker;
+        Steals::default()
+    }
+}
+
+/// The simplest policy.
+pub(crate) fn oracle() -> Box<dyn Policy> {
+    Box::new(sequential::Sequential::default())
+}
+
+/// How many threads a policy wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Threads {
+    /// As many workers as the user asks for.
+    AsAsked,
+    /// One worker, whatever the user asks for.
+    One,
+    /// One thread for each process, whatever the user asks for.
+    OnePerProcess,
+}
+
+/// What a policy of the table is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The number of workers.
+    pub workers: usize,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// A row of [`POLICIES`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The name, as on the command line.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// How many threads it runs on.
+    pub threads: Threads,
+    /// Whether every operation waits once, so that misuse shows at once.
+    pub waits_once: bool,
+    /// Makes the policy.
+    pub build: fn(Setup) -> Box<dyn Policy>,
+}
+
+/// The name of the policy that is used if the user names none.
+///
+/// `ws-cur` had the best median on ring and pipeline with one and two workers, and lost nothing on
+/// scatter-gather; see `bench/NOTES.md`.
+pub const DEFAULT: &str = "ws-cur";
+
+/// All policies, in the order in which lists show them. A policy that is not here can be given to a
+/// run with [`RunOptions::own_policy`](crate::RunOptions::own_policy).
+///
+/// # Examples
+///
+/// ```
+/// let names: Vec<_> = kahn::POLICIES.iter().map(|entry| entry.name).collect();
+/// assert!(names.contains(&kahn::policy::DEFAULT));
+/// ```
+pub const POLICIES: &[Entry] = &[
+    Entry {
+        name: "ws-cur",
+        summary: "work stealing; a woken process goes to the worker that woke it (default)",
+        threads: Threads::AsAsked,
+        waits_once: false,
+        build: |setup| Box::new(ws_cur::WsCur::new(setup.workers)),
+    },
+    Entry {
+        name: "ws-last",
+        summary: "work stealing; a woken process goes to the worker that ran it last",
+        threads: Threads::AsAsked,
+        waits_once: false,
+        build: |setup| Box::new(ws_last::WsLast::new(setup.workers)),
+    },
+    Entry {
+        name: "shared",
+        summary: "one queue for all workers, first come first served: the baseline",
+        threads: Threads::AsAsked,
+        waits_once: false,
+        build: |_| Box::new(shared::Shared::default()),
+    },
+    Entry {
+        name: "threads",
+        summary: "one operating system thread for each process",
+        threads: Threads::OnePerProcess,
+        waits_once: false,
+        build: |_| Box::new(threads::Threads),
+    },
+    Entry {
+        name: "sequential",
+        summary: "one worker, fixed order: the oracle",
+        threads: Threads::One,
+        waits_once: false,
+        build: |_| Box::new(sequential::Sequential::default()),
+    },
+    Entry {
+        name: "seeded",
+        summary: "one worker, order drawn from the seed, every operation waits once: for tests",
+        threads: Threads::One,
+        waits_once: true,
+        build: |setup| Box::new(seeded::Seeded::new(setup.seed)),
+    },
+];

@@ -1,0 +1,147 @@
+//! The table of processes: who is alive, and what is left of those who were.
+
+use super::task::{BodyType, Info, Kind, Task, TaskRef};
+use crate::graph::{Ending, Identity, Name};
+use crate::sync::{BlockPool, Ordering::*};
+
+/// What is kept of a process for the report.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessRecord {
+    pub(crate) identity: Identity,
+    pub(crate) name: Name,
+    pub(crate) kind: Kind,
+    /// `None` while it lives.
+    pub(crate) ending: Option<Ending>,
+    /// Whether its failure is known to matter: it has effects, or had no senders.
+    pub(crate) is_observed: bool,
+    pub(crate) counts: ProcessCounts,
+}
+
+/// What a process did; also the sum over several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ProcessCounts {
+    /// Ticks in polls; zero unless accounting is `timing`.
+    pub(crate) busy: u64,
+    pub(crate) polls: u64,
+    pub(crate) blocked_empty: u64,
+    pub(crate) blocked_full: u64,
+    pub(crate) stolen: u64,
+}
+
+impl ProcessCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.busy += other.busy;
+        self.polls += other.polls;
+        self.blocked_empty += other.blocked_empty;
+        self.blocked_full += other.blocked_full;
+        self.stolen += other.stolen;
+    }
+}
+
+/// Everything about processes that is not on the path of a message.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pool: BlockPool,
+    alive: Vec<TaskRef>,
+    ended: Vec<ProcessRecord>,
+    /// How many ended processes are listed one by one; the rest are summed up.
+    pub(super) limit: usize,
+    /// Number and sums of the ended processes that are not listed.
+    pub(crate) folded: (u64, ProcessCounts),
+    /// Processes that were created before the run.
+    fixed: u32,
+    /// Processes ever created.
+    pub(crate) created: u64,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self {
+            pool: BlockPool::default(),
+            alive: Vec::new(),
+            ended: Vec::new(),
+            limit: 0,
+            folded: (0, ProcessCounts::default()),
+            fixed: 0,
+            created: 0,
+        }
+    }
+
+    /// The identity of the next process that is created before the run.
+    pub(crate) fn next_fixed(&mut self) -> Identity {
+        self.fixed += 1;
+        Identity::fixed(self.fixed - 1)
+    }
+
+    /// Makes the header of a new process; the body behind it is still to be written.
+    pub(crate) fn make(&mut self, info: Info) -> TaskRef {
+        let size = info.body.map_or(size_of::<Task>(), |body: &BodyType| body.size);
+        let block = self.pool.take(size);
+        // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
+        // for a process, so a recycled one holds an old header.
+        unsafe { Task::place(block.start, block.recycled, info) }
+    }
+
+    pub(super) fn add(&mut self, task: TaskRef) {
+        task.index.store(u32::try_from(self.alive.len()).unwrap_or(u32::MAX), Relaxed);
+        self.alive.push(task);
+        self.created += 1;
+    }
+
+    /// Everyone alive, in the order of the table.
+    pub(crate) fn all(&self) -> Vec<TaskRef> {
+        self.alive.clone()
+    }
+
+    /// Takes an ended process off the table and keeps its record.
+    pub(super) fn retire(&mut self, task: TaskRef, record: ProcessRecord) {
+        let index = task.index.load(Relaxed) as usize;
+        debug_assert_eq!(self.alive.get(index), Some(&task));
+        self.alive.swap_remove(index);
+        if let Some(moved) = self.alive.get(index) {
+            moved.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
+        }
+        let matters = !matches!(record.ending, Some(Ending::Finished | Ending::Pruned));
+        if matters || self.ended.len() < self.limit {
+            self.ended.push(record);
+        } else {
+            self.folded.0 += 1;
+            self.folded.1.add(&record.counts);
+        }
+    }
+
+    /// Takes back the memory of a process that nothing names any more.
+    pub(crate) fn recycle(&mut self, task: TaskRef) {
+        let size = task.body().map_or(size_of::<Task>(), |body| body.size);
+        self.pool.give(task.non_null().cast(), size);
+    }
+
+    /// The records of all listed processes, ended or not, in the order of their identities.
+    pub(crate) fn records(&self) -> Vec<ProcessRecord> {
+        let alive = self.alive.iter().map(|task| task.record(None));
+        let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
+        records.sort_by_key(|record| record.identity);
+        records
+    }
+}
+
+impl Task {
+    /// What is to be told about it.
+    pub(crate) fn record(&self, ending: Option<Ending>) -> ProcessRecord {
+        let info = self.info();
+        ProcessRecord {
+            identity: info.identity,
+            name: info.name.clone(),
+            kind: info.kind,
+            ending,
+            is_observed: info.effects || self.had_no_senders(),
+            counts: ProcessCounts {
+                busy: self.busy.load(Relaxed),
+                polls: self.polls.load(Relaxed),
+                blocked_empty: self.blocked_empty.load(Relaxed).into(),
+                blocked_full: self.blocked_full.load(Relaxed).into(),
+                stolen: self.stolen.load(Relaxed).into(),
+            },
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! A process as the scheduler sees it: one header, and behind it the body.
+//!
+//! # Who may touch what
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `marks` | anyone, by read-modify-write | the process, at its operations and when it is resumed |
+//! | `own`, `Local` | the thread that *holds* the process | the same; `own` by anyone who then finds out that it is not the holder |
+//! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
+//! | counters | the holder, by load and store | reports, any time |
+//! | `observed`, `references` | ends that close, by read-modify-write | the same |
+//! | `Info` | set when the process is created, before anyone else knows it | anyone while it lives |
+//!
+//! **Holding.** A process is held by exactly one thread at a time: the worker that runs it, or
+//! whoever took it over. It is handed on by parking (`Word::park`, then `Word::publish` by the
+//! peer), by a run queue, or by the state word of its foreign waker; each is a Release that pairs
+//! with an Acquire. So plain cells suffice for what only the holder touches.
+//!
+//! **Memory.** A process is one block of type-stable memory (`sync::pool`): header, then body. The
+//! block is recycled when the process has ended *and* the last channel that names it is gone
+//! (`references`), so an end that closes can always count down its peer's `observed`. A detector may
+//! read a stale header at any time: it reads only atomics, which a new process stores, not writes.
+
+use super::foreign::Foreign;
+use super::Scheduler;
+use crate::graph::{Failure, Identity, Name};
+use crate::sync::{Arc, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Mutex, Ordering::*, Parker};
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::task::Context;
+
+/// Bits of [`Task::marks`]: what others want of a process, when it next looks.
+pub(crate) mod mark {
+    /// Nobody can observe it any more: drop it.
+    pub(crate) const PRUNE: u32 = 1;
+    /// Publish what you have done so far: somebody has nothing to do.
+    pub(crate) const FLUSH: u32 = 2;
+    /// The run is being stopped.
+    pub(crate) const STOP: u32 = 4;
+    /// Its waker was called while it ran: poll it again.
+    pub(crate) const AGAIN: u32 = 8;
+    /// No message can ever reach it.
+    pub(crate) const DEAD: u32 = 16;
+}
+
+/// Bits of [`Task::own`]: what a process has to remember at its next operation.
+pub(crate) mod own {
+    /// An operation has waited and is not complete.
+    pub(crate) const WAITING: u32 = 1;
+    /// Senders were dropped; they end their channels at the next operation.
+    pub(crate) const CLOSES: u32 = 2;
+    /// Every operation waits once (`testing`, policy `seeded`).
+    pub(crate) const WAIT_ONCE: u32 = 4;
+    /// It has run long enough: the next operation yields.
+    pub(crate) const TIRED: u32 = 8;
+    /// The body is being dropped: operations do nothing.
+    pub(crate) const ENDING: u32 = 16;
+}
+
+/// What runs a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A future, polled by the workers.
+    Pooled,
+    /// A thread of its own: a blocking process, or any process under the policy `threads`.
+    Threaded,
+    /// Somebody outside, who calls when it likes.
+    Outside,
+}
+
+/// What a poll of the body came to.
+pub(crate) enum Polled {
+    Pending,
+    Ready(Result<(), Failure>),
+}
+
+/// The functions of a body, by its type.
+pub(crate) struct BodyType {
+    /// Polls the future; never unwinds.
+    pub(crate) poll: unsafe fn(NonNull<Task>, &mut Context<'_>) -> Polled,
+    /// Drops the body; never unwinds. Returns the message of a panic in a destructor.
+    pub(crate) drop: unsafe fn(NonNull<Task>) -> Result<(), Failure>,
+    /// Bytes of header and body.
+    pub(crate) size: usize,
+    /// Whether the body blocks its thread: `send_blocking` and `recv_blocking` are its forms.
+    pub(crate) blocking: bool,
+}
+
+/// What is fixed when a process is created.
+pub(crate) struct Info {
+    pub(crate) name: Name,
+    pub(crate) identity: Identity,
+    pub(crate) kind: Kind,
+    /// Declared effects: never pruned.
+    pub(crate) effects: bool,
+    /// May create processes: never pruned.
+    pub(crate) creates: bool,
+    /// The worker the user pinned it to.
+    pub(crate) pinned: Option<u32>,
+    pub(crate) scheduler: *const Scheduler,
+    pub(crate) body: Option<&'static BodyType>,
+}
+
+/// What only the holder touches, and seldom.
+pub(crate) struct Local {
+    /// The first of the dropped senders whose channels end at the next operation.
+    pub(crate) closes: Cell<*const ()>,
+    /// Ends it has and has not dropped.
+    pub(crate) ends: Cell<u32>,
+    /// Senders among them.
+    pub(crate) senders: Cell<u32>,
+    /// Processes and channels it has created.
+    pub(crate) created: Cell<u64>,
+}
+
+/// The header of a process.
+#[repr(C, align(64))]
+pub(crate) struct Task {
+    // First line: touched at every resume.
+    pub(crate) marks: AtomicU32,
+    pub(crate) own: AtomicU32,
+    /// The end it waits at or waited at last; see `channel::Waits`.
+    pub(crate) waits_at: AtomicPtr<()>,
+    body: Cell<Option<&'static BodyType>>,
+    kind: Cell<Kind>,
+    ended: AtomicU8,
+    /// The worker that ran it last.
+    pub(crate) home: AtomicU32,
+    pub(crate) polls: AtomicU64,
+    pub(crate) blocked_empty: AtomicU32,
+    pub(crate) blocked_full: AtomicU32,
+    // Second line.
+    /// Ticks spent in polls, with accounting `timing`.
+    pub(crate) busy: AtomicU64,
+    /// Whether it ever had a sender: if not, its failure is always observed.
+    had_senders: AtomicU8,
+    pub(crate) stolen: AtomicU32,
+    /// Its senders that are open at both ends.
+    pub(crate) observed: AtomicU32,
+    references: AtomicU32,
+    /// Where it stands in the table of processes.
+    pub(crate) index: AtomicU32,
+    pub(crate) local: Local,
+    info: UnsafeCell<Option<Info>>,
+    foreign: Mutex<Option<Arc<Foreign>>>,
+    /// What a thread or an outside party sleeps on.
+    pub(crate) bell: Mutex<Option<Bell>>,
+}
+
+/// How a vertex that no worker runs is told that its wait is over.
+#[derive(Clone)]
+pub(crate) enum Bell {
+    Thread(Arc<Parker>),
+    Waker(std::task::Waker),
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+/// A pointer to a process that is handed from thread to thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskRef(NonNull<Task>);
+
+// SAFETY: the pointee is type-stable memory, and the fields follow the module's table.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above.
+unsafe impl Sync for TaskRef {}
+
+impl std::ops::Deref for TaskRef {
+    type Target = Task;
+
+    fn deref(&self) -> &Task {
+        // SAFETY: blocks live as long as the scheduler, which outlives every reference in use.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl TaskRef {
+    /// Wraps the address of an initialised header.
+    ///
+    /// # Safety
+    /// `task` was initialised by [`Task::place`], and its scheduler is alive.
+    pub(crate) unsafe fn new(task: NonNull<Task>) -> Self {
+        Self(task)
+    }
+
+    /// Wraps an address that may be null.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new), unless null.
+    pub(crate) unsafe fn from_ptr(task: *const Task) -> Option<Self> {
+        NonNull::new(task.cast_mut()).map(Self)
+    }
+
+    pub(crate) fn as_ptr(self) -> *const Task {
+        self.0.as_ptr()
+    }
+
+    pub(crate) fn non_null(self) -> NonNull<Task> {
+        self.0
+    }
+}
+
+impl Task {
+    /// Writes the header of a new process into a block.
+    ///
+    /// # Safety
+    /// `block` has room for a header, nobody else knows it, and if it is `recycled` it holds an old
+    /// header.
+    pub(crate) unsafe fn place(block: NonNull<u8>, recycled: bool, info: Info) -> TaskRef {
+        let place = block.cast::<Self>();
+        let (kind, body) = (info.kind, info.body);
+        if recycled {
+            // SAFETY: an old header stands here; stale readers read its atomics at most.
+            let task = unsafe { place.as_ref() };
+            // Relaxed: see the module's last paragraph.
+            task.marks.store(0, Relaxed);
+            task.waits_at.store(ptr::null_mut(), Relaxed);
+            task.ended.store(0, Relaxed);
+            task.home.store(0, Relaxed);
+            task.polls.store(0, Relaxed);
+            task.blocked_empty.store(0, Relaxed);
+            task.blocked_full.store(0, Relaxed);
+            task.busy.store(0, Relaxed);
+            task.had_senders.store(0, Relaxed);
+            task.stolen.store(0, Relaxed);
+            task.observed.store(0, Relaxed);
+            task.references.store(1, Relaxed);
+            task.own.store(0, Relaxed);
+            task.body.set(body);
+            task.kind.set(kind);
+            task.local.reset();
+            // SAFETY: `info` is read only while a process lives, and none does.
+            unsafe { *task.info.get() = Some(info) };
+            debug_assert!(task.foreign.lock().is_none(), "cut off when the old process ended");
+        } else {
+            let task = Self {
+                marks: AtomicU32::new(0),
+                own: AtomicU32::new(0),
+                waits_at: AtomicPtr::new(ptr::null_mut()),
+                body: Cell::new(body),
+                kind: Cell::new(kind),
+                ended: AtomicU8::new(0),
+                home: AtomicU32::new(0),
+                polls: AtomicU64::new(0),
+                blocked_empty: AtomicU32::new(0),
+                blocked_full: AtomicU32::new(0),
+                busy: AtomicU64::new(0),
+                had_senders: AtomicU8::new(0),
+                stolen: AtomicU32::new(0),
+                observed: AtomicU32::new(0),
+                references: AtomicU32::new(1),
+                index: AtomicU32::new(0),
+                local: Local::new(),
+                info: UnsafeCell::new(Some(info)),
+                foreign: Mutex::new(None),
+                bell: Mutex::new(None),
+            };
+            // SAFETY: the block is ours, large enough and aligned to a cache line.
+            unsafe { place.write(task) };
+        }
+        TaskRef(place)
+    }
+
+    /// What was fixed at creation.
+    pub(crate) fn info(&self) -> &Info {
+        // SAFETY: set before the process became known, unchanged until its block is recycled, which
+        // its `references` delay until nobody can ask.
+        let info = unsafe { &*self.info.get() };
+        info.as_ref().expect("a process that is known has its info")
+    }
+
+    /// Decides, before the run, that a thread of its own runs it.
+    pub(crate) fn set_kind(&self, kind: Kind) {
+        self.kind.set(kind);
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind.get()
+    }
+
+    pub(crate) fn body(&self) -> Option<&'static BodyType> {
+        self.body.get()
+    }
+
+    /// The scheduler it belongs to.
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        // SAFETY: the scheduler owns the block this header stands in.
+        unsafe { &*self.info().scheduler }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        // Acquire pairs with `set_ended`.
+        self.ended.load(Acquire) != 0
+    }
+
+    pub(crate) fn set_ended(&self) {
+        self.ended.store(1, Release);
+    }
+
+    /// Adds one to a counter that only the holder writes.
+    pub(crate) fn count(counter: &AtomicU32) {
+        // Relaxed, and no read-modify-write: only the holder writes, and reports may lag.
+        counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    pub(crate) fn had_no_senders(&self) -> bool {
+        self.had_senders.load(Relaxed) == 0
+    }
+
+    /// The holder: an end is this process's from now on.
+    pub(crate) fn gain_end(&self, is_sender: bool) {
+        self.local.ends.set(self.local.ends.get() + 1);
+        if is_sender {
+            self.local.senders.set(self.local.senders.get() + 1);
+            self.had_senders.store(1, Relaxed);
+        }
+    }
+
+    /// The holder: an end is closed, or passed on.
+    pub(crate) fn lose_end(&self, is_sender: bool) {
+        self.local.ends.set(self.local.ends.get() - 1);
+        if is_sender {
+            self.local.senders.set(self.local.senders.get() - 1);
+        }
+    }
+
+    /// The holder: remembers something for the next operation.
+    pub(crate) fn note(&self, bits: u32) {
+        // Relaxed, and no read-modify-write: only the holder writes.
+        self.own.store(self.own.load(Relaxed) | bits, Relaxed);
+    }
+
+    /// The holder: has dealt with what it remembered.
+    pub(crate) fn forget(&self, bits: u32) {
+        self.own.store(self.own.load(Relaxed) & !bits, Relaxed);
+    }
+
+    /// The holder: what it has to remember.
+    pub(crate) fn notes(&self) -> u32 {
+        self.own.load(Relaxed)
+    }
+
+    /// A channel end names this process from now on.
+    pub(crate) fn add_reference(&self) {
+        // Relaxed: whoever adds one holds one already.
+        self.references.fetch_add(1, Relaxed);
+    }
+
+    /// A channel that named this process is gone; `true` if that was the last reference.
+    #[must_use = "the last reference must recycle the block"]
+    pub(crate) fn drop_reference(&self) -> bool {
+        // AcqRel: the last one sees all that the others did with the header.
+        self.references.fetch_sub(1, AcqRel) == 1
+    }
+
+    /// Whether it may be dropped because nobody can observe it.
+    pub(crate) fn is_prunable(&self) -> bool {
+        let info = self.info();
+        !info.effects
+            && !info.creates
+            && info.kind != Kind::Outside
+            && self.local.senders.get() > 0
+            && self.observed.load(Acquire) == 0
+    }
+
+    /// Whether its history may have been cut short: it could be pruned, or is dead.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        self.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0
+    }
+
+    /// One of its senders, which had a receiver, is closed.
+    pub(crate) fn close_observer(&self) {
+        self.observed.fetch_sub(1, AcqRel);
+    }
+
+    /// A receiver of one of its channels has departed or died.
+    pub(crate) fn lose_observer(&self) {
+        // AcqRel: as for a reference count, the last one sees what the others did.
+        if self.observed.fetch_sub(1, AcqRel) == 1 {
+            self.marks.fetch_or(mark::PRUNE, Release);
+            let foreign = self.foreign.lock().as_ref().map(Arc::clone);
+            if let Some(foreign) = foreign {
+                // It may wait for something foreign for a long time: let it look.
+                foreign.wake();
+            }
+        }
+    }
+
+    /// The waker for foreign futures, made at the first use.
+    pub(crate) fn foreign(&self, task: TaskRef) -> Arc<Foreign> {
+        let mut slot = self.foreign.lock();
+        Arc::clone(slot.get_or_insert_with(|| Foreign::new(task)))
+    }
+
+    /// The waker for foreign futures, if one was made.
+    pub(crate) fn foreign_if_any(&self) -> Option<Arc<Foreign>> {
+        self.foreign.lock().as_ref().map(Arc::clone)
+    }
+
+    pub(crate) fn take_foreign(&self) -> Option<Arc<Foreign>> {
+        self.foreign.lock().take()
+    }
+}
+
+impl Local {
+    fn new() -> Self {
+        Self {
+            closes: Cell::new(ptr::null()),
+            ends: Cell::new(0),
+            senders: Cell::new(0),
+            created: Cell::new(0),
+        }
+    }
+
+    fn reset(&self) {
+        self.closes.set(ptr::null());
+        self.ends.set(0);
+        self.senders.set(0);
+        self.created.set(0);
+    }
+}

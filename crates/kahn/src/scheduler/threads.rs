@@ -1,0 +1,110 @@
+//! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
+
+use super::task::{TaskRef, mark};
+use super::word::Park;
+use super::{Bell, EndCause, Request, Scheduler, WaitOn, Worker};
+use crate::graph::Ending;
+use crate::sync::{Arc, Ordering::*, Parker, thread};
+use std::panic::resume_unwind;
+
+/// What the thread of a blocking process unwinds with when the process must end. Not a panic: no
+/// hook runs and no message is printed.
+pub(crate) struct Unwound;
+
+impl Scheduler {
+    pub(super) fn start_thread(&self, task: TaskRef) {
+        let parker = Arc::new(Parker::new());
+        *task.bell.lock() = Some(Bell::Thread(Arc::clone(&parker)));
+        self.busy.fetch_add(1, SeqCst);
+        let count = self.thread_count.fetch_add(1, Relaxed);
+        let scheduler = self.strong();
+        let index = if self.settings().threads { count } else { self.slots().len() + count };
+        let spawned = thread::Builder::new().name(task.info().name.to_string()).spawn(move || {
+            let worker = Worker::dedicated(&scheduler, index, parker);
+            worker.live_with(task);
+            drop(worker);
+            scheduler.rest();
+        });
+        match spawned {
+            Ok(handle) => self.threads.lock().push(handle),
+            Err(error) => {
+                self.thread_count.fetch_sub(1, Relaxed);
+                self.refuse_thread(task, &error);
+            }
+        }
+    }
+
+    /// The system gives no more threads: the process fails with that message.
+    fn refuse_thread(&self, task: TaskRef, error: &std::io::Error) {
+        let worker = Worker::dedicated(self, 0, Arc::new(Parker::new()));
+        let message = format!("the system refused a thread for it: {error}");
+        worker.fail_unstarted(task, message);
+        self.busy.fetch_sub(1, SeqCst);
+    }
+
+    /// Waits for all threads of processes, those included that are started meanwhile.
+    pub(super) fn join_threads(&self) {
+        loop {
+            let handle = self.threads.lock().pop();
+            let Some(handle) = handle else { return };
+            // The thread catches what its process panics with.
+            handle.join().expect("no thread of a process panics");
+        }
+    }
+}
+
+impl Worker {
+    /// Runs one process from its first poll to its end.
+    fn live_with(&self, task: TaskRef) {
+        let _installed = self.install_for_thread();
+        loop {
+            match self.poll(task) {
+                Some(Request::Wait(wait)) => {
+                    if self.park(task, wait) == Park::Asleep {
+                        self.rest();
+                    }
+                }
+                Some(Request::Again { .. }) => thread::yield_now(),
+                Some(Request::None) => {
+                    if self.wait_foreign(task) {
+                        self.rest();
+                    }
+                }
+                Some(Request::End(_)) | None => return,
+            }
+        }
+    }
+
+    /// Sleeps until somebody wakes the process of this thread.
+    fn rest(&self) {
+        self.scheduler().rest();
+        let parker = self.own_parker().expect("the thread of a process has a parker");
+        parker.park();
+    }
+
+    /// A blocking operation has to wait: sleeps until the peer has done something, or unwinds if
+    /// the process must end.
+    pub(crate) fn block_at(&self, task: TaskRef, wait: WaitOn) {
+        self.flush();
+        if self.park(task, wait) == Park::Asleep {
+            self.rest();
+        }
+        if task.marks.load(Acquire) & (mark::STOP | mark::PRUNE) != 0
+            && let Some(cause) = self.must_end(task)
+        {
+            self.unwind(cause);
+        }
+    }
+
+    /// Leaves the body of a blocking process for good.
+    pub(crate) fn unwind(&self, cause: EndCause) -> ! {
+        self.ask(Request::End(cause));
+        resume_unwind(Box::new(Unwound));
+    }
+
+    fn fail_unstarted(&self, task: TaskRef, message: String) {
+        self.set_current(Some(task));
+        let failure = crate::graph::Failure { message, panicked: false };
+        self.drop_as(task, Ending::Failed(failure));
+    }
+}

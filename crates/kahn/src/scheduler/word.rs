@@ -1,0 +1,172 @@
+//! The word between the two ends of a channel: how far one end is, and whether the other sleeps.
+//!
+//! Each end owns one word and alone moves its count; the *peer* of that end parks on it.
+//!
+//! ```text
+//!   63                          2      1        0
+//!   ┌───────────────────────────┬────────┬────────┐
+//!   │ operations published      │ CLOSED │ PARKED │
+//!   └───────────────────────────┴────────┴────────┘
+//!     the owner's                 owner's  the peer waits here
+//! ```
+//!
+//! | step      | who                        | does                                     |
+//! |-----------|----------------------------|------------------------------------------|
+//! | publish   | owner                      | a greater count, clears PARKED           |
+//! | close     | owner                      | sets CLOSED, clears PARKED               |
+//! | park      | peer's worker, *after* the peer has returned from its poll | CAS `seen` → `seen + PARKED` |
+//! | unpark    | the resolver, in a frozen ring; a cancelling party | CAS `seen + PARKED` → `seen` |
+//!
+//! **Whoever clears PARKED owns the peer's process** and must make it ready. Only one can: publish
+//! and close swap the whole word, unpark compares it.
+//!
+//! *No wake-up is lost.* The peer parks on exactly the value in which it saw nothing to do. If the
+//! owner published in between, the values differ and the CAS fails: the peer looks again. If not,
+//! the next publish finds PARKED. One read-modify-write does the whole handshake; there is no
+//! store-then-load, so no fence.
+//!
+//! *Nobody runs a process twice.* PARKED is set when the process has left its poll. The Release of
+//! `park` pairs with the Acquire of whoever clears PARKED, so all that the process did is visible
+//! to its next worker.
+//!
+//! *Load before swap.* If the word already shows PARKED the peer sleeps, and nobody but us may wake
+//! it (a resolver acts only in a ring in which we sleep as well): a plain store replaces the swap.
+//!
+//! A count never goes back, not even when the memory of an ended channel is used again: the new
+//! channel counts on from the old one. So a word that shows PARKED twice with the same count was
+//! not touched in between, which is what the detector's second look relies on.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering::*};
+
+const PARKED: u64 = 1;
+const CLOSED: u64 = 2;
+const SHIFT: u32 = 2;
+
+/// What one end publishes, and where its peer parks. See the module's table.
+#[derive(Debug)]
+pub(crate) struct Word {
+    value: AtomicU64,
+    /// The worker that published last; for counting local and remote messages.
+    publisher: AtomicU32,
+}
+
+/// A value of a [`Word`] as it was read at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen(u64);
+
+impl Seen {
+    pub(crate) fn count(self) -> u64 {
+        self.0 >> SHIFT
+    }
+
+    pub(crate) fn is_closed(self) -> bool {
+        self.0 & CLOSED != 0
+    }
+
+    pub(crate) fn is_parked(self) -> bool {
+        self.0 & PARKED != 0
+    }
+}
+
+/// What follows from moving a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process whose PARKED bit was cleared and that is not woken is lost"]
+pub(crate) enum Moved {
+    /// Nobody slept there.
+    Quiet,
+    /// The peer's process is ours now: it must be made ready.
+    Wake,
+}
+
+/// What came of an attempt to park.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process that is neither parked nor run again is lost"]
+pub(crate) enum Park {
+    /// The process sleeps; whoever clears PARKED owns it.
+    Asleep,
+    /// The word moved since it was seen: the process has something to do.
+    Moved,
+}
+
+impl Word {
+    /// Makes a word that starts at `count`, open, nobody parked.
+    pub(crate) fn new(count: u64) -> Self {
+        Self { value: AtomicU64::new(count << SHIFT), publisher: AtomicU32::new(0) }
+    }
+
+    /// Starts the word anew for another channel in the same memory.
+    pub(crate) fn restart(&self, count: u64) {
+        debug_assert!(count >= self.load().count(), "a count never goes back");
+        // Relaxed: the memory was taken from the pool under its lock; stale readers of the
+        // detector see the old channel or the new one and find out with their second look.
+        self.value.store(count << SHIFT, Relaxed);
+    }
+
+    /// Reads the word.
+    pub(crate) fn load(&self) -> Seen {
+        // Acquire pairs with the Release in `publish` and `close`: the slots up to the count are
+        // the reader's.
+        Seen(self.value.load(Acquire))
+    }
+
+    /// The worker that published last.
+    pub(crate) fn publisher(&self) -> u32 {
+        // Relaxed: read after `load`, whose Acquire orders it; only counted.
+        self.publisher.load(Relaxed)
+    }
+
+    /// Owner: makes all operations up to `count` visible. `solo`: no other thread has any part in
+    /// this network, so plain accesses do.
+    pub(crate) fn publish(&self, count: u64, worker: u32, solo: bool) -> Moved {
+        self.publisher.store(worker, Relaxed);
+        // Acquire: if PARKED shows, we take over the process that was parked with Release.
+        let old = self.value.load(Acquire);
+        debug_assert!(old & CLOSED == 0, "nothing is published after the end");
+        if solo || old & PARKED != 0 {
+            self.value.store(count << SHIFT, Release);
+            return if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet };
+        }
+        // Release hands over the slots; Acquire takes over the process if it parked just now.
+        let old = self.value.swap(count << SHIFT, AcqRel);
+        if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
+    }
+
+    /// Owner: publishes all operations up to `count` and ends this side for good.
+    pub(crate) fn close(&self, count: u64, worker: u32) -> Moved {
+        self.publisher.store(worker, Relaxed);
+        let old = self.value.swap(count << SHIFT | CLOSED, AcqRel);
+        if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
+    }
+
+    /// Peer's worker: parks the peer if the word is still as it was seen.
+    pub(crate) fn park(&self, seen: Seen, solo: bool) -> Park {
+        debug_assert!(!seen.is_parked(), "one process parks at a word, once");
+        if solo {
+            if self.value.load(Relaxed) != seen.0 {
+                return Park::Moved;
+            }
+            self.value.store(seen.0 | PARKED, Relaxed);
+            return Park::Asleep;
+        }
+        // Release: the process's state is handed to whoever clears PARKED.
+        // Acquire on failure: the process runs again and reads what was published.
+        match self.value.compare_exchange(seen.0, seen.0 | PARKED, AcqRel, Acquire) {
+            Ok(_) => Park::Asleep,
+            Err(_) => Park::Moved,
+        }
+    }
+
+    /// Takes a parked peer out of its sleep without moving the count; `true` if it is ours now.
+    ///
+    /// For the resolver, which holds its lock and knows that the owner sleeps in the same ring (or
+    /// that all stands still), and for a party that cancels its own wait.
+    pub(crate) fn unpark(&self, seen: Seen) -> bool {
+        debug_assert!(seen.is_parked(), "there is somebody to wake");
+        self.value.compare_exchange(seen.0, seen.0 & !PARKED, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The value that [`park`](Self::park) leaves behind when it succeeds on `seen`.
+    pub(crate) fn parked(seen: Seen) -> Seen {
+        Seen(seen.0 | PARKED)
+    }
+}

@@ -1,0 +1,607 @@
+//! A worker: a thread that runs processes, and all that it keeps to itself.
+
+use super::foreign::base_waker;
+use super::policy::{Ready, Turn};
+use super::task::{Polled, Task, TaskRef, mark, own};
+use super::word::{Park, Seen, Word};
+use super::{Kind, Origin, Reason, Scheduler, WorkerSlot};
+use crate::accounting::Accounting;
+use crate::graph::{Ending, Failure};
+use crate::sync::system::clock;
+use crate::sync::{Arc, Ordering::*, Parker};
+use std::cell::Cell;
+use std::ptr;
+use std::task::Context;
+
+/// Every so many picks come from the cold end: a bound on how long a ready process waits.
+const FAIRNESS: u64 = 61;
+/// Every so many picks a worker glances at who waits for whom.
+const GLANCE: u64 = 1024;
+/// What a glance may cost, in looks at a channel.
+const GLANCE_BUDGET: usize = 128;
+/// Looks at a peer that one poll may have before its process yields.
+pub(crate) const PATIENCE: u32 = 128;
+/// Ends of one process with unpublished operations that a worker remembers.
+const LISTED: usize = 8;
+
+/// What a process asks of its worker when its poll returns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Request {
+    /// Nothing: if it is not complete, it waits for a foreign waker.
+    #[default]
+    None,
+    /// Park it at a channel.
+    Wait(WaitOn),
+    /// Run it again: soon, or after everybody else.
+    Again { cold: bool },
+    /// Drop it.
+    End(EndCause),
+}
+
+/// Where a process wants to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitOn {
+    /// The peer's word.
+    pub(crate) word: *const Word,
+    /// Its value in which there was nothing to do.
+    pub(crate) seen: Seen,
+    /// Whether it waits to send: the channel is full.
+    pub(crate) full: bool,
+}
+
+/// Why a process is dropped before it is complete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EndCause {
+    Stopped,
+    Pruned,
+    /// It reached the failure mark of this channel.
+    FailedBy(*const ()),
+}
+
+/// An end with operations that its peer does not know of yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed {
+    pub(crate) end: *const (),
+    /// Publishes what the end has done.
+    pub(crate) publish: unsafe fn(*const (), &Worker),
+}
+
+/// A thread that runs processes. Everything here is its own; others see its `WorkerSlot`.
+pub(crate) struct Worker {
+    scheduler: Arc<Scheduler>,
+    index: usize,
+    /// Where a thread with a process of its own sleeps.
+    own_parker: Option<Arc<Parker>>,
+    /// The process that runs now.
+    current: Cell<Option<TaskRef>>,
+    request: Cell<Request>,
+    listed: [Cell<Option<Listed>>; LISTED],
+    listed_count: Cell<usize>,
+    /// Looks at peers left to the running process.
+    pub(crate) patience: Cell<u32>,
+    steps: Cell<u64>,
+    glance_debt: Cell<usize>,
+    /// Copies of settings, on the worker's own line.
+    pub(crate) solo: bool,
+    pub(crate) counts: bool,
+    keeps_hot: bool,
+    timing: bool,
+    central: bool,
+    /// Senders that parked lately: the first place to look for a ring.
+    suspects: [Cell<*const ()>; 8],
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// Keeps the worker of this thread known to [`Worker::with_current`] while it lives.
+struct Installed {
+    before: *const Worker,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+impl Worker {
+    pub(super) fn new(scheduler: &Scheduler, index: usize) -> Self {
+        let settings = *scheduler.settings();
+        Self {
+            scheduler: scheduler.strong(),
+            index,
+            own_parker: None,
+            current: Cell::new(None),
+            request: Cell::new(Request::None),
+            listed: [const { Cell::new(None) }; LISTED],
+            listed_count: Cell::new(0),
+            patience: Cell::new(PATIENCE),
+            steps: Cell::new(0),
+            glance_debt: Cell::new(0),
+            solo: settings.solo,
+            counts: settings.accounting != Accounting::Off,
+            keeps_hot: scheduler.policy().keeps_hot() && !settings.threads,
+            timing: settings.accounting == Accounting::Timing,
+            central: settings.central,
+            suspects: [const { Cell::new(ptr::null()) }; 8],
+        }
+    }
+
+    /// A worker for the thread of one process.
+    pub(super) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
+        Self {
+            own_parker: Some(parker),
+            keeps_hot: false,
+            solo: false,
+            ..Self::new(scheduler, index)
+        }
+    }
+
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The index as reports and words carry it.
+    #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^32 workers")]
+    pub(crate) fn number(&self) -> u32 {
+        self.index as u32
+    }
+
+    pub(crate) fn current(&self) -> Option<TaskRef> {
+        self.current.get()
+    }
+
+    pub(super) fn slot(&self) -> &WorkerSlot {
+        &self.scheduler.slots()[self.index]
+    }
+
+    pub(crate) fn is_dedicated(&self) -> bool {
+        self.own_parker.is_some()
+    }
+
+    /// Calls `f` with the worker that runs on this thread, if one does.
+    pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+        // SAFETY: set by `install`, whose guard resets it before the worker goes.
+        f(unsafe { CURRENT.get().as_ref() })
+    }
+
+    /// The worker of this thread, if it holds the process at `task` right now.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub(crate) fn holding<'a>(task: *const Task) -> Option<&'a Worker> {
+        // SAFETY: as in `with_current`; the caller is inside a poll, which the worker outlives.
+        let worker = unsafe { CURRENT.get().as_ref() }?;
+        let held = worker.current.get()?;
+        (held.as_ptr() == task).then_some(worker)
+    }
+
+    fn install(&self) -> Installed {
+        Installed { before: CURRENT.replace(self) }
+    }
+
+    // --- the loop -----------------------------------------------------------------------------
+
+    /// Runs processes until the run ends.
+    pub(super) fn work(&self) {
+        let _installed = self.install();
+        if self.scheduler.settings().pin {
+            crate::sync::system::pin_to_core(self.index);
+        }
+        let since = clock::ticks();
+        while self.scheduler.is_running() {
+            let Some(ready) = self.next().or_else(|| self.idle()) else { break };
+            self.run(ready.into_task());
+        }
+        self.slot().times.total.store(clock::ticks() - since, Relaxed);
+    }
+
+    fn next(&self) -> Option<Ready> {
+        let step = self.steps.get() + 1;
+        self.steps.set(step);
+        // Relaxed: only read as a hint that this worker gets on.
+        self.slot().steps.store(step, Relaxed);
+        if step % FAIRNESS == 0
+            && let Some(ready) = self.scheduler.policy().pop(self.index, Turn::Back)
+        {
+            return Some(ready);
+        }
+        if step % GLANCE == 0 && self.scheduler.settings().glances {
+            self.glance();
+        }
+        if self.keeps_hot
+            && let Some(task) = self.take_hot()
+        {
+            return Some(Ready::new(task));
+        }
+        self.scheduler.policy().pop(self.index, Turn::Front)
+    }
+
+    /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
+    /// back by the glances after it.
+    fn glance(&self) {
+        let debt = self.glance_debt.get();
+        if debt >= GLANCE_BUDGET {
+            self.glance_debt.set(debt - GLANCE_BUDGET);
+            return;
+        }
+        let spent = self.scheduler.hooks().glance(self, GLANCE_BUDGET - debt);
+        self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
+    }
+
+    fn take_hot(&self) -> Option<TaskRef> {
+        let hot = &self.slot().hot;
+        let taken = if self.solo {
+            let task = hot.load(Relaxed);
+            hot.store(ptr::null_mut(), Relaxed);
+            task
+        } else {
+            if hot.load(Relaxed).is_null() {
+                return None;
+            }
+            // A swap: a worker with nothing to do may take it at the same moment.
+            hot.swap(ptr::null_mut(), AcqRel)
+        };
+        // SAFETY: what stands in `hot` is a ready process of this scheduler; we took it out.
+        unsafe { TaskRef::from_ptr(taken) }
+    }
+
+    /// Makes a process ready that this worker owns because it cleared its PARKED bit.
+    #[inline]
+    pub(crate) fn wake(&self, task: TaskRef) {
+        if self.central {
+            self.scheduler.hooks().woken(task);
+        }
+        if self.keeps_hot && task.kind() == Kind::Pooled {
+            self.keep_task(task);
+        } else {
+            self.make_ready(task, Reason::Woken);
+        }
+    }
+
+    pub(super) fn keep(&self, ready: Ready) {
+        if self.keeps_hot {
+            self.keep_task(ready.into_task());
+        } else {
+            self.make_ready(ready.into_task(), Reason::Woken);
+        }
+    }
+
+    /// Puts a process where it runs next; the one that stood there goes to the queue.
+    fn keep_task(&self, task: TaskRef) {
+        let hot = &self.slot().hot;
+        let before = if self.solo {
+            let before = hot.load(Relaxed);
+            hot.store(task.as_ptr().cast_mut(), Relaxed);
+            before
+        } else {
+            // Release hands the process to whoever swaps it out; Acquire for the one before.
+            hot.swap(task.as_ptr().cast_mut(), AcqRel)
+        };
+        // SAFETY: what stood in `hot` is a ready process; the swap made it ours.
+        if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
+            self.make_ready(before, Reason::Woken);
+        }
+    }
+
+    pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
+        self.scheduler.make_ready(self.origin(), task, reason);
+        if !self.is_dedicated() {
+            self.scheduler.invite();
+        }
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index) }
+    }
+
+    // --- one process --------------------------------------------------------------------------
+
+    /// Takes over a process and runs it until it parks, yields or ends.
+    pub(super) fn run(&self, task: TaskRef) {
+        let slot = self.slot();
+        // Relaxed: a hint for those who have nothing to do.
+        slot.current.store(task.as_ptr().cast_mut(), Relaxed);
+        self.take_over(task);
+        loop {
+            match self.poll(task) {
+                Some(Request::Wait(wait)) => {
+                    if self.park(task, wait) == Park::Asleep {
+                        break;
+                    }
+                }
+                Some(Request::Again { cold }) => {
+                    let reason = if cold { Reason::Yielded } else { Reason::Woken };
+                    self.make_ready(task, reason);
+                    break;
+                }
+                Some(Request::None) => {
+                    if self.wait_foreign(task) {
+                        break;
+                    }
+                }
+                Some(Request::End(_)) | None => break,
+            }
+        }
+        slot.current.store(ptr::null_mut(), Relaxed);
+    }
+
+    fn take_over(&self, task: TaskRef) {
+        let number = self.number();
+        if task.home.load(Relaxed) != number {
+            if task.polls.load(Relaxed) > 0 {
+                Task::count(&task.stolen);
+            }
+            task.home.store(number, Relaxed);
+        }
+    }
+
+    /// Polls a process once; `None` if it has ended. What it did is published when this returns.
+    pub(super) fn poll(&self, task: TaskRef) -> Option<Request> {
+        self.current.set(Some(task));
+        if task.marks.load(Acquire) & (mark::PRUNE | mark::STOP) != 0
+            && let Some(cause) = self.must_end(task)
+        {
+            self.drop_body(task, cause);
+            return None;
+        }
+        task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
+        self.patience.set(PATIENCE);
+        let since = if self.timing { clock::ticks() } else { 0 };
+        let waker = base_waker(task);
+        let body = task.body().expect("only processes with a body are run");
+        // SAFETY: we hold the process, and its body has not ended.
+        let polled = unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) };
+        if self.timing {
+            task.busy.store(task.busy.load(Relaxed) + (clock::ticks() - since), Relaxed);
+        }
+        let request = self.request.take();
+        match polled {
+            Polled::Pending => {
+                self.flush();
+                match request {
+                    Request::End(cause) => {
+                        self.drop_body(task, cause);
+                        return None;
+                    }
+                    Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
+                        task.marks.fetch_and(!mark::AGAIN, Acquire);
+                        self.current.set(None);
+                        return Some(Request::Again { cold: true });
+                    }
+                    other => {
+                        self.current.set(None);
+                        Some(other)
+                    }
+                }
+            }
+            Polled::Ready(result) => {
+                let ending = match (request, result) {
+                    // A thread unwinds to end: what it asked for is why.
+                    (Request::End(cause), _) => self.ending(task, cause),
+                    (_, Ok(())) => Ending::Finished,
+                    (_, Err(failure)) => Ending::Failed(failure),
+                };
+                self.finish(task, ending);
+                None
+            }
+        }
+    }
+
+    /// Why a process must not run on, if so.
+    pub(crate) fn must_end(&self, task: TaskRef) -> Option<EndCause> {
+        let marks = task.marks.load(Acquire);
+        if marks & mark::STOP != 0 && self.scheduler.is_ending() {
+            return Some(EndCause::Stopped);
+        }
+        if marks & mark::PRUNE != 0 && task.is_prunable() {
+            return Some(EndCause::Pruned);
+        }
+        None
+    }
+
+    /// Parks a process that has left its poll.
+    pub(crate) fn park(&self, task: TaskRef, wait: WaitOn) -> Park {
+        // From here on the process may be run by another worker: nothing of it may be touched
+        // after the word is set, so what is counted is counted before.
+        if self.counts {
+            Task::count(if wait.full { &task.blocked_full } else { &task.blocked_empty });
+        }
+        let end = task.waits_at.load(Relaxed).cast_const();
+        if wait.full {
+            let place = &self.suspects[(self.steps.get() % 8) as usize];
+            place.set(end);
+        }
+        // SAFETY: the words of a channel live in type-stable memory.
+        let word = unsafe { &*wait.word };
+        let parked = word.park(wait.seen, self.solo);
+        if parked == Park::Asleep && self.central {
+            self.scheduler.hooks().parked(task);
+        }
+        parked
+    }
+
+    /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
+    pub(super) fn wait_foreign(&self, task: TaskRef) -> bool {
+        let foreign = task.foreign(task);
+        task.waits_at.store(ptr::null_mut(), Relaxed);
+        foreign.wait()
+    }
+
+    // --- the end of a process -----------------------------------------------------------------
+
+    fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
+        match cause {
+            EndCause::Stopped => Ending::Stopped,
+            EndCause::Pruned => Ending::Pruned,
+            EndCause::FailedBy(channel) => self.scheduler.hooks().failed_by(task, channel),
+        }
+    }
+
+    /// Drops the body of a process that must not go on, and ends it.
+    fn drop_body(&self, task: TaskRef, cause: EndCause) {
+        self.drop_as(task, self.ending(task, cause));
+    }
+
+    /// Drops the body of a process and ends it as told.
+    pub(super) fn drop_as(&self, task: TaskRef, ending: Ending) {
+        let before = self.current.replace(Some(task));
+        task.note(own::ENDING);
+        let mut dropped: Result<(), Failure> = Ok(());
+        if let Some(body) = task.body() {
+            // SAFETY: we hold the process, and its body has not ended.
+            dropped = unsafe { (body.drop)(task.non_null()) };
+        }
+        let ending = match (dropped, ending) {
+            (Err(failure), Ending::Pruned | Ending::Stopped) => Ending::Failed(failure),
+            (_, ending) => ending,
+        };
+        self.finish(task, ending);
+        self.current.set(before);
+    }
+
+    /// Ends a process whose body is gone.
+    fn finish(&self, task: TaskRef, ending: Ending) {
+        self.flush();
+        task.note(own::ENDING);
+        self.scheduler.hooks().ended(task, &ending, self);
+        self.current.set(None);
+        self.request.set(Request::None);
+        self.scheduler.retire(task, ending);
+    }
+
+    // --- publication --------------------------------------------------------------------------
+
+    /// Remembers an end that may have operations to publish.
+    pub(crate) fn list(&self, end: Listed) {
+        let count = self.listed_count.get();
+        if count == LISTED {
+            self.flush();
+            return self.list(end);
+        }
+        self.listed[count].set(Some(end));
+        self.listed_count.set(count + 1);
+    }
+
+    /// Forgets an end that is about to close or to change hands.
+    pub(crate) fn unlist(&self, end: *const ()) {
+        let mut kept = 0;
+        for index in 0..self.listed_count.get() {
+            if let Some(listed) = self.listed[index].take()
+                && listed.end != end
+            {
+                self.listed[kept].set(Some(listed));
+                kept += 1;
+            }
+        }
+        self.listed_count.set(kept);
+    }
+
+    /// Publishes everything that the running process has done.
+    #[inline]
+    pub(crate) fn flush(&self) {
+        let count = self.listed_count.get();
+        if count == 0 {
+            return;
+        }
+        self.listed_count.set(0);
+        for place in &self.listed[..count] {
+            if let Some(Listed { end, publish }) = place.take() {
+                // SAFETY: listed by a live end of the running process; ends that close or change
+                // hands are taken off first.
+                unsafe { publish(end, self) };
+            }
+        }
+    }
+
+    // --- for operations -----------------------------------------------------------------------
+
+    /// Asks for something to be done when the poll returns.
+    pub(crate) fn ask(&self, request: Request) {
+        self.request.set(request);
+    }
+
+    /// What the thread of a blocking process asked for.
+    pub(crate) fn asked(&self) -> Request {
+        self.request.take()
+    }
+
+    /// Keeps why a thread unwinds until its body has ended.
+    pub(crate) fn ask_again(&self, request: Request) {
+        self.request.set(request);
+    }
+
+    /// A worker for an outside party: it runs nothing, it publishes.
+    pub(crate) fn outside(task: TaskRef) -> Self {
+        let scheduler = task.scheduler();
+        Self::dedicated(scheduler, usize::MAX >> 32, Arc::new(Parker::new()))
+    }
+
+    /// A worker for clearing away after a run.
+    pub(crate) fn for_clearing(scheduler: &Scheduler) -> Self {
+        Self::dedicated(scheduler, 0, Arc::new(Parker::new()))
+    }
+
+    /// Drops the body of a process that nobody runs any more, and ends it.
+    pub(crate) fn end(&self, task: TaskRef, cause: EndCause) {
+        let _installed = self.install();
+        self.drop_body(task, cause);
+    }
+
+    /// Calls `f` as if it ran in a poll of `task`, which the caller holds.
+    pub(crate) fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
+        let _installed = self.install();
+        let before = self.current.replace(Some(task));
+        self.patience.set(PATIENCE);
+        let result = f();
+        self.flush();
+        self.current.set(before);
+        result
+    }
+
+    pub(super) fn own_parker(&self) -> Option<&Parker> {
+        self.own_parker.as_deref()
+    }
+
+    pub(super) fn set_current(&self, task: Option<TaskRef>) {
+        self.current.set(task);
+    }
+
+    pub(super) fn install_for_thread(&self) -> impl Drop {
+        self.install()
+    }
+
+    /// Senders that parked lately.
+    pub(crate) fn suspects(&self) -> impl Iterator<Item = *const ()> {
+        self.suspects.iter().map(|place| place.replace(ptr::null())).filter(|end| !end.is_null())
+    }
+}
+
+impl Scheduler {
+    /// Takes an ended process off the books; ends the run after the last one.
+    pub(crate) fn retire(&self, task: TaskRef, ending: Ending) {
+        if let Some(foreign) = task.take_foreign() {
+            foreign.close();
+        }
+        task.set_ended();
+        let record = task.record(Some(ending));
+        self.table.lock().retire(task, record);
+        self.release(task);
+        if self.live.fetch_sub(1, SeqCst) == 1 {
+            self.end_run();
+        }
+    }
+
+    /// Gives up one reference to a process; the last one recycles its memory.
+    pub(crate) fn release(&self, task: TaskRef) {
+        if task.drop_reference() {
+            self.table.lock().recycle(task);
+        }
+    }
+}
