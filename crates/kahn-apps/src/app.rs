@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
-use kahn::Network;
+use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
 use crate::{Failure, Progress, hamming, kmeans, sieve, wordcount};
 
@@ -232,6 +232,14 @@ pub trait Program: Sync {
 
     /// Tells how far the run has got, while it runs.
     fn progress(&self) -> &Progress;
+}
+
+/// Makes a channel whose messages `kahn verify` compares, and not only their number.
+pub(crate) fn channel<'env, T: Send + Digest + 'env>(
+    network: &mut Network<'env>,
+    name: impl Into<Name>,
+) -> (Sender<T>, Receiver<T>) {
+    network.channel_with(Channel::named(name).digest())
 }
 
 /// Reads and checks arguments and input.

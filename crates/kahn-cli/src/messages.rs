@@ -8,7 +8,7 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
-use kahn::Outcome;
+use kahn::Summary;
 use kahn_apps::Failure;
 
 /// The exit code of a command that Ctrl-C ended, as shells have it: 128 and the signal's number.
@@ -48,8 +48,8 @@ pub(crate) fn exit_code(failure: &Failure) -> u8 {
     match failure {
         Failure::Input { .. } | Failure::Usage(_) => 2,
         Failure::Output { .. } => 1,
-        Failure::Run(error) => match error.report().map(|report| &report.outcome) {
-            Some(Outcome::Stopped(_)) => INTERRUPTED,
+        Failure::Run(error) => match error.report().map(|report| report.outcome) {
+            Some(Summary::Stopped) => INTERRUPTED,
             _ => 1,
         },
     }

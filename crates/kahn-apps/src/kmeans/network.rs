@@ -9,6 +9,7 @@ use super::number::Number;
 use super::points::Share;
 use super::rounds::{Assigned, Solution, Sums};
 use crate::Pending;
+use crate::app::channel;
 
 /// What goes between the iterating process and one that assigns, seen from the former.
 type Assigner<'env, T> =
@@ -21,10 +22,10 @@ pub(super) fn build<'env, T: Number>(
 ) -> Pending<'env> {
     let mut assigners: Vec<Assigner<'env, T>> = Vec::with_capacity(program.parts);
     for part in 0..program.parts {
-        let (points_out, points) = network.channel(format!("points {part}"));
-        let (means_out, means) = network.channel(format!("means {part}"));
-        let (sums_out, sums) = network.channel(format!("sums {part}"));
-        let (groups_out, groups) = network.channel(format!("groups {part}"));
+        let (points_out, points) = channel(network, format!("points {part}"));
+        let (means_out, means) = channel(network, format!("means {part}"));
+        let (sums_out, sums) = channel(network, format!("sums {part}"));
+        let (groups_out, groups) = channel(network, format!("groups {part}"));
         assigners.push((points_out, means_out, sums, groups));
         network.process(
             format!("assign {part}"),
@@ -34,7 +35,7 @@ pub(super) fn build<'env, T: Number>(
             },
         );
     }
-    let (solution_out, solution) = network.channel("solution");
+    let (solution_out, solution) = channel(network, "solution");
     network.process("iterate", (assigners, solution_out), async move |(assigners, solution)| {
         iterate(program, assigners, solution).await;
     });

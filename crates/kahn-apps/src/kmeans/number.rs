@@ -6,9 +6,11 @@
 
 use std::fmt::{Debug, Display};
 
+use kahn::Digest;
+
 /// A coordinate, a squared distance or a mean.
 pub(super) trait Number:
-    Copy + Default + PartialOrd + From<u16> + Debug + Display + Send + Sync + 'static
+    Copy + Default + PartialOrd + From<u16> + Debug + Digest + Display + Send + Sync + 'static
 {
     /// More than any distance, or as much.
     const FARTHEST: Self;

@@ -85,7 +85,7 @@ impl<T: Number> Points<T> {
 }
 
 /// A run of the points that one process assigns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, kahn::Digest)]
 pub(super) struct Share<'env, T> {
     /// Whole tiles.
     pub(super) coordinates: &'env [T],

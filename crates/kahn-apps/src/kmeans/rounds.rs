@@ -8,7 +8,7 @@ use super::points::{LANES, Points, Share};
 const NO_GROUP: u32 = u32::MAX;
 
 /// What the points of a share add up to, and how many of them changed their group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, kahn::Digest)]
 pub(super) struct Sums {
     /// For each group, each coordinate in units.
     coordinates: Vec<i128>,
@@ -143,7 +143,7 @@ impl<'env, T: Number> Rounds<'env, T> {
 }
 
 /// The means of the last round, and the group of each point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, kahn::Digest)]
 pub(super) struct Solution<T> {
     pub(super) means: Vec<T>,
     /// By share, in order.

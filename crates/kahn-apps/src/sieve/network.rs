@@ -1,14 +1,15 @@
 //! The sieve as a network: every prime found adds a process.
 
-use kahn::{Creator, Network, Receiver, Sender};
+use kahn::{Channel, Creator, Network, Receiver, Sender};
 
 use super::{Sieve, write_lines};
+use crate::app::channel;
 use crate::{Answer, Pending};
 
 /// Writes the network as it starts: the numbers, the sieve, and what collects the primes.
 pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> Pending<'env> {
-    let (numbers_out, numbers) = network.channel::<u32>("numbers");
-    let (primes_out, primes) = network.channel::<u32>("primes");
+    let (numbers_out, numbers) = channel(network, "numbers");
+    let (primes_out, primes) = channel(network, "primes");
     network.process("numbers", numbers_out, async move |mut numbers| {
         for number in 2..=program.limit {
             numbers.send(number).await;
@@ -30,7 +31,8 @@ pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> 
 async fn sieve(mut numbers: Receiver<u32>, mut primes: Sender<u32>, mut create: Creator<'_>) {
     while let Some(prime) = numbers.recv().await {
         primes.send(prime).await;
-        let (kept_out, kept) = create.channel::<u32>(format!("not of {prime}"));
+        let (kept_out, kept) =
+            create.channel_with(Channel::named(format!("not of {prime}")).digest());
         let filtered = std::mem::replace(&mut numbers, kept);
         create.process(
             format!("filter {prime}"),

@@ -27,8 +27,8 @@ mod tests {
 
     #[test]
     fn the_limit_itself_counts() {
-        assert_eq!(primes(0), []);
-        assert_eq!(primes(1), []);
+        assert!(primes(0).is_empty());
+        assert!(primes(1).is_empty());
         assert_eq!(primes(2), [2]);
         assert_eq!(primes(3), [2, 3]);
         assert_eq!(primes(4), [2, 3]);

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::words::{Word, for_each_word};
 
 /// A word, and how often it was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, kahn::Digest)]
 pub struct Entry<'text> {
     /// The word.
     pub word: Word<'text>,

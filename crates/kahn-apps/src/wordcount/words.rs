@@ -31,7 +31,7 @@ const FOLD: u128 = u128::from_be_bytes([0xDF; PREFIX]);
 /// assert_eq!(Word::new(b"kahn"), Word::new(b"Kahn"));
 /// assert!(Word::new(b"process") < Word::new(b"processes"));
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, kahn::Digest)]
 pub struct Word<'text> {
     prefix: u128,
     rest: &'text [u8],
