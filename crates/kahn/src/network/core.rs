@@ -6,7 +6,7 @@ use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
-use crate::deadlock::{Detection, Explanation, Found, Resolver, explain};
+use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
 use crate::graph::{Ending, Identity, Misuse, Name};
 use crate::scheduler::task::{BodyType, Info, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
@@ -374,6 +374,11 @@ impl Core {
         if scheduler.busy.load(SeqCst) != 0 || !scheduler.is_running() {
             return;
         }
+        debug_assert!(
+            self.explain().waiting.iter().all(|w| !matches!(w.activity, Activity::Ready)),
+            "a ready process was lost: {}",
+            self.explain()
+        );
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {

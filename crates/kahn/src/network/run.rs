@@ -14,12 +14,16 @@ use crate::scheduler::policy::{self, POLICIES, Policy, Threads};
 use crate::scheduler::{Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker};
 use crate::sync::system::{clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
+use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// Why a run gave no success.
-#[derive(Debug, thiserror::Error)]
+///
+/// Shows the explanation as its `Debug` form too, so that `unwrap` and a `main` that returns it
+/// speak to people.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The network is written down wrong; nothing ran.
@@ -49,6 +53,12 @@ fn listed(problems: &[Problem]) -> String {
 fn policy_names() -> String {
     let names: Vec<_> = POLICIES.iter().map(|entry| entry.name).collect();
     names.join(", ")
+}
+
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl RunError {

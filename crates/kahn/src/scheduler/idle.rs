@@ -102,7 +102,9 @@ impl Worker {
             if let Some(ready) = self.search() {
                 break Some(ready);
             }
-            self.sleep();
+            if let Some(ready) = self.sleep() {
+                break Some(ready);
+            }
         };
         let times = &self.slot().times;
         times.idle.store(times.idle.load(Relaxed) + (clock::ticks() - since), Relaxed);
@@ -186,7 +188,8 @@ impl Worker {
         None
     }
 
-    fn sleep(&self) {
+    /// Sleeps until notified; `Some` if the watch between naps found a process to run.
+    fn sleep(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
         if scheduler.settings().glances {
             scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
@@ -199,9 +202,9 @@ impl Worker {
         if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
             && scheduler.stay_awake(self.index())
         {
-            return;
+            return None;
         }
-        let steps = self.others_steps();
+        let mut steps = self.others_steps();
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
         if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
@@ -212,10 +215,10 @@ impl Worker {
             let others_run = scheduler.busy.load(SeqCst) > 0 && scheduler.slots().len() > 1;
             if !(first && others_run) {
                 self.slot().parker.park();
-                break;
+                return None;
             }
             if self.slot().parker.park_for(nap) {
-                break;
+                return None;
             }
             // The watcher: awake for a moment, to see that the others get on.
             scheduler.busy.fetch_add(1, SeqCst);
@@ -223,12 +226,12 @@ impl Worker {
                 // Somebody woke us just now and counted us busy as well.
                 scheduler.busy.fetch_sub(1, SeqCst);
                 self.slot().parker.park();
-                break;
+                return None;
             }
             if let Some(ready) = self.relieve(&steps) {
-                self.keep(ready);
-                break;
+                return Some(ready);
             }
+            steps = self.others_steps();
             if scheduler.settings().glances {
                 scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
             }
@@ -239,7 +242,7 @@ impl Worker {
             if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
                 && scheduler.stay_awake(self.index())
             {
-                break;
+                return None;
             }
             if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
                 scheduler.hooks().stuck(self);

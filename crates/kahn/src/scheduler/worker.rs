@@ -265,14 +265,6 @@ impl Worker {
         }
     }
 
-    pub(super) fn keep(&self, ready: Ready) {
-        if self.keeps_hot {
-            self.keep_task(ready.into_task());
-        } else {
-            self.make_ready(ready.into_task(), Reason::Woken);
-        }
-    }
-
     /// Puts a process where it runs next; the one that stood there goes to the queue.
     fn keep_task(&self, task: TaskRef) {
         let hot = &self.slot().hot;
