@@ -70,8 +70,7 @@ impl Program {
 
     /// Renders all diagnostics with the lines they speak of.
     pub fn render(&self, colour: bool) -> String {
-        let render =
-            |one: &Diagnostic| diagnostics::render(one, &self.name, &self.source, colour);
+        let render = |one: &Diagnostic| diagnostics::render(one, &self.name, &self.source, colour);
         self.diagnostics.iter().map(render).collect::<Vec<_>>().join("\n")
     }
 

@@ -87,10 +87,25 @@ pub(crate) enum PartKind {
     Box(BoxId),
     Cell(Vec<Pattern>),
     Serial(Vec<PartId>),
-    Choice { ordered: bool, branches: Vec<PartId> },
-    Star { ordered: bool, body: PartId, exits: Vec<Pattern> },
-    Feedback { ordered: bool, body: PartId, back: Vec<Pattern> },
-    Split { ordered: bool, body: PartId, range: Range },
+    Choice {
+        ordered: bool,
+        branches: Vec<PartId>,
+    },
+    Star {
+        ordered: bool,
+        body: PartId,
+        exits: Vec<Pattern>,
+    },
+    Feedback {
+        ordered: bool,
+        body: PartId,
+        back: Vec<Pattern>,
+    },
+    Split {
+        ordered: bool,
+        body: PartId,
+        range: Range,
+    },
     Net(NetId),
 }
 

@@ -17,9 +17,20 @@ use crate::types::{Label, Variant};
 
 /// The keys of metadata that mean something here, or meant something to the old compiler.
 const KEYS: &[&str] = &[
-    "interface", "boxname", "observer", "observer_type", "observer_data", "observer_file",
-    "observer_code", "observer_address", "observer_port", "observer_interactive", "SACmodule",
-    "SACboxfun", "SACdefaultmap", "concurrency",
+    "interface",
+    "boxname",
+    "observer",
+    "observer_type",
+    "observer_data",
+    "observer_file",
+    "observer_code",
+    "observer_address",
+    "observer_port",
+    "observer_interactive",
+    "SACmodule",
+    "SACboxfun",
+    "SACdefaultmap",
+    "concurrency",
 ];
 
 /// The deepest network; every phase recurses over it.
@@ -307,9 +318,11 @@ impl<'a> Resolver<'a> {
         for item in &signature.items {
             match item {
                 SignatureItem::Name(name) => {
-                    let found = self.scopes.iter().rev().find_map(|scope| {
-                        scope.signatures.get(name.name.as_str()).copied()
-                    });
+                    let found = self
+                        .scopes
+                        .iter()
+                        .rev()
+                        .find_map(|scope| scope.signatures.get(name.name.as_str()).copied());
                     match found {
                         None => self.unknown_type(name, "typesig"),
                         Some(_) if inside.contains(&name.name.as_str()) => self.cycle(name),
@@ -322,7 +335,9 @@ impl<'a> Resolver<'a> {
                 }
                 SignatureItem::Map(map) => {
                     let inputs = map.inputs.as_ref().map(|list| {
-                        list.iter().flat_map(|one| self.variants(one)).map(|(set, _, _)| set)
+                        list.iter()
+                            .flat_map(|one| self.variants(one))
+                            .map(|(set, _, _)| set)
                             .collect()
                     });
                     let outputs = map.outputs.as_ref().map(|list| {
@@ -544,7 +559,9 @@ impl<'a> Resolver<'a> {
                 error.help(format!("did you mean `{word}{}`?", other.name))
             }
             (None, Some(word)) => error.help(format!("did you mean `{word}`?")),
-            (None, None) => error.help(format!("add it to the pattern: {}", pattern.with([&shown]))),
+            (None, None) => {
+                error.help(format!("add it to the pattern: {}", pattern.with([&shown])))
+            }
         };
         self.errors.push(error);
     }

@@ -187,7 +187,9 @@ fn stray(span: Span, text: &str) -> Diagnostic {
     let stray = Diagnostic::new(Code::StrayCharacter, span, message, "unknown character");
     match text {
         "&" => stray.help("logical and is `&&`"),
-        _ if text.starts_with(['"', '\'']) => stray.help("S-Net has no strings; values of fields come from boxes"),
+        _ if text.starts_with(['"', '\'']) => {
+            stray.help("S-Net has no strings; values of fields come from boxes")
+        }
         "." => stray.help("serial composition is `..`"),
         _ => stray.help("remove it"),
     }

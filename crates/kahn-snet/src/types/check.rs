@@ -47,8 +47,7 @@ pub fn check(plan: &Plan) -> (Vec<Inferred>, Vec<Diagnostic>) {
     let mut checker = Checker { plan, errors: Vec::new() };
     // First all inputs, so that only real records are watched afterwards.
     let nets: Vec<NetId> = (0..plan.nets.len()).map(NetId).collect();
-    let inputs: Vec<Vec<Variant>> =
-        nets.iter().map(|net| inference.net_inputs(*net)).collect();
+    let inputs: Vec<Vec<Variant>> = nets.iter().map(|net| inference.net_inputs(*net)).collect();
     inference.start_watching();
     let mut inferred = Vec::new();
     let roots: BTreeSet<NetId> = plan.outermost.iter().copied().collect();
@@ -65,7 +64,9 @@ pub fn check(plan: &Plan) -> (Vec<Inferred>, Vec<Diagnostic>) {
         inferred.push(signature(&mut inference, *net, inputs));
     }
     // The types of a part that is wrong would only repeat what was said.
-    if !crate::diagnostics::has_errors(&checker.errors) {
+    if crate::diagnostics::has_errors(&checker.errors) {
+        checker.errors.retain(|found| found.code != Code::NeverProduced);
+    } else {
         checker.errors.extend(warnings);
     }
     (inferred, checker.errors)
@@ -99,9 +100,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        let known = |old: &Diagnostic| {
-            old.span == diagnostic.span && old.code == diagnostic.code
-        };
+        let known = |old: &Diagnostic| old.span == diagnostic.span && old.code == diagnostic.code;
         if !self.errors.iter().any(known) {
             self.errors.push(diagnostic);
         }
@@ -122,7 +121,8 @@ impl Checker<'_> {
         let declares_initial = maps.iter().any(|map| map.inputs.is_none());
         if !initial.outputs.is_empty() && !declares_initial && !plan.has_errors() {
             let outputs = show(initial.outputs.keys());
-            let message = format!("net `{}` holds an initialiser and does not say so", definition.name);
+            let message =
+                format!("net `{}` holds an initialiser and does not say so", definition.name);
             let label = format!("no map `-> {outputs}`");
             let place = definition.signature_span;
             self.report(
@@ -224,8 +224,10 @@ impl Checker<'_> {
         };
         let help = format!("add `| {variant}` to the outputs, or leave them to inference: `...`");
         let (code, message) = if late {
-            let message = format!("the output {variant} is not declared; it comes {from} once a \
-                 synchro-cell has fired");
+            let message = format!(
+                "the output {variant} is not declared; it comes {from} once a \
+                 synchro-cell has fired"
+            );
             (Code::LateOutput, message)
         } else {
             (Code::UndeclaredOutput, format!("the output {variant} {from} is not declared"))
@@ -254,10 +256,9 @@ impl Checker<'_> {
                     let error = Diagnostic::new(Code::InputRefused, part.span, message, label);
                     (Code::InputRefused, error.related(span, "declared here"))
                 }
-                _ => (
-                    Code::DoesNotFit,
-                    Diagnostic::new(Code::DoesNotFit, part.span, message, label),
-                ),
+                _ => {
+                    (Code::DoesNotFit, Diagnostic::new(Code::DoesNotFit, part.span, message, label))
+                }
             };
             if misfit.late && code == Code::DoesNotFit {
                 // Only a fired cell lets such a record through.

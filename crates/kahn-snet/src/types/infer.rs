@@ -196,8 +196,7 @@ impl<'a> Inference<'a> {
                 let missing = wanted.0.difference(&misfit.record.0);
                 let missing: Vec<&Label> = missing.collect();
                 // A label that is there already was consumed before; binding tags don't flow.
-                let hopeless =
-                    |label: &&Label| candidate.has(label) || !label.is_inherited();
+                let hopeless = |label: &&Label| candidate.has(label) || !label.is_inherited();
                 if missing.is_empty() || missing.iter().any(|label| hopeless(label)) {
                     continue;
                 }
@@ -246,8 +245,7 @@ impl<'a> Inference<'a> {
                     let same = record.iter().filter(|(label, source)| {
                         matches!(source, crate::plan::Source::Label(from) if from == label)
                     });
-                    let mut kept: BTreeSet<Label> =
-                        same.map(|(label, _)| label.clone()).collect();
+                    let mut kept: BTreeSet<Label> = same.map(|(label, _)| label.clone()).collect();
                     let inherited = variant.inherited(&filter.pattern);
                     kept.extend(inherited.filter(|label| !made.has(label)).cloned());
                     let output = made.with(variant.inherited(&filter.pattern));

@@ -72,9 +72,8 @@ pub struct Variant(pub BTreeSet<Label>);
 impl Variant {
     /// Returns whether a record with these labels is accepted where `wanted` is asked for.
     pub fn fits(&self, wanted: &Self) -> bool {
-        let binding = |variant: &Self| {
-            variant.0.iter().filter(|label| !label.is_inherited()).count()
-        };
+        let binding =
+            |variant: &Self| variant.0.iter().filter(|label| !label.is_inherited()).count();
         wanted.0.is_subset(&self.0) && binding(self) == binding(wanted)
     }
 

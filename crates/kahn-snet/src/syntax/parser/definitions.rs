@@ -16,7 +16,7 @@ impl Parser<'_> {
         loop {
             match self.peek() {
                 Kind::End => return definitions,
-                Kind::CloseBrace if !whole_file => return definitions,
+                Kind::CloseBrace | Kind::Connect if !whole_file => return definitions,
                 Kind::Semicolon => {
                     self.advance();
                 }
@@ -166,7 +166,10 @@ impl Parser<'_> {
         if self.peek() == Kind::OpenBrace {
             let open = self.advance();
             definitions = self.deeper(|parser| Some(parser.definitions(false)));
-            self.close(Kind::CloseBrace, open, "`}`")?;
+            let closed = self.close(Kind::CloseBrace, open, "a definition or `}`");
+            if closed.is_none() && self.peek() != Kind::Connect {
+                return None;
+            }
         }
         if self.peek() != Kind::Connect {
             let help = "the network of a net follows `connect`";

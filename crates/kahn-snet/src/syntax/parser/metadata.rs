@@ -84,7 +84,9 @@ impl Open {
     fn start(&mut self, tag: &BytesStart<'_>, place: Span) -> Option<String> {
         let name = tag.name().as_ref().to_owned();
         let attribute = |wanted: &str| {
-            tag.attributes().flatten().find(|found| found.key.as_ref() == wanted)
+            tag.attributes()
+                .flatten()
+                .find(|found| found.key.as_ref() == wanted)
                 .map(|found| found.value.clone().into_owned())
         };
         if self.key.is_some() {

@@ -71,7 +71,11 @@ impl<'a> Parser<'a> {
 
     /// The place of the next token.
     fn span(&self) -> Span {
-        self.tokens.get(self.next).or(self.tokens.last()).map(|token| token.span).unwrap_or_default()
+        self.tokens
+            .get(self.next)
+            .or(self.tokens.last())
+            .map(|token| token.span)
+            .unwrap_or_default()
     }
 
     /// The place of the token just taken.

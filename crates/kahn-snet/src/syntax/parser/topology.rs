@@ -4,6 +4,9 @@ use super::{Kind, Parser};
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::ast::{Guarded, LabelKind, Range, Topology, TopologyKind};
 
+/// The runtime has a bit for each pattern.
+const MOST_PATTERNS: usize = 64;
+
 impl Parser<'_> {
     /// A whole network.
     pub(super) fn topology(&mut self) -> Option<Topology> {
@@ -114,6 +117,12 @@ impl Parser<'_> {
             let message = "a synchro-cell joins at least two patterns";
             let error = Diagnostic::new(Code::Unexpected, span, message, "one pattern only");
             self.errors.push(error.help("write `[| {a}, {b} |]`"));
+        }
+        if patterns.len() > MOST_PATTERNS {
+            let span = self.since(open).0;
+            let message = format!("a synchro-cell joins at most {MOST_PATTERNS} patterns");
+            let error = Diagnostic::new(Code::Unexpected, span, message, "too many patterns");
+            self.errors.push(error.help("join some of them in a cell before this one"));
         }
         Some(patterns)
     }

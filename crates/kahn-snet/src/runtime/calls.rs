@@ -1,0 +1,204 @@
+//! Calling boxes, one or several at once, with their outputs in the order of their inputs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::exec::{Flow, entity};
+use super::failure::Failure;
+use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
+use super::graph::{Kind, OpId};
+use super::order::{self, Tickets};
+use super::shape::{Position, Rec};
+use super::step::{BoxStep, Emitted};
+use super::worker::{Task, Worker};
+use crate::boxes::{Argument, BoxError, Emitter};
+use crate::plan::BoxId;
+use crate::record::Value;
+
+/// How many outputs of a call are kept before they are handed on.
+const CHUNK: usize = 256;
+
+impl Worker<'_, '_> {
+    /// The landing of a box, which is made if need be.
+    pub(super) fn box_landing(&self, frame: &Arc<Frame>, op: OpId) -> Arc<Landing> {
+        let here = &self.facts.graph.ops[op.0];
+        let make = || {
+            let limit = self.shared.limit_of(op);
+            let turn = (limit > 1).then(|| {
+                let next = here.next.unwrap_or(op);
+                let exit = Landing::new(Arc::downgrade(frame), next, LandingKind::Resume);
+                Turn { limit, collector: parking_lot::Mutex::default(), exit }
+            });
+            Entity::Box(Landing::new(Arc::downgrade(frame), op, LandingKind::Box(turn)))
+        };
+        match entity(frame, here.entity, make) {
+            Entity::Box(landing) => Arc::clone(landing),
+            _ => Arc::clone(&self.shared.output_landing),
+        }
+    }
+
+    /// Calls an initialiser, and carries on what it emits.
+    pub(super) fn call_initialiser(&mut self, frame: &Arc<Frame>, op: OpId) -> Flow {
+        let (shape, _) = self.facts.shapes.shape(&[]);
+        let (tags, fields) = (SmallVec::new(), SmallVec::new());
+        let nothing = Rec { shape, tickets: Tickets::new(), tags, fields };
+        self.call_and_go_on(frame, op, nothing)
+    }
+
+    /// Calls a box, and carries on what it emits at once.
+    pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) -> Flow {
+        let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
+        self.call(op, rec, &mut |worker, outputs| {
+            for out in outputs.drain(..) {
+                worker.exec(frame, next, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes one record from the landing of a box and calls it; others may do the same.
+    pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) -> Flow {
+        let landing = &task.landing;
+        let mut queue = landing.queue.lock();
+        let Some(rec) = queue.records.pop_front() else {
+            queue.queued = false;
+            return Ok(());
+        };
+        let number = queue.next_call;
+        queue.next_call += 1;
+        queue.running += 1;
+        queue.queued = !queue.records.is_empty() && queue.running < turn.limit;
+        let others_may = queue.queued;
+        drop(queue);
+        if others_may {
+            self.offer(task.clone());
+        }
+        let result = self.call(landing.op, rec, &mut |worker, outputs| {
+            worker.hand_in(turn, number, std::mem::take(outputs), false);
+            Ok(())
+        });
+        self.hand_in(turn, number, Vec::new(), true);
+        let mut queue = landing.queue.lock();
+        queue.running -= 1;
+        if !queue.queued && !queue.records.is_empty() && queue.running < turn.limit {
+            queue.queued = true;
+            self.ready.push(task.clone());
+        }
+        result
+    }
+
+    /// Hands outputs of a call to the collector, which lets them out in the order of the calls.
+    fn hand_in(&mut self, turn: &Turn, number: u64, mut outputs: Vec<Rec>, done: bool) {
+        let mut collector = turn.collector.lock();
+        if collector.first != number {
+            let entry = collector.waiting.entry(number).or_default();
+            entry.0.append(&mut outputs);
+            entry.1 |= done;
+            return;
+        }
+        for out in outputs {
+            self.put_now(&turn.exit, out);
+        }
+        if !done {
+            return;
+        }
+        collector.first += 1;
+        loop {
+            let first = collector.first;
+            let Some((ready, done)) = collector.waiting.remove(&first) else { return };
+            for out in ready {
+                self.put_now(&turn.exit, out);
+            }
+            if !done {
+                return;
+            }
+            collector.first += 1;
+        }
+    }
+
+    /// Calls a box; `go_on` gets its outputs, chunk by chunk.
+    fn call(
+        &mut self,
+        op: OpId,
+        rec: Rec,
+        go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>) -> Flow,
+    ) -> Flow {
+        let Kind::Box(id) = self.facts.graph.ops[op.0].kind else { return Ok(()) };
+        let Some(step) = self.steps.of_box(self.facts, op, rec.shape) else {
+            return Err(self.misfit(op, &rec));
+        };
+        let declared = self.facts.plan.box_plan(id);
+        let function = Arc::clone(&self.shared.functions[id.0]);
+        let inputs = step.inputs.iter().map(|position| match position {
+            Position::Field(index) => Argument::Field(rec.fields[*index].clone()),
+            Position::Tag(index) => Argument::Tag(rec.tags[*index]),
+        });
+        let inputs: Vec<Argument> = inputs.collect();
+        let mut outputs: Vec<Rec> = Vec::new();
+        let mut failure: Option<Box<Failure>> = None;
+        let result = {
+            let worker = &mut *self;
+            let mut sink = |variant: usize, values: Vec<Argument>| {
+                outputs.push(output(&step, variant, values, &rec));
+                if outputs.len() >= CHUNK
+                    && let Err(error) = go_on(worker, &mut outputs)
+                {
+                    failure = Some(error);
+                    return Err(BoxError::new("the run has ended"));
+                }
+                Ok(())
+            };
+            let mut emitter = Emitter::new(&declared.outputs, &mut sink);
+            catch_unwind(AssertUnwindSafe(|| function.call(inputs, &mut emitter)))
+        };
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(self.box_failed(id, &rec, error.0)),
+            Err(panic) => {
+                let reason = format!("it panicked: {}", panic_text(&*panic));
+                return Err(self.box_failed(id, &rec, reason));
+            }
+        }
+        go_on(self, &mut outputs)?;
+        self.settle(rec.tickets);
+        Ok(())
+    }
+
+    fn box_failed(&self, id: BoxId, rec: &Rec, reason: String) -> Box<Failure> {
+        let path = self.facts.plan.box_plan(id).path.clone();
+        Box::new(Failure::Box { path, record: self.text_of(rec), reason })
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The record that a box emits, with what it inherits.
+fn output(step: &BoxStep, variant: usize, values: Vec<Argument>, input: &Rec) -> Rec {
+    let output = &step.outputs[variant];
+    let mut values: SmallVec<[Option<Argument>; 8]> = values.into_iter().map(Some).collect();
+    let fields = output.fields.iter().map(|from| match *from {
+        Emitted::Given(index) => match values.get_mut(index).and_then(Option::take) {
+            Some(Argument::Field(value)) => value,
+            _ => Value::Null,
+        },
+        Emitted::Inherited(index) => input.fields[index].clone(),
+    });
+    let fields = fields.collect();
+    let tags = output.tags.iter().map(|from| match *from {
+        Emitted::Given(index) => match values.get(index) {
+            Some(Some(Argument::Tag(value))) => *value,
+            _ => 0,
+        },
+        Emitted::Inherited(index) => input.tags[index],
+    });
+    let tags = tags.collect();
+    Rec { shape: output.shape, tickets: order::before(&input.tickets), tags, fields }
+}

@@ -1,0 +1,160 @@
+//! What ends a run.
+
+use std::sync::Arc;
+
+use super::expression::NoValue;
+use super::graph::{Kind, OpId};
+use super::shape::{Rec, Shape};
+use super::worker::Worker;
+use crate::record::{ReadError, WriteError};
+use crate::types::Variant;
+
+/// Says why a run ended before its input did.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A record came to a choice and matched no branch.
+    #[error("no branch of a choice takes a record of type {record}\n{}", list(branches))]
+    NoBranch {
+        /// The record's type.
+        record: Variant,
+        /// What each branch takes.
+        branches: Vec<String>,
+    },
+    /// A record came to a component that takes others.
+    #[error("{component} got a record of type {record}, but takes {wanted}")]
+    Misfit {
+        /// The component.
+        component: String,
+        /// The record's type.
+        record: Variant,
+        /// What it takes.
+        wanted: String,
+    },
+    /// A tag expression has no value.
+    #[error("{cause} in {component}\n   record: {record}")]
+    NoValue {
+        /// The component.
+        component: String,
+        /// The record.
+        record: String,
+        /// Why.
+        cause: NoValue,
+    },
+    /// A record came to a star of synchro-cells that would unfold for ever for it.
+    #[error("{component} neither keeps nor lets out a record of type {record}")]
+    NeverKept {
+        /// The component.
+        component: String,
+        /// The record's type.
+        record: Variant,
+    },
+    /// A range of a split is absurdly large.
+    #[error("{component} should copy a record to more than 16777216 replicas\n   record: {record}")]
+    TooManyCopies {
+        /// The component.
+        component: String,
+        /// The record.
+        record: String,
+    },
+    /// A box failed.
+    #[error("box `{path}` failed: {reason}\n   record: {record}")]
+    Box {
+        /// The box.
+        path: String,
+        /// The record it was given.
+        record: String,
+        /// Why.
+        reason: String,
+    },
+    /// Synchro-cells were left half filled, and that was to be an error.
+    #[error("the input ended with half-filled synchro-cells\n{}", list(cells))]
+    HalfFilled {
+        /// The cells, each with what waits in it.
+        cells: Vec<String>,
+    },
+    /// The input is no sequence of records.
+    #[error("{0}")]
+    Input(ReadError),
+    /// A record could not be written.
+    #[error("{0}")]
+    Output(WriteError),
+    /// An observer could not write.
+    #[error("the observer of `{component}` cannot write: {cause}")]
+    Observer {
+        /// What is observed.
+        component: String,
+        /// Why.
+        cause: String,
+    },
+}
+
+fn list(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("   {line}")).collect();
+    lines.join("\n")
+}
+
+impl Worker<'_, '_> {
+    fn type_of(&self, rec: &Rec) -> Variant {
+        self.facts.shapes.variant(rec.shape)
+    }
+
+    /// The record as text.
+    pub(super) fn text_of(&self, rec: &Rec) -> String {
+        self.facts.shapes.leave(rec.clone()).to_string()
+    }
+
+    fn name(&self, op: OpId) -> String {
+        self.facts.graph.ops[op.0].name.clone()
+    }
+
+    fn show(&self, shapes: &[Arc<Shape>]) -> String {
+        let show = |shape: &Arc<Shape>| {
+            let labels = shape.labels.iter().map(|label| self.facts.shapes.name(*label));
+            labels.collect::<Variant>().to_string()
+        };
+        let shown: Vec<String> = shapes.iter().map(show).collect();
+        if shown.is_empty() { "no records".to_owned() } else { shown.join(" | ") }
+    }
+
+    pub(super) fn no_branch(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+        let mut branches = Vec::new();
+        if let Kind::Choice(all) = &self.facts.graph.ops[op.0].kind {
+            for (index, branch) in all.iter().enumerate() {
+                branches.push(format!("branch {} takes {}", index + 1, self.show(&branch.wanted)));
+            }
+        }
+        Box::new(Failure::NoBranch { record: self.type_of(rec), branches })
+    }
+
+    pub(super) fn misfit(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+        let facts = self.facts;
+        let wanted = match &facts.graph.ops[op.0].kind {
+            Kind::Filter { filter, .. } => filter.pattern.to_string(),
+            Kind::Box(id) => match facts.plan.box_plan(*id).accepts() {
+                Some(accepts) => accepts.to_string(),
+                None => "no records".to_owned(),
+            },
+            Kind::Split { range: (low, high), .. } => {
+                let labels = std::iter::once(low).chain(high);
+                labels.map(|label| facts.shapes.name(*label)).collect::<Variant>().to_string()
+            }
+            _ => "others".to_owned(),
+        };
+        let record = self.type_of(rec);
+        Box::new(Failure::Misfit { component: self.name(op), record, wanted })
+    }
+
+    pub(super) fn no_value(&self, op: OpId, rec: &Rec, cause: NoValue) -> Box<Failure> {
+        let record = self.text_of(rec);
+        Box::new(Failure::NoValue { component: self.name(op), record, cause })
+    }
+
+    pub(super) fn never_kept(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+        Box::new(Failure::NeverKept { component: self.name(op), record: self.type_of(rec) })
+    }
+
+    pub(super) fn too_many(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+        let record = self.text_of(rec);
+        Box::new(Failure::TooManyCopies { component: self.name(op), record })
+    }
+}

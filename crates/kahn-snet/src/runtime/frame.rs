@@ -1,0 +1,208 @@
+//! The entity graph: what exists of a program at run time, made when the first record comes.
+//!
+//! | here        | is                                                                      |
+//! |-------------|-------------------------------------------------------------------------|
+//! | [`Frame`]   | an instance of a scope: the program, a replica of a star or split, the body of a feedback |
+//! | [`Entity`]  | what a component with state keeps in a frame                            |
+//! | [`Landing`] | a place where records wait for a worker: a queue that one worker at a time drains |
+//!
+//! Filters, choices and tests keep nothing, so they have no entity: a worker carries a record
+//! through them from one landing to the next. A queue that is not empty is in exactly one
+//! worker's deque, or that worker is draining it; the queue itself is the *licence*: it counts.
+//!
+//! ```text
+//!   Idle ──push──► Queued ──taken by a worker──► Running ──empty──► Idle
+//!                     ▲                             │ not empty
+//!                     └─────────────────────────────┘
+//! ```
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock, Weak};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use parking_lot::{Mutex, RwLock};
+
+use super::cell::{Cell, Zipper};
+use super::graph::{OpId, ScopeId};
+use super::order::Region;
+use super::shape::Rec;
+
+/// An instance of a scope.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) scope: ScopeId,
+    pub(super) owner: Owner,
+    pub(super) entities: Box<[OnceLock<Entity>]>,
+}
+
+/// What a frame belongs to, which says where records go at its end.
+#[derive(Debug)]
+pub(super) enum Owner {
+    Program,
+    /// A replica of a star.
+    Stage {
+        parent: Arc<Frame>,
+        star: OpId,
+        next: Mutex<Next>,
+    },
+    /// The stateless rest of replicas that were collected.
+    Dead {
+        parent: Arc<Frame>,
+        star: OpId,
+        next: Next,
+    },
+    /// A replica of a split.
+    Replica {
+        parent: Arc<Frame>,
+        after: OpId,
+    },
+    /// The body of a feedback.
+    Loop {
+        parent: Arc<Frame>,
+        feedback: OpId,
+    },
+}
+
+/// The next replica of a star, and how many collected ones lie before it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Next {
+    pub(super) landing: Option<Arc<Landing>>,
+    pub(super) dead: usize,
+}
+
+impl Frame {
+    pub(super) fn new(scope: ScopeId, entities: usize, owner: Owner) -> Self {
+        Self { scope, owner, entities: (0..entities).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The frame around this one; the program has none.
+    pub(super) fn parent(&self) -> Option<&Arc<Self>> {
+        match &self.owner {
+            Owner::Program => None,
+            Owner::Stage { parent, .. }
+            | Owner::Dead { parent, .. }
+            | Owner::Replica { parent, .. }
+            | Owner::Loop { parent, .. } => Some(parent),
+        }
+    }
+}
+
+/// What a component keeps.
+#[derive(Debug)]
+pub(super) enum Entity {
+    Cell(Mutex<Cell>),
+    Zipper(Mutex<Zipper>),
+    /// The first replica that is not collected.
+    Star(Mutex<Next>),
+    /// The replicas; none where only a dead cell is left.
+    Split(RwLock<HashMap<i64, Option<Arc<Frame>>, FixedState>>),
+    /// Where records wait for the body.
+    Loop(Arc<Landing>),
+    Box(Arc<Landing>),
+    Region(Arc<Region>),
+}
+
+/// A place where records wait for a worker.
+#[derive(Debug)]
+pub(super) struct Landing {
+    /// The frame it lies in; held by the worker or deque that has work here, not by the landing,
+    /// for the frame holds the landing.
+    pub(super) home: Weak<Frame>,
+    pub(super) op: OpId,
+    pub(super) kind: Kind,
+    pub(super) queue: Mutex<Queue>,
+    /// Set once, under the lock of the queue, when the replica here was collected.
+    pub(super) forward: OnceLock<Next>,
+}
+
+/// What a worker does with the records that wait.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Goes on behind the operation.
+    Resume,
+    /// Goes on in a replica or body, which is made when the first record comes.
+    Body(Mutex<Option<Arc<Frame>>>),
+    /// Calls a box, for as many records at once as allowed.
+    Box(Option<Turn>),
+    /// Writes records out.
+    Output,
+}
+
+/// What keeps the order of a box that runs for several records at once.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) limit: usize,
+    pub(super) collector: Mutex<Collector>,
+    /// Where its outputs go on, in order.
+    pub(super) exit: Arc<Landing>,
+}
+
+/// The outputs of calls that ended before earlier ones.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    pub(super) first: u64,
+    pub(super) waiting: BTreeMap<u64, (Vec<Rec>, bool)>,
+}
+
+/// The records that wait at a landing.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) records: VecDeque<Rec>,
+    /// Whether it is in a deque, or a worker drains it.
+    pub(super) queued: bool,
+    /// Of a box: how many calls run, and the number of the next.
+    pub(super) running: usize,
+    pub(super) next_call: u64,
+}
+
+impl Landing {
+    pub(super) fn new(home: Weak<Frame>, op: OpId, kind: Kind) -> Arc<Self> {
+        Arc::new(Self { home, op, kind, queue: Mutex::default(), forward: OnceLock::new() })
+    }
+}
+
+impl Drop for Landing {
+    /// Drops a chain of collected replicas one by one, not one inside the other.
+    fn drop(&mut self) {
+        let mut next = self.forward.take().and_then(|next| next.landing);
+        while let Some(mut landing) = next.and_then(Arc::into_inner) {
+            next = landing.forward.take().and_then(|next| next.landing);
+        }
+    }
+}
+
+/// Takes the entity graph apart, so that nothing refers to itself any more; calls `visit` for
+/// every frame first.
+pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
+    let mut frames = vec![root];
+    let mut landings: Vec<Arc<Landing>> = Vec::new();
+    loop {
+        while let Some(landing) = landings.pop() {
+            landing.queue.lock().records.clear();
+            if let Kind::Body(body) = &landing.kind {
+                frames.extend(body.lock().take());
+            }
+            if let Some(next) = landing.forward.get() {
+                landings.extend(next.landing.clone());
+            }
+        }
+        let Some(frame) = frames.pop() else { return };
+        visit(&frame);
+        if let Owner::Stage { next, .. } = &frame.owner {
+            landings.extend(next.lock().landing.take());
+        }
+        for entity in frame.entities.iter().filter_map(OnceLock::get) {
+            match entity {
+                Entity::Cell(_) | Entity::Zipper(_) | Entity::Box(_) | Entity::Region(_) => {}
+                Entity::Star(first) => landings.extend(first.lock().landing.take()),
+                Entity::Split(replicas) => {
+                    let mut all: Vec<_> = replicas.write().drain().collect();
+                    all.sort_unstable_by_key(|(value, _)| *value);
+                    frames.extend(all.into_iter().filter_map(|(_, frame)| frame));
+                }
+                Entity::Loop(landing) => landings.push(Arc::clone(landing)),
+            }
+        }
+    }
+}

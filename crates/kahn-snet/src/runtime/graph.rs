@@ -1,0 +1,378 @@
+//! The property graph: the plan as operations that know what follows them.
+//!
+//! A *scope* is what is replicated as a whole: the program, the body of a star, of a split or of
+//! a feedback. Inside a scope each operation names the next; the last is [`Kind::End`], and what
+//! follows that is known by the frame. Nets are gone here, a net used twice is there twice.
+
+use std::sync::Arc;
+
+use super::shape::{LabelId, Shape, Shapes};
+use crate::plan::{BoxId, Filter, NetId, PartId, PartKind, Pattern, Plan, Range};
+use crate::syntax::ast::Expression;
+use crate::types::infer::Inference;
+
+/// An operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct OpId(pub(super) usize);
+
+/// A scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ScopeId(pub(super) usize);
+
+/// The most operations; a program that uses nets which use nets twice … grows without end.
+const MOST: usize = 1_000_000;
+
+/// The whole graph.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub(super) ops: Vec<Op>,
+    pub(super) scopes: Vec<Scope>,
+}
+
+/// What is replicated as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    pub(super) entry: Option<OpId>,
+    /// How many entities a frame has.
+    pub(super) entities: usize,
+    /// The initialisers, which run once for each frame.
+    pub(super) initialisers: Vec<OpId>,
+    /// Whether a frame of it can be collected once all its cells have fired.
+    pub(super) collectable: bool,
+}
+
+/// An operation with its name for messages.
+#[derive(Debug)]
+pub(super) struct Op {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) next: Option<OpId>,
+    /// Its entity in the frame.
+    pub(super) entity: usize,
+    /// The scope it lies in.
+    pub(super) scope: ScopeId,
+}
+
+/// A pattern with a guard.
+#[derive(Debug)]
+pub(super) struct Test {
+    pub(super) wanted: Arc<Shape>,
+    pub(super) guard: Option<Expression>,
+}
+
+/// What an operation does.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Goes on outside of the frame.
+    End,
+    Filter {
+        filter: Filter,
+        pattern: Arc<Shape>,
+    },
+    Box(BoxId),
+    Cell(Vec<Test>),
+    Choice(Vec<Branch>),
+    /// With the patterns of the cell if that is all there is to the body.
+    Star {
+        exits: Vec<Test>,
+        body: ScopeId,
+        zipper: Option<Vec<Test>>,
+    },
+    Feedback {
+        back: Vec<Test>,
+        body: ScopeId,
+    },
+    Split {
+        range: (LabelId, Option<LabelId>),
+        body: ScopeId,
+    },
+    /// Gives a record its place in an order.
+    Enter,
+    /// Lets it out in order; holds the operation that entered.
+    Leave(OpId),
+    /// Shows a record that passes.
+    Observe {
+        before: bool,
+        file: Option<String>,
+    },
+}
+
+/// A branch of a choice.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) wanted: Vec<Arc<Shape>>,
+    pub(super) entry: OpId,
+}
+
+/// A program is too large once its nets are put in place of their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the program has more than {MOST} components once all nets are put in place")]
+pub struct TooLarge;
+
+/// Builds the graph of a net.
+pub(super) fn build(
+    plan: &Plan,
+    net: NetId,
+    shapes: &Shapes,
+    trace: bool,
+) -> Result<Graph, TooLarge> {
+    let mut builder = Builder {
+        plan,
+        shapes,
+        inference: Inference::new(plan),
+        graph: Graph::default(),
+        open: Vec::new(),
+        trace,
+    };
+    builder.scope(Body::Net(net))?;
+    Ok(builder.graph)
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Net(NetId),
+    Part(PartId),
+}
+
+struct Builder<'a> {
+    plan: &'a Plan,
+    shapes: &'a Shapes,
+    inference: Inference<'a>,
+    graph: Graph,
+    /// The scopes being built, innermost last.
+    open: Vec<ScopeId>,
+    trace: bool,
+}
+
+impl Builder<'_> {
+    fn scope(&mut self, body: Body) -> Result<ScopeId, TooLarge> {
+        let id = ScopeId(self.graph.scopes.len());
+        self.graph.scopes.push(Scope { collectable: true, ..Scope::default() });
+        self.open.push(id);
+        let end = self.op(Kind::End, "end", None, false)?;
+        let entry = match body {
+            Body::Net(net) => self.net(net, end)?,
+            Body::Part(part) => self.part(part, end)?,
+        };
+        self.open.pop();
+        let scope = &mut self.graph.scopes[id.0];
+        scope.entry = Some(entry);
+        scope.collectable &= scope.initialisers.is_empty();
+        Ok(id)
+    }
+
+    fn op(
+        &mut self,
+        kind: Kind,
+        name: impl Into<String>,
+        next: Option<OpId>,
+        keeps: bool,
+    ) -> Result<OpId, TooLarge> {
+        if self.graph.ops.len() >= MOST {
+            return Err(TooLarge);
+        }
+        let inside = self.open.last().copied().unwrap_or(ScopeId(0));
+        let scope = &mut self.graph.scopes[inside.0];
+        let entity = scope.entities;
+        scope.entities += usize::from(keeps);
+        scope.collectable &= !keeps || matches!(kind, Kind::Cell(_) | Kind::Box(_));
+        self.graph.ops.push(Op { kind, name: name.into(), next, entity, scope: inside });
+        Ok(OpId(self.graph.ops.len() - 1))
+    }
+
+    fn net(&mut self, net: NetId, next: OpId) -> Result<OpId, TooLarge> {
+        let plan = self.plan;
+        let net = plan.net(net);
+        let (before, after) = self.observers(&|key: &str| net.metadata(key));
+        let file = net.metadata("observer_file").map(str::to_owned);
+        let next = self.observe(after, &net.path, false, file.as_deref(), next)?;
+        let entry = self.part(net.body, next)?;
+        self.observe(before, &net.path, true, file.as_deref(), entry)
+    }
+
+    /// Whether records are shown before and after a component.
+    fn observers<'b>(&self, key: &dyn Fn(&str) -> Option<&'b str>) -> (bool, bool) {
+        if self.trace {
+            return (true, true);
+        }
+        if key("observer").is_none() {
+            return (false, false);
+        }
+        match key("observer_type") {
+            Some("before") => (true, false),
+            Some("after") => (false, true),
+            _ => (true, true),
+        }
+    }
+
+    fn observe(
+        &mut self,
+        wanted: bool,
+        name: &str,
+        before: bool,
+        file: Option<&str>,
+        next: OpId,
+    ) -> Result<OpId, TooLarge> {
+        if !wanted {
+            return Ok(next);
+        }
+        let file = file.filter(|_| !self.trace).map(str::to_owned);
+        self.op(Kind::Observe { before, file }, name, Some(next), false)
+    }
+
+    fn tests(&self, patterns: &[Pattern]) -> Vec<Test> {
+        let test = |pattern: &Pattern| Test {
+            wanted: self.shapes.of_variant(&pattern.variant),
+            guard: pattern.guard.clone(),
+        };
+        patterns.iter().map(test).collect()
+    }
+
+    fn part(&mut self, part: PartId, next: OpId) -> Result<OpId, TooLarge> {
+        let plan = self.plan;
+        match &plan.part(part).kind {
+            PartKind::Error | PartKind::Identity => Ok(next),
+            PartKind::Net(net) => self.net(*net, next),
+            PartKind::Filter(filter) => {
+                let pattern = self.shapes.of_variant(&filter.pattern);
+                let name = format!("filter [{} -> …]", filter.pattern);
+                let kind = Kind::Filter { filter: filter.clone(), pattern };
+                self.op(kind, name, Some(next), false)
+            }
+            PartKind::Box(id) => {
+                let declared = plan.box_plan(*id);
+                let (before, after) = self.observers(&|key| declared.metadata(key));
+                let file = declared.metadata("observer_file");
+                let next = self.observe(after, &declared.path, false, file, next)?;
+                let name = format!("box `{}`", declared.path);
+                let op = self.op(Kind::Box(*id), name, Some(next), true)?;
+                if declared.input.is_none() {
+                    let scope = self.open.last().map_or(0, |scope| scope.0);
+                    self.graph.scopes[scope].initialisers.push(op);
+                }
+                self.observe(before && declared.input.is_some(), &declared.path, true, file, op)
+            }
+            PartKind::Cell(patterns) => {
+                let tests = self.tests(patterns);
+                self.op(Kind::Cell(tests), cell_name(patterns), Some(next), true)
+            }
+            PartKind::Serial(stages) => {
+                let mut next = next;
+                for stage in stages.iter().rev() {
+                    next = self.part(*stage, next)?;
+                }
+                Ok(next)
+            }
+            PartKind::Choice { ordered, branches } => {
+                let direct = branches.iter().all(|branch| self.is_direct(*branch));
+                self.region(*ordered && !direct, "||", next, |builder, next| {
+                    let mut built = Vec::new();
+                    for branch in branches {
+                        let wanted = builder.inference.inputs(*branch);
+                        let shapes = builder.shapes;
+                        let wanted = wanted.iter().map(|one| shapes.of_variant(one)).collect();
+                        built.push(Branch { wanted, entry: builder.part(*branch, next)? });
+                    }
+                    builder.op(Kind::Choice(built), "choice", None, false)
+                })
+            }
+            PartKind::Star { ordered, body, exits } => {
+                let exit_tests = self.tests(exits);
+                let zipper = bare_cell(plan, *body)
+                    .map(|patterns| (self.tests(patterns), cell_name(patterns)));
+                self.region(*ordered, "**", next, |builder, next| {
+                    let inner = builder.scope(Body::Part(*body))?;
+                    let (zipper, name) = match zipper {
+                        None => (None, format!("star * {}", exits[0].variant)),
+                        Some((tests, name)) => (Some(tests), format!("{name} * …")),
+                    };
+                    let kind = Kind::Star { exits: exit_tests, body: inner, zipper };
+                    builder.op(kind, name, Some(next), true)
+                })
+            }
+            PartKind::Feedback { ordered, body, back } => {
+                let tests = self.tests(back);
+                let name = format!("feedback \\ {}", back[0].variant);
+                self.region(*ordered, "\\\\", next, |builder, next| {
+                    let inner = builder.scope(Body::Part(*body))?;
+                    let kind = Kind::Feedback { back: tests, body: inner };
+                    let op = builder.op(kind, name, Some(next), true)?;
+                    // What comes without input inside the body must come once, at the start.
+                    if !builder.graph.scopes[inner.0].initialisers.is_empty() {
+                        let scope = builder.open.last().map_or(0, |scope| scope.0);
+                        builder.graph.scopes[scope].initialisers.push(op);
+                    }
+                    Ok(op)
+                })
+            }
+            PartKind::Split { ordered, body, range } => {
+                let name = match range {
+                    Range::Index(tag) => format!("split ! {tag}"),
+                    Range::Between(low, high) => format!("split ! {low}:{high}"),
+                };
+                let range = match range {
+                    Range::Index(tag) => (self.shapes.label(tag), None),
+                    Range::Between(low, high) => {
+                        (self.shapes.label(low), Some(self.shapes.label(high)))
+                    }
+                };
+                self.region(*ordered, "!!", next, |builder, next| {
+                    let inner = builder.scope(Body::Part(*body))?;
+                    let kind = Kind::Split { range, body: inner };
+                    builder.op(kind, name, Some(next), true)
+                })
+            }
+        }
+    }
+
+    /// Puts what `inside` builds between the entry and the exit of an order.
+    fn region(
+        &mut self,
+        ordered: bool,
+        name: &str,
+        next: OpId,
+        inside: impl FnOnce(&mut Self, OpId) -> Result<OpId, TooLarge>,
+    ) -> Result<OpId, TooLarge> {
+        if !ordered {
+            return inside(self, next);
+        }
+        let enter = self.op(Kind::Enter, format!("order of {name}"), None, true)?;
+        let leave = self.op(Kind::Leave(enter), format!("order of {name}"), Some(next), false)?;
+        let entry = inside(self, leave)?;
+        self.graph.ops[enter.0].next = Some(entry);
+        Ok(enter)
+    }
+
+    /// Whether records go through a part without ever waiting, so that they cannot overtake.
+    fn is_direct(&self, part: PartId) -> bool {
+        match &self.plan.part(part).kind {
+            PartKind::Error | PartKind::Identity | PartKind::Filter(_) => true,
+            PartKind::Net(net) => self.is_direct(self.plan.net(*net).body),
+            PartKind::Serial(parts) | PartKind::Choice { branches: parts, .. } => {
+                parts.iter().all(|part| self.is_direct(*part))
+            }
+            PartKind::Box(_)
+            | PartKind::Cell(_)
+            | PartKind::Star { .. }
+            | PartKind::Feedback { .. }
+            | PartKind::Split { .. } => false,
+        }
+    }
+}
+
+/// The patterns, if a part is a cell and nothing else.
+fn bare_cell(plan: &Plan, part: PartId) -> Option<&[Pattern]> {
+    match &plan.part(part).kind {
+        PartKind::Cell(patterns) => Some(patterns),
+        PartKind::Net(net) if plan.net(*net).metadata("observer").is_none() => {
+            bare_cell(plan, plan.net(*net).body)
+        }
+        _ => None,
+    }
+}
+
+fn cell_name(patterns: &[Pattern]) -> String {
+    let patterns: Vec<String> =
+        patterns.iter().map(|pattern| pattern.variant.to_string()).collect();
+    format!("synchro-cell [| {} |]", patterns.join(", "))
+}

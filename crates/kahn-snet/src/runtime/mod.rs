@@ -1,0 +1,530 @@
+//! The runtime: records, not components, are what is scheduled, as in FRONT.
+//!
+//! | file         | says                                                                      |
+//! |--------------|---------------------------------------------------------------------------|
+//! | `graph`      | what a program is: operations that know what follows them (static)         |
+//! | `frame`      | what exists of it: frames, entities, landings (made on demand)             |
+//! | `exec`       | how a record goes from one landing to the next                             |
+//! | `worker`     | who carries it, and where workers look for work                            |
+//! | `step`       | what an operation does with records of one shape, worked out once          |
+//! | `calls`      | how boxes are called, several at once, with the order kept                 |
+//! | `order`      | how deterministic combinators keep order under any nesting                 |
+//! | `cell`       | synchro-cells, and stars of them fused into one                            |
+//! | `shape`      | records as shape and values; `expression`: tag expressions bound to a shape |
+//!
+//! Collectors are not components here: where streams meet without order, records simply go on.
+
+mod calls;
+mod cell;
+mod exec;
+mod expression;
+mod failure;
+mod frame;
+mod graph;
+mod order;
+mod report;
+mod shape;
+mod step;
+mod worker;
+
+pub use expression::NoValue;
+pub use failure::Failure;
+pub use graph::TooLarge;
+pub use report::{ComponentCount, Report};
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use crossbeam_deque::{Stealer, Worker as Deque};
+use parking_lot::{Condvar, Mutex};
+
+use crate::boxes::{BindError, BoxFunction, Boxes};
+use crate::plan::NetId;
+use crate::program::Program;
+use crate::record::{ReadError, Record, WriteError};
+use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
+use graph::{Graph, Kind, OpId, ScopeId};
+use shape::{Rec, Shapes};
+use step::Facts;
+use worker::{Task, Worker};
+
+/// The stack of a worker; records are carried through nested replicas by recursion.
+const STACK: usize = 64 << 20;
+/// Records admitted at once.
+const ADMIT: usize = 32;
+
+/// Where records come from.
+pub trait Source: Send {
+    /// Returns the next record, waiting for it if need be.
+    fn next(&mut self) -> Option<Result<Record, ReadError>>;
+
+    /// Tells whether `next` would not wait.
+    fn is_ready(&self) -> bool;
+}
+
+/// Records that are there already.
+#[derive(Debug)]
+pub struct Ready<I>(pub I);
+
+impl<I: Iterator<Item = Record> + Send> Source for Ready<I> {
+    fn next(&mut self) -> Option<Result<Record, ReadError>> {
+        self.0.next().map(Ok)
+    }
+
+    fn is_ready(&self) -> bool {
+        true
+    }
+}
+
+/// Where records go.
+pub trait Sink: Send {
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// Returns why it cannot be written.
+    fn write(&mut self, record: Record) -> Result<(), WriteError>;
+
+    /// Lets everything taken so far be seen outside.
+    ///
+    /// # Errors
+    /// Returns why it cannot be written.
+    fn flush(&mut self) -> Result<(), WriteError>;
+}
+
+impl Sink for Vec<Record> {
+    fn write(&mut self, record: Record) -> Result<(), WriteError> {
+        self.push(record);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(())
+    }
+}
+
+/// How many calls of a box may run at once: for some boxes by name, for all others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Concurrency {
+    /// For all boxes; as many as workers if none.
+    pub default: Option<usize>,
+    /// For boxes of a name or path.
+    pub named: BTreeMap<String, usize>,
+}
+
+/// How to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Threads that carry records.
+    pub workers: usize,
+    /// Limits of calls at once.
+    pub concurrency: Concurrency,
+    /// Whether records are shown before and after every net and box, on standard error.
+    pub trace: bool,
+    /// Whether half-filled synchro-cells at the end are an error.
+    pub strict: bool,
+    /// Whether replicas whose synchro-cells have fired are collected.
+    pub collect: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let concurrency = Concurrency::default();
+        Self { workers, concurrency, trace: false, strict: false, collect: true }
+    }
+}
+
+/// A run could not begin, or ended before its input did.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The program has errors.
+    #[error("the program has errors; `kahn snet check` shows them")]
+    Invalid,
+    /// A box has no function.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The program is too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The system gives no thread.
+    #[error("cannot start a worker: {0}")]
+    Thread(std::io::Error),
+    /// Something went wrong on the way.
+    #[error(transparent)]
+    Failed(#[from] Box<Failure>),
+}
+
+/// Runs a net over `source`, record by record, into `sink`.
+///
+/// # Errors
+/// Returns why the run could not begin or ended early; what was written until then stays.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_snet::boxes::Boxes;
+/// use kahn_snet::record::Record;
+/// use kahn_snet::runtime::{Options, Ready, run};
+/// use kahn_snet::Program;
+///
+/// let program = Program::read("main.snet", "net main connect [{<n>} -> {<n=n * n>}];");
+/// let input = (1..4).map(|n| Record::new().tag("n", n));
+/// let mut output: Vec<Record> = Vec::new();
+/// let net = program.net(None).unwrap();
+/// run(&program, net, &Boxes::of(&program), &Options::default(), Ready(input), &mut output)?;
+/// let squares: Vec<i64> = output.iter().map(|record| record.tags["n"]).collect();
+/// assert_eq!(squares, [1, 4, 9]);
+/// # Ok::<(), kahn_snet::runtime::RunError>(())
+/// ```
+pub fn run(
+    program: &Program,
+    net: NetId,
+    boxes: &Boxes,
+    options: &Options,
+    source: impl Source,
+    sink: &mut dyn Sink,
+) -> Result<Report, RunError> {
+    if !program.is_valid() {
+        return Err(RunError::Invalid);
+    }
+    let functions = boxes.functions()?;
+    let shapes = Shapes::default();
+    let graph = graph::build(program.plan(), net, &shapes, options.trace)?;
+    let facts = Facts { graph: &graph, plan: program.plan(), shapes: &shapes };
+    let root = Frame::new(ScopeId(0), graph.scopes[0].entities, Owner::Program);
+    let root = Arc::new(root);
+    let entry = graph.scopes[0].entry.unwrap_or(OpId(0));
+    let home = Arc::downgrade(&root);
+    let deques: Vec<Deque<Task>> = (0..options.workers.max(1)).map(|_| Deque::new_lifo()).collect();
+    let shared = Shared {
+        facts,
+        functions,
+        limits: limits(&graph, program, options),
+        stealers: deques.iter().map(Deque::stealer).collect(),
+        output_landing: Landing::new(home.clone(), entry, LandingKind::Output),
+        entry_landing: Landing::new(home, entry, LandingKind::Resume),
+        root: Arc::clone(&root),
+        input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),
+        output: Mutex::new(Output { sink, written: 0 }),
+        observers: Mutex::default(),
+        idle: Mutex::default(),
+        woken: Condvar::new(),
+        sleeping: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+        failure: Mutex::default(),
+        collecting: options.collect,
+    };
+    let totals = work(&shared, deques)?;
+    let failure = shared.failure.lock().take();
+    let mut half_filled = Vec::new();
+    let mut frames = 0;
+    frame::dismantle(root, |frame| {
+        frames += 1;
+        half_filled.extend(half_filled_in(facts, frame));
+    });
+    if let Some(failure) = failure {
+        return Err(RunError::Failed(Box::new(failure)));
+    }
+    shared.output.lock().sink.flush().map_err(|error| Box::new(Failure::Output(error)))?;
+    half_filled.sort();
+    if options.strict && !half_filled.is_empty() {
+        return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
+    }
+    Ok(report(&shared, &totals, frames, half_filled))
+}
+
+/// Runs the workers to the end; returns what each of them counted.
+fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, RunError> {
+    let totals = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let mut first_error = None;
+        for (index, deque) in deques.into_iter().enumerate() {
+            let totals = &totals;
+            let body = move || {
+                let mut worker = Worker::new(shared, index, deque);
+                if index == 0 {
+                    if let Err(failure) = worker.start() {
+                        worker.failed(*failure);
+                    }
+                    shared.open_input();
+                }
+                worker.run();
+                let counted = Counted {
+                    index,
+                    counts: std::mem::take(&mut worker.counts),
+                    activations: worker.activations,
+                    stolen: worker.stolen,
+                };
+                totals.lock().push(counted);
+            };
+            let name = format!("snet {index}");
+            let builder = std::thread::Builder::new().name(name).stack_size(STACK);
+            if let Err(error) = builder.spawn_scoped(scope, body) {
+                shared.halt();
+                first_error = Some(RunError::Thread(error));
+                break;
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    })?;
+    let mut totals = totals.into_inner();
+    totals.sort_by_key(|counted| counted.index);
+    Ok(totals)
+}
+
+/// What a worker counted.
+struct Counted {
+    index: usize,
+    counts: Vec<u64>,
+    activations: u64,
+    stolen: u64,
+}
+
+fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
+    let limit = |kind: &Kind| {
+        let Kind::Box(id) = kind else { return 1 };
+        let declared = program.plan().box_plan(*id);
+        let named = &options.concurrency.named;
+        let chosen = named.get(&declared.path).or_else(|| named.get(&declared.name)).copied();
+        let metadata = || declared.metadata("concurrency").and_then(|text| text.parse().ok());
+        let limit = chosen.or_else(metadata).or(options.concurrency.default);
+        limit.unwrap_or(options.workers).clamp(1, 1 << 16)
+    };
+    graph.ops.iter().map(|op| limit(&op.kind)).collect()
+}
+
+fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
+    let mut found = Vec::new();
+    let ops = facts.graph.ops.iter().filter(|op| op.scope == frame.scope);
+    for op in ops.filter(|op| matches!(op.kind, Kind::Cell(_) | Kind::Star { .. })) {
+        let Some(entity) = frame.entities.get(op.entity).and_then(|entity| entity.get()) else {
+            continue;
+        };
+        let mut show = |rec: &Rec| {
+            let record = facts.shapes.leave(rec.clone());
+            found.push(format!("{} holds {record}", op.name));
+        };
+        match entity {
+            Entity::Cell(cell) => cell.lock().half_filled().for_each(&mut show),
+            Entity::Zipper(zipper) => zipper.lock().half_filled().for_each(&mut show),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn report(
+    shared: &Shared<'_>,
+    totals: &[Counted],
+    frames: usize,
+    half_filled: Vec<String>,
+) -> Report {
+    let mut components: Vec<ComponentCount> = Vec::new();
+    let graph = shared.facts.graph;
+    for (index, op) in graph.ops.iter().enumerate().rev() {
+        let records = totals.iter().map(|counted| counted.counts[index]).sum();
+        if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
+            components.push(ComponentCount { name: op.name.clone(), records });
+        }
+    }
+    Report {
+        read: shared.input.lock().read,
+        written: shared.output.lock().written,
+        components,
+        activations: totals.iter().map(|counted| counted.activations).collect(),
+        stolen: totals.iter().map(|counted| counted.stolen).collect(),
+        frames,
+        half_filled,
+    }
+}
+
+struct Input<'r> {
+    source: Box<dyn Source + 'r>,
+    open: bool,
+    read: u64,
+}
+
+struct Output<'r> {
+    sink: &'r mut dyn Sink,
+    written: u64,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// Counts the times that someone was woken.
+    wakes: u64,
+    done: bool,
+    /// Whether the initialisers have run.
+    input_open: bool,
+}
+
+/// What all workers share.
+pub(crate) struct Shared<'r> {
+    facts: Facts<'r>,
+    functions: Vec<Arc<dyn BoxFunction>>,
+    limits: Vec<usize>,
+    stealers: Vec<Stealer<Task>>,
+    output_landing: Arc<Landing>,
+    entry_landing: Arc<Landing>,
+    root: Arc<Frame>,
+    input: Mutex<Input<'r>>,
+    output: Mutex<Output<'r>>,
+    observers: Mutex<BTreeMap<String, File>>,
+    idle: Mutex<Idle>,
+    woken: Condvar,
+    sleeping: AtomicUsize,
+    stop: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+    collecting: bool,
+}
+
+impl Shared<'_> {
+    fn limit_of(&self, op: OpId) -> usize {
+        self.limits[op.0]
+    }
+
+    fn open_input(&self) {
+        self.idle.lock().input_open = true;
+        self.wake_all();
+    }
+
+    fn halt(&self) {
+        self.stop.store(true, SeqCst);
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
+        self.idle.lock().wakes += 1;
+        self.woken.notify_all();
+    }
+
+    /// Wakes a worker, if one sleeps.
+    fn wake(&self) {
+        // Pairs with the increment in `sleep`: either we see the sleeper, or it sees the work.
+        if self.sleeping.load(SeqCst) > 0 {
+            self.idle.lock().wakes += 1;
+            self.woken.notify_one();
+        }
+    }
+
+    /// The first failure counts.
+    fn fail(&self, failure: Failure) {
+        self.failure.lock().get_or_insert(failure);
+        self.halt();
+    }
+
+    /// Sleeps until there may be work; returns whether there never will be.
+    fn sleep(&self, worker: &mut Worker<'_, '_>) -> bool {
+        let mut idle = self.idle.lock();
+        if idle.done || self.stop.load(SeqCst) {
+            return true;
+        }
+        let before = idle.wakes;
+        let asleep = self.sleeping.fetch_add(1, SeqCst) + 1;
+        let work = self.stealers.iter().any(|stealer| !stealer.is_empty());
+        let input = idle.input_open && self.input.try_lock().is_some_and(|input| input.open);
+        if work || input {
+            self.sleeping.fetch_sub(1, SeqCst);
+            return false;
+        }
+        if asleep == self.stealers.len() && idle.input_open {
+            // Tasks lie in deques of workers that are awake: there are none.
+            idle.done = true;
+            self.woken.notify_all();
+            self.sleeping.fetch_sub(1, SeqCst);
+            return true;
+        }
+        while idle.wakes == before && !idle.done && !self.stop.load(SeqCst) {
+            self.woken.wait(&mut idle);
+        }
+        self.sleeping.fetch_sub(1, SeqCst);
+        let _ = worker;
+        idle.done
+    }
+
+    /// Reads records, if no one else does; tells whether some were read.
+    fn admit(&self, worker: &mut Worker<'_, '_>) -> Result<bool, Box<Failure>> {
+        let Some(mut input) = self.input.try_lock() else { return Ok(false) };
+        if !input.open || !self.idle.lock().input_open {
+            return Ok(false);
+        }
+        if !input.source.is_ready() {
+            // It may wait long: let everything be seen that is done.
+            let flushed = self.output.lock().sink.flush();
+            flushed.map_err(|error| Box::new(Failure::Output(error)))?;
+        }
+        let mut count = 0;
+        while count < ADMIT && (count == 0 || input.source.is_ready()) {
+            match input.source.next() {
+                None => {
+                    input.open = false;
+                    break;
+                }
+                Some(Err(error)) => {
+                    input.open = false;
+                    return Err(Box::new(Failure::Input(error)));
+                }
+                Some(Ok(record)) => {
+                    let rec = self.facts.shapes.enter(record);
+                    worker.put_now(&self.entry_landing, rec);
+                    count += 1;
+                }
+            }
+        }
+        input.read += count as u64;
+        let more = input.open;
+        drop(input);
+        worker.publish();
+        if more && count > 0 {
+            self.wake();
+        }
+        Ok(count > 0)
+    }
+
+    fn write(&self, records: Vec<Rec>) -> Result<(), Box<Failure>> {
+        let mut output = self.output.lock();
+        for rec in records {
+            if self.stop.load(SeqCst) {
+                return Ok(());
+            }
+            let record = self.facts.shapes.leave(rec);
+            output.sink.write(record).map_err(|error| Box::new(Failure::Output(error)))?;
+            output.written += 1;
+        }
+        Ok(())
+    }
+
+    /// Shows a record that passes an observer.
+    fn observe(
+        &self,
+        name: &str,
+        before: bool,
+        file: Option<&str>,
+        rec: &Rec,
+    ) -> Result<(), Box<Failure>> {
+        let record = self.facts.shapes.leave(rec.clone());
+        let at = if before { "before" } else { "after" };
+        let line = format!("{{\"observer\":\"{name}\",\"at\":\"{at}\",\"record\":{record}}}\n");
+        let mut files = self.observers.lock();
+        let written = match file {
+            None => std::io::stderr().write_all(line.as_bytes()),
+            Some(path) => {
+                let open = match files.entry(path.to_owned()) {
+                    std::collections::btree_map::Entry::Occupied(open) => Ok(open.into_mut()),
+                    std::collections::btree_map::Entry::Vacant(free) => {
+                        File::create(path).map(|file| free.insert(file))
+                    }
+                };
+                open.and_then(|file| file.write_all(line.as_bytes()))
+            }
+        };
+        written.map_err(|error| {
+            let component = name.to_owned();
+            Box::new(Failure::Observer { component, cause: error.to_string() })
+        })
+    }
+}

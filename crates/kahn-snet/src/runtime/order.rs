@@ -1,0 +1,177 @@
+//! Order: what deterministic combinators keep.
+//!
+//! A *region* is one instance of `||`, `**`, `!!` or `\\`. A record that enters it gets a place
+//! in the region's list; where one record becomes several, the new places stand before the old
+//! one, in the order of emission. So the list is always the order in which a sequential run
+//! would bring the records out:
+//!
+//! ```text
+//!   enter a, enter b        a            b
+//!   a becomes x, y, z       a₁ a₂ a      b        (x has a₁, y has a₂, z keeps a)
+//!   y ends, x comes out     x ·· out, a₂ is gone, a is first: z will not wait
+//! ```
+//!
+//! Each place ends once: its record comes out, or ends inside (dropped, or kept by a
+//! synchro-cell). What comes out early waits in its place until all before it have ended.
+//!
+//! Why not counters for each input, as FRONT has them? They order the outputs of different
+//! inputs only; within one input the replicas of a star would race. Why not sort records, as
+//! S-RTS sends them? They visit every branch for every record.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::shape::Rec;
+
+/// The places of a record, of the outermost region first.
+pub(super) type Tickets = SmallVec<[Ticket; 1]>;
+
+/// A place in the list of a region.
+#[derive(Debug, Clone)]
+pub(super) struct Ticket {
+    pub(super) region: Arc<Region>,
+    place: u32,
+}
+
+/// One instance of a deterministic combinator.
+#[derive(Debug)]
+pub(super) struct Region {
+    list: Mutex<List>,
+    /// Where records go on behind it.
+    pub(super) exit: Arc<super::frame::Landing>,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Place {
+    before: u32,
+    after: u32,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Live,
+    Out(Box<Rec>),
+    Gone,
+}
+
+#[derive(Debug)]
+struct List {
+    places: Vec<Place>,
+    free: Vec<u32>,
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    fn insert(&mut self, before: u32, after: u32) -> u32 {
+        let place = Place { before, after, state: State::Live };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.places[id as usize] = place;
+                id
+            }
+            None => {
+                self.places.push(place);
+                u32::try_from(self.places.len() - 1).unwrap_or(NONE)
+            }
+        };
+        match before {
+            NONE => self.first = id,
+            before => self.places[before as usize].after = id,
+        }
+        match after {
+            NONE => self.last = id,
+            after => self.places[after as usize].before = id,
+        }
+        id
+    }
+
+    /// Ends a place; hands out, in order, what need not wait any longer.
+    fn end(&mut self, place: u32, state: State, mut out: impl FnMut(Rec)) {
+        if self.first != place && matches!(state, State::Gone) {
+            // Nothing waits for it alone: take it out of the middle.
+            let Place { before, after, .. } = self.places[place as usize];
+            self.places[before as usize].after = after;
+            match after {
+                NONE => self.last = before,
+                after => self.places[after as usize].before = before,
+            }
+            self.free.push(place);
+            return;
+        }
+        self.places[place as usize].state = state;
+        while self.first != NONE {
+            let first = self.first;
+            let place = &mut self.places[first as usize];
+            match std::mem::replace(&mut place.state, State::Gone) {
+                State::Live => {
+                    place.state = State::Live;
+                    return;
+                }
+                State::Out(rec) => out(*rec),
+                State::Gone => {}
+            }
+            self.first = place.after;
+            match self.first {
+                NONE => self.last = NONE,
+                next => self.places[next as usize].before = NONE,
+            }
+            self.free.push(first);
+        }
+    }
+}
+
+impl Region {
+    /// Creates a region whose records go on at `exit`.
+    pub(super) fn new(exit: Arc<super::frame::Landing>) -> Self {
+        let list = List { places: Vec::new(), free: Vec::new(), first: NONE, last: NONE };
+        Self { list: Mutex::new(list), exit }
+    }
+
+    /// Gives a record the last place.
+    pub(super) fn enter(self: &Arc<Self>, rec: &mut Rec) {
+        let mut list = self.list.lock();
+        let last = list.last;
+        let place = list.insert(last, NONE);
+        rec.tickets.push(Ticket { region: Arc::clone(self), place });
+    }
+
+    /// Ends the place of a record that comes out; `out` gets, in order, what may go on.
+    ///
+    /// `out` is called under the lock of the region, so that it sees the order.
+    pub(super) fn leave(&self, mut rec: Rec, mut out: impl FnMut(Rec)) {
+        let Some(ticket) = rec.tickets.pop() else { return out(rec) };
+        let mut list = self.list.lock();
+        if list.first == ticket.place {
+            out(rec);
+            list.end(ticket.place, State::Gone, out);
+        } else {
+            list.end(ticket.place, State::Out(Box::new(rec)), out);
+        }
+    }
+}
+
+impl Ticket {
+    /// Makes a place just before this one.
+    pub(super) fn before(&self) -> Self {
+        let mut list = self.region.list.lock();
+        let before = list.places[self.place as usize].before;
+        let place = list.insert(before, self.place);
+        Self { region: Arc::clone(&self.region), place }
+    }
+
+    /// Ends the place of a record that ended inside.
+    pub(super) fn end(self, out: impl FnMut(Rec)) {
+        self.region.list.lock().end(self.place, State::Gone, out);
+    }
+}
+
+/// Makes places for a record that comes before the one with these.
+pub(super) fn before(tickets: &Tickets) -> Tickets {
+    tickets.iter().map(Ticket::before).collect()
+}

@@ -1,0 +1,45 @@
+//! What a run did.
+
+use std::fmt;
+
+/// How many records came to a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentCount {
+    /// The component.
+    pub name: String,
+    /// The records that came to it.
+    pub records: u64,
+}
+
+/// What a run did, by component and by worker.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Records read.
+    pub read: u64,
+    /// Records written.
+    pub written: u64,
+    /// Records at each component that any came to, in the order of the program.
+    pub components: Vec<ComponentCount>,
+    /// How often each worker took up a landing.
+    pub activations: Vec<u64>,
+    /// How many of those it took from another worker.
+    pub stolen: Vec<u64>,
+    /// Frames that were alive at the end: replicas and bodies, and the program itself.
+    pub frames: usize,
+    /// The synchro-cells that still waited, each with what waited in it.
+    pub half_filled: Vec<String>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "records read {}, written {}", self.read, self.written)?;
+        for count in &self.components {
+            writeln!(f, "{:>12}  {}", count.records, count.name)?;
+        }
+        writeln!(f, "instances alive at the end: {}", self.frames)?;
+        for (index, (all, stolen)) in self.activations.iter().zip(&self.stolen).enumerate() {
+            writeln!(f, "worker {index}: {all} activations, {stolen} of them stolen")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! Records inside the runtime: a shape and values in its order.
+//!
+//! All records with the same labels share one *shape*; what a component does with a record is
+//! worked out once for each shape that comes to it, and from then on it is copying by position.
+
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use parking_lot::RwLock;
+use smallvec::SmallVec;
+
+use super::order::Tickets;
+use crate::record::{Record, Value};
+use crate::syntax::ast::LabelKind;
+use crate::types::{Label, Variant};
+
+/// A label as a number; sorted by kind, then by when it was first met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LabelId(u32);
+
+const KIND_SHIFT: u32 = 30;
+
+impl LabelId {
+    pub(super) fn kind(self) -> LabelKind {
+        match self.0 >> KIND_SHIFT {
+            0 => LabelKind::Field,
+            1 => LabelKind::Tag,
+            _ => LabelKind::BindingTag,
+        }
+    }
+
+    pub(super) fn is_field(self) -> bool {
+        self.kind() == LabelKind::Field
+    }
+
+    pub(super) fn is_inherited(self) -> bool {
+        self.kind() != LabelKind::BindingTag
+    }
+}
+
+/// A shape as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ShapeId(pub(super) u32);
+
+/// The labels of a record in order: fields, tags, binding tags.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) labels: Box<[LabelId]>,
+    pub(super) fields: usize,
+    binding: usize,
+}
+
+/// Where the value of a label lies in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Position {
+    Field(usize),
+    Tag(usize),
+}
+
+impl Shape {
+    pub(super) fn position(&self, label: LabelId) -> Option<Position> {
+        let index = self.labels.binary_search(&label).ok()?;
+        Some(if index < self.fields {
+            Position::Field(index)
+        } else {
+            Position::Tag(index - self.fields)
+        })
+    }
+
+    pub(super) fn fits(&self, wanted: &Shape) -> bool {
+        self.binding == wanted.binding
+            && wanted.labels.iter().all(|label| self.labels.binary_search(label).is_ok())
+    }
+
+    pub(super) fn score(&self) -> usize {
+        self.labels.len() - self.binding
+    }
+}
+
+type Map<K, V> = HashMap<K, V, FixedState>;
+
+#[derive(Debug, Default)]
+struct Tables {
+    label_ids: Map<Label, LabelId>,
+    labels: Vec<Label>,
+    shape_ids: Map<Box<[LabelId]>, ShapeId>,
+    shapes: Vec<Arc<Shape>>,
+}
+
+/// All labels and shapes of a run.
+#[derive(Debug, Default)]
+pub(super) struct Shapes(RwLock<Tables>);
+
+impl Shapes {
+    pub(super) fn label(&self, label: &Label) -> LabelId {
+        if let Some(id) = self.0.read().label_ids.get(label) {
+            return *id;
+        }
+        let mut tables = self.0.write();
+        if let Some(id) = tables.label_ids.get(label) {
+            return *id;
+        }
+        let kind = match label.kind {
+            LabelKind::Field => 0,
+            LabelKind::Tag => 1,
+            LabelKind::BindingTag => 2,
+        };
+        let number = u32::try_from(tables.labels.len()).unwrap_or(u32::MAX);
+        let id = LabelId(kind << KIND_SHIFT | number & ((1 << KIND_SHIFT) - 1));
+        tables.labels.push(label.clone());
+        tables.label_ids.insert(label.clone(), id);
+        id
+    }
+
+    pub(super) fn name(&self, id: LabelId) -> Label {
+        let index = (id.0 & ((1 << KIND_SHIFT) - 1)) as usize;
+        self.0.read().labels[index].clone()
+    }
+
+    /// The shape with these labels, which need not be sorted.
+    pub(super) fn shape(&self, labels: &[LabelId]) -> (ShapeId, Arc<Shape>) {
+        let mut labels: Vec<LabelId> = labels.to_vec();
+        labels.sort_unstable();
+        labels.dedup();
+        {
+            let tables = self.0.read();
+            if let Some(id) = tables.shape_ids.get(labels.as_slice()) {
+                return (*id, Arc::clone(&tables.shapes[id.0 as usize]));
+            }
+        }
+        let mut tables = self.0.write();
+        if let Some(id) = tables.shape_ids.get(labels.as_slice()) {
+            return (*id, Arc::clone(&tables.shapes[id.0 as usize]));
+        }
+        let id = ShapeId(u32::try_from(tables.shapes.len()).unwrap_or(u32::MAX));
+        let fields = labels.iter().filter(|label| label.is_field()).count();
+        let binding = labels.iter().filter(|label| !label.is_inherited()).count();
+        let labels: Box<[LabelId]> = labels.into();
+        let shape = Arc::new(Shape { labels: labels.clone(), fields, binding });
+        tables.shape_ids.insert(labels, id);
+        tables.shapes.push(Arc::clone(&shape));
+        (id, shape)
+    }
+
+    pub(super) fn get(&self, id: ShapeId) -> Arc<Shape> {
+        Arc::clone(&self.0.read().shapes[id.0 as usize])
+    }
+
+    pub(super) fn of_variant(&self, variant: &Variant) -> Arc<Shape> {
+        let labels: Vec<LabelId> = variant.0.iter().map(|label| self.label(label)).collect();
+        self.shape(&labels).1
+    }
+
+    pub(super) fn variant(&self, id: ShapeId) -> Variant {
+        self.get(id).labels.iter().map(|label| self.name(*label)).collect()
+    }
+
+    /// Takes a record in.
+    pub(super) fn enter(&self, record: Record) -> Rec {
+        let label = |kind, name: &Arc<str>| self.label(&Label { kind, name: Arc::clone(name) });
+        let mut fields: SmallVec<[(LabelId, Value); 4]> = SmallVec::new();
+        for (name, value) in record.fields {
+            fields.push((label(LabelKind::Field, &name), value));
+        }
+        fields.sort_unstable_by_key(|(label, _)| *label);
+        let mut tags: SmallVec<[(LabelId, i64); 8]> = SmallVec::new();
+        for (name, value) in &record.tags {
+            tags.push((label(LabelKind::Tag, name), *value));
+        }
+        for (name, value) in &record.btags {
+            tags.push((label(LabelKind::BindingTag, name), *value));
+        }
+        tags.sort_unstable_by_key(|(label, _)| *label);
+        let labels = fields.iter().map(|(label, _)| *label);
+        let labels: SmallVec<[LabelId; 12]> =
+            labels.chain(tags.iter().map(|(label, _)| *label)).collect();
+        Rec {
+            shape: self.shape(&labels).0,
+            tickets: Tickets::default(),
+            tags: tags.into_iter().map(|(_, value)| value).collect(),
+            fields: fields.into_iter().map(|(_, value)| value).collect(),
+        }
+    }
+
+    /// Lets a record out.
+    pub(super) fn leave(&self, rec: Rec) -> Record {
+        let tables = self.0.read();
+        let shape = &tables.shapes[rec.shape.0 as usize];
+        let mut record = Record::new();
+        let name = |id: LabelId| {
+            let index = (id.0 & ((1 << KIND_SHIFT) - 1)) as usize;
+            Arc::clone(&tables.labels[index].name)
+        };
+        for (label, value) in shape.labels.iter().zip(rec.fields) {
+            record.fields.insert(name(*label), value);
+        }
+        for (label, value) in shape.labels[shape.fields..].iter().zip(rec.tags) {
+            let tags = match label.kind() {
+                LabelKind::BindingTag => &mut record.btags,
+                _ => &mut record.tags,
+            };
+            tags.insert(name(*label), value);
+        }
+        record
+    }
+}
+
+/// A record inside the runtime.
+#[derive(Debug, Clone)]
+pub(super) struct Rec {
+    pub(super) shape: ShapeId,
+    /// Its places in the orders that it must keep, outermost first.
+    pub(super) tickets: Tickets,
+    pub(super) tags: SmallVec<[i64; 6]>,
+    pub(super) fields: SmallVec<[Value; 1]>,
+}

@@ -1,0 +1,323 @@
+//! Workers: fixed threads that look for landings with records, nearest to the output first.
+//!
+//! A worker keeps landings in a deque. What a record wakes goes on top, so the worker follows
+//! the records towards the output, and only then comes back to what waits behind; thieves take
+//! from the bottom, which is nearest to the input and so the largest piece. That is the order
+//! of FRONT's list of stream references, without the search through it.
+//!
+//! | looks for work        | when                                                            |
+//! |-----------------------|-----------------------------------------------------------------|
+//! | top of its deque      | first                                                           |
+//! | bottom of its deque   | every [`FAIR`]th time, so that nothing is forgotten             |
+//! | the input             | when the deque is empty: new records only for idle workers      |
+//! | another worker        | when another reads the input, or it has ended                   |
+//!
+//! What a worker emits is gathered for each destination and put there when it is done with its
+//! landing; only then may another worker take that landing, so streams stay in order.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use crossbeam_deque::{Steal, Worker as Deque};
+
+use super::Shared;
+use super::exec::{Flow, is_dead};
+use super::failure::Failure;
+use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
+use super::graph::Kind;
+use super::shape::Rec;
+use super::step::{Facts, Steps};
+
+/// Records taken from a landing at once.
+const BATCH: usize = 64;
+/// How often the bottom of the deque comes first.
+const FAIR: u32 = 61;
+/// Gathered records for one landing, and landings gathered for, before they are put there.
+const GATHER: usize = 64;
+/// Searches before a worker sleeps.
+const PATIENCE: usize = 40;
+
+/// A landing with records, and the frame it lies in.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub(super) landing: Arc<Landing>,
+    pub(super) home: Option<Arc<Frame>>,
+}
+
+/// What a worker has while it runs.
+pub(super) struct Worker<'w, 'r> {
+    pub(super) shared: &'w Shared<'r>,
+    pub(super) facts: Facts<'w>,
+    index: usize,
+    local: Deque<Task>,
+    /// Landings that became ready, not yet in the deque.
+    pub(super) ready: Vec<Task>,
+    outbox: Vec<(Arc<Landing>, Vec<Rec>)>,
+    pub(super) steps: Steps,
+    /// How many records came to each operation.
+    pub(super) counts: Vec<u64>,
+    picks: u32,
+    pub(super) stolen: u64,
+    pub(super) activations: u64,
+}
+
+impl<'w, 'r> Worker<'w, 'r> {
+    pub(super) fn new(shared: &'w Shared<'r>, index: usize, local: Deque<Task>) -> Self {
+        Self {
+            shared,
+            facts: shared.facts,
+            index,
+            local,
+            ready: Vec::new(),
+            outbox: Vec::new(),
+            steps: Steps::default(),
+            counts: vec![0; shared.facts.graph.ops.len()],
+            picks: 0,
+            stolen: 0,
+            activations: 0,
+        }
+    }
+
+    /// Works until the input has ended and nothing is left to do, or the run fails.
+    pub(super) fn run(&mut self) {
+        while !self.shared.stop.load(SeqCst) {
+            let Some(task) = self.search() else {
+                if self.shared.sleep(self) {
+                    return;
+                }
+                continue;
+            };
+            if let Err(failure) = self.activate(task) {
+                self.shared.fail(*failure);
+                return;
+            }
+        }
+    }
+
+    /// Runs the initialisers of the program.
+    pub(super) fn start(&mut self) -> Flow {
+        let root = Arc::clone(&self.shared.root);
+        self.initialise(&root)?;
+        self.flush()?;
+        self.publish();
+        Ok(())
+    }
+
+    fn search(&mut self) -> Option<Task> {
+        for _ in 0..PATIENCE {
+            self.picks = self.picks.wrapping_add(1);
+            if self.picks.is_multiple_of(FAIR)
+                && let Steal::Success(task) = self.shared.stealers[self.index].steal()
+            {
+                return Some(task);
+            }
+            if let Some(task) = self.local.pop() {
+                return Some(task);
+            }
+            match self.shared.admit(self) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(failure) => {
+                    self.shared.fail(*failure);
+                    return None;
+                }
+            }
+            if let Some(task) = self.steal() {
+                self.stolen += 1;
+                return Some(task);
+            }
+            if self.shared.stealers.len() == 1 || self.shared.stop.load(SeqCst) {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
+    /// Takes the bottom of another worker's deque.
+    pub(super) fn steal(&self) -> Option<Task> {
+        let count = self.shared.stealers.len();
+        for offset in 1..count {
+            let victim = &self.shared.stealers[(self.index + offset) % count];
+            loop {
+                match victim.steal() {
+                    Steal::Success(task) => return Some(task),
+                    Steal::Empty => break,
+                    Steal::Retry => {}
+                }
+            }
+        }
+        None
+    }
+
+    /// Gathers a record for a landing.
+    pub(super) fn put(&mut self, landing: &Arc<Landing>, rec: Rec) {
+        let known = self.outbox.iter_mut().rev().find(|(to, _)| Arc::ptr_eq(to, landing));
+        match known {
+            Some((_, records)) => records.push(rec),
+            None => self.outbox.push((Arc::clone(landing), vec![rec])),
+        }
+    }
+
+    /// Puts a record at a landing at once; for those who hold a lock that keeps an order.
+    pub(super) fn put_now(&mut self, landing: &Arc<Landing>, rec: Rec) {
+        let mut queue = landing.queue.lock();
+        queue.records.push_back(rec);
+        if !std::mem::replace(&mut queue.queued, true) {
+            drop(queue);
+            let home = landing.home.upgrade();
+            self.ready.push(Task { landing: Arc::clone(landing), home });
+        }
+    }
+
+    /// Puts what was gathered where it belongs.
+    pub(super) fn flush(&mut self) -> Flow {
+        while !self.outbox.is_empty() {
+            for (landing, records) in std::mem::take(&mut self.outbox) {
+                self.deliver(&landing, records)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, landing: &Arc<Landing>, records: Vec<Rec>) -> Flow {
+        let mut queue = landing.queue.lock();
+        if let Some(forward) = landing.forward.get() {
+            drop(queue);
+            // The replica was collected meanwhile.
+            if let Some(parent) = landing.home.upgrade() {
+                for rec in records {
+                    self.to_replica(&parent, landing.op, forward, rec)?;
+                }
+            }
+            return Ok(());
+        }
+        queue.records.extend(records);
+        let may_call = match &landing.kind {
+            LandingKind::Box(Some(turn)) => queue.running < turn.limit,
+            _ => true,
+        };
+        if may_call && !std::mem::replace(&mut queue.queued, true) {
+            drop(queue);
+            let home = landing.home.upgrade();
+            self.ready.push(Task { landing: Arc::clone(landing), home });
+        }
+        Ok(())
+    }
+
+    /// Puts landings that are ready into the deque, where others find them.
+    pub(super) fn publish(&mut self) {
+        let alone = self.local.is_empty() && self.ready.len() < 2;
+        for task in self.ready.drain(..) {
+            self.local.push(task);
+        }
+        if !alone {
+            self.shared.wake();
+        }
+    }
+
+    /// Offers a landing to others at once.
+    pub(super) fn offer(&mut self, task: Task) {
+        self.local.push(task);
+        self.shared.wake();
+    }
+
+    fn activate(&mut self, task: Task) -> Flow {
+        self.activations += 1;
+        let landing = Arc::clone(&task.landing);
+        match (&landing.kind, &task.home) {
+            (LandingKind::Box(Some(turn)), _) => {
+                self.call_in_turn(&task, turn)?;
+                self.flush()?;
+                self.publish();
+                return Ok(());
+            }
+            (LandingKind::Box(None), Some(home)) => {
+                if let Some(rec) = self.take_one(&landing) {
+                    self.call_and_go_on(home, landing.op, rec)?;
+                }
+            }
+            (LandingKind::Output, _) => {
+                let records = self.take(&landing);
+                self.shared.write(records)?;
+            }
+            (LandingKind::Resume, Some(home)) => {
+                for rec in self.take(&landing) {
+                    self.exec(home, landing.op, rec)?;
+                    self.relieve()?;
+                }
+            }
+            (LandingKind::Body(_), Some(home)) => {
+                if let Some(body) = self.body_of(&landing, home)?
+                    && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
+                {
+                    for rec in self.take(&landing) {
+                        self.exec(&body, entry, rec)?;
+                        self.relieve()?;
+                    }
+                    self.flush()?;
+                    self.collect(&landing, &body);
+                }
+            }
+            _ => {
+                landing.queue.lock().records.clear();
+            }
+        }
+        self.flush()?;
+        let mut queue = landing.queue.lock();
+        if queue.records.is_empty() {
+            queue.queued = false;
+            drop(queue);
+        } else {
+            drop(queue);
+            // Below what it woke, so that those nearer to the output come first.
+            self.local.push(task);
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// Hands on what was gathered if it is much.
+    fn relieve(&mut self) -> Flow {
+        if self.outbox.len() > GATHER || self.outbox.iter().any(|(_, all)| all.len() > GATHER) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn take_one(&self, landing: &Landing) -> Option<Rec> {
+        landing.queue.lock().records.pop_front()
+    }
+
+    fn take(&self, landing: &Landing) -> Vec<Rec> {
+        let mut queue = landing.queue.lock();
+        let count = queue.records.len().min(BATCH);
+        queue.records.drain(..count).collect()
+    }
+
+    /// Takes a replica out of its star if its cells have all fired and nothing waits for it.
+    fn collect(&self, landing: &Landing, body: &Arc<Frame>) {
+        let graph = self.facts.graph;
+        let Owner::Stage { next, parent, star } = &body.owner else { return };
+        let Kind::Star { body: scope, .. } = &graph.ops[star.0].kind else { return };
+        if !self.shared.collecting || !graph.scopes[scope.0].collectable || !is_dead(body) {
+            return;
+        }
+        let queue = landing.queue.lock();
+        if !queue.records.is_empty() {
+            return;
+        }
+        let mut next = next.lock();
+        if next.landing.is_none() {
+            let fresh = LandingKind::Body(parking_lot::Mutex::default());
+            next.landing = Some(Landing::new(Arc::downgrade(parent), *star, fresh));
+        }
+        let further = Next { landing: next.landing.clone(), dead: next.dead + 1 };
+        let _ = landing.forward.set(further);
+    }
+
+    /// Tells a failure to everyone.
+    pub(super) fn failed(&self, failure: Failure) {
+        self.shared.fail(failure);
+    }
+}
