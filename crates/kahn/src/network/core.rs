@@ -1,7 +1,7 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
 use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
-use crate::channel::closing::{hand_over, process_ended};
+use crate::channel::closing::{close_dropped, hand_over, process_ended};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
@@ -460,6 +460,10 @@ impl Joined {
 impl Hooks for Joined {
     fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
         process_ended(task, ending, worker);
+    }
+
+    fn settled(&self, task: TaskRef, worker: &Worker) {
+        close_dropped(task, worker, false);
     }
 
     fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending {

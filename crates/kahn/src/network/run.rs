@@ -334,8 +334,8 @@ pub(super) fn end_processes(core: &Arc<Core>) {
 fn alive_or_ended(core: &Core, before: &[ProcessRecord]) -> Vec<ProcessRecord> {
     let mut records = core.scheduler.table.lock().records();
     for record in &mut records {
-        if let Some(old) = before.iter().find(|old| old.identity == record.identity)
-            && old.ending.is_none()
+        let old = before.binary_search_by_key(&record.identity, |old| old.identity);
+        if old.is_ok_and(|index| before[index].ending.is_none())
             && matches!(record.ending, Some(Ending::Stopped))
         {
             record.ending = None;

@@ -69,6 +69,8 @@ pub enum Reason {
 
 /// What the layers above do for the scheduler.
 pub(crate) trait Hooks: Send + Sync {
+    /// A process waits for something foreign or yields: what it has dropped takes effect.
+    fn settled(&self, task: TaskRef, worker: &Worker);
     /// A process has ended and its body is gone: its channels end, cleanly or with a failure mark.
     fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker);
     /// How a process ends that has reached the failure mark of a channel.
@@ -88,7 +90,7 @@ pub(crate) trait Hooks: Send + Sync {
 }
 
 /// How the network is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) accounting: Accounting,
     /// Every operation waits once.
@@ -160,17 +162,7 @@ impl Config {
 
     /// For clearing away a network that was never run.
     pub(crate) fn never_run() -> Self {
-        let settings = Settings {
-            accounting: Accounting::Off,
-            wait_once: false,
-            central: false,
-            glances: false,
-            threads: false,
-            pin: false,
-            solo: false,
-            listed_processes: 0,
-        };
-        Self::new(policy::oracle(), 1, settings)
+        Self::new(policy::oracle(), 1, Settings::default())
     }
 }
 
@@ -347,6 +339,10 @@ impl Scheduler {
 
     /// Starts a process that was enlisted, while the network runs.
     pub(crate) fn start(&self, task: TaskRef, origin: Origin) {
+        if self.is_ending() {
+            // `end_run` marks those it finds in the table; this one may have come later.
+            task.marks.fetch_or(task::mark::STOP, Release);
+        }
         match task.kind() {
             // It counts as running, and may have been waiting for the start.
             Kind::Outside => self.ring(task),

@@ -91,8 +91,14 @@ pub(crate) struct Worker {
     suspects: [Cell<*const ()>; 8],
 }
 
+#[cfg(not(loom))]
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+// The threads of a model share one thread of the system.
+#[cfg(loom)]
+loom::thread_local! {
+    static CURRENT: Cell<*const Worker> = Cell::new(ptr::null());
 }
 
 /// Keeps the worker of this thread known to [`Worker::with_current`] while it lives.
@@ -102,13 +108,15 @@ struct Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        CURRENT.set(self.before);
+        CURRENT.with(|current| current.set(self.before));
     }
 }
 
 impl Worker {
     pub(super) fn new(scheduler: &Scheduler, index: usize) -> Self {
-        let settings = *scheduler.settings();
+        // A party may give up its ends before the run.
+        let config = scheduler.config_if_any();
+        let settings = config.map(|config| config.settings).unwrap_or_default();
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -122,7 +130,7 @@ impl Worker {
             glance_debt: Cell::new(0),
             solo: settings.solo,
             counts: settings.accounting != Accounting::Off,
-            keeps_hot: scheduler.policy().keeps_hot() && !settings.threads,
+            keeps_hot: config.is_some_and(|config| config.policy.keeps_hot()) && !settings.threads,
             timing: settings.accounting == Accounting::Timing,
             central: settings.central,
             suspects: [const { Cell::new(ptr::null()) }; 8],
@@ -168,7 +176,7 @@ impl Worker {
     /// Calls `f` with the worker that runs on this thread, if one does.
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
         // SAFETY: set by `install`, whose guard resets it before the worker goes.
-        f(unsafe { CURRENT.get().as_ref() })
+        f(unsafe { CURRENT.with(Cell::get).as_ref() })
     }
 
     /// The worker of this thread, if it holds the process at `task` right now.
@@ -177,13 +185,13 @@ impl Worker {
     #[inline]
     pub(crate) fn holding<'a>(task: *const Task) -> Option<&'a Worker> {
         // SAFETY: as in `with_current`; the caller is inside a poll, which the worker outlives.
-        let worker = unsafe { CURRENT.get().as_ref() }?;
+        let worker = unsafe { CURRENT.with(Cell::get).as_ref() }?;
         let held = worker.current.get()?;
         (held.as_ptr() == task).then_some(worker)
     }
 
     fn install(&self) -> Installed {
-        Installed { before: CURRENT.replace(self) }
+        Installed { before: CURRENT.with(|current| current.replace(self)) }
     }
 
     // --- the loop -----------------------------------------------------------------------------
@@ -356,6 +364,9 @@ impl Worker {
         let request = self.request.take();
         match polled {
             Polled::Pending => {
+                if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End(_)) {
+                    self.scheduler.hooks().settled(task, self);
+                }
                 self.flush();
                 match request {
                     Request::End(cause) => {
