@@ -1,0 +1,143 @@
+//! A policy of one's own, in a crate that sees nothing but the public interface of `kahn`.
+//!
+//! ```text
+//!   count ──► square ──► halve ──► all
+//! ```
+//!
+//! `Ranked` runs the ready process with the highest rank. If the rank grows along the pipeline, what
+//! is nearest to the end runs first; if it falls, what is nearest to the start. The two give
+//! different schedules and the same result, for no policy can change one: the worst that a policy
+//! can do is to take long.
+
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use kahn::{Name, Network, Report, RunError, RunOptions};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+/// Who ran, in this order.
+type Schedule = Arc<Mutex<Vec<Name>>>;
+
+/// One list of ready processes for all workers; the highest rank runs first, then the oldest.
+struct Ranked<F> {
+    rank: F,
+    ready: Mutex<VecDeque<Ready>>,
+    schedule: Schedule,
+}
+
+impl<F> Ranked<F> {
+    fn by(rank: F) -> Self {
+        Self { rank, ready: Mutex::default(), schedule: Schedule::default() }
+    }
+}
+
+impl<F> fmt::Debug for Ranked<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ranked").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn(&Name) -> usize + Send + Sync> Policy for Ranked<F> {
+    fn name(&self) -> &'static str {
+        "ranked"
+    }
+
+    fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+        self.ready.lock().push_back(ready);
+        Notify::Anyone
+    }
+
+    fn pop(&self, _worker: usize, turn: Turn) -> Option<Ready> {
+        let mut ready = self.ready.lock();
+        let chosen = match turn {
+            Turn::Front => {
+                (0..ready.len()).rev().max_by_key(|&at| (self.rank)(ready[at].name()))?
+            }
+            // Asked for now and then: who has waited longest, so that nobody starves.
+            Turn::Back => 0,
+        };
+        let chosen = ready.remove(chosen)?;
+        self.schedule.lock().push(chosen.name().clone());
+        Some(chosen)
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        !self.ready.lock().is_empty()
+    }
+}
+
+const STAGES: [&str; 4] = ["count", "square", "halve", "all"];
+
+fn place(name: &Name) -> usize {
+    STAGES.iter().position(|stage| *stage == name.as_str()).unwrap_or(0)
+}
+
+fn nearest_to_the_end(name: &Name) -> usize {
+    place(name)
+}
+
+fn nearest_to_the_start(name: &Name) -> usize {
+    STAGES.len() - place(name)
+}
+
+fn pipeline(count: u64, options: RunOptions) -> Result<(Vec<u64>, Report), RunError> {
+    let mut network = Network::new();
+    let numbers = network.source(STAGES[0], 0..count);
+    let squares = network.map(STAGES[1], numbers, |n| n * n);
+    let halves = network.map(STAGES[2], squares, |n| n / 2);
+    let all = network.collect(STAGES[3], halves);
+    let report = network.run_with(options)?;
+    Ok((all.take().unwrap_or_default(), report))
+}
+
+fn main() -> Result<(), RunError> {
+    let ranks = [
+        ("nearest to the end first", nearest_to_the_end as fn(&Name) -> usize),
+        ("nearest to the start first", nearest_to_the_start),
+    ];
+    for (title, rank) in ranks {
+        let policy = Ranked::by(rank);
+        let schedule = Arc::clone(&policy.schedule);
+        let options = RunOptions::new().workers(1).capacity(4);
+        let (result, _) = pipeline(12, options.own_policy(policy))?;
+        let schedule: Vec<_> = schedule.lock().iter().map(Name::to_string).collect();
+        println!("{title}:\n  {}\n  {result:?}\n", schedule.join(" "));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_is_that_of_the_oracle() {
+        let (expected, _) =
+            pipeline(10_000, RunOptions::new().policy("sequential")).expect("it finishes");
+        for rank in [nearest_to_the_end, nearest_to_the_start] {
+            for (workers, capacity) in [(1, 1), (2, 1), (2, 64), (3, 64)] {
+                let options = RunOptions::new().workers(workers).capacity(capacity);
+                let (found, report) =
+                    pipeline(10_000, options.own_policy(Ranked::by(rank))).expect("it finishes");
+                assert_eq!(found, expected, "{workers} workers, capacity {capacity}");
+                assert_eq!((report.policy.as_str(), report.workers), ("ranked", workers));
+            }
+        }
+    }
+
+    #[test]
+    fn the_policy_decides_who_runs() {
+        let first_picks = |rank: fn(&Name) -> usize| {
+            let policy = Ranked::by(rank);
+            let schedule = Arc::clone(&policy.schedule);
+            pipeline(12, RunOptions::new().workers(1).own_policy(policy)).expect("it finishes");
+            let schedule = schedule.lock();
+            schedule[0].clone()
+        };
+        assert_eq!(first_picks(nearest_to_the_end).as_str(), "all");
+        assert_eq!(first_picks(nearest_to_the_start).as_str(), "count");
+    }
+}
