@@ -35,8 +35,8 @@ use crate::graph::{Identity, Name};
 use crate::scheduler::task::{Task, TaskRef};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{Listed, WaitOn, Worker};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*, spin_loop};
-use std::cell::{Cell, UnsafeCell};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, spin_loop};
+use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 
 /// From this capacity on, words have lines of their own.
@@ -330,7 +330,7 @@ impl RawChannel {
 
     /// Grants room for at most `most` operations before the next look.
     pub(super) fn grant(&self, end: End, most: u64, capacity: u64, eager: bool, worker: &Worker) {
-        let period = if eager {
+        let period = if eager || capacity < 4 {
             1
         } else if worker.scheduler().is_hungry() {
             (capacity / 2).clamp(1, HUNGRY_PERIOD)

@@ -43,7 +43,16 @@ pub(crate) fn turn(
     task: TaskRef,
     waited: &mut Waited,
 ) -> Turn {
-    if let Some(turn) = attend(channel, end, worker, task, waited) {
+    let here = channel.waiting_at(end);
+    let notes = task.notes();
+    let is_resumed = notes == own::WAITING && *waited && task.waits_at.load(Relaxed) == here;
+    let is_plain = (notes == 0 || is_resumed)
+        && task.marks.load(Relaxed) == 0
+        && worker.patience.get() > 0;
+    if is_plain {
+        // The usual case: nothing to attend to, or just what this operation waited for.
+        task.forget(own::WAITING);
+    } else if let Some(turn) = attend(channel, end, worker, task, waited) {
         return turn;
     }
     if channel.side(end).room.get() > 0 {
@@ -57,13 +66,14 @@ pub(crate) fn turn(
     if turn == Turn::Wait {
         task.note(own::WAITING);
         // Release: who finds the process parked finds the channel it is parked at.
-        task.waits_at.store(channel.waiting_at(end), Release);
+        task.waits_at.store(here, Release);
         *waited = true;
     }
     turn
 }
 
 /// Deals with what the process itself has to attend to first.
+#[cold]
 fn attend(
     channel: ChannelRef,
     end: End,

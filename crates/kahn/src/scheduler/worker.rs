@@ -1,7 +1,7 @@
 //! A worker: a thread that runs processes, and all that it keeps to itself.
 
 use super::foreign::base_waker;
-use super::policy::{Ready, Turn};
+use super::policy::{Policy, Ready, Turn};
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::{Park, Seen, Word};
 use super::{Kind, Origin, Reason, Scheduler, WorkerSlot};
@@ -80,6 +80,12 @@ pub(crate) struct Worker {
     /// Looks at peers left to the running process.
     pub(crate) patience: Cell<u32>,
     steps: Cell<u64>,
+    /// Picks until the next one from the cold end.
+    until_fair: Cell<u64>,
+    /// Its slot and its policy, without the way through the scheduler; null and none for a thread
+    /// that is no worker of the network.
+    slot: *const WorkerSlot,
+    policy: Option<*const dyn Policy>,
     glance_debt: Cell<usize>,
     /// Copies of settings, on the worker's own line.
     pub(crate) solo: bool,
@@ -127,6 +133,11 @@ impl Worker {
             listed_count: Cell::new(0),
             patience: Cell::new(PATIENCE),
             steps: Cell::new(0),
+            until_fair: Cell::new(FAIRNESS),
+            slot: config
+                .and_then(|config| config.slots.get(index))
+                .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
+            policy: config.map(|config| ptr::from_ref(config.policy.as_ref())),
             glance_debt: Cell::new(0),
             solo: settings.solo,
             counts: settings.accounting != Accounting::Off,
@@ -166,7 +177,16 @@ impl Worker {
     }
 
     pub(super) fn slot(&self) -> &WorkerSlot {
-        &self.scheduler.slots()[self.index]
+        debug_assert!(!self.slot.is_null(), "only workers of the network have a slot");
+        // SAFETY: points into the scheduler's configuration, which never changes once it is set,
+        // and which `self.scheduler` keeps alive.
+        unsafe { &*self.slot }
+    }
+
+    fn pop(&self, turn: Turn) -> Option<Ready> {
+        // SAFETY: as for `slot`.
+        let policy = self.policy.map(|policy| unsafe { &*policy })?;
+        policy.pop(self.index, turn)
     }
 
     pub(crate) fn is_dedicated(&self) -> bool {
@@ -215,12 +235,15 @@ impl Worker {
         self.steps.set(step);
         // Relaxed: only read as a hint that this worker gets on.
         self.slot().steps.store(step, Relaxed);
-        if step % FAIRNESS == 0
-            && let Some(ready) = self.scheduler.policy().pop(self.index, Turn::Back)
-        {
-            return Some(ready);
+        let until_fair = self.until_fair.get() - 1;
+        self.until_fair.set(until_fair);
+        if until_fair == 0 {
+            self.until_fair.set(FAIRNESS);
+            if let Some(ready) = self.pop(Turn::Back) {
+                return Some(ready);
+            }
         }
-        if step % GLANCE == 0 && self.scheduler.settings().glances {
+        if step.is_multiple_of(GLANCE) && self.scheduler.settings().glances {
             self.glance();
         }
         if self.keeps_hot
@@ -228,7 +251,7 @@ impl Worker {
         {
             return Some(Ready::new(task));
         }
-        self.scheduler.policy().pop(self.index, Turn::Front)
+        self.pop(Turn::Front)
     }
 
     /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
