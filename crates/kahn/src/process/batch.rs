@@ -1,0 +1,81 @@
+//! Vectors of messages: fewer and larger ones cost less to move.
+
+use super::flat_map;
+use crate::{Name, Network, Receiver, Sender};
+use std::convert::identity;
+use std::mem;
+
+/// Sends vectors of `size` messages, the last of which may be shorter; the code of
+/// [`Network::batch`].
+pub async fn batch<T: Send>((mut items, mut out): (Receiver<T>, Sender<Vec<T>>), size: usize) {
+    let mut batch = Vec::new();
+    while items.recv_batch(&mut batch, size).await > 0 {
+        out.send(mem::take(&mut batch)).await;
+    }
+}
+
+/// Sends the items of each message; the code of [`Network::unbatch`].
+pub async fn unbatch<I>(ports: (Receiver<I>, Sender<I::Item>))
+where
+    I: IntoIterator<Item: Send> + Send,
+{
+    flat_map(ports, identity).await;
+}
+
+impl<'env> Network<'env> {
+    /// Sends vectors of `size` messages; the last may be shorter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=5_u32);
+    /// let pairs = network.batch("pairs", numbers, 2);
+    /// let all = network.collect("all", pairs);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![vec![1, 2], vec![3, 4], vec![5]]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `size` is 0, or if `items` belongs to another network.
+    pub fn batch<T: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        size: usize,
+    ) -> Receiver<Vec<T>> {
+        let name = name.into();
+        assert!(size > 0, "process `{name}`: a batch has a message at least");
+        let (out, batches) = self.channel(name.clone());
+        self.process(name, (items, out), move |ports| batch(ports, size));
+        batches
+    }
+
+    /// Sends the items of each message, in order: the reverse of [`batch`](Self::batch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let batches = network.source("batches", [vec![1, 2], vec![], vec![3_u32]]);
+    /// let numbers = network.unbatch("numbers", batches);
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![1, 2, 3]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `batches` belongs to another network.
+    pub fn unbatch<I>(&mut self, name: impl Into<Name>, batches: Receiver<I>) -> Receiver<I::Item>
+    where
+        I: IntoIterator<IntoIter: Send, Item: Send + 'env> + Send + 'env,
+    {
+        self.flat_map(name, batches, identity)
+    }
+}

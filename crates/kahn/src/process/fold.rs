@@ -1,0 +1,161 @@
+//! From a stream to a result, or to an effect.
+
+use crate::sync::{Arc, Mutex};
+use crate::{Name, Network, ProcessResult, Receiver};
+use std::fmt;
+
+/// A result that stands here once the process that makes it has read all of its input.
+///
+/// Made by [`Network::fold`] and [`Network::collect`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..4_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// assert_eq!(sum.take(), None, "nothing has run");
+/// network.run()?;
+/// assert_eq!(sum.take(), Some(6));
+/// assert_eq!(sum.take(), None, "taken");
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct Output<A>(Arc<Mutex<Option<A>>>);
+
+impl<A> Output<A> {
+    /// Takes the result. `None` if the process did not come to the end of its input, or if the
+    /// result was taken before.
+    pub fn take(&self) -> Option<A> {
+        self.0.lock().take()
+    }
+}
+
+impl<A> fmt::Debug for Output<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("is_there", &self.0.lock().is_some()).finish()
+    }
+}
+
+/// Returns what `f` makes of `first` and all messages, one after the other.
+///
+/// The code of [`Network::fold`], which puts the result where it can be had after the run. A process
+/// of your own can await it as well, for a part of its work.
+pub async fn fold<T: Send, A>(mut items: Receiver<T>, first: A, mut f: impl FnMut(A, T) -> A) -> A {
+    let mut result = first;
+    while let Some(item) = items.recv().await {
+        result = f(result, item);
+    }
+    result
+}
+
+/// Calls `f` with each message, until it returns an error; the code of [`Network::for_each`].
+///
+/// # Errors
+/// Returns the text of the error that `f` returned.
+pub async fn for_each<T: Send, O: ProcessResult>(
+    mut items: Receiver<T>,
+    mut f: impl FnMut(T) -> O,
+) -> Result<(), String> {
+    while let Some(item) = items.recv().await {
+        if let Some(error) = f(item).into_error() {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+impl<'env> Network<'env> {
+    /// Returns, after the run, what `f` makes of `first` and all messages, one after the other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", [3, 1, 4, 1, 5_u32]);
+    /// let largest = network.fold("largest", numbers, 0, u32::max);
+    /// network.run()?;
+    /// assert_eq!(largest.take(), Some(5));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `items` belongs to another network.
+    pub fn fold<T: Send + 'env, A: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        first: A,
+        f: impl FnMut(A, T) -> A + Send + 'env,
+    ) -> Output<A> {
+        let place = Arc::new(Mutex::new(None));
+        let output = Output(Arc::clone(&place));
+        self.process(name, items, async move |items| {
+            let result = fold(items, first, f).await;
+            *place.lock() = Some(result);
+        });
+        output
+    }
+
+    /// Returns, after the run, all messages in a vector.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let letters = network.source("letters", "abc".chars());
+    /// let all = network.collect("all", letters);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!['a', 'b', 'c']));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `items` belongs to another network.
+    pub fn collect<T: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+    ) -> Output<Vec<T>> {
+        self.fold(name, items, Vec::new(), |mut all, item| {
+            all.push(item);
+            all
+        })
+    }
+
+    /// Calls `f` with each message, for its effect.
+    ///
+    /// `f` may return nothing, or a result whose error is the failure of the process. The effects
+    /// of one such process come in order; those of two come as the schedule has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use std::io::Write;
+    ///
+    /// let mut text = Vec::new();
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=3_u32);
+    /// network.for_each("print", numbers, |n| writeln!(text, "{n}"));
+    /// network.run()?;
+    /// assert_eq!(text, b"1\n2\n3\n");
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `items` belongs to another network.
+    pub fn for_each<T: Send + 'env, O: ProcessResult + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        f: impl FnMut(T) -> O + Send + 'env,
+    ) {
+        self.process(name, items, |items| for_each(items, f));
+    }
+}

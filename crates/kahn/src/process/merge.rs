@@ -1,0 +1,139 @@
+//! Several sorted streams into one.
+//!
+//! The first message that every input has not yet given stands in a heap; the least is sent, and
+//! the input it came from is read next. It is sent *before* that input is read, so a merge works in
+//! a ring as well.
+
+use crate::{Name, Network, Receiver, Sender};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// The next message of an input. The least key comes first; of equal ones, the first input.
+struct Head<K, R> {
+    key: K,
+    input: usize,
+    rest: R,
+}
+
+impl<K: Ord, R> Ord for Head<K, R> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key).then(self.input.cmp(&other.input))
+    }
+}
+
+impl<K: Ord, R> PartialOrd for Head<K, R> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: Ord, R> PartialEq for Head<K, R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<K: Ord, R> Eq for Head<K, R> {}
+
+/// Merges by what `split` says is the key of a message; `join` undoes it.
+async fn merge<T: Send, K: Ord, R>(
+    (mut inputs, mut out): (Vec<Receiver<T>>, Sender<T>),
+    mut split: impl FnMut(T) -> (K, R),
+    join: impl Fn(K, R) -> T,
+) {
+    let mut head = |item, input| {
+        let (key, rest) = split(item);
+        Reverse(Head { key, input, rest })
+    };
+    let mut heads = BinaryHeap::with_capacity(inputs.len());
+    for (input, receiver) in inputs.iter_mut().enumerate() {
+        heads.extend(receiver.recv().await.map(|item| head(item, input)));
+    }
+    while let Some(Reverse(Head { key, input, rest })) = heads.pop() {
+        out.send(join(key, rest)).await;
+        heads.extend(inputs[input].recv().await.map(|item| head(item, input)));
+    }
+}
+
+/// Merges sorted streams into one; the code of [`Network::merge_sorted`].
+pub async fn merge_sorted<T: Send + Ord>(ports: (Vec<Receiver<T>>, Sender<T>)) {
+    merge(ports, |item| (item, ()), |item, ()| item).await;
+}
+
+/// Merges streams that are sorted by a key into one; the code of
+/// [`Network::merge_sorted_by_key`].
+pub async fn merge_sorted_by_key<T: Send, K: Ord>(
+    ports: (Vec<Receiver<T>>, Sender<T>),
+    mut key: impl FnMut(&T) -> K,
+) {
+    merge(ports, |item| (key(&item), item), |_, item| item).await;
+}
+
+impl<'env> Network<'env> {
+    /// Merges sorted streams into one that is sorted. Of equal messages, those of the input that
+    /// comes first in `inputs` come first.
+    ///
+    /// If an input is not sorted, the result is not either, but still the same in every run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let twos = network.source("twos", (0..10_u32).step_by(2));
+    /// let threes = network.source("threes", (0..10_u32).step_by(3));
+    /// let both = network.merge_sorted("both", vec![twos, threes]);
+    /// let all = network.collect("all", both);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![0, 0, 2, 3, 4, 6, 6, 8, 9]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if one of the inputs belongs to another network.
+    pub fn merge_sorted<T: Send + Ord + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        inputs: Vec<Receiver<T>>,
+    ) -> Receiver<T> {
+        let name = name.into();
+        let (out, merged) = self.channel(name.clone());
+        self.process(name, (inputs, out), merge_sorted);
+        merged
+    }
+
+    /// Merges streams that are sorted by a key into one that is. Of messages with equal keys, those
+    /// of the input that comes first in `inputs` come first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let first = network.source("first", [(9, "a"), (5, "b")]);
+    /// let second = network.source("second", [(9, "c"), (7, "d")]);
+    /// let inputs = vec![first, second];
+    /// // The largest first.
+    /// let both = network.merge_sorted_by_key("both", inputs, |entry| std::cmp::Reverse(entry.0));
+    /// let all = network.collect("all", both);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![(9, "a"), (9, "c"), (7, "d"), (5, "b")]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if one of the inputs belongs to another network.
+    pub fn merge_sorted_by_key<T: Send + 'env, K: Ord + Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        inputs: Vec<Receiver<T>>,
+        key: impl FnMut(&T) -> K + Send + 'env,
+    ) -> Receiver<T> {
+        let name = name.into();
+        let (out, merged) = self.channel(name.clone());
+        self.process(name, (inputs, out), |ports| merge_sorted_by_key(ports, key));
+        merged
+    }
+}

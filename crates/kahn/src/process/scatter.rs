@@ -1,0 +1,192 @@
+//! One stream to several processes, and back: in turn, or by key.
+
+use super::outputs;
+use crate::{Digest, Digester, Name, Network, Receiver, Sender};
+use std::collections::VecDeque;
+
+/// Sends the messages to each in turn; the code of [`Network::scatter`].
+///
+/// # Panics
+/// Panics, so that the process fails, if a message comes and there is nowhere to send it.
+pub async fn scatter<T: Send>((mut items, mut outs): (Receiver<T>, Vec<Sender<T>>)) {
+    let mut turn = 0;
+    while let Some(item) = items.recv().await {
+        outs[turn].send(item).await;
+        turn = (turn + 1) % outs.len();
+    }
+}
+
+/// Sends messages of equal keys to the same output; the code of [`Network::scatter_by_key`].
+///
+/// # Panics
+/// Panics, so that the process fails, if a message comes and there is nowhere to send it.
+pub async fn scatter_by_key<T: Send, K: Digest>(
+    (mut items, mut outs): (Receiver<T>, Vec<Sender<T>>),
+    mut key: impl FnMut(&T) -> K,
+) {
+    while let Some(item) = items.recv().await {
+        let place = place(&key(&item), outs.len());
+        outs[place].send(item).await;
+    }
+}
+
+/// Where messages of a key go.
+fn place(key: &impl Digest, places: usize) -> usize {
+    let digest = Digester::of(key);
+    // The low bits of FNV-1a depend on few bits of the key; the high ones on all.
+    let mixed = digest ^ (digest >> 32);
+    usize::try_from(mixed % places as u64).unwrap_or(0)
+}
+
+/// Takes a message of each in turn, leaving out those that have ended; the code of
+/// [`Network::gather`].
+pub async fn gather<T: Send>((inputs, mut out): (Vec<Receiver<T>>, Sender<T>)) {
+    let mut inputs = VecDeque::from(inputs);
+    while let Some(mut input) = inputs.pop_front() {
+        if let Some(item) = input.recv().await {
+            out.send(item).await;
+            inputs.push_back(input);
+        }
+    }
+}
+
+impl<'env> Network<'env> {
+    /// Deals the messages out to `count` channels in turn, called `name 0`, `name 1` and so on.
+    ///
+    /// Message *k*, counted from 0, goes to channel *k* mod `count`: the same one whoever is fast.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..7_u32);
+    /// let parts = network.scatter("part", numbers, 3);
+    /// let lists: Vec<_> = (0..)
+    ///     .zip(parts)
+    ///     .map(|(i, part)| network.collect(format!("list {i}"), part))
+    ///     .collect();
+    /// network.run()?;
+    /// assert_eq!(lists[0].take(), Some(vec![0, 3, 6]));
+    /// assert_eq!(lists[2].take(), Some(vec![2, 5]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `count` is 0, or if `items` belongs to another network.
+    pub fn scatter<T: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        count: usize,
+    ) -> Vec<Receiver<T>> {
+        let name = name.into();
+        let (outs, parts) = outputs(self, &name, count);
+        self.process(name, (items, outs), scatter);
+        parts
+    }
+
+    /// Deals the messages out to `count` channels so that those of equal keys go to the same one,
+    /// in order. The channels are called `name 0`, `name 1` and so on.
+    ///
+    /// The channel is chosen by the key's [`Digest`] *d*, a 64-bit FNV-1a hash: it is (*d* xor
+    /// *d* ≫ 32) mod `count`, the same in every run. For keys that are borrowed
+    /// from the message, return [`Digester::of`] them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Digester, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let words = network.source("words", ["to", "be", "or", "not", "to", "be"]);
+    /// let parts = network.scatter_by_key("by word", words, 2, |word| Digester::of(*word));
+    /// let lists: Vec<_> = (0..)
+    ///     .zip(parts)
+    ///     .map(|(i, part)| network.collect(format!("list {i}"), part))
+    ///     .collect();
+    /// network.run()?;
+    /// for list in lists.iter().filter_map(|list| list.take()) {
+    ///     assert!([0, 2].contains(&list.iter().filter(|word| **word == "to").count()));
+    /// }
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `count` is 0, or if `items` belongs to another network.
+    pub fn scatter_by_key<T: Send + 'env, K: Digest + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        count: usize,
+        key: impl FnMut(&T) -> K + Send + 'env,
+    ) -> Vec<Receiver<T>> {
+        let name = name.into();
+        let (outs, parts) = outputs(self, &name, count);
+        self.process(name, (items, outs), |ports| scatter_by_key(ports, key));
+        parts
+    }
+
+    /// Takes a message of each input in turn, until all have ended. An input that has ended is left
+    /// out.
+    ///
+    /// After a [`scatter`](Self::scatter), and processes that send one message for each they
+    /// receive, it restores the order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let letters = network.source("letters", "abc".chars());
+    /// let digits = network.source("digits", "1".chars());
+    /// let both = network.gather("both", vec![letters, digits]);
+    /// let text = network.fold("text", both, String::new(), |text, letter| text + &letter.to_string());
+    /// network.run()?;
+    /// assert_eq!(text.take().as_deref(), Some("a1bc"));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if one of the inputs belongs to another network.
+    pub fn gather<T: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        inputs: Vec<Receiver<T>>,
+    ) -> Receiver<T> {
+        let name = name.into();
+        let (out, gathered) = self.channel(name.clone());
+        self.process(name, (inputs, out), gather);
+        gathered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn the_place_of_a_key_never_changes() {
+        let places: Vec<usize> =
+            ["the", "quick", "brown", "fox"].iter().map(|word| place(word, 1000)).collect();
+        // Computed apart from this code, for a length of eight bytes and then the text.
+        assert_eq!(places, [895, 816, 308, 349]);
+        assert_eq!(place(&0_u64, 1), 0);
+    }
+
+    #[test]
+    fn keys_spread_evenly() {
+        for places in [2, 3, 8, 64] {
+            let mut counts = vec![0_u32; places];
+            (0..6400_u64).for_each(|key| counts[place(&key, places)] += 1);
+            let fair = 6400 / u32::try_from(places).unwrap();
+            assert!(
+                counts.iter().all(|&count| count > fair / 2 && count < fair * 2),
+                "{places} places: {counts:?}"
+            );
+        }
+    }
+}

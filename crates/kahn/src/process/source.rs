@@ -1,0 +1,48 @@
+//! From an iterator to a stream.
+
+use crate::{Name, Network, Receiver, Sender};
+
+/// Sends what an iterator gives; the code of [`Network::source`].
+pub async fn source<I>(mut out: Sender<I::Item>, items: I)
+where
+    I: IntoIterator<Item: Send>,
+{
+    out.send_all(items).await;
+}
+
+impl<'env> Network<'env> {
+    /// Sends what an iterator gives, and ends with it.
+    ///
+    /// The iterator is made and run by the process, and asked for the next item only when there is
+    /// room for it. An endless one ends when nobody reads any more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let squares = network.source("squares", (1_u64..).map(|n| n * n));
+    /// let (out, first) = network.channel("first");
+    /// network.process("look for 49", (squares, out), async |(mut squares, mut out)| {
+    ///     for place in 1_u64.. {
+    ///         if squares.recv().await == Some(49) {
+    ///             return out.send(place).await;
+    ///         }
+    ///     }
+    /// });
+    /// let all = network.collect("all", first);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![7]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn source<I>(&mut self, name: impl Into<Name>, items: I) -> Receiver<I::Item>
+    where
+        I: IntoIterator<IntoIter: Send, Item: Send + 'env> + Send + 'env,
+    {
+        let name = name.into();
+        let (out, sent) = self.channel(name.clone());
+        self.process(name, out, |out| source(out, items));
+        sent
+    }
+}
