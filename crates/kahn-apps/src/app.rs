@@ -221,7 +221,7 @@ pub trait Program: Sync {
     /// Writes the processes and channels into `network`, which borrows the input from here.
     ///
     /// After the network has finished, the result is behind the returned [`Pending`].
-    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env>;
+    fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env>;
 
     /// Computes the same result on the caller's thread, without a network.
     ///
@@ -234,12 +234,34 @@ pub trait Program: Sync {
     fn progress(&self) -> &Progress;
 }
 
-/// Makes a channel whose messages `kahn verify` compares, and not only their number.
-pub(crate) fn channel<'env, T: Send + Digest + 'env>(
-    network: &mut Network<'env>,
-    name: impl Into<Name>,
-) -> (Sender<T>, Receiver<T>) {
-    network.channel_with(Channel::named(name).digest())
+/// What of the messages of a network can be compared with other runs.
+///
+/// Recording contents takes time and memory for every message, so only `kahn verify` asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// How many there were.
+    Numbers,
+    /// What they were.
+    Contents,
+}
+
+impl Compare {
+    /// Describes a channel whose messages can be compared so.
+    pub(crate) fn named<T: Send + Digest>(self, name: impl Into<Name>) -> Channel<T> {
+        match self {
+            Self::Numbers => Channel::named(name),
+            Self::Contents => Channel::named(name).digest(),
+        }
+    }
+
+    /// Makes a channel whose messages can be compared so.
+    pub(crate) fn channel<'env, T: Send + Digest + 'env>(
+        self,
+        network: &mut Network<'env>,
+        name: impl Into<Name>,
+    ) -> (Sender<T>, Receiver<T>) {
+        network.channel_with(self.named(name))
+    }
 }
 
 /// Reads and checks arguments and input.

@@ -29,7 +29,7 @@ pub mod sieve;
 pub mod wordcount;
 
 pub use app::{
-    APPS, Answer, App, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
+    APPS, Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };
 pub use failure::Failure;
 pub use input::Input;

@@ -2,7 +2,7 @@
 
 use kahn::{Network, Report, RunOptions, StopHandle};
 
-use crate::{Answer, Failure, Program, Variant};
+use crate::{Answer, Compare, Failure, Program, Variant};
 
 /// A program that has run to its end.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub fn run(
         Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
         Variant::Network => {
             let mut network = Network::new();
-            let pending = program.build(&mut network);
+            let pending = program.build(&mut network, Compare::Numbers);
             started(network.stop_handle());
             let report = network.run_with(options)?;
             Ok(Ran { answer: pending(), report: Some(report) })

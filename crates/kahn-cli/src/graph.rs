@@ -7,7 +7,7 @@ use std::thread;
 
 use clap::ArgMatches;
 use kahn::Network;
-use kahn_apps::{App, Failure, output};
+use kahn_apps::{App, Compare, Failure, output};
 use layout::backends::svg::SVGWriter;
 use layout::gv::{DotParser, GraphBuilder};
 
@@ -29,7 +29,7 @@ pub(crate) fn graph(
     let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let mut network = Network::new();
-    let _pending = program.build(&mut network);
+    let _pending = program.build(&mut network, Compare::Numbers);
     let dot = network.dot();
 
     result::write(|out| out.write_all(dot.as_bytes()))?;

@@ -22,7 +22,7 @@ use std::io::{self, Write};
 
 use kahn::Network;
 
-use crate::{Answer, Failure, Pending, Program, Progress};
+use crate::{Answer, Compare, Failure, Pending, Program, Progress};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -73,8 +73,8 @@ impl Hamming {
 }
 
 impl Program for Hamming {
-    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env> {
-        network::build(self, network)
+    fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        network::build(self, network, compare)
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {

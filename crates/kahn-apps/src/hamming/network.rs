@@ -1,21 +1,23 @@
 //! Hamming's problem as a cyclic network.
 
-use kahn::{Channel, Network, Receiver, Sender};
+use kahn::{Network, Receiver, Sender};
 
 use super::{Hamming, write_lines};
-use crate::app::channel;
-use crate::{Answer, Pending};
+use crate::{Answer, Compare, Pending};
 
 /// Writes the network: copy, three multipliers, merge, and back.
-pub(super) fn build<'env>(program: &'env Hamming, network: &mut Network<'env>) -> Pending<'env> {
-    let (numbers_out, numbers) =
-        network.channel_with(Channel::named("numbers").initial([1]).digest());
-    let (result_out, result) = channel(network, "result");
+pub(super) fn build<'env>(
+    program: &'env Hamming,
+    network: &mut Network<'env>,
+    compare: Compare,
+) -> Pending<'env> {
+    let (numbers_out, numbers) = network.channel_with(compare.named("numbers").initial([1]));
+    let (result_out, result) = compare.channel(network, "result");
     let mut to_multipliers = Vec::new();
     let mut to_merge = Vec::new();
     for factor in [2, 3, 5] {
-        let (factors_out, factors) = channel(network, format!("for {factor}"));
-        let (products_out, products) = channel(network, format!("by {factor}"));
+        let (factors_out, factors) = compare.channel(network, format!("for {factor}"));
+        let (products_out, products) = compare.channel(network, format!("by {factor}"));
         to_multipliers.push(factors_out);
         to_merge.push(products);
         network.process(

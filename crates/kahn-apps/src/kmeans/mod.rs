@@ -36,7 +36,7 @@ use self::number::Number;
 use self::points::Points;
 use self::rounds::{Rounds, Solution};
 use crate::random::Random;
-use crate::{Answer, Failure, Pending, Program, Progress, Settings, at_least_one, output};
+use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings, at_least_one, output};
 
 /// How many processes assign points, unless the caller says otherwise.
 pub(crate) const DEFAULT_PARTS: usize = 4;
@@ -173,8 +173,8 @@ impl<T: Number> KMeans<T> {
 }
 
 impl<T: Number> Program for KMeans<T> {
-    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env> {
-        network::build(self, network)
+    fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        network::build(self, network, compare)
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {

@@ -8,8 +8,7 @@ use super::KMeans;
 use super::number::Number;
 use super::points::Share;
 use super::rounds::{Assigned, Solution, Sums};
-use crate::Pending;
-use crate::app::channel;
+use crate::{Compare, Pending};
 
 /// What goes between the iterating process and one that assigns, seen from the former.
 type Assigner<'env, T> =
@@ -19,13 +18,14 @@ type Assigner<'env, T> =
 pub(super) fn build<'env, T: Number>(
     program: &'env KMeans<T>,
     network: &mut Network<'env>,
+    compare: Compare,
 ) -> Pending<'env> {
     let mut assigners: Vec<Assigner<'env, T>> = Vec::with_capacity(program.parts);
     for part in 0..program.parts {
-        let (points_out, points) = channel(network, format!("points {part}"));
-        let (means_out, means) = channel(network, format!("means {part}"));
-        let (sums_out, sums) = channel(network, format!("sums {part}"));
-        let (groups_out, groups) = channel(network, format!("groups {part}"));
+        let (points_out, points) = compare.channel(network, format!("points {part}"));
+        let (means_out, means) = compare.channel(network, format!("means {part}"));
+        let (sums_out, sums) = compare.channel(network, format!("sums {part}"));
+        let (groups_out, groups) = compare.channel(network, format!("groups {part}"));
         assigners.push((points_out, means_out, sums, groups));
         network.process(
             format!("assign {part}"),
@@ -35,7 +35,7 @@ pub(super) fn build<'env, T: Number>(
             },
         );
     }
-    let (solution_out, solution) = channel(network, "solution");
+    let (solution_out, solution) = compare.channel(network, "solution");
     network.process("iterate", (assigners, solution_out), async move |(assigners, solution)| {
         iterate(program, assigners, solution).await;
     });

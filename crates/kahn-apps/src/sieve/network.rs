@@ -1,15 +1,18 @@
 //! The sieve as a network: every prime found adds a process.
 
-use kahn::{Channel, Creator, Network, Receiver, Sender};
+use kahn::{Creator, Network, Receiver, Sender};
 
 use super::{Sieve, write_lines};
-use crate::app::channel;
-use crate::{Answer, Pending};
+use crate::{Answer, Compare, Pending};
 
 /// Writes the network as it starts: the numbers, the sieve, and what collects the primes.
-pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> Pending<'env> {
-    let (numbers_out, numbers) = channel(network, "numbers");
-    let (primes_out, primes) = channel(network, "primes");
+pub(super) fn build<'env>(
+    program: &'env Sieve,
+    network: &mut Network<'env>,
+    compare: Compare,
+) -> Pending<'env> {
+    let (numbers_out, numbers) = compare.channel(network, "numbers");
+    let (primes_out, primes) = compare.channel(network, "primes");
     network.process("numbers", numbers_out, async move |mut numbers| {
         for number in 2..=program.limit {
             numbers.send(number).await;
@@ -17,9 +20,13 @@ pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> 
         }
     });
     let creator = network.creator();
-    network.process("sieve", (numbers, primes_out, creator), async |(numbers, primes, create)| {
-        sieve(numbers, primes, create).await;
-    });
+    network.process(
+        "sieve",
+        (numbers, primes_out, creator),
+        async move |(numbers, primes, create)| {
+            sieve(numbers, primes, create, compare).await;
+        },
+    );
     let primes = network.collect("result", primes);
     Box::new(move || {
         let primes = primes.take().expect("a finished network has a result");
@@ -28,11 +35,15 @@ pub(super) fn build<'env>(program: &'env Sieve, network: &mut Network<'env>) -> 
 }
 
 /// Takes a prime, puts its filter in front of itself, and goes on behind it.
-async fn sieve(mut numbers: Receiver<u32>, mut primes: Sender<u32>, mut create: Creator<'_>) {
+async fn sieve(
+    mut numbers: Receiver<u32>,
+    mut primes: Sender<u32>,
+    mut create: Creator<'_>,
+    compare: Compare,
+) {
     while let Some(prime) = numbers.recv().await {
         primes.send(prime).await;
-        let (kept_out, kept) =
-            create.channel_with(Channel::named(format!("not of {prime}")).digest());
+        let (kept_out, kept) = create.channel_with(compare.named::<u32>(format!("not of {prime}")));
         let filtered = std::mem::replace(&mut numbers, kept);
         create.process(
             format!("filter {prime}"),

@@ -25,7 +25,7 @@ use kahn::Network;
 
 pub use self::counts::{Counts, Entry};
 pub use self::words::{Word, for_each_word};
-use crate::{Answer, Failure, Input, Pending, Program, Progress, Settings};
+use crate::{Answer, Compare, Failure, Input, Pending, Program, Progress, Settings};
 
 /// How many counting and how many summing processes there are, unless the caller says otherwise.
 pub(crate) const DEFAULT_PARTS: usize = 4;
@@ -82,8 +82,8 @@ impl WordCount {
 const CHUNK: usize = 256 * 1024;
 
 impl Program for WordCount {
-    fn build<'env>(&'env self, network: &mut Network<'env>) -> Pending<'env> {
-        network::build(self, network)
+    fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        network::build(self, network, compare)
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {

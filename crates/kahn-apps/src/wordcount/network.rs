@@ -6,8 +6,7 @@ use std::collections::BinaryHeap;
 use kahn::{Network, Receiver, Sender};
 
 use super::{Counts, Entry, WordCount, write_line};
-use crate::app::channel;
-use crate::{Answer, Pending};
+use crate::{Answer, Compare, Pending};
 
 /// Entries go from process to process by the many.
 type Entries<'env> = Vec<Entry<'env>>;
@@ -16,17 +15,21 @@ type Entries<'env> = Vec<Entry<'env>>;
 const BATCH: usize = 4096;
 
 /// Writes the network: `parts` counters and `parts` summers between a splitter and a merger.
-pub(super) fn build<'env>(program: &'env WordCount, network: &mut Network<'env>) -> Pending<'env> {
+pub(super) fn build<'env>(
+    program: &'env WordCount,
+    network: &mut Network<'env>,
+    compare: Compare,
+) -> Pending<'env> {
     let parts = program.parts;
     let mut to_counters = Vec::with_capacity(parts);
     let mut to_summers: Vec<_> = (0..parts).map(|_| Vec::with_capacity(parts)).collect();
     let mut to_merger = Vec::with_capacity(parts);
 
     for i in 0..parts {
-        let (chunks_out, chunks) = channel(network, format!("chunks {i}"));
+        let (chunks_out, chunks) = compare.channel(network, format!("chunks {i}"));
         to_counters.push(chunks_out);
         let words = (0..parts).map(|j| {
-            let (words_out, words) = channel(network, format!("words {i} {j}"));
+            let (words_out, words) = compare.channel(network, format!("words {i} {j}"));
             to_summers[j].push(words);
             words_out
         });
@@ -38,13 +41,13 @@ pub(super) fn build<'env>(program: &'env WordCount, network: &mut Network<'env>)
     network.process("split", to_counters, async move |counters| split(program, counters).await);
 
     for (j, words) in to_summers.into_iter().enumerate() {
-        let (ranked_out, ranked) = channel(network, format!("ranked {j}"));
+        let (ranked_out, ranked) = compare.channel(network, format!("ranked {j}"));
         to_merger.push(ranked);
         network.process(format!("sum {j}"), (words, ranked_out), async |(words, ranked)| {
             sum_and_sort(words, ranked).await;
         });
     }
-    let (merged_out, merged) = channel(network, "merged");
+    let (merged_out, merged) = compare.channel(network, "merged");
     network.process("merge", (to_merger, merged_out), async |(ranked, merged)| {
         merge(ranked, merged).await;
     });
