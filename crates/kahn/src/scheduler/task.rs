@@ -24,8 +24,10 @@
 use super::foreign::Foreign;
 use super::Scheduler;
 use crate::graph::{Failure, Identity, Name};
-use crate::sync::{Arc, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Mutex, Ordering::*, Parker};
-use std::cell::{Cell, UnsafeCell};
+use crate::sync::{
+    Arc, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Mutex, Ordering::*, Parker,
+};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::task::Context;

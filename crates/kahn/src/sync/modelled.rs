@@ -1,0 +1,77 @@
+//! Threads, locks, atomics and cells as loom models them, under the names of the real ones.
+
+pub(crate) use loom::cell::Cell;
+pub(crate) use loom::hint::spin_loop;
+pub(crate) use loom::sync::MutexGuard;
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+pub(crate) use loom::thread;
+
+use std::time::Duration;
+
+/// loom's mutex with the interface of `parking_lot`'s.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().expect("no model panics while it holds a lock")
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().expect("no model panics while it holds a lock")
+    }
+}
+
+/// loom's condition variable with the interface of `parking_lot`'s. There is no time in a model:
+/// what waits for a while waits until it is notified, so no timeout hides a lost wake-up.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(loom::sync::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(loom::sync::Condvar::new())
+    }
+
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        // loom takes the guard by value and gives it back; between the two nobody looks.
+        // SAFETY: `guard` is overwritten before anyone can use it again, and loom's `wait` does
+        // not unwind inside a model that goes on.
+        let taken = unsafe { std::ptr::read(guard) };
+        let back = self.0.wait(taken).expect("no model panics while it holds a lock");
+        // SAFETY: the old value was moved out above, so nothing is dropped twice.
+        unsafe { std::ptr::write(guard, back) };
+    }
+
+    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) {
+        self.wait(guard);
+    }
+
+    pub(crate) fn wait_while_for<T>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        _timeout: Duration,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
