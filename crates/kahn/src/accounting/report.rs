@@ -1,7 +1,6 @@
 //! The report of a run: data first, then a table people like to read, and JSON.
 
-use crate::deadlock::Explanation;
-use crate::graph::{Misuse, Name};
+use crate::graph::{Explanation, Misuse, Name};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::fmt;

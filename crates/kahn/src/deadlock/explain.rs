@@ -1,89 +1,11 @@
-//! What a person sees: who waits for what, at which message, and what would help.
+//! Finds out who waits for what, at which message, and what would help.
 
 use super::walk::{Edge, all_rings, edge_of};
 use crate::channel::raw::End;
 use crate::channel::table::ChannelTable;
-use crate::graph::Name;
+use crate::graph::{Activity, Explanation, RingMember, Waiting};
 use crate::scheduler::{Kind, Scheduler, TaskRef};
 use crate::sync::Ordering::*;
-use serde::Serialize;
-use std::fmt;
-
-/// Lines that a printed explanation shows of each kind; the data has all.
-const SHOWN: usize = 20;
-
-/// Who waits for whom in a network, at one moment.
-///
-/// Prints as text for people, and is data as well.
-#[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
-pub struct Explanation {
-    /// Processes that have not ended, in the order of their creation.
-    pub waiting: Vec<Waiting>,
-    /// Rings of processes that wait for each other.
-    pub rings: Vec<Vec<RingMember>>,
-    /// What would probably help.
-    pub remedies: Vec<String>,
-}
-
-/// A process that has not ended, and what it does.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Waiting {
-    /// The process.
-    pub process: Name,
-    /// What it does.
-    pub activity: Activity,
-    /// What kind of process it is: `process`, `blocking` or `outside`.
-    pub kind: &'static str,
-}
-
-/// What a process does at one moment.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Activity {
-    /// It waits for a message.
-    Receives {
-        /// The channel.
-        channel: Name,
-        /// The number of the message it waits for; the first is 1.
-        message: u64,
-        /// The process that would send it.
-        from: Option<Name>,
-    },
-    /// It waits for room.
-    Sends {
-        /// The channel.
-        channel: Name,
-        /// The number of the message it wants to send; the first is 1.
-        message: u64,
-        /// How many messages the channel holds: it is full.
-        capacity: u64,
-        /// The process that would take one.
-        to: Option<Name>,
-    },
-    /// It waits for something that is not of this network, and may come.
-    WaitsForeign,
-    /// It waits for something that is not of this network, and that nobody can wake it for.
-    Orphaned,
-    /// It computes, without channel operations since it was resumed.
-    Computes,
-    /// It could run and waits for a worker, or is between operations.
-    Ready,
-}
-
-/// A process in a ring.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct RingMember {
-    /// The process.
-    pub process: Name,
-    /// The channel it waits at.
-    pub channel: Name,
-    /// Whether it waits to send: the channel is full.
-    pub full: bool,
-}
 
 /// Looks at every process that has not ended.
 pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explanation {
@@ -188,72 +110,4 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
     }
     remedies.dedup();
     remedies
-}
-
-impl Explanation {
-    /// Returns the explanation as JSON.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self)
-            .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string())
-    }
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for waiting in self.waiting.iter().take(SHOWN) {
-            writeln!(f, "  {waiting}")?;
-        }
-        if self.waiting.len() > SHOWN {
-            writeln!(f, "  … and {} more", self.waiting.len() - SHOWN)?;
-        }
-        for ring in self.rings.iter().take(SHOWN) {
-            write!(f, "  ring:")?;
-            for member in ring.iter().take(SHOWN) {
-                let state = if member.full { "full" } else { "empty" };
-                write!(f, " `{}` –[`{}` {state}]→", member.process, member.channel)?;
-            }
-            if ring.len() > SHOWN {
-                write!(f, " … {} more …", ring.len() - SHOWN)?;
-            }
-            match ring.first() {
-                Some(first) => writeln!(f, " `{}`", first.process)?,
-                None => writeln!(f)?,
-            }
-        }
-        for remedy in self.remedies.iter().take(SHOWN) {
-            writeln!(f, "help: {remedy}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` ", self.process)?;
-        match &self.activity {
-            Activity::Receives { channel, message, from } => {
-                write!(f, "waits to receive message {message} from `{channel}` (empty)")?;
-                match from {
-                    Some(from) => write!(f, ", which `{from}` sends"),
-                    None => Ok(()),
-                }
-            }
-            Activity::Sends { channel, message, capacity, to } => {
-                write!(
-                    f,
-                    "waits to send message {message} to `{channel}` (full, {capacity} of {capacity})"
-                )?;
-                match to {
-                    Some(to) => write!(f, ", which `{to}` receives"),
-                    None => Ok(()),
-                }
-            }
-            Activity::WaitsForeign => write!(f, "waits for something outside the network"),
-            Activity::Orphaned => {
-                write!(f, "waits for something outside the network that can never wake it")
-            }
-            Activity::Computes => write!(f, "computes, without channel operations"),
-            Activity::Ready => write!(f, "is ready to run"),
-        }
-    }
 }

@@ -42,7 +42,7 @@
 mod explain;
 mod walk;
 
-pub use explain::{Activity, Explanation, RingMember, Waiting};
+pub use crate::graph::{Activity, Explanation, RingMember, Waiting};
 pub(crate) use explain::explain;
 
 use crate::channel::closing::mark_dead_end;
