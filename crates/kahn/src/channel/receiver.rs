@@ -2,7 +2,7 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End};
-use super::ring::slot;
+use super::ring::take;
 use super::sender::{abandoned, blocking_holder, go_on, owner_of, poll_elsewhere};
 use super::turn::{Turn, turn};
 use crate::graph::Name;
@@ -172,10 +172,9 @@ impl<T: Send> Receiver<T> {
     pub(super) fn read(&mut self, worker: &Worker) -> T {
         let side = &self.channel.receiver;
         let number = side.local.get();
-        // SAFETY: there is a message, so the ring is set up, made for messages of this type.
-        let slot = unsafe { slot::<T>(side.ring.get(), side.mask.get(), number) };
-        // SAFETY: the slot is full: the sender published it; it is ours until we publish.
-        let message = unsafe { (*slot).assume_init_read() };
+        // SAFETY: there is a message: the ring was made for messages of this type, the sender has
+        // published the slot, and it is ours until we publish.
+        let message = unsafe { take::<T>(side.ring.get(), side.mask.get(), number) };
         side.local.set(number + 1);
         let room = side.room.get() - 1;
         side.room.set(room);

@@ -30,6 +30,9 @@ pub(crate) struct Ring {
     switch_at: AtomicU64,
     capacity: u32,
     grow_to: AtomicU32,
+    /// One for each slot: a model sees by them who touches a slot, and when.
+    #[cfg(loom)]
+    touched: Box<[loom::cell::UnsafeCell<()>]>,
 }
 
 /// What is known of a message type when the type itself is forgotten.
@@ -120,6 +123,8 @@ fn new_ring<T>(capacity: u32) -> *mut Ring {
         switch_at: AtomicU64::new(0),
         capacity,
         grow_to: AtomicU32::new(0),
+        #[cfg(loom)]
+        touched: (0..slots_of(capacity)).map(|_| loom::cell::UnsafeCell::new(())).collect(),
     };
     // SAFETY: freshly allocated with room for the head and its alignment.
     unsafe { ring.write(head) };
@@ -130,7 +135,10 @@ unsafe fn free_ring<T>(ring: *mut Ring) {
     // SAFETY: the caller gives a ring made by `new_ring::<T>`, which nobody uses any more.
     let capacity = unsafe { (*ring).capacity };
     let (layout, _) = layout::<T>(slots_of(capacity));
-    // SAFETY: allocated with this layout; the head needs no drop.
+    // Nothing to drop, but for what a model adds.
+    // SAFETY: written by `new_ring`, and nobody uses it any more.
+    unsafe { ring.drop_in_place() };
+    // SAFETY: allocated with this layout.
     unsafe { dealloc(ring.cast(), layout) };
 }
 
@@ -139,14 +147,44 @@ unsafe fn free_ring<T>(ring: *mut Ring) {
 /// # Safety
 /// `ring` was made by `new_ring::<T>`, and `mask` is its mask.
 #[inline]
-pub(crate) unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
+unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
     let offset = const { size_of::<Ring>().next_multiple_of(align_of::<T>()) };
     #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
     let index = (number as u32 & mask) as usize;
+    #[cfg(loom)]
+    {
+        // SAFETY: said by the caller.
+        let touched = unsafe { &(*ring).touched };
+        touched[index].with_mut(|_| ());
+    }
     // SAFETY: `new_ring` laid the slots out at this offset, and the mask keeps within them.
     let slots = unsafe { ring.byte_add(offset) }.cast::<MaybeUninit<T>>();
     // SAFETY: as above.
     unsafe { slots.add(index) }
+}
+
+/// Puts a message into its slot.
+///
+/// # Safety
+/// `ring` was made by `new_ring::<T>`, `mask` is its mask, and the slot is empty and the caller's.
+#[inline]
+pub(super) unsafe fn put<T>(ring: *mut Ring, mask: u32, number: u64, message: T) {
+    // SAFETY: said by the caller.
+    let slot = unsafe { slot::<T>(ring, mask, number) };
+    // SAFETY: said by the caller.
+    unsafe { slot.write(MaybeUninit::new(message)) };
+}
+
+/// Takes a message out of its slot.
+///
+/// # Safety
+/// `ring` was made by `new_ring::<T>`, `mask` is its mask, and the slot is full and the caller's.
+#[inline]
+pub(super) unsafe fn take<T>(ring: *mut Ring, mask: u32, number: u64) -> T {
+    // SAFETY: said by the caller.
+    let slot = unsafe { slot::<T>(ring, mask, number) };
+    // SAFETY: said by the caller.
+    unsafe { slot.cast::<T>().read() }
 }
 
 unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {

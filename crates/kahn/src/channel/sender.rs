@@ -2,16 +2,15 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End};
-use super::ring::slot;
+use super::ring::put;
 use super::turn::{Turn, blocks, misused, report, turn};
 use crate::graph::{MisuseKind, Name};
 use crate::scheduler::foreign::{is_base_waker, polled_task};
 use crate::scheduler::task::{TaskRef, own};
-use crate::scheduler::{Kind, Request, Worker};
+use crate::scheduler::{Request, Worker};
 use crate::sync::Ordering::*;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -74,10 +73,8 @@ impl<T: Send> Sender<T> {
         channel.receiver.enter(ring);
         for message in messages {
             let number = channel.sender.local.get();
-            // SAFETY: the ring was made for messages of this type, with a slot for each.
-            let slot = unsafe { slot::<T>(ring, channel.sender.mask.get(), number) };
-            // SAFETY: the slot is free.
-            unsafe { slot.write(MaybeUninit::new(message)) };
+            // SAFETY: the ring was made for messages of this type, with a free slot for each.
+            unsafe { put(ring, channel.sender.mask.get(), number, message) };
             channel.sender.local.set(number + 1);
         }
         // Nobody waits yet.
@@ -173,10 +170,9 @@ impl<T: Send> Sender<T> {
     pub(super) fn write(&mut self, message: T, worker: &Worker) {
         let side = &self.channel.sender;
         let number = side.local.get();
-        // SAFETY: there is room, so the ring is ours to write, made for messages of this type.
-        let slot = unsafe { slot::<T>(side.ring.get(), side.mask.get(), number) };
-        // SAFETY: the slot is free: the receiver published that it has left it.
-        unsafe { slot.write(MaybeUninit::new(message)) };
+        // SAFETY: there is room: the ring was made for messages of this type, and the receiver
+        // published that it has left the slot.
+        unsafe { put(side.ring.get(), side.mask.get(), number, message) };
         side.local.set(number + 1);
         let room = side.room.get() - 1;
         side.room.set(room);
@@ -290,11 +286,6 @@ pub(super) fn abandoned(channel: ChannelRef, end: End) {
         return;
     }
     report(owner, MisuseKind::Abandoned { channel: channel.name().clone() });
-}
-
-/// Whether ends of this kind of vertex publish at once.
-pub(crate) fn is_external(kind: Kind) -> bool {
-    kind != Kind::Pooled
 }
 
 /// The future of [`Sender::send`].
