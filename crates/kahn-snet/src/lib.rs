@@ -1,5 +1,6 @@
 //! S-Net: a language that joins sequential boxes into networks, and a runtime for it.
 pub mod boxes;
+pub mod command;
 pub mod diagnostics;
 pub mod plan;
 mod program;

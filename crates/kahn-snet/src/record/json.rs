@@ -1,7 +1,7 @@
 //! Records as lines of JSON.
 
 use std::fmt;
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -23,6 +23,13 @@ impl<R: BufRead> JsonReader<R> {
     /// Creates a reader.
     pub fn new(input: R) -> Self {
         Self { input, line: 0, buffer: Vec::new() }
+    }
+}
+
+impl<R: io::Read> JsonReader<io::BufReader<R>> {
+    /// Returns whether a whole line was read ahead.
+    pub fn has_line(&self) -> bool {
+        self.input.buffer().contains(&b'\n')
     }
 }
 

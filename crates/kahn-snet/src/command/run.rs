@@ -1,0 +1,172 @@
+//! `kahn snet run`.
+
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+
+use super::{Refusal, RunArguments, Streams, program_of};
+use crate::boxes::Boxes;
+use crate::command::arguments::RuntimeArgument;
+use crate::plan::NetId;
+use crate::program::Program;
+use crate::record::{Format, ReadError, Record, RecordReader, WriteError, write};
+use crate::runtime::{self, Failure, Options, RunError, Sink, Source};
+
+const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
+const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />\n";
+
+pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result<(), Refusal> {
+    let program = program_of(&arguments.file, streams)?;
+    let net = net_of(&program, arguments.net.as_deref())?;
+    if arguments.runtime == RuntimeArgument::Network {
+        let message = "the runtime `network` is not part of this build";
+        return Err(Refusal::input(message).help("leave `--runtime` out"));
+    }
+    let boxes = boxes_of(&program, arguments)?;
+    let format = Format::from(arguments.format);
+    let mut options = Options {
+        concurrency: arguments.concurrency.clone(),
+        trace: arguments.trace_records,
+        strict: arguments.strict,
+        ..Options::default()
+    };
+    if let Some(workers) = arguments.workers {
+        options.workers = usize::from(workers);
+    }
+    let (name, input) = input_of(arguments, streams)?;
+    let source = Input { reader: RecordReader::new(format, input), format };
+    let output = std::mem::replace(&mut streams.output, Box::new(io::sink()));
+    let mut sink = Output { output: io::BufWriter::with_capacity(1 << 16, output), format };
+    let mut result = Ok(());
+    if format == Format::Xml {
+        result = sink.output.write_all(DECLARATION);
+    }
+    let outcome = match result {
+        Ok(()) => runtime::run(&program, net, &boxes, &options, source, &mut sink),
+        Err(error) => Err(failed(Failure::Output(error.into()))),
+    };
+    let outcome = outcome.and_then(|report| {
+        let end: &[u8] = if format == Format::Xml { TERMINATE } else { b"" };
+        let ended = sink.output.write_all(end).and_then(|()| sink.output.flush());
+        ended.map_err(|error| failed(Failure::Output(error.into())))?;
+        Ok(report)
+    });
+    match outcome {
+        Ok(report) => {
+            for cell in &report.half_filled {
+                streams.tell(&format!("warning: the input ended, and {cell}"));
+            }
+            if arguments.report {
+                streams.tell(&report.to_string());
+            }
+            Ok(())
+        }
+        Err(error) => {
+            // What was printed before the failure was right; what follows it is not printed.
+            let _ = sink.output.flush();
+            refuse(&name, error)
+        }
+    }
+}
+
+fn failed(failure: Failure) -> RunError {
+    RunError::Failed(Box::new(failure))
+}
+
+fn refuse(input: &str, error: RunError) -> Result<(), Refusal> {
+    let RunError::Failed(failure) = error else {
+        return Err(Refusal::input(error.to_string()));
+    };
+    match *failure {
+        Failure::Input(error) => Err(Refusal::input(format!("{input}: {error}"))),
+        Failure::Output(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(())
+        }
+        Failure::Output(error) => Err(Refusal::run(format!("cannot write the result: {error}"))),
+        other => Err(Refusal::run(other.to_string())),
+    }
+}
+
+/// The net to work on.
+pub(super) fn net_of(program: &Program, name: Option<&str>) -> Result<NetId, Refusal> {
+    program.net(name).ok_or_else(|| {
+        let known: Vec<&str> = program.plan().net_names().collect();
+        let name = name.unwrap_or_default();
+        let message = format!("{} has no net `{name}`", program.name());
+        let refusal = Refusal::input(message);
+        match crate::diagnostics::closest(name, known.iter().copied()) {
+            Some(close) => refusal.help(format!("did you mean `{close}`?")),
+            None => refusal.help(format!("it has {}", known.join(", "))),
+        }
+    })
+}
+
+fn boxes_of(program: &Program, arguments: &RunArguments) -> Result<Boxes, Refusal> {
+    let boxes = Boxes::of(program);
+    if let Some(missing) = boxes.missing().next() {
+        let message = format!("no function for box `{}`", missing.path);
+        let help = if arguments.boxes.is_empty() {
+            "give the library or C file that has it with `--boxes FILE`".to_owned()
+        } else {
+            let name = missing.metadata("boxname").unwrap_or(&missing.name);
+            format!("none of the files given with `--boxes` has a function `{name}`")
+        };
+        return Err(Refusal::input(message).help(help));
+    }
+    Ok(boxes)
+}
+
+type Lines<'a> = BufReader<Box<dyn io::Read + Send + 'a>>;
+
+fn input_of<'a>(
+    arguments: &RunArguments,
+    streams: &mut Streams<'a>,
+) -> Result<(String, Lines<'a>), Refusal> {
+    let (name, input): (String, Box<dyn io::Read + Send + 'a>) = match &arguments.input {
+        None => {
+            let input = std::mem::replace(&mut streams.input, Box::new(io::empty()));
+            ("standard input".to_owned(), Box::new(input))
+        }
+        Some(path) => {
+            let name = path.display().to_string();
+            let file = File::open(path)
+                .map_err(|error| Refusal::input(format!("cannot read {name}: {error}")))?;
+            (name, Box::new(file))
+        }
+    };
+    Ok((name, BufReader::with_capacity(1 << 16, input)))
+}
+
+/// Records from a stream.
+struct Input<'a> {
+    reader: RecordReader<Lines<'a>>,
+    format: Format,
+}
+
+impl Source for Input<'_> {
+    fn next(&mut self) -> Option<Result<Record, ReadError>> {
+        self.reader.next()
+    }
+
+    fn is_ready(&self) -> bool {
+        match (&self.reader, self.format) {
+            (RecordReader::Json(reader), Format::Json) => reader.has_line(),
+            _ => false,
+        }
+    }
+}
+
+/// Records to a stream.
+struct Output<'a> {
+    output: io::BufWriter<Box<dyn Write + Send + 'a>>,
+    format: Format,
+}
+
+impl Sink for Output<'_> {
+    fn write(&mut self, record: Record) -> Result<(), WriteError> {
+        write(self.format, &record, &mut self.output)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(self.output.flush()?)
+    }
+}
