@@ -23,6 +23,9 @@ pub enum Failure {
     /// The network did not finish.
     #[error(transparent)]
     Run(Box<kahn::RunError>),
+    /// Two runs that must be the same are not: where they differ first.
+    #[error("{0}")]
+    Difference(String),
     /// The result is known but could not be written.
     #[error("cannot write {}: {cause}", path.display())]
     Output {
@@ -49,7 +52,7 @@ impl Failure {
     pub fn with_help(self, advice: impl Into<String>) -> Self {
         match self {
             Self::Input { message, .. } => Self::Input { message, help: Some(advice.into()) },
-            other @ (Self::Usage(_) | Self::Run(_) | Self::Output { .. }) => other,
+            other => other,
         }
     }
 

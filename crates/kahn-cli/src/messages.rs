@@ -47,7 +47,7 @@ pub(crate) fn say(message: impl Display) {
 pub(crate) fn exit_code(failure: &Failure) -> u8 {
     match failure {
         Failure::Input { .. } | Failure::Usage(_) => 2,
-        Failure::Output { .. } => 1,
+        Failure::Output { .. } | Failure::Difference(_) => 1,
         Failure::Run(error) => match error.report().map(|report| report.outcome) {
             Some(Summary::Stopped) => INTERRUPTED,
             _ => 1,
