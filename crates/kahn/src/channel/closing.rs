@@ -11,6 +11,7 @@
 //! second frees the channel. Both are decided under the channel's gate.
 
 use super::raw::{ChannelRef, End, flag};
+use super::table::ChannelTable;
 use super::turn::report;
 use crate::graph::{Ending, MisuseKind};
 use crate::scheduler::task::{TaskRef, mark, own};
@@ -61,7 +62,6 @@ pub(crate) fn hand_over(
 pub(crate) fn dropped(channel: ChannelRef, end: End) {
     let Some(owner) = channel.owner(end) else {
         // Never given to a process: the check before the run names it.
-        channel.table().orphaned(channel, end);
         return;
     };
     match Worker::holding(owner.as_ptr()) {
@@ -76,7 +76,7 @@ pub(crate) fn dropped(channel: ChannelRef, end: End) {
             }
             End::Receiver => depart(channel, owner, worker),
         },
-        None => channel.table().dropped_elsewhere(channel, owner),
+        None => ChannelTable::dropped_elsewhere(channel, owner),
     }
 }
 

@@ -78,10 +78,6 @@ impl Party {
         Arc::new(Self { task, state: Mutex::new(state), _network: network })
     }
 
-    pub(crate) fn task(&self) -> TaskRef {
-        self.task
-    }
-
     /// The run is over: from now on operations say so.
     pub(crate) fn end(&self) {
         let mut state = self.state.lock();
@@ -227,6 +223,7 @@ impl<T: Send> fmt::Debug for OutsideReceiver<T> {
 
 const HERE: &str = "an end is there until it is dropped";
 
+#[expect(clippy::missing_panics_doc, reason = "an end is there until it is dropped")]
 impl<T: Send> OutsideSender<T> {
     /// Sends a message, holding the thread while the channel is full.
     ///
@@ -261,6 +258,7 @@ impl<T: Send> OutsideSender<T> {
     }
 }
 
+#[expect(clippy::missing_panics_doc, reason = "an end is there until it is dropped")]
 impl<T: Send> OutsideReceiver<T> {
     /// Receives the next message, holding the thread until there is one; `None` at the end of the
     /// stream.

@@ -80,19 +80,25 @@ impl<T: Send> Ports for Receiver<T> {
 
 impl<P: Ports> Ports for Vec<P> {
     fn visit(&self, see: &mut dyn FnMut(Port)) {
-        self.iter().for_each(|port| port.visit(see));
+        for port in self {
+            port.visit(see);
+        }
     }
 }
 
 impl<P: Ports, const N: usize> Ports for [P; N] {
     fn visit(&self, see: &mut dyn FnMut(Port)) {
-        self.iter().for_each(|port| port.visit(see));
+        for port in self {
+            port.visit(see);
+        }
     }
 }
 
 impl<P: Ports> Ports for Option<P> {
     fn visit(&self, see: &mut dyn FnMut(Port)) {
-        self.iter().for_each(|port| port.visit(see));
+        if let Some(port) = self {
+            port.visit(see);
+        }
     }
 }
 

@@ -228,9 +228,10 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
 pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     let owner = owner_of(channel, end);
     let name = channel.name().clone();
-    if owner.scheduler().is_building() {
-        panic!("an end of channel `{name}` is used before the network runs");
-    }
+    assert!(
+        !owner.scheduler().is_building(),
+        "an end of channel `{name}` is used before the network runs"
+    );
     if Worker::holding(owner.as_ptr()).is_some() {
         let kind = if blocks(owner) {
             MisuseKind::WrongForm { channel: name }

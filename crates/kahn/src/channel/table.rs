@@ -65,8 +65,6 @@ struct Inner {
     folded: (u64, ChannelCounts),
     fixed: u32,
     created: u64,
-    /// Ends that were dropped before they belonged to a process.
-    orphans: Vec<(Name, End)>,
     cursor: usize,
 }
 
@@ -247,18 +245,8 @@ impl ChannelTable {
         self.ends.load(Acquire)
     }
 
-    /// An end was dropped that no process ever had.
-    pub(super) fn orphaned(&self, channel: ChannelRef, end: End) {
-        let name = channel.name().clone();
-        self.inner.lock().orphans.push((name, end));
-    }
-
-    pub(crate) fn orphans(&self) -> Vec<(Name, End)> {
-        self.inner.lock().orphans.clone()
-    }
-
     /// An end was dropped by somebody who does not hold its process.
-    pub(super) fn dropped_elsewhere(&self, channel: ChannelRef, owner: TaskRef) {
+    pub(super) fn dropped_elsewhere(channel: ChannelRef, owner: TaskRef) {
         let scheduler = owner.scheduler();
         if scheduler.is_running() && !owner.has_ended() {
             super::turn::report(

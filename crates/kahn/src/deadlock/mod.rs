@@ -40,7 +40,7 @@
 //! every wake-up, walks at every block, and grows by one. It is there to show the difference.
 
 mod explain;
-mod walk;
+pub(crate) mod walk;
 
 pub use crate::graph::{Activity, Explanation, RingMember, Waiting};
 pub(crate) use explain::explain;
@@ -176,7 +176,7 @@ impl Resolver {
             match self.resolve(&ring, scheduler, table) {
                 Found::Nothing => {}
                 Found::Freed => result = Found::Freed,
-                over => return over,
+                over @ Found::OverBudget(_) => return over,
             }
         }
         if stand_still && bury(&processes, scheduler, table) {

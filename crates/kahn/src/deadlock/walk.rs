@@ -117,9 +117,9 @@ pub(crate) fn still_holds(ring: &[Edge]) -> bool {
 
 /// All rings among these processes, each once; linear.
 pub(crate) fn all_rings(processes: &[TaskRef]) -> Vec<Vec<Edge>> {
-    fence(SeqCst);
-    /// Which walk came to a process first.
+    /// No walk has come to this process.
     const NOT_SEEN: usize = usize::MAX;
+    fence(SeqCst);
     let place = |task: TaskRef| {
         let index = task.index.load(Relaxed) as usize;
         (processes.get(index) == Some(&task)).then_some(index)

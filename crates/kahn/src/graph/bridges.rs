@@ -7,6 +7,8 @@
 ///
 /// `edges` are pairs of vertices below `vertices`. Linear in both.
 pub(crate) fn bridges(vertices: usize, edges: &[(usize, usize)]) -> Vec<bool> {
+    /// Not found yet.
+    const UNSEEN: usize = usize::MAX;
     let mut first = vec![0_usize; vertices + 1];
     for &(a, b) in edges {
         first[a] += 1;
@@ -26,7 +28,6 @@ pub(crate) fn bridges(vertices: usize, edges: &[(usize, usize)]) -> Vec<bool> {
         }
     }
 
-    const UNSEEN: usize = usize::MAX;
     let mut bridge = vec![false; edges.len()];
     let (mut found, mut low) = (vec![UNSEEN; vertices], vec![UNSEEN; vertices]);
     let mut time = 0;

@@ -8,7 +8,6 @@
 /// The identity of a process or channel; orders as reports list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Identity {
-    /// The ancestor that was created before the run.
     ancestor: u32,
     /// How many creators lie between.
     depth: u32,
@@ -34,15 +33,6 @@ impl Identity {
         }
     }
 
-    /// Whether it was created before the run.
-    pub(crate) fn is_fixed(self) -> bool {
-        self.depth == 0
-    }
-
-    /// The ancestor that was created before the run.
-    pub(crate) fn ancestor(self) -> u32 {
-        self.ancestor
-    }
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.

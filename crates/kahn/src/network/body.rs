@@ -75,8 +75,10 @@ struct Placed<B> {
 /// The block was made for a body of this type.
 unsafe fn body_of<'a, B>(task: NonNull<Task>) -> &'a mut B {
     let offset = mem::offset_of!(Placed<B>, body);
-    // SAFETY: said by the caller; the holder of the process is the only one to touch the body.
-    unsafe { task.byte_add(offset).cast::<B>().as_mut() }
+    // SAFETY: said by the caller: the body lies within the block.
+    let mut body = unsafe { task.byte_add(offset) }.cast::<B>();
+    // SAFETY: the holder of the process is the only one to touch the body.
+    unsafe { body.as_mut() }
 }
 
 /// Writes a body behind its header.
@@ -85,8 +87,10 @@ unsafe fn body_of<'a, B>(task: NonNull<Task>) -> &'a mut B {
 /// The block was made for a body of this type and holds none.
 pub(super) unsafe fn place<B>(task: NonNull<Task>, body: B) {
     let offset = mem::offset_of!(Placed<B>, body);
-    // SAFETY: said by the caller.
-    unsafe { task.byte_add(offset).cast::<B>().write(body) };
+    // SAFETY: said by the caller: the body lies within the block.
+    let place = unsafe { task.byte_add(offset) }.cast::<B>();
+    // SAFETY: said by the caller: nothing stands there yet.
+    unsafe { place.write(body) };
 }
 
 /// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.

@@ -12,7 +12,7 @@
 
 mod body;
 mod check;
-mod core;
+pub(crate) mod core;
 mod creator;
 mod handle;
 mod options;

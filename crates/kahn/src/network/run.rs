@@ -14,6 +14,7 @@ use crate::scheduler::policy::{self, POLICIES, Policy, Threads};
 use crate::scheduler::{Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker};
 use crate::sync::system::{clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -47,7 +48,7 @@ pub enum RunError {
 }
 
 fn listed(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+    problems.iter().fold(String::new(), |text, problem| text + "\n  " + &problem.to_string())
 }
 
 fn policy_names() -> String {
@@ -174,13 +175,11 @@ impl Future for Running {
             panic!("the system refused a thread for a network: {error}");
         }
         let mut shared = self.shared.lock();
-        match shared.result.take() {
-            Some(result) => Poll::Ready(result),
-            None => {
-                shared.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+        if let Some(result) = shared.result.take() {
+            return Poll::Ready(result);
         }
+        shared.waker = Some(context.waker().clone());
+        Poll::Pending
     }
 }
 
@@ -272,8 +271,9 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let (failures, unobserved) = failures(&records, &observed);
     let (outcome, detail) = match &verdict {
         None if failures.is_empty() => (Summary::Finished, None),
-        None => (Summary::Failed, None),
-        Some(Verdict::Quiescent) => (Summary::Quiescent, None),
+        Some(Verdict::Quiescent) if failures.is_empty() => (Summary::Quiescent, None),
+        // Whatever is left over is normal then, a failure is not.
+        None | Some(Verdict::Quiescent) => (Summary::Failed, None),
         Some(Verdict::Stopped) => (Summary::Stopped, None),
         Some(Verdict::Misuse(misuse)) => (Summary::Misuse, Some(Detail::from(misuse))),
         Some(Verdict::Deadlock(explanation)) => {
@@ -344,38 +344,40 @@ fn alive_or_ended(core: &Core, before: &[ProcessRecord]) -> Vec<ProcessRecord> {
     records
 }
 
+/// Tells the failures that count from the others, each with the processes that ended because of it.
+///
+/// A process that reaches a mark may itself be one that nobody observes: whether it comes to the
+/// mark or is pruned before is a matter of the schedule. So a failure counts if it reaches, from
+/// mark to mark, a process that is never pruned.
 fn failures(
     records: &[ProcessRecord],
     observed: &[(Identity, Identity)],
 ) -> (Vec<FailureReport>, Vec<FailureReport>) {
+    let mut reached: BTreeMap<Identity, Vec<Identity>> = BTreeMap::new();
+    for &(by, who) in observed {
+        reached.entry(by).or_default().push(who);
+    }
+    let record_of = |who: &Identity| {
+        let place = records.binary_search_by_key(who, |record| record.identity);
+        place.ok().map(|place| &records[place])
+    };
     let (mut seen, mut unseen) = (Vec::new(), Vec::new());
     for record in records {
         let Some(Ending::Failed(failure)) = &record.ending else { continue };
-        let mut with: Vec<Identity> = vec![record.identity];
-        let mut next = 0;
-        while next < with.len() {
-            let cause = with[next];
-            let more = observed.iter().filter(|(by, _)| *by == cause).map(|(_, who)| *who);
-            for who in more {
-                if !with.contains(&who) {
-                    with.push(who);
-                }
-            }
-            next += 1;
+        let mut with = BTreeSet::new();
+        let mut causes = vec![record.identity];
+        while let Some(cause) = causes.pop() {
+            let more = reached.get(&cause).into_iter().flatten();
+            causes.extend(more.filter(|who| with.insert(**who)));
         }
-        with.remove(0);
-        with.sort_unstable();
-        let is_observed = record.is_observed || !with.is_empty();
-        let names: Vec<Name> = with
-            .iter()
-            .filter_map(|who| records.iter().find(|record| record.identity == *who))
-            .map(|record| record.name.clone())
-            .collect();
+        with.remove(&record.identity);
+        let with: Vec<&ProcessRecord> = with.iter().filter_map(record_of).collect();
+        let is_observed = record.is_observed || with.iter().any(|record| record.is_never_pruned);
         let report = FailureReport {
             process: record.name.clone(),
             message: failure.message.clone(),
             panicked: failure.panicked,
-            ended_with_it: names,
+            ended_with_it: with.iter().map(|record| record.name.clone()).collect(),
         };
         if is_observed { seen.push(report) } else { unseen.push(report) }
     }

@@ -25,6 +25,8 @@
 pub(crate) mod deque;
 pub(crate) mod foreign;
 mod idle;
+#[cfg(all(test, loom))]
+mod models;
 pub mod policy;
 mod table;
 pub(crate) mod task;

@@ -1,6 +1,7 @@
 //! The table of processes: who is alive, and what is left of those who were.
 
-use super::task::{BodyType, Info, Kind, Task, TaskRef};
+use super::Scheduler;
+use super::task::{BodyType, Info, Task, TaskRef};
 use crate::graph::{Ending, Identity, Name};
 use crate::sync::{BlockPool, Ordering::*};
 
@@ -9,11 +10,12 @@ use crate::sync::{BlockPool, Ordering::*};
 pub(crate) struct ProcessRecord {
     pub(crate) identity: Identity,
     pub(crate) name: Name,
-    pub(crate) kind: Kind,
     /// `None` while it lives.
     pub(crate) ending: Option<Ending>,
     /// Whether its failure is known to matter: it has effects, or had no senders.
     pub(crate) is_observed: bool,
+    /// Whether it runs on though nobody reads what it sends.
+    pub(crate) is_never_pruned: bool,
     pub(crate) counts: ProcessCounts,
 }
 
@@ -125,6 +127,29 @@ impl Table {
     }
 }
 
+impl Scheduler {
+    /// Takes an ended process off the books; ends the run after the last one.
+    pub(crate) fn retire(&self, task: TaskRef, ending: Ending) {
+        if let Some(foreign) = task.take_foreign() {
+            foreign.close();
+        }
+        task.set_ended();
+        let record = task.record(Some(ending));
+        self.table.lock().retire(task, record);
+        self.release(task);
+        if self.live.fetch_sub(1, SeqCst) == 1 {
+            self.end_run();
+        }
+    }
+
+    /// Gives up one reference to a process; the last one recycles its memory.
+    pub(crate) fn release(&self, task: TaskRef) {
+        if task.drop_reference() {
+            self.table.lock().recycle(task);
+        }
+    }
+}
+
 impl Task {
     /// What is to be told about it.
     pub(crate) fn record(&self, ending: Option<Ending>) -> ProcessRecord {
@@ -132,9 +157,9 @@ impl Task {
         ProcessRecord {
             identity: info.identity,
             name: info.name.clone(),
-            kind: info.kind,
             ending,
             is_observed: info.effects || self.had_no_senders(),
+            is_never_pruned: info.effects || info.creates || self.had_no_senders(),
             counts: ProcessCounts {
                 busy: self.busy.load(Relaxed),
                 polls: self.polls.load(Relaxed),

@@ -54,10 +54,8 @@ pub(crate) mod own {
     pub(crate) const CLOSES: u32 = 2;
     /// Every operation waits once (`testing`, policy `seeded`).
     pub(crate) const WAIT_ONCE: u32 = 4;
-    /// It has run long enough: the next operation yields.
-    pub(crate) const TIRED: u32 = 8;
     /// The body is being dropped: operations do nothing.
-    pub(crate) const ENDING: u32 = 16;
+    pub(crate) const ENDING: u32 = 8;
 }
 
 /// What runs a process.

@@ -2,6 +2,7 @@
 
 use super::task::{TaskRef, mark};
 use super::word::Park;
+use super::worker::PATIENCE;
 use super::{Bell, EndCause, Request, Scheduler, WaitOn, Worker};
 use crate::graph::Ending;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
@@ -56,7 +57,7 @@ impl Scheduler {
 impl Worker {
     /// Runs one process from its first poll to its end.
     fn live_with(&self, task: TaskRef) {
-        let _installed = self.install_for_thread();
+        let _installed = self.install();
         loop {
             match self.poll(task) {
                 Some(Request::Wait(wait)) => {
@@ -66,7 +67,7 @@ impl Worker {
                 }
                 Some(Request::Again { .. }) => thread::yield_now(),
                 Some(Request::None) => {
-                    if self.wait_foreign(task) {
+                    if Self::wait_foreign(task) {
                         self.rest();
                     }
                 }
@@ -103,8 +104,38 @@ impl Worker {
     }
 
     fn fail_unstarted(&self, task: TaskRef, message: String) {
-        self.set_current(Some(task));
+        self.current.set(Some(task));
         let failure = crate::graph::Failure { message, panicked: false };
         self.drop_as(task, Ending::Failed(failure));
+    }
+
+    // --- workers that run nothing -----------------------------------------------------------------
+
+    /// A worker for an outside party: it runs nothing, it publishes.
+    pub(crate) fn outside(task: TaskRef) -> Self {
+        let scheduler = task.scheduler();
+        Self::dedicated(scheduler, usize::MAX >> 32, Arc::new(Parker::new()))
+    }
+
+    /// A worker for clearing away after a run.
+    pub(crate) fn for_clearing(scheduler: &Scheduler) -> Self {
+        Self::dedicated(scheduler, 0, Arc::new(Parker::new()))
+    }
+
+    /// Drops the body of a process that nobody runs any more, and ends it.
+    pub(crate) fn end(&self, task: TaskRef, cause: EndCause) {
+        let _installed = self.install();
+        self.drop_body(task, cause);
+    }
+
+    /// Calls `f` as if it ran in a poll of `task`, which the caller holds.
+    pub(crate) fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
+        let _installed = self.install();
+        let before = self.current.replace(Some(task));
+        self.patience.set(PATIENCE);
+        let result = f();
+        self.flush();
+        self.current.set(before);
+        result
     }
 }

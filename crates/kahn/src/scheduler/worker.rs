@@ -73,7 +73,7 @@ pub(crate) struct Worker {
     /// Where a thread with a process of its own sleeps.
     own_parker: Option<Arc<Parker>>,
     /// The process that runs now.
-    current: Cell<Option<TaskRef>>,
+    pub(super) current: Cell<Option<TaskRef>>,
     request: Cell<Request>,
     listed: [Cell<Option<Listed>>; LISTED],
     listed_count: Cell<usize>,
@@ -108,7 +108,7 @@ loom::thread_local! {
 }
 
 /// Keeps the worker of this thread known to [`Worker::with_current`] while it lives.
-struct Installed {
+pub(super) struct Installed {
     before: *const Worker,
 }
 
@@ -210,7 +210,7 @@ impl Worker {
         (held.as_ptr() == task).then_some(worker)
     }
 
-    fn install(&self) -> Installed {
+    pub(super) fn install(&self) -> Installed {
         Installed { before: CURRENT.with(|current| current.replace(self)) }
     }
 
@@ -345,7 +345,7 @@ impl Worker {
                     break;
                 }
                 Some(Request::None) => {
-                    if self.wait_foreign(task) {
+                    if Self::wait_foreign(task) {
                         break;
                     }
                 }
@@ -391,20 +391,17 @@ impl Worker {
                     self.scheduler.hooks().settled(task, self);
                 }
                 self.flush();
+                self.current.set(None);
                 match request {
                     Request::End(cause) => {
                         self.drop_body(task, cause);
-                        return None;
+                        None
                     }
                     Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
                         task.marks.fetch_and(!mark::AGAIN, Acquire);
-                        self.current.set(None);
-                        return Some(Request::Again { cold: true });
+                        Some(Request::Again { cold: true })
                     }
-                    other => {
-                        self.current.set(None);
-                        Some(other)
-                    }
+                    other => Some(other),
                 }
             }
             Polled::Ready(result) => {
@@ -454,7 +451,7 @@ impl Worker {
     }
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
-    pub(super) fn wait_foreign(&self, task: TaskRef) -> bool {
+    pub(super) fn wait_foreign(task: TaskRef) -> bool {
         let foreign = task.foreign(task);
         task.waits_at.store(ptr::null_mut(), Relaxed);
         foreign.wait()
@@ -471,7 +468,7 @@ impl Worker {
     }
 
     /// Drops the body of a process that must not go on, and ends it.
-    fn drop_body(&self, task: TaskRef, cause: EndCause) {
+    pub(super) fn drop_body(&self, task: TaskRef, cause: EndCause) {
         self.drop_as(task, self.ending(task, cause));
     }
 
@@ -558,76 +555,12 @@ impl Worker {
         self.request.take()
     }
 
-    /// Keeps why a thread unwinds until its body has ended.
-    pub(crate) fn ask_again(&self, request: Request) {
-        self.request.set(request);
-    }
-
-    /// A worker for an outside party: it runs nothing, it publishes.
-    pub(crate) fn outside(task: TaskRef) -> Self {
-        let scheduler = task.scheduler();
-        Self::dedicated(scheduler, usize::MAX >> 32, Arc::new(Parker::new()))
-    }
-
-    /// A worker for clearing away after a run.
-    pub(crate) fn for_clearing(scheduler: &Scheduler) -> Self {
-        Self::dedicated(scheduler, 0, Arc::new(Parker::new()))
-    }
-
-    /// Drops the body of a process that nobody runs any more, and ends it.
-    pub(crate) fn end(&self, task: TaskRef, cause: EndCause) {
-        let _installed = self.install();
-        self.drop_body(task, cause);
-    }
-
-    /// Calls `f` as if it ran in a poll of `task`, which the caller holds.
-    pub(crate) fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
-        let _installed = self.install();
-        let before = self.current.replace(Some(task));
-        self.patience.set(PATIENCE);
-        let result = f();
-        self.flush();
-        self.current.set(before);
-        result
-    }
-
     pub(super) fn own_parker(&self) -> Option<&Parker> {
         self.own_parker.as_deref()
-    }
-
-    pub(super) fn set_current(&self, task: Option<TaskRef>) {
-        self.current.set(task);
-    }
-
-    pub(super) fn install_for_thread(&self) -> impl Drop {
-        self.install()
     }
 
     /// Senders that parked lately.
     pub(crate) fn suspects(&self) -> impl Iterator<Item = *const ()> {
         self.suspects.iter().map(|place| place.replace(ptr::null())).filter(|end| !end.is_null())
-    }
-}
-
-impl Scheduler {
-    /// Takes an ended process off the books; ends the run after the last one.
-    pub(crate) fn retire(&self, task: TaskRef, ending: Ending) {
-        if let Some(foreign) = task.take_foreign() {
-            foreign.close();
-        }
-        task.set_ended();
-        let record = task.record(Some(ending));
-        self.table.lock().retire(task, record);
-        self.release(task);
-        if self.live.fetch_sub(1, SeqCst) == 1 {
-            self.end_run();
-        }
-    }
-
-    /// Gives up one reference to a process; the last one recycles its memory.
-    pub(crate) fn release(&self, task: TaskRef) {
-        if task.drop_reference() {
-            self.table.lock().recycle(task);
-        }
     }
 }

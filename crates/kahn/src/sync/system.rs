@@ -1,9 +1,8 @@
-//! What depends on the machine: the cycle counter, pinning, the CPU time of a thread.
+//! What depends on the machine: the cycle counter, the number of cores, pinning.
 //!
 //! Each has a portable fallback, so nothing else in the crate names a platform.
 
 use std::num::NonZero;
-use std::time::Duration;
 
 /// Returns how many threads the machine runs at once; 1 if it does not tell.
 pub(crate) fn cores() -> usize {
@@ -74,18 +73,4 @@ pub(crate) fn pin_to_core(index: usize) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = index;
-}
-
-/// Returns the CPU time that the calling thread has used; zero where the system does not tell.
-pub(crate) fn thread_cpu_time() -> Duration {
-    #[cfg(target_os = "linux")]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::new(
-            u64::try_from(time.tv_sec).unwrap_or(0),
-            u32::try_from(time.tv_nsec).unwrap_or(0),
-        )
-    }
-    #[cfg(not(target_os = "linux"))]
-    Duration::ZERO
 }
