@@ -32,6 +32,11 @@ mod scheduler;
 mod sync;
 pub mod testing;
 
+// The network of the README is compiled and run with the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
+
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 

@@ -1,0 +1,204 @@
+//! The shape of the code: which module may use which, where threads come from, how long files get.
+//!
+//! What is checked here is told in `ARCHITECTURE.md`; this file keeps it true.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules of this crate, lowest first: each may use those before it.
+///
+/// `process` stands above `network`, for its processes are written over the public interface, and
+/// so does `testing`.
+const LAYERS: [&str; 9] = [
+    "sync",
+    "graph",
+    "accounting",
+    "scheduler",
+    "channel",
+    "deadlock",
+    "network",
+    "process",
+    "testing",
+];
+
+/// The modules that use the crate by the names its users see.
+const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
+
+/// What may come from `std::sync` without passing through `crate::sync`: shared ownership and cells
+/// that are written once. They are touched when a network is made and not on the way of a message,
+/// and loom has no `Weak` and no `OnceLock`.
+const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
+
+/// The crates of this workspace, and which others each may use.
+const CRATES: [(&str, &[&str]); 5] = [
+    ("kahn-derive", &[]),
+    ("kahn", &["kahn-derive"]),
+    ("kahn-snet", &["kahn"]),
+    ("kahn-apps", &["kahn", "kahn-snet"]),
+    ("kahn-cli", &["kahn", "kahn-apps", "kahn-snet"]),
+];
+
+/// A longer file is two.
+const MOST_LINES: usize = 600;
+
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Source {
+    /// The module of the crate that a file under `src` belongs to.
+    fn module(&self) -> &str {
+        let mut parts = self.path.strip_prefix(src()).expect("a file under src").iter();
+        let first = parts.next().and_then(|part| part.to_str()).expect("a file has a name");
+        first.strip_suffix(".rs").unwrap_or(first)
+    }
+
+    /// The text without its comments, for links in prose may point anywhere; line for line.
+    fn code(&self) -> String {
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        let lines = self.text.lines().map(|line| Some(line).filter(is_code).unwrap_or_default());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What follows each `prefix` in the code, with the place: a word, or all words of a list.
+    fn after(&self, prefix: &str) -> Vec<(String, String)> {
+        let code = self.code();
+        let mut found = Vec::new();
+        for (start, _) in code.match_indices(prefix) {
+            let at = format!("{}:{}", self.path.display(), code[..start].lines().count());
+            let rest = &code[start + prefix.len()..];
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            let words = match rest.strip_prefix('{') {
+                Some(list) => list.split('}').next(),
+                None => rest.split(|c| !is_word(c)).next(),
+            };
+            for item in words.unwrap_or_default().split(',') {
+                let word: String = item.trim().chars().take_while(|c| is_word(*c)).collect();
+                if !word.is_empty() {
+                    found.push((at.clone(), word));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All Rust files below a folder, in the order of their names.
+fn sources(folder: &Path) -> Vec<Source> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("a source file is text");
+            found.push(Source { path, text });
+        }
+    }
+    found
+}
+
+#[test]
+fn a_module_uses_only_what_stands_before_it() {
+    let place = |module: &str| LAYERS.iter().position(|layer| *layer == module);
+    for source in sources(&src()) {
+        let module = source.module();
+        if module == "lib" {
+            continue;
+        }
+        let own = place(module);
+        assert!(own.is_some(), "{module} has no place among the layers: add it to LAYERS");
+        for (at, used) in source.after("crate::") {
+            match place(&used) {
+                Some(layer) => {
+                    assert!(Some(layer) <= own, "{at}: `{module}` may not use `{used}`");
+                }
+                None => assert!(
+                    OVER_THE_PUBLIC_INTERFACE.contains(&module),
+                    "{at}: `{module}` may not use `{used}` by its public name: \
+                     name the module it comes from"
+                ),
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_locks_and_atomics_come_through_one_door() {
+    for source in sources(&src()) {
+        if source.module() == "sync" {
+            continue;
+        }
+        for (at, used) in source.after("std::sync::") {
+            let passes = PAST_THE_DOOR.contains(&used.as_str());
+            assert!(passes, "{at}: `{used}` comes from `crate::sync`");
+        }
+        for other in ["std::thread::", "parking_lot::"] {
+            let found = source.after(other);
+            assert!(found.is_empty(), "{found:?} of `{other}` come from `crate::sync`");
+        }
+    }
+}
+
+#[test]
+fn lib_is_a_table_of_contents() {
+    let lib = fs::read_to_string(src().join("lib.rs")).expect("the crate has a lib.rs");
+    for word in ["struct ", "enum ", "trait ", "impl "] {
+        let found = lib.lines().find(|line| line.trim_start().starts_with(word));
+        assert_eq!(found, None, "types stand in modules, lib.rs names them");
+    }
+}
+
+#[test]
+fn no_file_is_too_long_and_every_file_says_what_it_is() {
+    let folders = ["crates", "bench", "examples"].map(|folder| workspace().join(folder));
+    for source in folders.iter().flat_map(|folder| sources(folder)) {
+        let path = source.path.display();
+        let lines = source.text.lines().count();
+        assert!(lines <= MOST_LINES, "{path} has {lines} lines: make two files of it");
+        assert!(source.text.starts_with("//!"), "{path} begins with `//!` and what it is");
+    }
+}
+
+#[test]
+fn every_policy_of_the_table_has_a_file_that_says_what_it_does() {
+    assert!(kahn::POLICIES.iter().any(|entry| entry.name == kahn::policy::DEFAULT));
+    for entry in kahn::POLICIES {
+        let file = format!("scheduler/policy/{}.rs", entry.name.replace('-', "_"));
+        let text = fs::read_to_string(src().join(&file))
+            .unwrap_or_else(|error| panic!("policy `{}` stands in {file}: {error}", entry.name));
+        let opening = format!("//! `{}`: ", entry.name);
+        assert!(text.starts_with(&opening), "{file} begins with \"{opening}\"");
+        assert!(!entry.summary.is_empty(), "policy `{}` has a line for lists", entry.name);
+        let built = (entry.build)(kahn::policy::Setup { workers: 1, seed: 0 });
+        assert_eq!(built.name(), entry.name, "reports show the name of the table");
+    }
+}
+
+#[test]
+fn arrows_between_crates_go_down() {
+    for entry in fs::read_dir(workspace().join("crates")).expect("the workspace has crates") {
+        let folder = entry.expect("a readable folder").path();
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
+        let Ok(manifest) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let Some((_, allowed)) = CRATES.iter().find(|(known, _)| *known == name) else {
+            panic!("crate {name} has no place among the others: add it to CRATES");
+        };
+        for line in manifest.lines().filter(|line| line.starts_with("kahn")) {
+            let end = line.find(['.', ' ', '=']).unwrap_or(line.len());
+            let used = &line[..end];
+            assert!(allowed.contains(&used), "{name} may not depend on {used}");
+        }
+    }
+}
