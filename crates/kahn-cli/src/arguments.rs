@@ -26,7 +26,7 @@ pub(crate) enum Request {
 /// What decides the network and its input, for every program.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shape {
-    /// Splits the work of each stage among N processes; the output does not depend on it
+    /// Shares the work of each stage among N processes; the output does not depend on it
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, global = true)]
     pub(crate) parts: Option<usize>,
 
@@ -223,7 +223,12 @@ pub(crate) fn command() -> Command {
 /// Makes a command that goes on with the name of a program and its arguments.
 fn with_apps(name: &'static str) -> Command {
     let apps = APPS.iter().map(|app| {
-        (app.arguments)(Command::new(app.name)).about(app.summary).after_help(app.examples)
+        let parts = match app.default_parts {
+            1 => "--parts has no effect: this program has no stage that is split.".to_owned(),
+            parts => format!("--parts is {parts} unless set, at most {}.", app.most_parts),
+        };
+        let help = format!("{parts}\n\n{}", app.examples);
+        (app.arguments)(Command::new(app.name)).about(app.summary).after_help(help)
     });
     Command::new(name)
         .subcommands(apps)

@@ -29,7 +29,9 @@ pub(super) fn build<'env>(
         let (chunks_out, chunks) = compare.channel(network, format!("chunks {i}"));
         to_counters.push(chunks_out);
         let words = (0..parts).map(|j| {
-            let (words_out, words) = compare.channel(network, format!("words {i} {j}"));
+            // One message goes over it, and there are very many of them.
+            let name = format!("words {i} {j}");
+            let (words_out, words) = network.channel_with(compare.named(name).capacity(1));
             to_summers[j].push(words);
             words_out
         });
