@@ -17,9 +17,11 @@
 
 mod argument;
 mod bind;
+mod c;
 
 pub use argument::{Argument, Emitter, Field, FromField, IntoArgument, IntoArguments, Tag};
-pub use bind::{BindError, Boxes, IntoBox};
+pub use bind::{ArgumentKind, BindError, Boxes, FromArgument, IntoBox};
+pub use c::CError;
 
 /// A box that could not do its work; its text is for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -101,7 +101,8 @@ pub(super) fn net_of(program: &Program, name: Option<&str>) -> Result<NetId, Ref
 }
 
 fn boxes_of(program: &Program, arguments: &RunArguments) -> Result<Boxes, Refusal> {
-    let boxes = Boxes::of(program);
+    let mut boxes = Boxes::of(program);
+    boxes.add_c_files(&arguments.boxes).map_err(|error| Refusal::input(error.to_string()))?;
     if let Some(missing) = boxes.missing().next() {
         let message = format!("no function for box `{}`", missing.path);
         let help = if arguments.boxes.is_empty() {

@@ -310,6 +310,9 @@ fn value(text: &str) -> Result<Value, String> {
         };
         bytes.extend(one);
     }
+    if of == CType::UnsignedChar && count.is_some() {
+        return Ok(Value::Bytes(bytes.into()));
+    }
     Ok(Value::C(Arc::new(CData { of, array: count.is_some(), bytes })))
 }
 

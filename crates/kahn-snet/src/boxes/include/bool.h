@@ -1,0 +1,2 @@
+/* Box sources for the old implementation include this for `bool`. */
+#include <stdbool.h>
