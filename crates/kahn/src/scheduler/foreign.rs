@@ -51,15 +51,16 @@ impl Foreign {
     /// it was woken meanwhile and has to run again.
     pub(crate) fn wait(&self) -> bool {
         self.scheduler.foreign.fetch_add(1, SeqCst);
-        // SeqCst here and in `drop_waker`: either we see that no clone is left, or the one who
-        // drops the last sees that we wait.
+        // Either we see that no clone is left, or the one who drops the last sees that we wait: the
+        // two read-modify-writes of `clones` have an order, and the second sees what was done
+        // before the first.
         if self.state.compare_exchange(RUNNING, WAITING, SeqCst, SeqCst).is_err() {
             // NOTIFIED: nobody but us leaves that state.
             self.state.store(RUNNING, SeqCst);
             self.scheduler.foreign.fetch_sub(1, SeqCst);
             return false;
         }
-        if self.clones.load(SeqCst) == 0 {
+        if self.clones.fetch_add(0, AcqRel) == 0 {
             self.orphan();
         }
         true
