@@ -153,7 +153,7 @@ pub(crate) fn all_rings(processes: &[TaskRef]) -> Vec<Vec<Edge>> {
                 break;
             }
         }
-        if at == first {
+        if at == first && !ring.is_empty() {
             rings.push(ring);
         }
     }
