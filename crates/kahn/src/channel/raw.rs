@@ -39,8 +39,12 @@ use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, O
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 
-/// From this capacity on, words have lines of their own.
-pub(crate) const ROOMY: u32 = 8;
+/// From this capacity on, words have lines of their own. In a model always: its atomics are no
+/// numbers, and a side is larger than a line.
+pub(crate) const ROOMY: u32 = if cfg!(loom) { 1 } else { 8 };
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Side>() == size_of::<Line>(), "the receiver's word is a line on");
 
 /// One end of a channel.
 #[repr(C, align(64))]
