@@ -1,0 +1,270 @@
+//! Errors and panics, at every point of a process; who ends with whom; what counts.
+
+use super::schedules::{Heard, Schedule, count, everywhere, listen};
+use kahn::{Network, Process, Report, Summary};
+
+/// How a process ends early.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Error,
+    Panic,
+}
+
+const WAYS: [Way; 2] = [Way::Error, Way::Panic];
+
+impl Way {
+    fn go(self) -> Result<(), String> {
+        match self {
+            Self::Error => Err("on purpose".to_owned()),
+            Self::Panic => {
+                // Silent: no hook prints what a test does on purpose.
+                std::panic::resume_unwind(Box::new("on purpose"))
+            }
+        }
+    }
+}
+
+fn endings(report: &Report) -> Vec<String> {
+    report.processes.iter().map(|process| format!("{}: {}", process.name, process.ending)).collect()
+}
+
+/// Where the process stands when it fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Point {
+    AfterLastSend,
+    AfterDrop,
+    AfterDropAndRecv,
+    AfterDropAndYield,
+}
+
+fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) {
+    let mut network = Network::new();
+    let ticks = count(&mut network, "ticks", 3);
+    let (out, numbers) = network.channel::<u64>("numbers");
+    network.process("fail", (ticks, out), async move |(mut ticks, mut out)| {
+        for n in 0..5 {
+            out.send(n).await;
+        }
+        if point != Point::AfterLastSend {
+            drop(out);
+        }
+        if point == Point::AfterDropAndRecv {
+            ticks.recv().await;
+        }
+        if point == Point::AfterDropAndYield {
+            kahn::yield_now().await;
+        }
+        way.go()
+    });
+    let heard = listen(&mut network, "listen", numbers);
+    (schedule.run(network), heard)
+}
+
+#[test]
+fn a_failure_directly_after_the_last_send_is_no_clean_end() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            for point in [Point::AfterLastSend, Point::AfterDrop] {
+                let (report, heard) = failing(schedule, way, point);
+                assert_eq!(report.outcome, Summary::Failed, "{point:?}");
+                assert_eq!(heard.all(), [0, 1, 2, 3, 4], "{point:?}");
+                assert!(!heard.is_complete(), "a failure looked like an end: {point:?}");
+                assert_eq!(report.failures.len(), 1);
+                let failure = &report.failures[0];
+                assert_eq!((failure.process.as_str(), &*failure.message), ("fail", "on purpose"));
+                assert_eq!(failure.panicked, way == Way::Panic);
+                let with: Vec<_> = failure.ended_with_it.iter().map(kahn::Name::as_str).collect();
+                assert_eq!(with, ["listen"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_drop_that_has_taken_effect_is_a_clean_end_whatever_comes_after() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            for point in [Point::AfterDropAndRecv, Point::AfterDropAndYield] {
+                let (report, heard) = failing(schedule, way, point);
+                assert_eq!(heard.all(), [0, 1, 2, 3, 4], "{point:?}");
+                assert!(heard.is_complete(), "{point:?}");
+                // It has no effects, had a sender, and nobody reached a mark of its.
+                assert_eq!(report.outcome, Summary::Finished, "{point:?}");
+                assert_eq!(report.unobserved_failures.len(), 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_failure_goes_downstream_and_everything_else_runs_to_its_end() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            let mut network = Network::new();
+            let good = count(&mut network, "good", 50);
+            let bad = count(&mut network, "bad", 50);
+            let (out, numbers) = network.channel("numbers");
+            network.process("fail", (bad, out), async move |(mut bad, mut out)| {
+                while let Some(n) = bad.recv().await {
+                    if n == 7 {
+                        return way.go();
+                    }
+                    out.send(n).await;
+                }
+                Ok(())
+            });
+            let (pairs_out, pairs) = network.channel("pairs");
+            let ports = (numbers, good, pairs_out);
+            network.process("pair", ports, async |(mut numbers, mut good, mut pairs)| {
+                while let (Some(a), Some(b)) = (numbers.recv().await, good.recv().await) {
+                    pairs.send((a, b)).await;
+                }
+            });
+            let heard = listen(&mut network, "listen", pairs);
+            let other = count(&mut network, "other", 100);
+            let others = listen(&mut network, "others", other);
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Failed);
+            assert_eq!(heard.all(), (0..7).map(|n| (n, n)).collect::<Vec<_>>());
+            assert!(!heard.is_complete());
+            assert_eq!(others.all().len(), 100);
+            assert!(others.is_complete());
+            let failed = if way == Way::Panic { "panicked" } else { "failed" };
+            let endings = endings(&report);
+            assert!(endings.contains(&format!("fail: {failed}")), "{endings:?}");
+            let pair = "pair: failed with `fail`, at `numbers`".to_owned();
+            assert!(endings.contains(&pair), "{endings:?}");
+            let listen = "listen: failed with `pair`, at `pairs`".to_owned();
+            assert!(endings.contains(&listen), "{endings:?}");
+        }
+    });
+}
+
+#[test]
+fn a_failure_that_no_recv_reaches_is_listed_apart_and_changes_nothing() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            let ticks = count(&mut network, "ticks", 10);
+            network.process("fail", (ticks, out), async move |(mut ticks, mut out)| {
+                out.send(1).await;
+                // Fails before its next operation: whether the reader is gone is not its affair.
+                let _ = &mut ticks;
+                way.go()
+            });
+            network.process("read one", numbers, async |mut numbers| {
+                assert_eq!(numbers.recv().await, Some(1));
+            });
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+            assert!(report.failures.is_empty());
+            assert_eq!(report.unobserved_failures.len(), 1);
+        }
+    });
+}
+
+#[test]
+fn a_failure_with_effects_or_without_senders_always_counts() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            network
+                .process_with(Process::named("effects").effects(), out, async move |_out| way.go());
+            network.process("read nothing", numbers, async |_numbers| {});
+            network.process("no senders", (), async move |()| way.go());
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Failed);
+            let failed: Vec<_> = report.failures.iter().map(|f| f.process.as_str()).collect();
+            assert_eq!(failed, ["effects", "no senders"]);
+            assert!(report.unobserved_failures.is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_failure_that_only_a_prunable_process_could_reach_does_not_depend_on_the_schedule() {
+    // `middle` is ended by the mark of `fail` or, because nobody reads it, pruned: which of the two
+    // comes first is a matter of the schedule, so the outcome must not tell.
+    everywhere(|schedule| {
+        for way in WAYS {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            network.process("fail", out, async move |mut out| {
+                for n in 0..10 {
+                    out.send(n).await;
+                }
+                way.go()
+            });
+            let (on, rest) = network.channel::<u64>("rest");
+            network.process("middle", (numbers, on), async |(mut numbers, mut on)| {
+                while let Some(n) = numbers.recv().await {
+                    on.send(n).await;
+                }
+            });
+            network.process("read one", rest, async |mut rest| {
+                assert_eq!(rest.recv().await, Some(0));
+            });
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Finished, "{report}");
+        }
+    });
+}
+
+#[test]
+fn a_panic_in_a_destructor_of_a_process_is_its_failure() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                std::panic::resume_unwind(Box::new("in a destructor"));
+            }
+        }
+    }
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("bomb", out, async |mut out| {
+            let _bomb = Bomb;
+            out.send(1).await;
+        });
+        let heard = listen(&mut network, "listen", numbers);
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Failed);
+        assert_eq!(heard.all(), [1]);
+        assert!(!heard.is_complete());
+        assert_eq!(report.failures[0].message, "in a destructor");
+    });
+}
+
+#[test]
+fn a_process_that_returns_a_failed_mark_behind_it_has_ended_with_the_first() {
+    // Two failed sources: the reader ends with the one whose mark it reaches first, in every run.
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let mut sources = Vec::new();
+        for (name, count) in [("three", 3_u64), ("two", 2)] {
+            let (out, numbers) = network.channel::<u64>(name);
+            network.process(name, out, async move |mut out| {
+                for n in 0..count {
+                    out.send(n).await;
+                }
+                Err::<(), _>("on purpose")
+            });
+            sources.push(numbers);
+        }
+        network.process("read", sources, async |mut sources| {
+            for _ in 0..10 {
+                for source in &mut sources {
+                    source.recv().await;
+                }
+            }
+        });
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Failed);
+        assert_eq!(report.failures.len(), 1);
+        assert_eq!(report.failures[0].process.as_str(), "two");
+        assert_eq!(report.unobserved_failures.len(), 1);
+    });
+}

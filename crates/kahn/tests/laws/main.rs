@@ -1,0 +1,33 @@
+//! The laws of process networks, each under every policy, several numbers of workers, several
+//! capacities and seeds.
+//!
+//! | file | what |
+//! |---|---|
+//! | `schedules` | the schedules, a watchdog, and the few processes that most tests need |
+//! | `histories` | same input, same output; FIFO; the end of a stream; exact batches |
+//! | `failures` | errors and panics, at every point; who ends with whom |
+//! | `pruning` | receivers that leave, and processes that nobody observes |
+//! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
+//! | `misuse` | what must not be done with an end, and what is said about it |
+//! | `stopping` | stop from outside and from inside |
+//! | `outside` | blocking processes, outside parties, rings through both |
+//! | `foreign` | futures and wakers of others; networks inside networks |
+//! | `messages` | types of messages; every one is dropped exactly once |
+//! | `creation` | networks that grow while they run |
+//! | `reports` | what is told afterwards, and in which order |
+//! | `random` | random networks against the independent `interpreter` |
+
+mod creation;
+mod failures;
+mod foreign;
+mod histories;
+mod interpreter;
+mod messages;
+mod misuse;
+mod outside;
+mod pruning;
+mod random;
+mod reports;
+mod rings;
+mod schedules;
+mod stopping;

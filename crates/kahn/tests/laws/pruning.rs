@@ -1,0 +1,206 @@
+//! Receivers that leave are invisible; processes that nobody can observe are ended.
+
+use super::schedules::{Heard, count, everywhere, listen};
+use kahn::{Network, Process, Receiver, Report, Summary};
+
+fn endless(network: &mut Network<'_>, name: &'static str) -> Receiver<u64> {
+    let (out, numbers) = network.channel(name);
+    network.process(name, out, async |mut out| out.send_all(0..).await);
+    numbers
+}
+
+fn pass(network: &mut Network<'_>, name: &'static str, from: Receiver<u64>) -> Receiver<u64> {
+    let (out, on) = network.channel(name);
+    network.process(name, (from, out), async |(mut from, mut out)| {
+        while let Some(n) = from.recv().await {
+            out.send(n).await;
+        }
+    });
+    on
+}
+
+fn panic_silently() {
+    std::panic::resume_unwind(Box::new("on purpose"));
+}
+
+fn ending(report: &Report, name: &str) -> String {
+    let process = report.processes.iter().find(|process| process.name.as_str() == name);
+    process.expect("listed").ending.clone()
+}
+
+#[test]
+fn infinite_sources_end_when_nobody_listens_any_more() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let mut numbers = endless(&mut network, "source");
+        for name in ["first", "second", "third"] {
+            numbers = pass(&mut network, name, numbers);
+        }
+        let heard = Heard::default();
+        let tell = heard.clone();
+        network.process("take", numbers, async move |mut numbers| {
+            for _ in 0..10 {
+                tell.push(numbers.recv().await);
+            }
+        });
+        let report = schedule.finish(network);
+        assert_eq!(heard.all(), (0..10).map(Some).collect::<Vec<_>>());
+        for name in ["source", "first", "second", "third"] {
+            assert_eq!(ending(&report, name), "pruned");
+        }
+    });
+}
+
+#[test]
+fn a_departed_receiver_is_invisible_to_its_sender() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (gone_out, gone) = network.channel::<u64>("gone");
+        let (kept_out, kept) = network.channel::<u64>("kept");
+        network.process("send", (gone_out, kept_out), async |(mut gone, mut kept)| {
+            for n in 0..100 {
+                gone.send(n).await;
+                kept.send(n).await;
+            }
+        });
+        network.process("leave", gone, async |mut gone| {
+            gone.recv().await;
+        });
+        let heard = listen(&mut network, "listen", kept);
+        let report = schedule.finish(network);
+        assert_eq!(heard.all(), (0..100).collect::<Vec<_>>());
+        assert!(heard.is_complete());
+        assert_eq!(report.channels[0].received, 1);
+        assert_eq!(ending(&report, "send"), "finished");
+    });
+}
+
+#[test]
+fn processes_with_effects_run_to_their_end_though_nobody_listens() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let done = Heard::default();
+        let tell = done.clone();
+        network.process_with(Process::named("log").effects(), out, async move |mut out| {
+            for n in 0..300 {
+                out.send(n).await;
+                tell.push(n);
+            }
+        });
+        network.process("leave", numbers, async |_numbers| {});
+        let report = schedule.finish(network);
+        assert_eq!(done.all().len(), 300);
+        assert_eq!(ending(&report, "log"), "finished");
+    });
+}
+
+#[test]
+fn processes_that_may_create_others_are_not_pruned() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let creator = network.creator();
+        let done = Heard::default();
+        let tell = done.clone();
+        network.process("create", (out, creator), async move |(mut out, mut creator)| {
+            for n in 0..50 {
+                out.send(n).await;
+            }
+            let tell = tell.clone();
+            creator.process("child", (), async move |()| tell.push(1));
+        });
+        network.process("leave", numbers, async |_numbers| {});
+        schedule.finish(network);
+        assert_eq!(done.all(), [1]);
+    });
+}
+
+#[test]
+fn pruning_goes_through_a_process_that_waits_for_something_foreign() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let numbers_source = endless(&mut network, "source");
+        network.process("wait", (numbers_source, out), async |(_source, mut out)| {
+            out.send(1).await;
+            // Its waker is kept alive, and nobody ever calls it.
+            let mut kept = None;
+            std::future::poll_fn::<(), _>(|context| {
+                kept = Some(context.waker().clone());
+                std::task::Poll::Pending
+            })
+            .await;
+        });
+        network.process("leave", numbers, async |mut numbers| {
+            assert_eq!(numbers.recv().await, Some(1));
+        });
+        let report = schedule.finish(network);
+        assert_eq!(ending(&report, "wait"), "pruned");
+    });
+}
+
+#[test]
+fn a_process_is_observed_as_long_as_one_of_its_receivers_is_there() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 100);
+        let (left_out, left) = network.channel::<u64>("left");
+        let (right_out, right) = network.channel::<u64>("right");
+        network.process("tee", (numbers, left_out, right_out), async |(mut from, mut l, mut r)| {
+            while let Some(n) = from.recv().await {
+                l.send(n).await;
+                r.send(n).await;
+            }
+        });
+        network.process("leave", left, async |_left| {});
+        let heard = listen(&mut network, "listen", right);
+        schedule.finish(network);
+        assert_eq!(heard.all().len(), 100);
+    });
+}
+
+#[test]
+fn a_process_that_drops_its_last_observed_sender_is_pruned_too() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (gone_out, gone) = network.channel::<u64>("gone");
+        let (kept_out, kept) = network.channel::<u64>("kept");
+        network.process("send", (gone_out, kept_out), async |(mut gone, mut kept)| {
+            kept.send(1).await;
+            drop(kept);
+            gone.send_all(0..).await;
+        });
+        network.process("leave", gone, async |_gone| {});
+        let heard = listen(&mut network, "listen", kept);
+        let report = schedule.finish(network);
+        assert_eq!(heard.all(), [1]);
+        assert!(heard.is_complete());
+        assert_eq!(ending(&report, "send"), "pruned");
+    });
+}
+
+#[test]
+fn whether_a_process_is_pruned_before_it_panics_changes_no_outcome() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let source = endless(&mut network, "source");
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("panic", (source, out), async |(mut source, mut out)| {
+            for n in 0..20 {
+                out.send(n).await;
+                source.recv().await;
+            }
+            panic_silently();
+        });
+        network.process("read three", numbers, async |mut numbers| {
+            for n in 0..3 {
+                assert_eq!(numbers.recv().await, Some(n));
+            }
+        });
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Finished, "{report}");
+        assert!(report.failures.is_empty());
+        assert!(["pruned", "panicked"].contains(&&*ending(&report, "panic")));
+    });
+}

@@ -1,0 +1,213 @@
+//! The schedules that a law must hold in, a watchdog, and the few processes most tests need.
+
+use kahn::policy::Threads;
+use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, StopHandle, Summary};
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// One way to run a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) policy: &'static str,
+    pub(crate) workers: usize,
+    pub(crate) capacity: u32,
+    pub(crate) seed: u64,
+}
+
+impl Schedule {
+    /// The oracle.
+    pub(crate) fn sequential(capacity: u32) -> Self {
+        Self { policy: "sequential", workers: 1, capacity, seed: 0 }
+    }
+
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions::new()
+            .policy(self.policy)
+            .workers(self.workers)
+            .capacity(self.capacity)
+            .seed(self.seed)
+    }
+
+    /// Runs a network under this schedule, and gives its report whatever its outcome.
+    pub(crate) fn run(&self, network: Network<'_>) -> Report {
+        run(network, self.options())
+    }
+
+    /// Runs a network that must finish.
+    pub(crate) fn finish(&self, network: Network<'_>) -> Report {
+        let report = self.run(network);
+        assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+        report
+    }
+}
+
+/// Runs a network under the eye of the watchdog.
+pub(crate) fn run(network: Network<'_>, options: RunOptions) -> Report {
+    let _watched = watch(network.stop_handle());
+    match network.run_with(options) {
+        Ok(report) => report,
+        Err(RunError::Ended(report)) => *report,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Every policy, each with the workers, capacities and seeds that make a difference to it.
+pub(crate) fn schedules() -> Vec<Schedule> {
+    let mut schedules = Vec::new();
+    for entry in POLICIES {
+        let workers: &[usize] =
+            if entry.threads == Threads::AsAsked { &[1, 2, 3, 8] } else { &[1] };
+        let seeds = if entry.waits_once { 0..4 } else { 0..1 };
+        for &workers in workers {
+            for capacity in [1, 2, 64] {
+                for seed in seeds.clone() {
+                    schedules.push(Schedule { policy: entry.name, workers, capacity, seed });
+                }
+            }
+        }
+    }
+    schedules
+}
+
+/// Says in which schedule a test failed.
+struct Told<'a>(&'a Schedule);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("in {:?}", self.0);
+        }
+    }
+}
+
+/// Checks a law under every schedule.
+pub(crate) fn everywhere(mut law: impl FnMut(&Schedule)) {
+    for schedule in schedules() {
+        let _told = Told(&schedule);
+        law(&schedule);
+    }
+}
+
+/// Checks a law under every schedule, several times: for races.
+pub(crate) fn again_and_again(times: usize, mut law: impl FnMut(&Schedule)) {
+    for _ in 0..times {
+        everywhere(&mut law);
+    }
+}
+
+// --- the watchdog ---------------------------------------------------------------------------------
+
+/// Turns of the watchdog that a run may take; a turn is a quarter of a second.
+const PATIENCE: u32 = 4 * 60;
+const TURN: Duration = Duration::from_millis(250);
+
+type Runs = Arc<(Mutex<BTreeMap<u64, (u32, String, StopHandle)>>, Condvar)>;
+
+static RUNS: LazyLock<Runs> = LazyLock::new(|| {
+    let runs: Runs = Arc::default();
+    let watched = Arc::clone(&runs);
+    let watchdog = std::thread::Builder::new().name("watchdog".into());
+    watchdog.spawn(move || bark(&watched)).expect("a thread for the watchdog");
+    runs
+});
+
+fn bark(runs: &Runs) {
+    let (runs, never) = &**runs;
+    loop {
+        let mut runs = runs.lock();
+        never.wait_for(&mut runs, TURN);
+        for (left, test, stop) in runs.values_mut() {
+            *left -= 1;
+            if *left == 0 {
+                eprintln!("{test} hangs:\n{}", stop.explain());
+                std::process::abort();
+            }
+        }
+    }
+}
+
+/// Takes a run off the watchdog's list.
+pub(crate) struct Watched(u64);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        RUNS.0.lock().remove(&self.0);
+    }
+}
+
+/// Has the watchdog explain and abort if what follows hangs.
+pub(crate) fn watch(stop: StopHandle) -> Watched {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let mut runs = RUNS.0.lock();
+    let id = runs.last_key_value().map_or(0, |(last, _)| last + 1);
+    runs.insert(id, (PATIENCE, test, stop));
+    Watched(id)
+}
+
+// --- processes that most tests need ---------------------------------------------------------------
+
+/// What a process has heard.
+#[derive(Debug)]
+pub(crate) struct Heard<T>(Arc<Mutex<(Vec<T>, bool)>>);
+
+impl<T> Clone for Heard<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Heard<T> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new((Vec::new(), false))))
+    }
+}
+
+impl<T: Clone> Heard<T> {
+    pub(crate) fn push(&self, message: T) {
+        self.0.lock().0.push(message);
+    }
+
+    /// The messages so far.
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.0.lock().0.clone()
+    }
+
+    /// Whether the end of the stream was seen.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.lock().1
+    }
+
+    pub(crate) fn complete(&self) {
+        self.0.lock().1 = true;
+    }
+}
+
+/// A process that hears everything.
+pub(crate) fn listen<'env, T: Send + Clone + 'env>(
+    network: &mut Network<'env>,
+    name: &'static str,
+    messages: Receiver<T>,
+) -> Heard<T> {
+    let heard = Heard::default();
+    let tell = heard.clone();
+    network.process(name, messages, async move |mut messages| {
+        while let Some(message) = messages.recv().await {
+            tell.push(message);
+        }
+        tell.complete();
+    });
+    heard
+}
+
+/// A process that counts from 0 up to a number, exclusive.
+pub(crate) fn count(network: &mut Network<'_>, name: &'static str, up_to: u64) -> Receiver<u64> {
+    let (out, numbers) = network.channel(name);
+    network.process(name, out, async move |mut out| {
+        for number in 0..up_to {
+            out.send(number).await;
+        }
+    });
+    numbers
+}
