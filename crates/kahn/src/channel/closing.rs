@@ -91,6 +91,17 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     }
 }
 
+/// Makes all that a process has done visible, if it is the one who asks: it is an operation, so
+/// what was dropped takes effect.
+pub(super) fn flush(task: TaskRef) {
+    if let Some(worker) = Worker::holding(task.as_ptr()) {
+        if task.notes() & (own::CLOSES | own::ENDING) == own::CLOSES {
+            close_dropped(task, worker, false);
+        }
+        worker.flush();
+    }
+}
+
 /// The sender's end of a channel takes effect.
 fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
     if failed {
@@ -161,16 +172,22 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
         }
         true
     });
-    if !lost {
-        return;
+    if lost {
+        wake_sender(channel, scheduler);
     }
+}
+
+/// Takes the sender of a channel out of its wait for a receiver that is dead, if it waits there.
+pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
     let seen = channel.seen(End::Receiver);
     if seen.is_parked()
         && channel.word(End::Receiver).unpark(seen)
         && let Some(sender) = channel.owner(End::Sender)
     {
         scheduler.make_ready(crate::scheduler::Origin::Outside, sender, Reason::Woken);
+        return true;
     }
+    false
 }
 
 /// Both ends are closed: drops what is left in it and recycles its memory.

@@ -17,13 +17,14 @@ use super::ports::Ports;
 use super::raw::{ChannelRef, End};
 use super::turn::{Turn, turn};
 use super::{Receiver, Sender};
-use crate::graph::Ending;
+use crate::graph::{Ending, Failure};
 use crate::scheduler::task::own;
 use crate::scheduler::word::{Park, Word};
 use crate::scheduler::{Bell, EndCause, Request, TaskRef, WaitOn, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*, Parker, thread};
 use std::any::Any;
 use std::fmt;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -81,7 +82,9 @@ impl Party {
     /// The run is over: from now on operations say so.
     pub(crate) fn end(&self) {
         let mut state = self.state.lock();
-        state.ended = true;
+        if mem::replace(&mut state.ended, true) {
+            return;
+        }
         state.worker = None;
         drop(state);
         self.task.scheduler().ring(self.task);
@@ -157,6 +160,7 @@ impl Party {
                 Attempt::Over => return Ok(None),
                 Attempt::Failed(ended) => return Err(ended),
                 Attempt::Wait(Some(_)) => {
+                    scheduler.look_from(self.task);
                     scheduler.rest();
                     parker.park();
                 }
@@ -176,8 +180,15 @@ impl Party {
         });
         if gone == Some(true) {
             let scheduler = self.task.scheduler();
+            let ending = if thread::panicking() {
+                let message = "its thread panicked".to_owned();
+                Ending::Failed(Failure { message, panicked: true })
+            } else {
+                Ending::Finished
+            };
+            self.state.lock().ended = true;
             // The run must not end while we still count as busy.
-            scheduler.retire(self.task, Ending::Finished);
+            scheduler.retire(self.task, ending);
             scheduler.rest();
         }
     }
@@ -356,6 +367,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
                     this.parked = Some(wait);
                     // Before we stop being busy: there is no moment in which nobody counts us.
                     scheduler.cancellable.fetch_add(1, SeqCst);
+                    scheduler.look_from(this.party.task);
                     scheduler.rest();
                     return Poll::Pending;
                 }

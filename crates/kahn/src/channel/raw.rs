@@ -324,7 +324,13 @@ impl RawChannel {
     #[inline]
     pub(crate) fn publish(&self, end: End, worker: &Worker) {
         let side = self.side(end);
-        let moved = self.word(end).publish(side.local.get(), worker.number(), worker.solo);
+        let (word, count) = (self.word(end), side.local.get());
+        // Relaxed: set when an end is handed to a party, before anything runs.
+        let moved = if side.eager.load(Relaxed) {
+            word.publish_outside(count, worker.number())
+        } else {
+            word.publish(count, worker.number(), worker.solo)
+        };
         if moved == Moved::Wake
             && let Some(peer) = self.owner(end.peer())
         {
@@ -497,6 +503,13 @@ impl Cold {
             next_close: Cell::new(ptr::null()),
             history: UnsafeCell::new(None),
         }
+    }
+
+    /// Frees what a channel owns beside its messages, when both ends are closed.
+    pub(super) fn clear(&self) {
+        // SAFETY: who asks for it has an end, and none is left; explanations look only at channels
+        // of the table, which this one is leaving.
+        unsafe { *self.label.get() = None };
     }
 
     fn restart(&self, base: u64, types: &'static MessageType, label: Label) {

@@ -156,10 +156,7 @@ impl<T: Send> Receiver<T> {
     /// Panics if this end was never given to a process.
     #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
     pub async fn flush(&mut self) {
-        let owner = owner_of(self.channel, End::Receiver);
-        if let Some(worker) = Worker::holding(owner.as_ptr()) {
-            worker.flush();
-        }
+        closing::flush(owner_of(self.channel, End::Receiver));
     }
 
     /// Adapts this end to the `Stream` of the `futures` crates, under the same rules of use.

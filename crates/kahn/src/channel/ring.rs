@@ -19,6 +19,7 @@ use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
@@ -45,6 +46,8 @@ pub(crate) struct MessageType {
     pub(crate) free_ring: unsafe fn(*mut Ring),
     /// Drops the message in the slot of this number.
     pub(crate) drop_message: unsafe fn(*mut Ring, u64),
+    /// Moves the messages of these numbers from one ring to another.
+    pub(crate) move_messages: unsafe fn(*mut Ring, *mut Ring, Range<u64>),
 }
 
 /// Gives each type of message its [`MessageType`].
@@ -57,6 +60,7 @@ impl<T> TypeOf<T> {
         new_ring: new_ring::<T>,
         free_ring: free_ring::<T>,
         drop_message: drop_message::<T>,
+        move_messages: move_messages::<T>,
     };
 }
 
@@ -185,6 +189,18 @@ pub(super) unsafe fn take<T>(ring: *mut Ring, mask: u32, number: u64) -> T {
     let slot = unsafe { slot::<T>(ring, mask, number) };
     // SAFETY: said by the caller.
     unsafe { slot.cast::<T>().read() }
+}
+
+unsafe fn move_messages<T>(from: *mut Ring, to: *mut Ring, numbers: Range<u64>) {
+    // SAFETY: the caller gives rings of this type.
+    let masks = unsafe { ((*from).mask(), (*to).mask()) };
+    for number in numbers {
+        // SAFETY: as above.
+        let (source, target) =
+            unsafe { (slot::<T>(from, masks.0, number), slot::<T>(to, masks.1, number)) };
+        // SAFETY: the caller says that the one slot is full and the other free.
+        unsafe { ptr::copy_nonoverlapping(source, target, 1) };
+    }
 }
 
 unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {

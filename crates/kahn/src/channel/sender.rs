@@ -154,10 +154,7 @@ impl<T: Send> Sender<T> {
     /// Panics if this end was never given to a process.
     #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
     pub async fn flush(&mut self) {
-        let owner = owner_of(self.channel, End::Sender);
-        if let Some(worker) = Worker::holding(owner.as_ptr()) {
-            worker.flush();
-        }
+        closing::flush(owner_of(self.channel, End::Sender));
     }
 
     /// Adapts this end to the `Sink` of the `futures` crates, under the same rules of use.
@@ -223,7 +220,8 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
     })
 }
 
-/// Polled by somebody who must not: says so, and never completes.
+/// Polled by somebody who must not: says so, and ends the process that did it. An executor that
+/// the process runs inside itself would wait for ever otherwise.
 #[cold]
 pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     let owner = owner_of(channel, end);
@@ -242,9 +240,23 @@ pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_
         };
         report(owner, kind);
     } else {
-        let user = polled_task(context.waker()).unwrap_or(owner);
-        report(user, MisuseKind::NotYours { channel: name });
+        let user = polled_task(context.waker())
+            .or_else(|| Worker::with_current(|worker| worker.and_then(Worker::current)));
+        report(user.unwrap_or(owner), MisuseKind::NotYours { channel: name });
     }
+    if std::thread::panicking() {
+        return;
+    }
+    Worker::with_current(|worker| match worker {
+        Some(worker) if worker.current().is_some() => {
+            worker.unwind(crate::scheduler::EndCause::Stopped)
+        }
+        _ => panic!(
+            "an end of channel `{}` belongs to process `{}`",
+            channel.name(),
+            owner.info().name
+        ),
+    })
 }
 
 /// The worker and process of a blocking operation.

@@ -146,14 +146,25 @@ impl ChannelTable {
 
     /// Changes the capacity of a channel that has not been used; for the run's options.
     pub(crate) fn resize_unused(&self, channel: ChannelRef, capacity: u32) {
-        if !channel.sender.ring.get().is_null() {
-            // It holds initial messages, in a ring of their number at least.
+        // Initial messages raise the capacity.
+        let capacity = capacity.max(channel.cold.initial.load(Relaxed)).min(MOST_SLOTS);
+        let types = channel.cold.types.get();
+        let before = channel.cold.capacity.swap(capacity, Relaxed);
+        self.used.fetch_sub(Self::bytes(before.into(), types.size), Relaxed);
+        self.used.fetch_add(Self::bytes(capacity.into(), types.size), Relaxed);
+        let old = channel.sender.ring.get();
+        if old.is_null() || before == capacity {
             return;
         }
-        let size = channel.cold.types.get().size;
-        let before = channel.cold.capacity.swap(capacity, Relaxed);
-        self.used.fetch_sub(Self::bytes(before.into(), size), Relaxed);
-        self.used.fetch_add(Self::bytes(capacity.into(), size), Relaxed);
+        let new = (types.new_ring)(capacity);
+        let messages = channel.receiver.local.get()..channel.sender.local.get();
+        // SAFETY: these messages are in `old`, nobody uses the channel yet, and there is a slot for
+        // each in `new`.
+        unsafe { (types.move_messages)(old, new, messages) };
+        // SAFETY: emptied, and both ends leave it.
+        unsafe { (types.free_ring)(old) };
+        channel.sender.enter(new);
+        channel.receiver.enter(new);
     }
 
     /// Sets what the run's options say.
@@ -260,6 +271,7 @@ impl ChannelTable {
     pub(super) fn retire(&self, channel: ChannelRef) {
         let record = channel.record(true);
         let mut inner = self.inner.lock();
+        channel.cold.clear();
         let index = channel.cold.index.load(Relaxed) as usize;
         debug_assert_eq!(inner.alive.get(index), Some(&channel));
         inner.alive.swap_remove(index);

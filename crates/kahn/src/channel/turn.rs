@@ -191,6 +191,10 @@ fn look_for_messages(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Tur
             worker.ask(Request::Wait(channel.wait_on(End::Receiver, seen)));
             return Turn::Wait;
         }
+        // After the word: whoever was stopped and so closed this end was stopped before it did.
+        if task.scheduler().is_ending() {
+            return must_end(worker, EndCause::Stopped);
+        }
         if channel.has_flag(flag::FAILED) {
             return must_end(worker, EndCause::FailedBy(channel.as_ptr().cast()));
         }

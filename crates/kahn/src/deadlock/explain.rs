@@ -1,6 +1,6 @@
 //! Finds out who waits for what, at which message, and what would help.
 
-use super::walk::{Edge, all_rings, edge_of};
+use super::walk::{Edge, all_rings, edge_of, still_holds};
 use crate::channel::raw::End;
 use crate::channel::table::ChannelTable;
 use crate::graph::{Activity, Explanation, RingMember, Waiting};
@@ -13,7 +13,12 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
     let table = scheduler.table.lock();
     let _channels = channels.hold();
     let mut processes = table.all();
-    let rings: Vec<_> = all_rings(&processes).iter().map(|ring| members(ring)).collect();
+    // Looked at twice: the network may be running.
+    let rings: Vec<_> = all_rings(&processes)
+        .iter()
+        .filter(|ring| still_holds(ring))
+        .map(|ring| members(ring))
+        .collect();
     let running = scheduler.running();
     processes.sort_by_key(|task| task.info().identity);
     let waiting = processes

@@ -20,6 +20,8 @@
 //! |---|---|---|
 //! | a worker that has nothing to run | before it sleeps, and between naps | senders that parked lately, then channels in turn |
 //! | a busy worker | every 1024 picks, on a budget | the same |
+//! | a thread or a party that parks | at once | from where it parks |
+//! | the last worker to sleep while threads or parties run | once, after a nap | everywhere |
 //! | whoever parks last | nobody is busy any more | everywhere |
 //!
 //! The turn comes to every channel again and again, and a ring that needs growth holds a parked
@@ -45,8 +47,8 @@ pub(crate) mod walk;
 pub use crate::graph::{Activity, Explanation, RingMember, Waiting};
 pub(crate) use explain::explain;
 
-use crate::channel::closing::mark_dead_end;
-use crate::channel::raw::{ChannelRef, End};
+use crate::channel::closing::{mark_dead_end, wake_sender};
+use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
 use crate::scheduler::task::mark;
 use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
@@ -124,7 +126,7 @@ impl Resolver {
             let waiting = unsafe { ChannelRef::from_waiting(suspect.cast_mut()) };
             let Some((channel, End::Sender)) = waiting else { continue };
             let found = self.look_at(channel, scheduler, table, &mut spent);
-            if found != Found::Nothing || spent > budget {
+            if found == Found::Freed || spent > budget {
                 return (found, spent);
             }
         }
@@ -133,11 +135,20 @@ impl Resolver {
         for channel in few {
             spent += 1;
             let found = self.look_at(channel, scheduler, table, &mut spent);
-            if found != Found::Nothing || spent > budget {
+            if found == Found::Freed || spent > budget {
                 return (found, spent);
             }
         }
         (Found::Nothing, spent)
+    }
+
+    /// Looks for a ring behind a process that has just parked and that no worker runs.
+    pub(crate) fn look_from(&self, task: TaskRef, scheduler: &Scheduler, table: &ChannelTable) {
+        let _guard = self.lock.lock();
+        if let Some(ring) = ring_from(task, table.is_fixed(), &mut 0) {
+            // Over budget: that is said when nothing else can run.
+            let _ = self.resolve(&ring, scheduler, table);
+        }
     }
 
     /// Looks for a ring behind the sender of this channel, if that is parked.
@@ -176,11 +187,14 @@ impl Resolver {
             match self.resolve(&ring, scheduler, table) {
                 Found::Nothing => {}
                 Found::Freed => result = Found::Freed,
-                over @ Found::OverBudget(_) => return over,
+                // Somebody who goes on may give back what is missing.
+                over @ Found::OverBudget(_) if result == Found::Nothing => result = over,
+                Found::OverBudget(_) => {}
             }
         }
-        if stand_still && bury(&processes, scheduler, table) {
-            result = Found::Freed;
+        if stand_still {
+            let freed = bury(&processes, scheduler, table) | wake_late(scheduler, table);
+            result = if freed { Found::Freed } else { result };
         }
         result
     }
@@ -191,14 +205,13 @@ impl Resolver {
         task: TaskRef,
         scheduler: &Scheduler,
         table: &ChannelTable,
-    ) -> Found {
+    ) {
         let mut central = self.lock.lock();
-        let Some(edge) = edge_of(task) else { return Found::Nothing };
+        let Some(edge) = edge_of(task) else { return };
         central.waits.insert(task.as_ptr().addr(), edge.channel.as_ptr().addr());
-        let mut spent = 0;
-        match ring_from(task, false, &mut spent) {
-            Some(ring) => self.resolve(&ring, scheduler, table),
-            None => Found::Nothing,
+        if let Some(ring) = ring_from(task, false, &mut 0) {
+            // Over budget: that is said when nothing else can run.
+            let _ = self.resolve(&ring, scheduler, table);
         }
     }
 
@@ -263,6 +276,16 @@ fn bury(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> b
         }
         freed |= declare_dead(&dead, scheduler, table) == Found::Freed;
     }
+}
+
+/// Wakes senders that parked at a dead process while that was being found dead: they looked at the
+/// channel before it was marked, and parked after. The lock is held. `true` if there are any.
+fn wake_late(scheduler: &Scheduler, table: &ChannelTable) -> bool {
+    let mut any = false;
+    for channel in table.all() {
+        any |= channel.has_flag(flag::DEAD_END) && wake_sender(channel, scheduler);
+    }
+    any
 }
 
 pub(crate) fn is_dead(task: TaskRef) -> bool {

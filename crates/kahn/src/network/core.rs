@@ -336,17 +336,6 @@ impl Core {
         explain(&self.scheduler, &self.channels)
     }
 
-    fn follow(&self, found: Found) -> bool {
-        match found {
-            Found::Nothing => false,
-            Found::Freed => true,
-            Found::OverBudget(channel) => {
-                self.over_budget(channel);
-                true
-            }
-        }
-    }
-
     fn resolver(&self) -> &Resolver {
         self.resolver.get().expect("set before anything runs")
     }
@@ -359,7 +348,7 @@ impl Core {
         // First where it is likely.
         let (found, _) =
             self.resolver().glance(scheduler, &self.channels, worker.suspects(), 64);
-        if self.follow(found) {
+        if found == Found::Freed {
             return;
         }
         // A foreign waker makes its process ready and somebody busy before it stops being counted;
@@ -368,7 +357,7 @@ impl Core {
             && scheduler.cancellable.load(SeqCst) == 0
             && scheduler.busy.load(SeqCst) == 0;
         let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
-        if self.follow(found) || !stand_still || scheduler.live.load(SeqCst) == 0 {
+        if found == Found::Freed || !stand_still || scheduler.live.load(SeqCst) == 0 {
             return;
         }
         if scheduler.busy.load(SeqCst) != 0 || !scheduler.is_running() {
@@ -379,6 +368,10 @@ impl Core {
             "a ready process was lost: {}",
             self.explain()
         );
+        if let Found::OverBudget(channel) = found {
+            self.over_budget(channel);
+            return;
+        }
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {
@@ -482,10 +475,23 @@ impl Hooks for Joined {
 
     fn glance(&self, worker: &Worker, budget: usize) -> usize {
         let Some(core) = self.core() else { return 0 };
-        let (found, spent) =
+        // A channel that must not grow is no verdict yet: others run, and may give back bytes.
+        let (_, spent) =
             core.resolver().glance(&core.scheduler, &core.channels, worker.suspects(), budget);
-        core.follow(found);
         spent
+    }
+
+    fn look_everywhere(&self) {
+        if let Some(core) = self.core() {
+            // A channel that must not grow is no verdict yet, as in `glance`.
+            let _ = core.resolver().look_everywhere(&core.scheduler, &core.channels, false);
+        }
+    }
+
+    fn look_from(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            core.resolver().look_from(task, &core.scheduler, &core.channels);
+        }
     }
 
     fn stuck(&self, worker: &Worker) {
@@ -506,8 +512,7 @@ impl Hooks for Joined {
 
     fn parked(&self, task: TaskRef) {
         if let Some(core) = self.core() {
-            let found = core.resolver().parked(task, &core.scheduler, &core.channels);
-            core.follow(found);
+            core.resolver().parked(task, &core.scheduler, &core.channels);
         }
     }
 

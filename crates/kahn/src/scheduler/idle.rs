@@ -3,7 +3,7 @@
 //! | stage | for how long | what it does |
 //! |---|---|---|
 //! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the hot process of a worker that does not get on |
-//! | watch | while others are busy, one worker at a time | sleeps in short naps; between them has computing processes publish, glances at waits |
+//! | watch | while other workers are busy, one at a time | sleeps in short naps; between them has computing processes publish, glances at waits |
 //! | sleep | until notified | nothing: an idle network uses no CPU |
 //!
 //! # The protocol
@@ -191,29 +191,24 @@ impl Worker {
     /// Sleeps until notified; `Some` if the watch between naps found a process to run.
     fn sleep(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
-        if scheduler.settings().glances {
+        let glances = scheduler.settings().glances;
+        if glances {
             scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
         }
-        let mut nap = NAPS.0;
-        scheduler.sleepers.lock().push(self.index());
-        scheduler.sleeping.fetch_add(1, SeqCst);
-        // Pairs with the fence in `notify_anyone`.
-        fence(SeqCst);
-        if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
-            && scheduler.stay_awake(self.index())
-        {
-            return None;
-        }
-        let mut steps = self.others_steps();
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
-        if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
-            scheduler.hooks().stuck(self);
+        if !self.lie_down(false) {
+            return None;
         }
+        let mut nap = NAPS.0;
+        let mut steps = self.others_steps();
+        let mut looked = !glances;
         loop {
-            let first = scheduler.sleepers.lock().first() == Some(&self.index());
-            let others_run = scheduler.busy.load(SeqCst) > 0 && scheduler.slots().len() > 1;
-            if !(first && others_run) {
+            let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
+            let workers_run = scheduler.sleeping.load(SeqCst) < scheduler.slots().len();
+            let others_run = scheduler.busy.load(SeqCst) > 0;
+            let watches = is_first && others_run && (workers_run || !looked);
+            if !watches {
                 self.slot().parker.park();
                 return None;
             }
@@ -232,21 +227,40 @@ impl Worker {
                 return Some(ready);
             }
             steps = self.others_steps();
-            if scheduler.settings().glances {
+            if workers_run && glances {
                 scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
+            } else if !looked {
+                // Only threads and parties run: they look from where they park themselves, so one
+                // look everywhere finds what the workers have left behind.
+                scheduler.hooks().look_everywhere();
+                looked = true;
             }
             nap = (nap * 2).min(NAPS.1);
-            scheduler.sleepers.lock().insert(0, self.index());
-            scheduler.sleeping.fetch_add(1, SeqCst);
-            fence(SeqCst);
-            if (scheduler.policy().has_work(self.index()) || !scheduler.is_running())
-                && scheduler.stay_awake(self.index())
-            {
+            if !self.lie_down(true) {
                 return None;
             }
-            if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
-                scheduler.hooks().stuck(self);
-            }
         }
+    }
+
+    /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
+    /// the list is the watcher.
+    fn lie_down(&self, as_watcher: bool) -> bool {
+        let scheduler = self.scheduler();
+        {
+            let mut sleepers = scheduler.sleepers.lock();
+            let place = if as_watcher { 0 } else { sleepers.len() };
+            sleepers.insert(place, self.index());
+        }
+        scheduler.sleeping.fetch_add(1, SeqCst);
+        // Pairs with the fence in `notify_anyone`.
+        fence(SeqCst);
+        let has_work = scheduler.policy().has_work(self.index()) || !scheduler.is_running();
+        if has_work && scheduler.stay_awake(self.index()) {
+            return false;
+        }
+        if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
+            scheduler.hooks().stuck(self);
+        }
+        true
     }
 }

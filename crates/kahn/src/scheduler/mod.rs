@@ -79,6 +79,10 @@ pub(crate) trait Hooks: Send + Sync {
     fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending;
     /// A worker has `budget` units of time for looking at waits. Returns what was spent.
     fn glance(&self, worker: &Worker, budget: usize) -> usize;
+    /// The workers sleep and others run: look for rings once.
+    fn look_everywhere(&self);
+    /// A thread or a party has parked: look whether that closed a ring.
+    fn look_from(&self, task: TaskRef);
     /// Nobody is busy: look for rings; give the verdict if nothing is pending.
     fn stuck(&self, worker: &Worker);
     /// A process has ended and some end of its was not dropped: the channel's name.
@@ -257,7 +261,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn is_hungry(&self) -> bool {
         // Relaxed: a hint.
-        self.searching.load(Relaxed) + self.sleeping.load(Relaxed) > 0
+        self.searching.load(Relaxed) > 0 || self.sleeping.load(Relaxed) > 0
     }
 
     #[inline]
@@ -335,6 +339,10 @@ impl Scheduler {
 
     /// Registers a process: it is alive from now on, and runs when the network does.
     pub(crate) fn enlist(&self, task: TaskRef) {
+        if task.kind() == Kind::Outside {
+            // Not inside an operation, it counts as running.
+            self.busy.fetch_add(1, SeqCst);
+        }
         self.table.lock().add(task);
         self.live.fetch_add(1, SeqCst);
     }
@@ -346,8 +354,8 @@ impl Scheduler {
             task.marks.fetch_or(task::mark::STOP, Release);
         }
         match task.kind() {
-            // It counts as running, and may have been waiting for the start.
-            Kind::Outside => self.ring(task),
+            // It counts as running since it was made, and may be waiting for the start.
+            Kind::Outside => Self::tell(task),
             Kind::Threaded => self.start_thread(task),
             Kind::Pooled => self.make_ready(origin, task, Reason::New),
         }
@@ -362,14 +370,16 @@ impl Scheduler {
         self.busy.fetch_add(self.slots().len(), SeqCst);
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
-            if processes.is_empty() {
-                self.end_run();
-            }
             let (pooled, others): (Vec<_>, Vec<_>) =
                 processes.into_iter().partition(|task| task.kind() == Kind::Pooled);
             self.policy().start(pooled.into_iter().map(Ready::new).collect());
             for task in others {
                 self.start(task, Origin::Outside);
+            }
+            // Nobody there, or parties that have left since: they do not end a run that is not
+            // running yet.
+            if self.live.load(SeqCst) == 0 {
+                self.end_run();
             }
         }
         let others: Vec<_> = (1..self.slots().len())

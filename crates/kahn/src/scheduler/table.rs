@@ -1,6 +1,6 @@
 //! The table of processes: who is alive, and what is left of those who were.
 
-use super::Scheduler;
+use super::{BUILDING, Scheduler};
 use super::task::{BodyType, Info, Task, TaskRef};
 use crate::graph::{Ending, Identity, Name};
 use crate::sync::{BlockPool, Ordering::*};
@@ -115,6 +115,7 @@ impl Table {
     /// Takes back the memory of a process that nothing names any more.
     pub(crate) fn recycle(&mut self, task: TaskRef) {
         let size = task.body().map_or(size_of::<Task>(), |body| body.size);
+        task.clear();
         self.pool.give(task.non_null().cast(), size);
     }
 
@@ -124,6 +125,15 @@ impl Table {
         let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         records
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // The pool frees blocks, and knows nothing of what headers own.
+        for task in &self.alive {
+            task.clear();
+        }
     }
 }
 
@@ -137,7 +147,8 @@ impl Scheduler {
         let record = task.record(Some(ending));
         self.table.lock().retire(task, record);
         self.release(task);
-        if self.live.fetch_sub(1, SeqCst) == 1 {
+        // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
+        if self.live.fetch_sub(1, SeqCst) == 1 && self.phase.load(SeqCst) != BUILDING {
             self.end_run();
         }
     }

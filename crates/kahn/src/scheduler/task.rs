@@ -274,6 +274,13 @@ impl Task {
         info.as_ref().expect("a process that is known has its info")
     }
 
+    /// Frees what the header of a process owns, when nothing names it any more.
+    pub(super) fn clear(&self) {
+        // SAFETY: what is here is asked for only by who has a reference, and none is left.
+        unsafe { *self.info.get() = None };
+        *self.bell.lock() = None;
+    }
+
     /// Decides, before the run, that a thread of its own runs it.
     pub(crate) fn set_kind(&self, kind: Kind) {
         self.kind.set(kind);

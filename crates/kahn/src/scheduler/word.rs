@@ -131,6 +131,16 @@ impl Word {
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }
 
+    /// Owner: as [`publish`](Self::publish), for a channel that a party outside has an end of. It
+    /// may take itself out of its wait at any time, so PARKED that was seen may be gone: no "load
+    /// before swap", or the party would be woken twice.
+    pub(crate) fn publish_outside(&self, count: u64, worker: u32) -> Moved {
+        self.publisher.store(worker, Relaxed);
+        let old = self.value.swap(count << SHIFT, AcqRel);
+        debug_assert!(old & CLOSED == 0, "nothing is published after the end");
+        if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
+    }
+
     /// Owner: publishes all operations up to `count` and ends this side for good.
     pub(crate) fn close(&self, count: u64, worker: u32) -> Moved {
         self.publisher.store(worker, Relaxed);
