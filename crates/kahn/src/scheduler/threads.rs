@@ -43,6 +43,13 @@ impl Scheduler {
         self.busy.fetch_sub(1, SeqCst);
     }
 
+    /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.
+    pub(crate) fn look_from(&self, task: TaskRef) {
+        if self.settings().glances {
+            self.hooks().look_from(task);
+        }
+    }
+
     /// Waits for all threads of processes, those included that are started meanwhile.
     pub(super) fn join_threads(&self) {
         loop {
@@ -62,6 +69,7 @@ impl Worker {
             match self.poll(task) {
                 Some(Request::Wait(wait)) => {
                     if self.park(task, wait) == Park::Asleep {
+                        self.scheduler().look_from(task);
                         self.rest();
                     }
                 }
@@ -88,6 +96,7 @@ impl Worker {
     pub(crate) fn block_at(&self, task: TaskRef, wait: WaitOn) {
         self.flush();
         if self.park(task, wait) == Park::Asleep {
+            self.scheduler().look_from(task);
             self.rest();
         }
         if task.marks.load(Acquire) & (mark::STOP | mark::PRUNE) != 0

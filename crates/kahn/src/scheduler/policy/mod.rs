@@ -215,6 +215,8 @@ pub struct Entry {
     pub threads: Threads,
     /// Whether every operation waits once, so that misuse shows at once.
     pub waits_once: bool,
+    /// Whether the order is drawn from the seed of the run.
+    pub draws: bool,
     /// Makes the policy.
     pub build: fn(Setup) -> Box<dyn Policy>,
 }
@@ -240,6 +242,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "work stealing; a woken process goes to the worker that woke it (default)",
         threads: Threads::AsAsked,
         waits_once: false,
+        draws: false,
         build: |setup| Box::new(ws_cur::WsCur::new(setup.workers)),
     },
     Entry {
@@ -247,6 +250,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "work stealing; a woken process goes to the worker that ran it last",
         threads: Threads::AsAsked,
         waits_once: false,
+        draws: false,
         build: |setup| Box::new(ws_last::WsLast::new(setup.workers)),
     },
     Entry {
@@ -254,6 +258,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "one queue for all workers, first come first served: the baseline",
         threads: Threads::AsAsked,
         waits_once: false,
+        draws: false,
         build: |_| Box::new(shared::Shared::default()),
     },
     Entry {
@@ -261,6 +266,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "one operating system thread for each process",
         threads: Threads::OnePerProcess,
         waits_once: false,
+        draws: false,
         build: |_| Box::new(threads::Threads),
     },
     Entry {
@@ -268,6 +274,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "one worker, fixed order: the oracle",
         threads: Threads::One,
         waits_once: false,
+        draws: false,
         build: |_| Box::new(sequential::Sequential::default()),
     },
     Entry {
@@ -275,6 +282,7 @@ pub const POLICIES: &[Entry] = &[
         summary: "one worker, order drawn from the seed, every operation waits once: for tests",
         threads: Threads::One,
         waits_once: true,
+        draws: true,
         build: |setup| Box::new(seeded::Seeded::new(setup.seed)),
     },
 ];

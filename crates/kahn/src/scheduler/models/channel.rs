@@ -1,0 +1,181 @@
+//! Real channels between real processes, on two workers that a model drives by hand.
+//!
+//! A process goes on where it was woken, so processes change workers while they use channels, and
+//! loom sees every cell of theirs and every slot. Bounds: one or two channels of capacity 1 or 2,
+//! 2 to 3 messages.
+
+use super::{Driven, check};
+use crate::network::core::Core;
+use crate::sync::{Arc, Ordering::*, thread};
+use crate::{Receiver, Sender};
+use std::sync::Mutex;
+
+/// What receivers took. Not the model's subject, so loom does not see its lock.
+type Taken = Arc<Mutex<Vec<u32>>>;
+
+async fn send_all(mut sender: Sender<u32>, from: u32, to: u32) {
+    for number in from..to {
+        sender.send(number).await;
+    }
+}
+
+async fn receive_all(mut receiver: Receiver<u32>, taken: Taken) {
+    while let Some(number) = receiver.recv().await {
+        taken.lock().expect("never held while a model switches").push(number);
+    }
+}
+
+fn taken_of(taken: &Taken) -> Vec<u32> {
+    taken.lock().expect("never held while a model switches").clone()
+}
+
+/// A sender on one worker and a receiver on the other.
+fn stream(capacity: u32, initial: Vec<u32>, messages: u32, grow_to: Option<u32>) {
+    let model = Driven::new();
+    let taken = Taken::default();
+    let first = u32::try_from(initial.len()).expect("few");
+    let (sender, receiver, channel) = model.channel("numbers", capacity, initial);
+    if let Some(larger) = grow_to {
+        // SAFETY: initial messages have set up the ring.
+        unsafe { &*channel.sender.ring.get() }.ask_to_grow(larger);
+    }
+    let from = model.process("from", sender, move |sender| send_all(sender, first, messages));
+    let to = {
+        let taken = Arc::clone(&taken);
+        model.process("to", receiver, move |receiver| receive_all(receiver, taken))
+    };
+    model.ready();
+    let other = {
+        let core = Arc::clone(&model.core);
+        thread::spawn(move || Driven::work(&core, 1, [to]))
+    };
+    Driven::work(&model.core, 0, [from]);
+    other.join().expect("the other worker does not panic");
+    model.assert_finished();
+    assert_eq!(taken_of(&taken), (0..messages).collect::<Vec<_>>());
+}
+
+#[test]
+fn capacity_one_streams() {
+    check(2, || stream(1, Vec::new(), 2, None));
+}
+
+#[test]
+fn capacity_two_streams() {
+    check(2, || stream(2, Vec::new(), 3, None));
+}
+
+#[test]
+fn the_receiver_follows_into_a_larger_ring() {
+    check(2, || stream(1, vec![0], 3, Some(2)));
+}
+
+/// The receiver leaves after the first message: the sender goes on, to nobody.
+#[test]
+fn a_sender_outlives_its_receiver() {
+    check(2, || {
+        let model = Driven::new();
+        let (sender, receiver, _) = model.channel("numbers", 1, Vec::new());
+        let from = model.process("from", sender, |sender| send_all(sender, 0, 3));
+        let to = model.process("to", receiver, async |mut receiver: Receiver<u32>| {
+            assert_eq!(receiver.recv().await, Some(0));
+        });
+        model.ready();
+        let other = {
+            let core = Arc::clone(&model.core);
+            thread::spawn(move || Driven::work(&core, 1, [to]))
+        };
+        Driven::work(&model.core, 0, [from]);
+        other.join().expect("the other worker does not panic");
+        // The sender finished, or was pruned, for nobody can observe it.
+        assert_eq!(model.core.scheduler.live.load(Relaxed), 0);
+        assert!(from.has_ended() && to.has_ended());
+    });
+}
+
+/// Two processes that each send two messages before they receive: a ring of full channels. One
+/// worker resolves it while the other is done; the process it frees goes on there, in a larger ring.
+#[test]
+fn a_resolver_grows_a_channel_and_takes_its_sender_over() {
+    check(2, || {
+        let model = Driven::new();
+        let (to_b, from_a, _) = model.channel::<u32>("there", 1, Vec::new());
+        let (to_a, from_b, _) = model.channel::<u32>("back", 1, Vec::new());
+        let both = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+            for number in 0..2 {
+                sender.send(number).await;
+            }
+            for number in 0..2 {
+                assert_eq!(receiver.recv().await, Some(number));
+            }
+        };
+        let a = model.process("a", (from_b, to_b), both);
+        let b = model.process("b", (from_a, to_a), both);
+        model.ready();
+        let begin = |core: &Arc<Core>, worker, task| {
+            Driven::work(core, worker, [task]);
+            // As a worker that has nothing to run: the frozen ring is there for one of the two.
+            let resolver = core.resolver.get().expect("set by `ready`");
+            resolver.look_everywhere(&core.scheduler, &core.channels, false);
+            Driven::work_for_others(core);
+        };
+        let other = {
+            let core = Arc::clone(&model.core);
+            thread::spawn(move || begin(&core, 1, b))
+        };
+        begin(&model.core, 0, a);
+        other.join().expect("the other worker does not panic");
+        Driven::work_for_others(&model.core);
+        model.assert_finished();
+    });
+}
+
+/// Both ends close at once: one of them, the second, frees the channel and what is left in it.
+#[test]
+fn the_second_end_to_close_frees_the_channel() {
+    check(3, || {
+        let model = Driven::new();
+        let message = Arc::new(());
+        let (sender, receiver, _) = model.channel("units", 1, vec![Arc::clone(&message)]);
+        let from = model.process("from", sender, async |sender: Sender<Arc<()>>| drop(sender));
+        let to = model.process("to", receiver, async |receiver: Receiver<Arc<()>>| drop(receiver));
+        model.ready();
+        let other = {
+            let core = Arc::clone(&model.core);
+            thread::spawn(move || Driven::work(&core, 1, [to]))
+        };
+        Driven::work(&model.core, 0, [from]);
+        other.join().expect("the other worker does not panic");
+        assert!(from.has_ended() && to.has_ended());
+        assert_eq!(Arc::strong_count(&message), 1, "freed once, with its message");
+        assert!(model.core.channels.all().is_empty());
+    });
+}
+
+/// A process goes round a ring of two channels, from worker to worker.
+#[test]
+fn a_token_goes_round() {
+    check(2, || {
+        let model = Driven::new();
+        let (to_b, from_a, _) = model.channel::<u32>("there", 1, vec![0]);
+        let (to_a, from_b, _) = model.channel::<u32>("back", 1, Vec::new());
+        let pass = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+            while let Some(token) = receiver.recv().await {
+                if token == 2 {
+                    break;
+                }
+                sender.send(token + 1).await;
+            }
+        };
+        let b = model.process("b", (from_a, to_a), pass);
+        let a = model.process("a", (from_b, to_b), pass);
+        model.ready();
+        let other = {
+            let core = Arc::clone(&model.core);
+            thread::spawn(move || Driven::work(&core, 1, [b]))
+        };
+        Driven::work(&model.core, 0, [a]);
+        other.join().expect("the other worker does not panic");
+        assert_eq!(model.core.scheduler.live.load(Relaxed), 0);
+    });
+}

@@ -1,0 +1,177 @@
+//! Models of what runs concurrently, checked by loom: every interleaving within a bound.
+//!
+//! | file | what is checked | threads |
+//! |---|---|---|
+//! | `word` | publish, park and close on the words of one channel | 2 |
+//! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
+//! | `deque` | the owner against thieves, round and round | 2 to 3 |
+//! | `sleep` | parking a thread; whole runs in which workers go to sleep and are woken | 2 to 3 |
+//! | `detector` | walkers against processes that park and go on | 2 to 3 |
+//! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
+//!
+//! The models run the code of the crate, not copies of it: `sync` gives it loom's threads, locks,
+//! atomics and cells. So loom also sees every access to a cell of a channel or of a process, and
+//! to a slot, that is not ordered after the one before.
+//!
+//! Each model says how many preemptions it allows; `LOOM_MAX_PREEMPTIONS` lowers that. A thread
+//! that has to wait is no preemption: those switches are free. `ci/loom.sh` runs the models, and
+//! `ci/mutations.sh` shows that each protects what it is for, by breaking that.
+
+mod channel;
+mod deque;
+mod detector;
+mod foreign;
+mod sleep;
+mod word;
+
+use crate::channel::raw::ChannelRef;
+use crate::deadlock::{Detection, Resolver};
+use crate::graph::Ending;
+use crate::network::core::{ChannelPlan, Core, ProcessPlan};
+use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use crate::scheduler::{Config, Settings, TaskRef, Worker};
+use crate::sync::{Arc, Mutex, Ordering::*};
+use crate::{Accounting, ProcessResult, Receiver, Sender};
+use std::collections::VecDeque;
+
+/// Checks `model` with all interleavings that have at most so many preemptions.
+fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let allowed = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(preemptions.min(allowed));
+    builder.max_branches = 20_000;
+    let runs = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    builder.check(move || {
+        counted.fetch_add(1, Relaxed);
+        model();
+    });
+    println!("{} interleavings", runs.load(Relaxed));
+}
+
+/// Workers in models that drive them by hand; also the number of the queue for those outside.
+const WORKERS: usize = 2;
+
+/// Ready processes stay with who made them ready, so that queues, which are not the subject of
+/// these models, cost no steps: each worker's is its thread's alone, and loom does not see its lock.
+#[derive(Debug, Default)]
+struct Own {
+    workers: [std::sync::Mutex<VecDeque<Ready>>; WORKERS],
+    outside: Mutex<VecDeque<Ready>>,
+}
+
+impl Own {
+    fn with<R>(&self, queue: usize, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
+        match self.workers.get(queue) {
+            Some(own) => f(&mut own.lock().expect("never held while a model switches")),
+            None => f(&mut self.outside.lock()),
+        }
+    }
+}
+
+impl Policy for Own {
+    fn name(&self) -> &'static str {
+        "own"
+    }
+
+    fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+        let queue = match origin {
+            Origin::Worker(worker) => worker,
+            Origin::Outside => WORKERS,
+        };
+        self.with(queue, |queue| queue.push_back(ready));
+        Notify::Nobody
+    }
+
+    fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
+        self.with(worker, VecDeque::pop_front)
+    }
+
+    fn has_work(&self, worker: usize) -> bool {
+        self.with(worker, |queue| !queue.is_empty())
+    }
+}
+
+/// A network whose workers a model drives by hand.
+struct Driven {
+    core: Arc<Core>,
+}
+
+impl Driven {
+    fn new() -> Self {
+        Self { core: Core::new() }
+    }
+
+    fn channel<T: Send>(
+        &self,
+        name: &'static str,
+        capacity: u32,
+        initial: Vec<T>,
+    ) -> (Sender<T>, Receiver<T>, ChannelRef) {
+        let plan = ChannelPlan { name: name.into(), capacity, initial, digest: None };
+        let (sender, receiver) = self.core.channel(plan, None);
+        let channel = sender.channel();
+        (sender, receiver, channel)
+    }
+
+    fn process<P, F, R, O>(&self, name: &'static str, ports: P, code: F) -> TaskRef
+    where
+        P: crate::Ports + 'static,
+        F: FnOnce(P) -> R + Send + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: ProcessResult + 'static,
+    {
+        let plan = ProcessPlan { name: name.into(), effects: false, pinned: None };
+        self.core.process(plan, ports, code, None);
+        *self.core.scheduler.table.lock().all().last().expect("made just now")
+    }
+
+    /// Decides how the network is run; from now on workers may be made.
+    fn ready(&self) {
+        let settings = Settings {
+            accounting: Accounting::Off,
+            wait_once: false,
+            central: false,
+            glances: false,
+            threads: false,
+            pin: false,
+            solo: false,
+            listed_processes: usize::MAX,
+        };
+        self.core.scheduler.configure(Config::new(Box::new(Own::default()), WORKERS, settings));
+        let resolver = Resolver::new(Detection::Deferred);
+        self.core.resolver.set(resolver).expect("a model is made ready once");
+    }
+
+    /// What a thread does that is worker `index` and begins with these processes.
+    fn work(core: &Arc<Core>, index: usize, begin: impl IntoIterator<Item = TaskRef>) {
+        let worker = Worker::new(&core.scheduler, index);
+        let _installed = worker.install();
+        for task in begin {
+            worker.run(task);
+        }
+        while let Some(ready) = core.scheduler.policy().pop(index, Turn::Front) {
+            worker.run(ready.into_task());
+        }
+    }
+
+    /// Runs what was made ready by somebody who is no worker; one thread at a time may.
+    fn work_for_others(core: &Arc<Core>) {
+        while let Some(ready) = core.scheduler.policy().pop(WORKERS, Turn::Front) {
+            Self::work(core, 0, [ready.into_task()]);
+        }
+    }
+
+    /// All processes have ended, and none failed: a process that is left was not woken, and what
+    /// loom finds inside a process is a panic there.
+    fn assert_finished(&self) {
+        for record in self.core.scheduler.table.lock().records() {
+            let name = record.name;
+            match record.ending {
+                Some(Ending::Finished) => {}
+                ending => panic!("process `{name}` did not finish, but: {ending:?}"),
+            }
+        }
+        assert_eq!(self.core.scheduler.live.load(Relaxed), 0);
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs a network in many ways and compares.
+
+use super::compare::{Difference, Mismatch, Run};
+use super::schedule::{Schedule, Schedules};
+use super::watchdog::guarded;
+use crate::network::execute;
+use crate::{Network, Report, RunError, Summary};
+use std::fmt;
+
+/// What runs of a network under many schedules have in common: everything that counts.
+///
+/// Prints in one line, and one more for each run that was cut short.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Verified<A = ()> {
+    /// How many schedules it was run under.
+    pub schedules: usize,
+    /// How many channels were compared message by message, in the first run.
+    pub by_contents: usize,
+    /// How many were compared by the number of their messages: they have no digest.
+    pub by_count: usize,
+    /// Runs that were cut short, with their outcome: over budget, misuse, stopped. What was received
+    /// until then was the same.
+    pub cut: Vec<(Schedule, Summary)>,
+    /// The report of the run that the others were compared with.
+    pub report: Report,
+    /// The result of that run.
+    pub result: A,
+}
+
+impl<A> fmt::Display for Verified<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "equal under {} schedules: {} messages, {} channels compared by contents, {} by count",
+            self.schedules,
+            self.report.messages(),
+            self.by_contents,
+            self.by_count
+        )?;
+        for (schedule, summary) in &self.cut {
+            write!(f, "\ncut short ({summary:?}) with {schedule}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a network could not be verified.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// Two runs differ.
+    #[error("{0}")]
+    Differs(Box<Difference>),
+    /// The network could not be run.
+    #[error("with {schedule}: {error}")]
+    Refused {
+        /// With this schedule.
+        schedule: Schedule,
+        /// For this reason.
+        error: Box<RunError>,
+    },
+    /// A run did not end in time.
+    #[error("with {schedule}: {explanation}")]
+    Hangs {
+        /// With this schedule.
+        schedule: Schedule,
+        /// Who waited for whom.
+        explanation: String,
+    },
+    /// There is nothing to run it with.
+    #[error(
+        "there is no schedule to run the network with: name policies, workers, capacities, seeds"
+    )]
+    NoSchedule,
+}
+
+/// How far verifying has got; see [`Schedules::verify_with`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// Runs that have ended.
+    pub done: usize,
+    /// Runs in all.
+    pub of: usize,
+    /// The schedule of the last run.
+    pub schedule: &'a Schedule,
+}
+
+/// Runs a network under every schedule of [`Schedules::new`], and compares.
+///
+/// # Errors
+/// As for [`Schedules::verify`].
+///
+/// # Examples
+///
+/// Shared memory lets the schedule into a result; this finds it:
+///
+/// ```
+/// use kahn::{Channel, testing};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let error = testing::verify(|network| {
+///     let shared = std::sync::Arc::new(AtomicU32::new(0));
+///     for name in ["a", "b"] {
+///         let shared = shared.clone();
+///         let (out, tickets) = network.channel_with(Channel::named(name).digest());
+///         network.process(name, out, async move |mut out| {
+///             for _ in 0..100 {
+///                 out.send(shared.fetch_add(1, Ordering::Relaxed)).await;
+///             }
+///         });
+///         network.for_each(format!("ignore {name}"), tickets, |_| {});
+///     }
+/// })
+/// .expect_err("it depends on who is first");
+/// // Such as: message 1 on channel `b`, written by process `b`, differs between two runs: …
+/// assert!(error.to_string().starts_with("message "), "{error}");
+/// ```
+pub fn verify<'env, R>(build: impl Fn(&mut Network<'env>) -> R) -> Result<Verified, VerifyError> {
+    Schedules::new().verify(build)
+}
+
+/// Runs a network under every schedule of [`Schedules::new`], compares, and returns the result that
+/// is the same in all.
+///
+/// `build` writes the network down and returns what `result` finds the result by after each run;
+/// see the [module's example](super::testing).
+///
+/// # Panics
+/// Panics if two runs or two results differ, if the network cannot be run, if a run hangs, and if a
+/// run was cut short by the byte budget or by misuse.
+#[track_caller]
+pub fn assert_same<'env, R, A: PartialEq + fmt::Debug>(
+    build: impl Fn(&mut Network<'env>) -> R,
+    result: impl Fn(R) -> A,
+) -> A {
+    match Schedules::new().verify_with(build, result, |_| {}) {
+        Ok(verified) if verified.cut.is_empty() => verified.result,
+        Ok(verified) => panic!("{verified}\n{}", verified.report.explanation()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+impl Schedules {
+    /// Runs a network under these schedules and compares all runs with the first.
+    ///
+    /// Compared is what was received on each channel: message by message where the channel has a
+    /// [digest](crate::Channel::digest), by number elsewhere. Then failures, outcomes, and how the
+    /// processes ended. Of readers that nobody could observe any more, and of runs that were cut
+    /// short, what one received must be the beginning of what the other did.
+    ///
+    /// `build` is called for each run anew, and must do the same each time.
+    ///
+    /// # Errors
+    /// [`VerifyError::Differs`] names the first difference; the other errors tell why a run did not
+    /// come about or did not end.
+    ///
+    /// # Panics
+    /// Aborts if a run that hangs cannot be stopped; see [`within`](super::within).
+    pub fn verify<'env, R>(
+        &self,
+        build: impl Fn(&mut Network<'env>) -> R,
+    ) -> Result<Verified, VerifyError> {
+        self.verify_with(build, drop, |_| {})
+    }
+
+    /// Runs a network under these schedules and compares results as well; calls `each` after each
+    /// run.
+    ///
+    /// `result` gets what `build` returned, after the run. The results of runs that were cut short
+    /// are not compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    ///
+    /// let text = String::from("to be or not to be");
+    /// let verified = Schedules::new().policies(["seeded"]).capacities([1]).verify_with(
+    ///     |network| {
+    ///         let words = network.source("words", text.split(' '));
+    ///         network.fold("count", words, 0, |count, _| count + 1)
+    ///     },
+    ///     |count| count.take(),
+    ///     |progress| println!("{} of {}: {}", progress.done, progress.of, progress.schedule),
+    /// )?;
+    /// assert_eq!(verified.result, Some(6));
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`verify`](Self::verify).
+    ///
+    /// # Panics
+    /// As for [`verify`](Self::verify).
+    pub fn verify_with<'env, R, A: PartialEq + fmt::Debug>(
+        &self,
+        build: impl Fn(&mut Network<'env>) -> R,
+        result: impl Fn(R) -> A,
+        mut each: impl FnMut(Progress<'_>),
+    ) -> Result<Verified<A>, VerifyError> {
+        let of = self.list().len();
+        let mut cut = Vec::new();
+        let mut first: Option<(Run, A)> = None;
+        for (index, (schedule, options)) in self.options().enumerate() {
+            let mut network = Network::new();
+            let handed = build(&mut network);
+            let ran = guarded(self.time_limit, |watchdog| {
+                watchdog.watch(&network);
+                execute(network, options)
+            });
+            let outcome = match ran {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(error)) => {
+                    return Err(VerifyError::Refused { schedule, error: Box::new(error) });
+                }
+                Err(explanation) => return Err(VerifyError::Hangs { schedule, explanation }),
+            };
+            let found = (Run::new(schedule, outcome), result(handed));
+            if found.0.is_cut() {
+                cut.push((found.0.schedule.clone(), found.0.summary()));
+            }
+            if let Some(expected) = &first
+                && let Some(mismatch) = compare(expected, &found)
+            {
+                return Err(VerifyError::Differs(Box::new(Difference {
+                    expected: expected.0.schedule.clone(),
+                    found: found.0.schedule,
+                    mismatch,
+                })));
+            }
+            each(Progress { done: index + 1, of, schedule: &found.0.schedule });
+            // A run that was cut short says less than one that was not.
+            if first.as_ref().is_none_or(|first| first.0.is_cut() && !found.0.is_cut()) {
+                first = Some(found);
+            }
+        }
+        let (run, result) = first.ok_or(VerifyError::NoSchedule)?;
+        let (by_contents, by_count) = run.channel_counts();
+        let report = run.outcome.report;
+        Ok(Verified { schedules: of, by_contents, by_count, cut, report, result })
+    }
+}
+
+fn compare<A: PartialEq + fmt::Debug>(expected: &(Run, A), found: &(Run, A)) -> Option<Mismatch> {
+    let mismatch = expected.0.compare(&found.0);
+    let is_cut = expected.0.is_cut() || found.0.is_cut();
+    mismatch.or_else(|| {
+        (!is_cut && expected.1 != found.1).then(|| Mismatch::Result {
+            expected: format!("{:?}", expected.1),
+            found: format!("{:?}", found.1),
+        })
+    })
+}
