@@ -171,6 +171,9 @@ impl ChannelTable {
     pub(crate) fn configure(&self, budget: u64, capacity: Option<u32>, limit: usize, record: bool) {
         self.budget.store(budget, Relaxed);
         self.record_all.store(record, Relaxed);
+        if !record {
+            self.all().iter().for_each(|channel| channel.forget_history());
+        }
         if let Some(capacity) = capacity {
             let _ = self.override_capacity.set(capacity);
             for channel in self.all() {
@@ -322,6 +325,18 @@ impl RawChannel {
         std::ptr::eq(self.word(End::Sender), std::ptr::from_ref(self).cast())
     }
 
+    /// Records nothing: this run is not compared with others. Called before it starts.
+    fn forget_history(&self) {
+        self.receiver.recorded.set(false);
+        // SAFETY: nobody receives before the run.
+        unsafe { *self.cold.history.get() = None };
+    }
+
+    /// Whether the receiver can be pruned, or is dead: its history may be cut.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
+    }
+
     /// What is to be told about it; `take`: its history goes along.
     pub(crate) fn record(&self, take: bool) -> ChannelRecord {
         let label = self.label();
@@ -333,7 +348,6 @@ impl RawChannel {
         } else {
             None
         };
-        let is_cut = self.owner(End::Receiver).is_some_and(|task| task.may_be_cut());
         ChannelRecord {
             identity: label.identity,
             name: label.name.clone(),
@@ -350,7 +364,7 @@ impl RawChannel {
                 growths: self.cold.growths.load(Relaxed),
             },
             history,
-            is_cut,
+            is_cut: self.is_cut(),
         }
     }
 }

@@ -107,14 +107,15 @@ impl Core {
             None => self.channels.next_fixed(),
             Some((task, _)) => next_child(task),
         };
-        let records = plan.digest.is_some() || self.channels.records_all();
+        // What is made before the run may be recorded; the run's options decide.
+        let recorded = plan.digest.filter(|_| by.is_none() || self.channels.records_all());
         let channel = self.channels.make(Plan {
             label: Label { name: plan.name, identity },
             types: &const { TypeOf::<T>::TYPE },
             capacity: plan.capacity,
             initial: u32::try_from(plan.initial.len()).unwrap_or(u32::MAX),
-            recorded: records.then(|| crate::channel::digest::History {
-                digest: plan.digest,
+            recorded: recorded.map(|digest| crate::channel::digest::History {
+                digest: Some(digest),
                 digests: Vec::new(),
             }),
         });

@@ -263,8 +263,18 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let verdict = core.verdict.lock().clone();
     // Before anything is dropped: what lives is told as it was.
     let alive = core.scheduler.table.lock().records();
+    let open: BTreeMap<_, _> = core
+        .channels
+        .all()
+        .iter()
+        .map(|channel| (channel.label().identity, channel.is_cut()))
+        .collect();
     end_processes(core);
-    let (channels, folded_channels) = core.channels.records();
+    let (mut channels, folded_channels) = core.channels.records();
+    for record in &mut channels {
+        // A reader that only now has nobody to read from it is not cut short by that.
+        record.is_cut = open.get(&record.identity).copied().unwrap_or(record.is_cut);
+    }
     core.channels.drop_messages();
     let records = alive_or_ended(core, &alive);
     let observed = mem::take(&mut *core.observed.lock());
