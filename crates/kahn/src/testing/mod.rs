@@ -38,5 +38,5 @@ mod watchdog;
 pub use compare::{Difference, Mismatch, Unlike};
 pub use function::{Histories, run_process, try_run_process};
 pub use schedule::{Schedule, Schedules};
-pub use verify::{Progress, Verified, VerifyError, assert_same, verify};
+pub use verify::{Cut, Progress, Verified, VerifyError, assert_same, verify};
 pub use watchdog::{Watchdog, within};

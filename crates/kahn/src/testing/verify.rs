@@ -9,7 +9,7 @@ use std::fmt;
 
 /// What runs of a network under many schedules have in common: everything that counts.
 ///
-/// Prints in one line, and one more for each run that was cut short.
+/// Prints in one line, and a few more if runs were cut short.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verified<A = ()> {
@@ -19,13 +19,24 @@ pub struct Verified<A = ()> {
     pub by_contents: usize,
     /// How many were compared by the number of their messages: they have no digest.
     pub by_count: usize,
-    /// Runs that were cut short, with their outcome: over budget, misuse, stopped. What was received
-    /// until then was the same.
-    pub cut: Vec<(Schedule, Summary)>,
+    /// Runs that were cut short: what was received until then was the same.
+    pub cut: Vec<Cut>,
     /// The report of the run that the others were compared with.
     pub report: Report,
     /// The result of that run.
     pub result: A,
+}
+
+/// A run that was cut short at a moment that depends on the schedule.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Cut {
+    /// How it was run.
+    pub schedule: Schedule,
+    /// Over budget, misuse, or stopped.
+    pub outcome: Summary,
+    /// What the report says of the outcome.
+    pub explanation: String,
 }
 
 impl<A> fmt::Display for Verified<A> {
@@ -38,8 +49,10 @@ impl<A> fmt::Display for Verified<A> {
             self.by_contents,
             self.by_count
         )?;
-        for (schedule, summary) in &self.cut {
-            write!(f, "\ncut short ({summary:?}) with {schedule}")?;
+        if let Some(Cut { schedule, explanation, .. }) = self.cut.first() {
+            let count = self.cut.len();
+            write!(f, "\n{count} of the runs were cut short; the first with {schedule}:\n")?;
+            write!(f, "{}", explanation.trim_end())?;
         }
         Ok(())
     }
@@ -129,7 +142,7 @@ pub fn verify<'env, R>(build: impl Fn(&mut Network<'env>) -> R) -> Result<Verifi
 ///
 /// # Panics
 /// Panics if two runs or two results differ, if the network cannot be run, if a run hangs, and if a
-/// run was cut short by the byte budget or by misuse.
+/// run was cut short: by the byte budget, by misuse, or from outside.
 #[track_caller]
 pub fn assert_same<'env, R, A: PartialEq + fmt::Debug>(
     build: impl Fn(&mut Network<'env>) -> R,
@@ -137,7 +150,7 @@ pub fn assert_same<'env, R, A: PartialEq + fmt::Debug>(
 ) -> A {
     match Schedules::new().verify_with(build, result, |_| {}) {
         Ok(verified) if verified.cut.is_empty() => verified.result,
-        Ok(verified) => panic!("{verified}\n{}", verified.report.explanation()),
+        Ok(verified) => panic!("{verified}"),
         Err(error) => panic!("{error}"),
     }
 }
@@ -219,7 +232,11 @@ impl Schedules {
             };
             let found = (Run::new(schedule, outcome), result(handed));
             if found.0.is_cut() {
-                cut.push((found.0.schedule.clone(), found.0.summary()));
+                cut.push(Cut {
+                    schedule: found.0.schedule.clone(),
+                    outcome: found.0.summary(),
+                    explanation: found.0.outcome.report.explanation(),
+                });
             }
             if let Some(expected) = &first
                 && let Some(mismatch) = compare(expected, &found)
