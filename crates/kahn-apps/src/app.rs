@@ -267,8 +267,8 @@ impl Compare {
 /// Reads and checks arguments and input.
 pub type Prepare = fn(&ArgMatches, &Settings) -> Result<Box<dyn Program>, Failure>;
 
-/// Takes the result out of a network that has finished.
-pub type Pending<'env> = Box<dyn FnOnce() -> Answer<'env> + 'env>;
+/// Takes the result out of a network after its run: there is one if the network has finished.
+pub type Pending<'env> = Box<dyn FnOnce() -> Option<Answer<'env>> + 'env>;
 
 /// Writes a result, or a part of it.
 pub type Writer<'env> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'env>;

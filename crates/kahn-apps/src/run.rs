@@ -45,7 +45,8 @@ pub fn run(
             let pending = program.build(&mut network, Compare::Numbers);
             started(network.stop_handle());
             let report = network.run_with(options)?;
-            Ok(Ran { answer: pending(), report: Some(report) })
+            let answer = pending().expect("a network that has finished has a result");
+            Ok(Ran { answer, report: Some(report) })
         }
     }
 }

@@ -40,10 +40,7 @@ pub(super) fn build<'env, T: Number>(
         iterate(program, assigners, solution).await;
     });
     let solutions = network.collect("result", solution);
-    Box::new(move || {
-        let solution = solutions.take().and_then(|mut solutions| solutions.pop());
-        program.answer(solution.expect("a finished network has a solution"))
-    })
+    Box::new(move || solutions.take()?.pop().map(|solution| program.answer(solution)))
 }
 
 /// Hands out the points, then the means of every round, until a round is the last.

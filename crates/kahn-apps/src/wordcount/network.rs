@@ -55,8 +55,10 @@ pub(super) fn build<'env>(
     });
     let merged = network.collect("result", merged);
     Box::new(move || {
-        let merged = merged.take().expect("a finished network has a result");
-        Answer::new(move |out| merged.iter().flatten().try_for_each(|entry| write_line(out, entry)))
+        let merged = merged.take()?;
+        Some(Answer::new(move |out| {
+            merged.iter().flatten().try_for_each(|entry| write_line(out, entry))
+        }))
     })
 }
 

@@ -1,0 +1,97 @@
+//! How the command gets on with what is around it: pipes, full disks, Ctrl-C.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, OpenOptions};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+fn kahn(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kahn"));
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    // More output than a pipe holds, so that the command must notice.
+    let mut run = kahn(&["run", "hamming", "20000"]).spawn().unwrap();
+    drop(run.stdout.take());
+    let Output { status, stderr, .. } = run.wait_with_output().unwrap();
+    assert_eq!((status.code(), text(&stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = kahn(&["run", "sieve", "100"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(message.starts_with("kahn: error: cannot write standard output: "), "{message}");
+}
+
+#[test]
+fn what_is_read_from_a_pipe_is_counted_too() {
+    let mut run = kahn(&["run", "wordcount", "/dev/stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = run.stdin.take().unwrap();
+    let writer = thread::Builder::new().spawn(move || {
+        std::io::Write::write_all(&mut input, &b"to be or not to be ".repeat(10_000))
+    });
+    let output = run.wait_with_output().unwrap();
+    writer.unwrap().join().unwrap().unwrap();
+    assert_eq!(text(&output.stdout), "BE\t20000\nTO\t20000\nNOT\t10000\nOR\t10000\n");
+}
+
+#[test]
+fn ctrl_c_ends_the_command_with_130_and_no_result() {
+    let run = kahn(&["run", "sieve", "4000000000"]).spawn().unwrap();
+    let id = run.id().to_string();
+    // From the moment on at which the command catches the signal.
+    let catches_interrupt = || {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        caught & 1 << 1 != 0
+    };
+    while !catches_interrupt() {
+        thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()));
+}
+
+#[test]
+fn files_asked_for_are_written_whole_or_not_at_all() {
+    let folder = std::env::temp_dir().join(format!("kahn-test-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let [report, groups, picture] =
+        ["report.json", "groups", "kmeans.svg"].map(|name| folder.join(name));
+    let points = ["--random", "50", "--groups", "3", "--parts", "2"];
+
+    let mut run = kahn(&["run", "kmeans", "--report"]);
+    let output = run.args(points).arg("--report-json").arg(&report).arg("--assignments");
+    let output = output.arg(&groups).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 3);
+    assert!(text(&output.stderr).starts_with("kmeans, network, rounds: "));
+    assert_eq!(fs::read_to_string(&groups).unwrap().lines().count(), 50);
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!((&report["app"], &report["outcome"]), (&"kmeans".into(), &"finished".into()));
+    assert!(report["rounds"].is_u64() && report["channels"].is_array());
+
+    let output = kahn(&["graph", "kmeans"]).args(points).arg("--svg").arg(&picture).output();
+    assert!(text(&output.unwrap().stdout).starts_with("digraph"));
+    assert!(fs::read_to_string(&picture).unwrap().contains("<svg"));
+
+    // Refused: not even an empty file is left.
+    let refused = folder.join("refused.svg");
+    let mut graph = kahn(&["graph", "wordcount", "missing.txt", "--svg"]);
+    assert_eq!(graph.arg(&refused).output().unwrap().status.code(), Some(2));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    fs::remove_dir_all(&folder).unwrap();
+}
