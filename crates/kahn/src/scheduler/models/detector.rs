@@ -23,7 +23,8 @@ struct Three {
 impl Three {
     fn new() -> Arc<Self> {
         let model = Driven::new();
-        let made = ["first", "second", "third"].map(|name| model.channel::<u32>(name, 1, Vec::new()));
+        let made =
+            ["first", "second", "third"].map(|name| model.channel::<u32>(name, 1, Vec::new()));
         let channels = [0, 1, 2].map(|index: usize| made[index].2);
         let [first, second, third] = made.map(|(sender, receiver, _)| (sender, receiver));
         let idle = async |_ports: (Receiver<u32>, Sender<u32>)| {};

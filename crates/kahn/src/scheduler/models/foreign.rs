@@ -3,9 +3,9 @@
 //! Bounds: one wait or two, one or two clones of the waker, each on a thread of its own.
 
 use super::{Driven, check};
+use crate::scheduler::TaskRef;
 use crate::scheduler::foreign::{Foreign, base_waker};
 use crate::scheduler::policy::Turn;
-use crate::scheduler::TaskRef;
 use crate::sync::{Arc, Ordering::*, thread};
 use std::task::Waker;
 

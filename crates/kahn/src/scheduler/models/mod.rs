@@ -5,7 +5,8 @@
 //! | `word` | publish, park and close on the words of one channel | 2 |
 //! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
-//! | `sleep` | parking a thread; whole runs in which workers go to sleep and are woken | 2 to 3 |
+//! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
+//! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
 //!
@@ -21,7 +22,8 @@ mod channel;
 mod deque;
 mod detector;
 mod foreign;
-mod sleep;
+mod parker;
+mod run;
 mod word;
 
 use crate::channel::raw::ChannelRef;
@@ -121,7 +123,7 @@ impl Driven {
         R: Future<Output = O> + Send + 'static,
         O: ProcessResult + 'static,
     {
-        let plan = ProcessPlan { name: name.into(), effects: false, pinned: None };
+        let plan = ProcessPlan { name: name.into(), effects: true, pinned: None };
         self.core.process(plan, ports, code, None);
         *self.core.scheduler.table.lock().all().last().expect("made just now")
     }

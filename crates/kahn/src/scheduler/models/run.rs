@@ -1,0 +1,206 @@
+//! Whole runs, from the first step to the last: workers look for work, go to sleep, are woken, find
+//! out that nothing can go on.
+//!
+//! A lost wake-up is a model in which everybody sleeps: loom calls that a deadlock. There is no
+//! time under loom, so no nap ends by itself and hides one. Bounds: two workers, one or two
+//! processes, one message or two, one thread outside.
+
+use super::check;
+use crate::sync::{Arc, Mutex, thread};
+use crate::{
+    Accounting, Detection, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
+};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+fn options(policy: &str, detection: Detection) -> RunOptions {
+    RunOptions::new().workers(2).policy(policy).accounting(Accounting::Off).detection(detection)
+}
+
+fn assert_finishes(network: Network<'_>, options: RunOptions) {
+    let report = network.run_with(options).expect("the network finishes");
+    assert!(report.is_success());
+}
+
+/// A sender and a receiver.
+fn stream(policy: &str, messages: u32) {
+    let mut network = Network::new();
+    let (sender, receiver) = network.channel::<u32>("numbers");
+    network.process("from", sender, async move |mut sender: Sender<u32>| {
+        for number in 0..messages {
+            sender.send(number).await;
+        }
+    });
+    network.process("to", receiver, async move |mut receiver: Receiver<u32>| {
+        for number in 0..messages {
+            assert_eq!(receiver.recv().await, Some(number));
+        }
+        assert_eq!(receiver.recv().await, None);
+    });
+    assert_finishes(network, options(policy, Detection::Off));
+}
+
+#[test]
+fn a_stream_ends_under_shared() {
+    check(3, || stream("shared", 1));
+}
+
+#[test]
+fn a_stream_ends_under_ws_cur() {
+    check(3, || stream("ws-cur", 1));
+}
+
+#[test]
+fn a_stream_ends_under_ws_last() {
+    check(2, || stream("ws-last", 1));
+}
+
+/// Two processes that each send two messages before they receive: full channels must grow.
+#[test]
+fn a_ring_of_full_channels_grows() {
+    check(2, || {
+        let mut network = Network::new();
+        let (to_b, from_a) = network.channel_with(crate::Channel::named("there").capacity(1));
+        let (to_a, from_b) = network.channel_with(crate::Channel::named("back").capacity(1));
+        let both = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+            for number in 0..2 {
+                sender.send(number).await;
+            }
+            for number in 0..2 {
+                assert_eq!(receiver.recv().await, Some(number));
+            }
+        };
+        network.process_with(Process::named("a").effects(), (from_b, to_b), both);
+        network.process_with(Process::named("b").effects(), (from_a, to_a), both);
+        assert_finishes(network, options("shared", Detection::Deferred));
+    });
+}
+
+/// Two processes that wait for each other: the run must not sleep for ever, but say so.
+#[test]
+fn a_network_that_stands_still_is_told() {
+    check(2, || {
+        let mut network = Network::new();
+        let (to_b, from_a) = network.channel::<u32>("there");
+        let (to_a, from_b) = network.channel::<u32>("back");
+        let receive = async |(mut receiver, sender): (Receiver<u32>, Sender<u32>)| {
+            let _ = receiver.recv().await;
+            drop(sender);
+        };
+        network.process_with(Process::named("a").effects(), (from_b, to_b), receive);
+        network.process_with(Process::named("b").effects(), (from_a, to_a), receive);
+        let error = network.run_with(options("ws-cur", Detection::Deferred));
+        let Err(RunError::Ended(report)) = error else { panic!("it cannot finish: {error:?}") };
+        assert_eq!(report.outcome, Summary::Deadlock);
+    });
+}
+
+/// What a process waits for that is no channel.
+#[derive(Debug, Default)]
+struct Answer(Mutex<(State, Option<Waker>)>);
+
+#[derive(Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    Open,
+    Told,
+    Refused,
+}
+
+impl Answer {
+    fn tell(&self) {
+        let mut answer = self.0.lock();
+        answer.0 = State::Told;
+        let waker = answer.1.take();
+        drop(answer);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Drops the waker, and keeps none from now on.
+    fn refuse(&self) {
+        let mut answer = self.0.lock();
+        answer.0 = State::Refused;
+        let waker = answer.1.take();
+        drop(answer);
+        drop(waker);
+    }
+
+    fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        let mut answer = self.0.lock();
+        match answer.0 {
+            State::Told => return Poll::Ready(()),
+            State::Refused => {}
+            State::Open => answer.1 = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+fn asking(answer: &Arc<Answer>) -> Network<'static> {
+    let asked = Arc::clone(answer);
+    let mut network = Network::new();
+    network.process("asks", (), async move |()| poll_fn(|context| asked.poll(context)).await);
+    network
+}
+
+/// A process waits for a waker of another library, while both workers go to sleep.
+#[test]
+fn a_foreign_waker_wakes_a_sleeping_network() {
+    check(2, || {
+        let answer = Arc::new(Answer::default());
+        let network = asking(&answer);
+        let other = thread::spawn(move || answer.tell());
+        assert_finishes(network, options("shared", Detection::Off));
+        other.join().expect("it does not panic");
+    });
+}
+
+/// The last waker is dropped while the workers go to sleep: one of them must wake and say so.
+#[test]
+fn a_foreign_waker_that_is_dropped_is_told() {
+    check(2, || {
+        let answer = Arc::new(Answer::default());
+        let network = asking(&answer);
+        let other = {
+            let answer = Arc::clone(&answer);
+            thread::spawn(move || answer.refuse())
+        };
+        let ended = network.run_with(options("shared", Detection::Off).workers(1));
+        assert!(matches!(ended, Err(RunError::Ended(_))), "nobody can wake it");
+        other.join().expect("it does not panic");
+    });
+}
+
+/// A blocking process, which has a thread of its own, and one that has none.
+#[test]
+fn a_blocking_process_is_woken_and_wakes() {
+    check(1, || {
+        let mut network = Network::new();
+        let (sender, receiver) = network.channel::<u32>("numbers");
+        network.process("from", sender, async |mut sender: Sender<u32>| sender.send(0).await);
+        network.blocking("to", receiver, |mut receiver: Receiver<u32>| {
+            assert_eq!(receiver.recv_blocking(), Some(0));
+            assert_eq!(receiver.recv_blocking(), None);
+        });
+        assert_finishes(network, options("shared", Detection::Off).workers(1));
+    });
+}
+
+/// Somebody outside, on a thread of its own.
+#[test]
+fn a_party_outside_is_woken_and_wakes() {
+    check(1, || {
+        let mut network = Network::new();
+        let (sender, receiver) = network.channel::<u32>("numbers");
+        network.process("from", sender, async |mut sender: Sender<u32>| sender.send(0).await);
+        let mut receiver = network.outside("outside", receiver);
+        let outside = thread::spawn(move || {
+            assert_eq!(receiver.recv_blocking().expect("the run goes on"), Some(0));
+            assert_eq!(receiver.recv_blocking().expect("the run goes on"), None);
+        });
+        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        outside.join().expect("it does not panic");
+    });
+}
