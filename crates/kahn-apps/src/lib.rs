@@ -13,10 +13,11 @@
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
-//! reads and checks all input and gives a [`Program`], which [`run`] then runs; so bad input is
+//! reads and checks all input and gives a [`Program`], which [`run()`] then runs; so bad input is
 //! known before anything has started.
 
 mod app;
+mod execution;
 mod failure;
 pub mod hamming;
 mod input;
@@ -24,14 +25,13 @@ pub mod kmeans;
 pub mod output;
 mod progress;
 pub mod random;
-mod run;
 pub mod sieve;
 pub mod wordcount;
 
 pub use app::{
     APPS, Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };
+pub use execution::{Ran, run};
 pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;
-pub use run::{Ran, run};

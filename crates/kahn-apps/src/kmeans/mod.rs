@@ -17,8 +17,9 @@
 //!            └───────────────► assign 1
 //! ```
 //!
-//! The bytes are the same for every number of parts and workers, for the sums are exact: see
-//! [`Number::units`]. Like the papers' program it knows no most number of rounds.
+//! The bytes are the same for every number of parts and workers, for coordinates are added exactly:
+//! see the private module `number`. There is no limit to the rounds: as in the papers, means that
+//! are cut off may in theory go round in circles for ever.
 
 mod network;
 mod number;

@@ -32,6 +32,10 @@ pub struct Ran<'env> {
 /// # Errors
 ///
 /// Returns [`Failure::Run`] if the network did not finish; its report is in the error.
+///
+/// # Panics
+///
+/// Panics if a network has finished and its program has no result: an error in the program.
 pub fn run(
     program: &dyn Program,
     variant: Variant,
