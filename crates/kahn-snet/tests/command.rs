@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::Parser;
 use kahn_snet::command::{Command, Streams, perform};
+use parking_lot::Mutex;
 
 #[derive(Parser)]
 struct Arguments {
@@ -14,13 +15,12 @@ struct Arguments {
 }
 
 /// What a stream got.
-#[expect(clippy::disallowed_types, reason = "a test collects bytes from one thread at a time")]
 #[derive(Clone, Default)]
 struct Collected(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Collected {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -31,7 +31,7 @@ impl Write for Collected {
 
 impl Collected {
     fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.0.lock();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -1,6 +1,8 @@
 //! Programs that run: `// >` is a record that goes in, `// <` one that comes out, in any order
 //! unless the file says `// ordered`; `// waiting n` counts the synchro-cells left half filled.
 
+#![expect(clippy::needless_pass_by_value, reason = "the harness wants these signatures")]
+
 use std::path::Path;
 
 use kahn_snet::Program;

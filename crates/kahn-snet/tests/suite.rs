@@ -1,6 +1,12 @@
 //! The suite of plain programs: what is accepted, with its types and its printed form, and what
 //! is refused, with its messages. One file a case; snapshots lie beside them.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "the harness wants these signatures"
+)]
+
 use std::path::Path;
 
 use kahn_snet::Program;

@@ -81,7 +81,7 @@ impl Boxes {
                 });
             }
         }
-        self.add_function(name, function.into_box())
+        self.add_function(name, &function.into_box())
     }
 
     /// Gives all boxes of this name or path a function that checks its arguments itself.
@@ -91,10 +91,10 @@ impl Boxes {
     pub fn add_function(
         &mut self,
         name: &str,
-        function: Arc<dyn BoxFunction>,
+        function: &Arc<dyn BoxFunction>,
     ) -> Result<(), BindError> {
         for index in self.named(name)? {
-            self.bound.insert(index, Arc::clone(&function));
+            self.bound.insert(index, Arc::clone(function));
         }
         Ok(())
     }
@@ -219,7 +219,7 @@ macro_rules! closures {
                 vec![$($name::KIND),*]
             }
 
-            #[expect(non_snake_case, reason = "the type parameters name the variables")]
+            #[allow(non_snake_case, reason = "the type parameters name the variables")]
             #[allow(unused_mut, unused_variables, unused_assignments, reason = "none for none")]
             fn into_box(self) -> Arc<dyn BoxFunction> {
                 Arc::new(Closure(move |inputs: Vec<Argument>, out: &mut Emitter<'_>| {

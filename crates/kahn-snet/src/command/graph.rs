@@ -52,9 +52,8 @@ fn by_layout(text: &str) -> Result<String, String> {
         !line.starts_with("subgraph") && !line.starts_with("label=")
     });
     // Without the opening lines of the frames their closing ones go too.
-    let mut flat: String =
-        lines.filter(|line| line.trim() != "}").map(|line| format!("{line}\n")).collect();
-    flat.push_str("}\n");
+    let kept: Vec<&str> = lines.filter(|line| line.trim() != "}").collect();
+    let flat = format!("{}\n}}\n", kept.join("\n"));
     let graph = DotParser::new(&flat).process()?;
     let mut builder = GraphBuilder::new();
     builder.visit_graph(&graph);

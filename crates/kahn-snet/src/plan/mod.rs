@@ -174,7 +174,6 @@ pub struct BoxPlan {
     pub metadata: Vec<(String, String)>,
     /// Code given in the file: its language and its text.
     pub code: Option<(String, String)>,
-    pub(crate) span: Span,
 }
 
 impl BoxPlan {

@@ -251,7 +251,6 @@ impl<'a> Resolver<'a> {
             outputs: definition.outputs.iter().map(labels).collect(),
             metadata,
             code: definition.code.as_ref().map(|c| (c.language.clone(), c.text.clone())),
-            span: definition.name.at.0,
         });
         BoxId(self.plan.boxes.len() - 1)
     }
@@ -375,9 +374,9 @@ impl<'a> Resolver<'a> {
                 found.push((all, same, span));
             }
             ast::Variant::Name(name) => {
-                let known = self.scopes.iter().rev();
+                let mut known = self.scopes.iter().rev();
                 let definition =
-                    known.filter_map(|scope| scope.types.get(name.name.as_str())).next().copied();
+                    known.find_map(|scope| scope.types.get(name.name.as_str())).copied();
                 match definition {
                     None => self.unknown_type(name, "type"),
                     Some(_) if inside.contains(&name.name.as_str()) => self.cycle(name),

@@ -331,7 +331,7 @@ impl Serialize for Value {
             Self::Object(object) => serializer.collect_map(object.iter()),
             Self::C(data) => {
                 let numbers = data.texts().into_iter().map(|text| {
-                    let real = text.parse().map(Self::Real).unwrap_or(Self::Null);
+                    let real = text.parse().map_or(Self::Null, Self::Real);
                     text.parse().map_or(real, Self::Integer)
                 });
                 let numbers: Vec<Self> = numbers.collect();

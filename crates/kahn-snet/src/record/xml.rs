@@ -4,6 +4,7 @@
 //! strings `(char[5])hello`. Other C types are kept as such. The binary mode is not read.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
@@ -330,13 +331,13 @@ pub fn write_xml(record: &Record, output: &mut impl Write) -> Result<(), WriteEr
             None => WriteError::NoForm { field: field.to_string(), what: value.kind() },
         })?;
         let content = content.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        text.push_str(&format!("  <field label=\"{field}\">{content}</field>\n"));
+        let _ = writeln!(text, "  <field label=\"{field}\">{content}</field>");
     }
     for (tag, value) in &record.tags {
-        text.push_str(&format!("  <tag label=\"{tag}\">{value}</tag>\n"));
+        let _ = writeln!(text, "  <tag label=\"{tag}\">{value}</tag>");
     }
     for (tag, value) in &record.btags {
-        text.push_str(&format!("  <btag label=\"{tag}\">{value}</btag>\n"));
+        let _ = writeln!(text, "  <btag label=\"{tag}\">{value}</btag>");
     }
     text.push_str("</record>\n");
     Ok(output.write_all(text.as_bytes())?)

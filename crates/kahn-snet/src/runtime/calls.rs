@@ -127,7 +127,7 @@ impl Worker<'_, '_> {
     ) -> Flow {
         let Kind::Box(id) = self.facts.graph.ops[op.0].kind else { return Ok(()) };
         let Some(step) = self.steps.of_box(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec));
+            return Err(self.misfit(op, &rec).into());
         };
         let declared = self.facts.plan.box_plan(id);
         let function = Arc::clone(&self.shared.functions[id.0]);
@@ -158,10 +158,10 @@ impl Worker<'_, '_> {
         }
         match result {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(self.box_failed(id, &rec, error.0)),
+            Ok(Err(error)) => return Err(self.box_failed(id, &rec, error.0).into()),
             Err(panic) => {
                 let reason = format!("it panicked: {}", panic_text(&*panic));
-                return Err(self.box_failed(id, &rec, reason));
+                return Err(self.box_failed(id, &rec, reason).into());
             }
         }
         go_on(self, &mut outputs)?;
@@ -169,9 +169,9 @@ impl Worker<'_, '_> {
         Ok(())
     }
 
-    fn box_failed(&self, id: BoxId, rec: &Rec, reason: String) -> Box<Failure> {
+    fn box_failed(&self, id: BoxId, rec: &Rec, reason: String) -> Failure {
         let path = self.facts.plan.box_plan(id).path.clone();
-        Box::new(Failure::Box { path, record: self.text_of(rec), reason })
+        Failure::Box { path, record: self.text_of(rec), reason }
     }
 }
 

@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 use super::shape::Rec;
 
 /// Records for the patterns of a cell; a record may stand for several.
-pub(super) type Slots = SmallVec<[Option<Rec>; 2]>;
+///
+/// Empty as long as nothing came.
+pub(super) type Slots = Vec<Option<Rec>>;
 
 /// What became of a record that came to a cell.
 #[derive(Debug)]
@@ -28,22 +30,27 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    pub(super) fn new(patterns: usize) -> Self {
-        Self::Open((0..patterns).map(|_| None).collect())
+    pub(super) fn new() -> Self {
+        Self::Open(Slots::new())
     }
 
-    /// Offers a record that fits the patterns whose bits are set.
-    pub(super) fn offer(&mut self, rec: Rec, fits: u64) -> Offer {
+    /// Offers a record that fits those of `patterns` whose bits are set.
+    pub(super) fn offer(&mut self, rec: Rec, fits: u64, patterns: usize) -> Offer {
         let Self::Open(slots) = self else { return Offer::Passed(rec) };
-        match fill(slots, rec, fits) {
-            Ok(false) => Offer::Kept,
-            Ok(true) => {
-                let slots = std::mem::take(slots);
-                *self = Self::Done;
-                Offer::Complete(slots)
-            }
-            Err(rec) => Offer::Passed(rec),
+        slots.resize_with(patterns, || None);
+        let mut free = (0..patterns).filter(|slot| fits >> slot & 1 == 1 && slots[*slot].is_none());
+        let Some(first) = free.next() else { return Offer::Passed(rec) };
+        let others: SmallVec<[usize; 4]> = free.collect();
+        for slot in others {
+            slots[slot] = Some(rec.clone());
         }
+        slots[first] = Some(rec);
+        if slots.iter().any(Option::is_none) {
+            return Offer::Kept;
+        }
+        let slots = std::mem::take(slots);
+        *self = Self::Done;
+        Offer::Complete(slots)
     }
 
     /// Whether it still waits with something in it.
@@ -54,18 +61,6 @@ impl Cell {
         };
         slots.iter().flatten()
     }
-}
-
-/// Fills all free slots that a record fits; tells whether none is free any more.
-fn fill(slots: &mut Slots, rec: Rec, fits: u64) -> Result<bool, Rec> {
-    let mut free = (0..slots.len()).filter(|slot| fits >> slot & 1 == 1 && slots[*slot].is_none());
-    let Some(first) = free.next() else { return Err(rec) };
-    let others: SmallVec<[usize; 4]> = free.collect();
-    for slot in others {
-        slots[slot] = Some(rec.clone());
-    }
-    slots[first] = Some(rec);
-    Ok(slots.iter().all(Option::is_some))
 }
 
 /// A star whose body is a single cell: a list of cells that are still open.
@@ -95,9 +90,9 @@ impl Zipper {
         loop {
             let index = usize::try_from(number - self.base).unwrap_or(usize::MAX);
             if index >= self.cells.len() {
-                self.cells.push_back(Cell::new(patterns));
+                self.cells.push_back(Cell::new());
             }
-            match self.cells[index].offer(rec, fits) {
+            match self.cells[index].offer(rec, fits, patterns) {
                 Offer::Passed(back) => rec = back,
                 Offer::Complete(slots) => {
                     self.shrink();

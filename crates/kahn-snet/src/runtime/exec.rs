@@ -53,7 +53,7 @@ impl Worker<'_, '_> {
                         op = entry;
                         continue;
                     }
-                    None => return Err(self.no_branch(op, &rec)),
+                    None => return Err(self.no_branch(op, &rec).into()),
                 },
                 Kind::Box(_) => {
                     let landing = self.box_landing(frame, op);
@@ -110,7 +110,7 @@ impl Worker<'_, '_> {
         mut rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Some(arms) = self.steps.filter(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec));
+            return Err(self.misfit(op, &rec).into());
         };
         for arm in arms.iter() {
             let taken = match &arm.guard {
@@ -155,14 +155,14 @@ impl Worker<'_, '_> {
         mut rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Entity::Cell(cell) = entity(frame, self.facts.graph.ops[op.0].entity, || {
-            Entity::Cell(parking_lot::Mutex::new(Cell::new(patterns)))
+            Entity::Cell(parking_lot::Mutex::new(Cell::new()))
         }) else {
             return Ok(Some(rec));
         };
         let tests = self.steps.patterns(self.facts, op, rec.shape);
         let fits = tests.all(&rec).map_err(|error| self.no_value(op, &rec, error))?;
         let tickets = std::mem::take(&mut rec.tickets);
-        let offer = cell.lock().offer(rec, fits);
+        let offer = cell.lock().offer(rec, fits, patterns);
         Ok(match offer {
             Offer::Kept => {
                 self.settle(tickets);
@@ -201,10 +201,10 @@ impl Worker<'_, '_> {
             let first = || Entity::Star(parking_lot::Mutex::default());
             if let Entity::Star(first) = entity(frame, index, first) {
                 let mut first = first.lock();
-                self.follow(frame, op, &mut first);
+                Self::follow(frame, op, &mut first);
                 let to = first.clone();
                 drop(first);
-                self.to_replica(frame, op, &to, rec)?;
+                self.put_at_replica(frame, op, &to, rec)?;
             }
             return Ok(None);
         };
@@ -215,7 +215,7 @@ impl Worker<'_, '_> {
             let tests = self.steps.patterns(self.facts, op, rec.shape);
             let fits = tests.all(&rec).map_err(|error| self.no_value(op, &rec, error))?;
             if fits == 0 {
-                return Err(self.never_kept(op, &rec));
+                return Err(self.never_kept(op, &rec).into());
             }
             let tickets = std::mem::take(&mut rec.tickets);
             let (offer, number) = zipper.lock().offer(rec, fits, from);
@@ -236,7 +236,7 @@ impl Worker<'_, '_> {
     }
 
     /// Makes `next` point at a replica that is not collected, which is made if need be.
-    fn follow(&self, parent: &Arc<Frame>, star: OpId, next: &mut Next) {
+    fn follow(parent: &Arc<Frame>, star: OpId, next: &mut Next) {
         let Some(landing) = &mut next.landing else {
             let body = LandingKind::Body(parking_lot::Mutex::default());
             next.landing = Some(Landing::new(Arc::downgrade(parent), star, body));
@@ -252,7 +252,7 @@ impl Worker<'_, '_> {
     }
 
     /// Puts a record down at a replica, past those that were collected.
-    pub(super) fn to_replica(
+    pub(super) fn put_at_replica(
         &mut self,
         parent: &Arc<Frame>,
         star: OpId,
@@ -319,13 +319,13 @@ impl Worker<'_, '_> {
                 let to = match &frame.owner {
                     Owner::Stage { next, .. } => {
                         let mut next = next.lock();
-                        self.follow(parent, *star, &mut next);
+                        Self::follow(parent, *star, &mut next);
                         next.clone()
                     }
                     Owner::Dead { next, .. } => next.clone(),
                     _ => Next::default(),
                 };
-                self.to_replica(parent, *star, &to, rec)?;
+                self.put_at_replica(parent, *star, &to, rec)?;
                 Ok(AfterEnd::Nothing)
             }
         }
@@ -339,7 +339,7 @@ impl Worker<'_, '_> {
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Some((low, high)) = self.steps.tags(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec));
+            return Err(self.misfit(op, &rec).into());
         };
         if low == high {
             let value = rec.tags[low];
@@ -351,7 +351,7 @@ impl Worker<'_, '_> {
             return Ok(None);
         }
         if i128::from(high) - i128::from(low) >= MOST_COPIES {
-            return Err(self.too_many(op, &rec));
+            return Err(self.too_many(op, &rec).into());
         }
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         for value in low..high {

@@ -116,17 +116,17 @@ impl Worker<'_, '_> {
         if shown.is_empty() { "no records".to_owned() } else { shown.join(" | ") }
     }
 
-    pub(super) fn no_branch(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+    pub(super) fn no_branch(&self, op: OpId, rec: &Rec) -> Failure {
         let mut branches = Vec::new();
         if let Kind::Choice(all) = &self.facts.graph.ops[op.0].kind {
             for (index, branch) in all.iter().enumerate() {
                 branches.push(format!("branch {} takes {}", index + 1, self.show(&branch.wanted)));
             }
         }
-        Box::new(Failure::NoBranch { record: self.type_of(rec), branches })
+        Failure::NoBranch { record: self.type_of(rec), branches }
     }
 
-    pub(super) fn misfit(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+    pub(super) fn misfit(&self, op: OpId, rec: &Rec) -> Failure {
         let facts = self.facts;
         let wanted = match &facts.graph.ops[op.0].kind {
             Kind::Filter { filter, .. } => filter.pattern.to_string(),
@@ -141,20 +141,20 @@ impl Worker<'_, '_> {
             _ => "others".to_owned(),
         };
         let record = self.type_of(rec);
-        Box::new(Failure::Misfit { component: self.name(op), record, wanted })
+        Failure::Misfit { component: self.name(op), record, wanted }
     }
 
-    pub(super) fn no_value(&self, op: OpId, rec: &Rec, cause: NoValue) -> Box<Failure> {
+    pub(super) fn no_value(&self, op: OpId, rec: &Rec, cause: NoValue) -> Failure {
         let record = self.text_of(rec);
-        Box::new(Failure::NoValue { component: self.name(op), record, cause })
+        Failure::NoValue { component: self.name(op), record, cause }
     }
 
-    pub(super) fn never_kept(&self, op: OpId, rec: &Rec) -> Box<Failure> {
-        Box::new(Failure::NeverKept { component: self.name(op), record: self.type_of(rec) })
+    pub(super) fn never_kept(&self, op: OpId, rec: &Rec) -> Failure {
+        Failure::NeverKept { component: self.name(op), record: self.type_of(rec) }
     }
 
-    pub(super) fn too_many(&self, op: OpId, rec: &Rec) -> Box<Failure> {
+    pub(super) fn too_many(&self, op: OpId, rec: &Rec) -> Failure {
         let record = self.text_of(rec);
-        Box::new(Failure::TooManyCopies { component: self.name(op), record })
+        Failure::TooManyCopies { component: self.name(op), record }
     }
 }

@@ -75,17 +75,6 @@ impl Frame {
     pub(super) fn new(scope: ScopeId, entities: usize, owner: Owner) -> Self {
         Self { scope, owner, entities: (0..entities).map(|_| OnceLock::new()).collect() }
     }
-
-    /// The frame around this one; the program has none.
-    pub(super) fn parent(&self) -> Option<&Arc<Self>> {
-        match &self.owner {
-            Owner::Program => None,
-            Owner::Stage { parent, .. }
-            | Owner::Dead { parent, .. }
-            | Owner::Replica { parent, .. }
-            | Owner::Loop { parent, .. } => Some(parent),
-        }
-    }
 }
 
 /// What a component keeps.

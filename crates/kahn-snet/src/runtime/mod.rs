@@ -35,9 +35,9 @@ pub use report::{ComponentCount, Report};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Weak};
 
 use crossbeam_deque::{Stealer, Worker as Deque};
 use parking_lot::{Condvar, Mutex};
@@ -205,7 +205,7 @@ pub fn run(
         functions,
         limits: limits(&graph, program, options),
         stealers: deques.iter().map(Deque::stealer).collect(),
-        output_landing: Landing::new(home.clone(), entry, LandingKind::Output),
+        output_landing: Landing::new(Weak::clone(&home), entry, LandingKind::Output),
         entry_landing: Landing::new(home, entry, LandingKind::Resume),
         root: Arc::clone(&root),
         input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),

@@ -70,15 +70,12 @@ struct List {
 impl List {
     fn insert(&mut self, before: u32, after: u32) -> u32 {
         let place = Place { before, after, state: State::Live };
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.places[id as usize] = place;
-                id
-            }
-            None => {
-                self.places.push(place);
-                u32::try_from(self.places.len() - 1).unwrap_or(NONE)
-            }
+        let id = if let Some(id) = self.free.pop() {
+            self.places[id as usize] = place;
+            id
+        } else {
+            self.places.push(place);
+            u32::try_from(self.places.len() - 1).unwrap_or(NONE)
         };
         match before {
             NONE => self.first = id,

@@ -184,13 +184,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         let mut queue = landing.queue.lock();
         if let Some(forward) = landing.forward.get() {
             drop(queue);
-            // The replica was collected meanwhile.
-            if let Some(parent) = landing.home.upgrade() {
-                for rec in records {
-                    self.to_replica(&parent, landing.op, forward, rec)?;
-                }
-            }
-            return Ok(());
+            return self.deliver_further(landing, forward, records);
         }
         queue.records.extend(records);
         let may_call = match &landing.kind {
@@ -203,6 +197,23 @@ impl<'w, 'r> Worker<'w, 'r> {
             self.ready.push(Task { landing: Arc::clone(landing), home });
         }
         Ok(())
+    }
+
+    /// Delivers past a replica that was collected after the records were gathered for it.
+    fn deliver_further(&mut self, from: &Landing, forward: &Next, records: Vec<Rec>) -> Flow {
+        let (Some(parent), Some(to)) = (from.home.upgrade(), &forward.landing) else {
+            return Ok(());
+        };
+        let mut through = Vec::with_capacity(records.len());
+        for rec in records {
+            if self.steps.passes_dead(self.facts, from.op, rec.shape) {
+                through.push(rec);
+            } else {
+                self.put_at_replica(&parent, from.op, forward, rec)?;
+            }
+        }
+        // At once, for later records of the same stream may be gathered for `to` already.
+        if through.is_empty() { Ok(()) } else { self.deliver(to, through) }
     }
 
     /// Puts landings that are ready into the deque, where others find them.
@@ -233,16 +244,16 @@ impl<'w, 'r> Worker<'w, 'r> {
                 return Ok(());
             }
             (LandingKind::Box(None), Some(home)) => {
-                if let Some(rec) = self.take_one(&landing) {
+                if let Some(rec) = take_one(&landing) {
                     self.call_and_go_on(home, landing.op, rec)?;
                 }
             }
             (LandingKind::Output, _) => {
-                let records = self.take(&landing);
+                let records = take(&landing);
                 self.shared.write(records)?;
             }
             (LandingKind::Resume, Some(home)) => {
-                for rec in self.take(&landing) {
+                for rec in take(&landing) {
                     self.exec(home, landing.op, rec)?;
                     self.relieve()?;
                 }
@@ -251,7 +262,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                 if let Some(body) = self.body_of(&landing, home)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    for rec in self.take(&landing) {
+                    for rec in take(&landing) {
                         self.exec(&body, entry, rec)?;
                         self.relieve()?;
                     }
@@ -285,16 +296,6 @@ impl<'w, 'r> Worker<'w, 'r> {
         Ok(())
     }
 
-    fn take_one(&self, landing: &Landing) -> Option<Rec> {
-        landing.queue.lock().records.pop_front()
-    }
-
-    fn take(&self, landing: &Landing) -> Vec<Rec> {
-        let mut queue = landing.queue.lock();
-        let count = queue.records.len().min(BATCH);
-        queue.records.drain(..count).collect()
-    }
-
     /// Takes a replica out of its star if its cells have all fired and nothing waits for it.
     fn collect(&self, landing: &Landing, body: &Arc<Frame>) {
         let graph = self.facts.graph;
@@ -320,4 +321,15 @@ impl<'w, 'r> Worker<'w, 'r> {
     pub(super) fn failed(&self, failure: Failure) {
         self.shared.fail(failure);
     }
+}
+
+fn take_one(landing: &Landing) -> Option<Rec> {
+    landing.queue.lock().records.pop_front()
+}
+
+/// The records that wait, up to a batch.
+fn take(landing: &Landing) -> Vec<Rec> {
+    let mut queue = landing.queue.lock();
+    let count = queue.records.len().min(BATCH);
+    queue.records.drain(..count).collect()
 }

@@ -37,7 +37,7 @@ impl Span {
 pub fn line_column(source: &str, offset: usize) -> (usize, usize) {
     let before = &source.as_bytes()[..offset.min(source.len())];
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = before.split(|byte| *byte == b'\n').count();
     let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
     (line, column)
 }

@@ -163,9 +163,8 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>
             Ok(Kind::LineComment | Kind::BlockComment) => {
                 comments.push(Comment { span, text: text.trim_end().to_owned() });
             }
-            Ok(Kind::Text) => errors.push(stray(span, text)),
+            Ok(Kind::Text) | Err(()) => errors.push(stray(span, text)),
             Ok(kind) => tokens.push(Token { kind, span }),
-            Err(()) => errors.push(stray(span, text)),
         }
     }
     let end = Span::new(source.len(), source.len());

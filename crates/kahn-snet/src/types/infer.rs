@@ -197,7 +197,7 @@ impl<'a> Inference<'a> {
                 let missing: Vec<&Label> = missing.collect();
                 // A label that is there already was consumed before; binding tags don't flow.
                 let hopeless = |label: &&Label| candidate.has(label) || !label.is_inherited();
-                if missing.is_empty() || missing.iter().any(|label| hopeless(label)) {
+                if missing.is_empty() || missing.iter().any(hopeless) {
                     continue;
                 }
                 let larger = candidate.with(missing);
@@ -443,7 +443,7 @@ impl<'a> Inference<'a> {
         if star {
             let left = !outcome.outputs.is_empty();
             let stuck = (!left && goes_on && !outcome.fails()).then(|| variant.clone());
-            let entry = self.seen.stars.entry(part).or_insert(stuck.clone());
+            let entry = self.seen.stars.entry(part).or_insert(stuck);
             if left {
                 *entry = None;
             }

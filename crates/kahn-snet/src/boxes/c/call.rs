@@ -136,7 +136,7 @@ impl BoxFunction for CBox {
         }
         for (word, argument) in words.iter_mut().zip(prepared) {
             *word = match argument {
-                Prepared::Tag(tag) => tag as usize,
+                Prepared::Tag(tag) => tag.cast_unsigned(),
                 Prepared::Field(data) => give(&data)?.expose_provenance(),
             };
         }
@@ -257,11 +257,14 @@ fn emit_checked(
     let mut arguments = Vec::with_capacity(kinds.len());
     for (index, kind) in kinds.iter().enumerate().take(usize::try_from(count).unwrap_or(0)) {
         // SAFETY: the header fills one value for each letter of the tuple, `count` in all.
-        let value = unsafe { &*values.add(index) };
+        let value = unsafe { values.add(index) };
+        // SAFETY: as above.
+        let value = unsafe { &*value };
         arguments.push(if *kind == b'f' {
             let data = take(value.data).map_err(|what| BoxError(format!("it emits {what}")))?;
             Argument::Field(from_c(data))
         } else {
+            #[expect(clippy::useless_conversion, reason = "a `long` has 32 bits on some systems")]
             Argument::Tag(i64::from(value.tag))
         });
     }
@@ -306,6 +309,9 @@ fn invoke(function: *const c_void, handle: *mut c_void, words: &[usize; MOST_INP
     // by its name. Words beyond its arguments are not looked at in these calling conventions:
     // the caller makes room for them and takes it away.
     let function: Function = unsafe { std::mem::transmute(function) };
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *words;
-    function(handle, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+    let w = words;
+    function(
+        handle, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12],
+        w[13], w[14], w[15],
+    );
 }

@@ -98,7 +98,8 @@ impl Boxes {
             let found = libraries.iter().find_map(|library| CBox::find(library, &name, &plan));
             if let Some(found) = found {
                 // The box is declared, or it would not be missing.
-                let _ = self.add_function(&plan.path, Arc::new(found?));
+                let function: Arc<dyn super::BoxFunction> = Arc::new(found?);
+                let _ = self.add_function(&plan.path, &function);
             }
         }
         Ok(())

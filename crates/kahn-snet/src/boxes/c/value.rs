@@ -9,7 +9,7 @@
 //! | array of numbers         | array of `double`                               |
 //! | other C types            | as they are                                     |
 //!
-//! An array of one element comes back as the element, for C4SNet does not tell them apart.
+//! An array of one element comes back as the element, for `C4SNet` does not tell them apart.
 
 use std::sync::Arc;
 

@@ -8,6 +8,8 @@
 mod expression;
 mod topology;
 
+use std::fmt::Write as _;
+
 use super::Span;
 use super::ast::{
     BoxDefinition, Definition, LabelKind, Map, NetDefinition, Signature, SignatureItem, Tuple,
@@ -140,7 +142,7 @@ impl Printer<'_> {
         match &definition.code {
             None => text.push(';'),
             Some(code) => {
-                text.push_str(&format!(" {{ <<< {} |{}>>> }}", code.language, code.text));
+                let _ = write!(text, " {{ <<< {} |{}>>> }}", code.language, code.text);
             }
         }
         self.line(indent, &text);
@@ -150,7 +152,7 @@ impl Printer<'_> {
         let mut head = format!("net {}", definition.name.name);
         if let Some(declared) = &definition.signature {
             let column = indent.len() + head.len() + 2;
-            head.push_str(&format!(" ({})", signature(declared, indent, column, 2)));
+            let _ = write!(head, " ({})", signature(declared, indent, column, 2));
         }
         let Some(inner) = &definition.definitions else {
             let room = indent.len() + head.len() + " connect ;".len();

@@ -38,8 +38,8 @@ pub(super) fn flat(topology: &Topology) -> String {
         let own = level(topology);
         // Mixtures of combinators always show their brackets.
         let parts = parts.iter().map(|part| match level(part) {
-            inner if inner == Level::Operand => flat(part),
-            inner if own == Level::Choice && inner == Level::Serial => flat(part),
+            Level::Operand => flat(part),
+            Level::Serial if own == Level::Choice => flat(part),
             _ => format!("({})", flat(part)),
         });
         return parts.collect::<Vec<_>>().join(&format!(" {combinator} "));
@@ -177,9 +177,9 @@ fn flat_filter(filter: &Filter) -> String {
 fn broken_filter(filter: &Filter, indent: &str) -> String {
     let (head, arms) = filter_parts(filter);
     if arms.len() > 1 {
-        let lines = arms.iter().filter(|arm| !arm.is_empty());
-        let lines: String = lines.map(|arm| format!("\n{indent}{arm}")).collect();
-        return format!("[{head} ->{lines}]");
+        let mut lines: Vec<&str> = vec![""];
+        lines.extend(arms.iter().map(String::as_str).filter(|arm| !arm.is_empty()));
+        return format!("[{head} ->{}]", lines.join(&format!("\n{indent}")));
     }
     let arms = arms.join("").replace("; {", &format!(";\n{indent}{{"));
     format!("[{head} ->\n{indent}{arms}]")

@@ -122,7 +122,7 @@ impl Parser<'_> {
 
     fn binary(&mut self, level: u8, inside: bool) -> Option<Expression> {
         if level > 7 {
-            return self.unary(inside);
+            return self.unary();
         }
         let start = self.span();
         let mut left = self.binary(level + 1, inside)?;
@@ -180,7 +180,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self, inside: bool) -> Option<Expression> {
+    fn unary(&mut self) -> Option<Expression> {
         let start = self.span();
         let negate = |operator, operand: Expression| {
             let span = start.to(operand.at.0);
@@ -189,7 +189,7 @@ impl Parser<'_> {
         match self.peek() {
             Kind::Minus => {
                 self.advance();
-                let operand = self.deeper(|parser| parser.unary(inside))?;
+                let operand = self.deeper(Self::unary)?;
                 Some(match operand.kind {
                     ExpressionKind::Integer(value) if value > 0 => {
                         Expression { kind: ExpressionKind::Integer(-value), at: self.since(start) }
@@ -199,17 +199,17 @@ impl Parser<'_> {
             }
             Kind::Bang => {
                 self.advance();
-                let operand = self.deeper(|parser| parser.unary(inside))?;
+                let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Not, operand))
             }
             Kind::BangBang => {
                 self.advance();
-                let operand = self.deeper(|parser| parser.unary(inside))?;
+                let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Not, negate(UnaryOperator::Not, operand)))
             }
             Kind::Ident if self.text(start) == "abs" && self.operand_at(1) => {
                 self.advance();
-                let operand = self.deeper(|parser| parser.unary(inside))?;
+                let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Absolute, operand))
             }
             _ => self.primary(),
