@@ -27,8 +27,10 @@ use crate::sync::system::{clock, cores};
 use crate::sync::{Ordering::*, fence, spin_loop};
 use std::time::Duration;
 
-/// About as long as one wake-up of a thread costs.
-const SEARCH: Duration = Duration::from_micros(50);
+/// About as long as one wake-up of a thread costs. There is no time in a model.
+const SEARCH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
+/// Looks between two looks at the clock.
+const LOOKS: usize = if cfg!(loom) { 1 } else { 32 };
 /// A watcher's first and longest nap.
 const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
 
@@ -138,7 +140,7 @@ impl Worker {
         let since = clock::ticks();
         let spins = &self.slot().times.spins;
         loop {
-            for _ in 0..32 {
+            for _ in 0..LOOKS {
                 spins.store(spins.load(Relaxed) + 1, Relaxed);
                 if scheduler.policy().has_work(self.index())
                     && let Some(ready) =
