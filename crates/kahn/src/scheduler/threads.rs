@@ -75,7 +75,7 @@ impl Worker {
                 }
                 Some(Request::Again { .. }) => thread::yield_now(),
                 Some(Request::None) => {
-                    if Self::wait_foreign(task) {
+                    if self.wait_foreign(task) {
                         self.rest();
                     }
                 }

@@ -345,7 +345,7 @@ impl Worker {
                     break;
                 }
                 Some(Request::None) => {
-                    if Self::wait_foreign(task) {
+                    if self.wait_foreign(task) {
                         break;
                     }
                 }
@@ -451,8 +451,12 @@ impl Worker {
     }
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
-    pub(super) fn wait_foreign(task: TaskRef) -> bool {
+    pub(super) fn wait_foreign(&self, task: TaskRef) -> bool {
         let foreign = task.foreign(task);
+        // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
+        if task.marks.load(Acquire) & mark::PRUNE != 0 && self.must_end(task).is_some() {
+            return false;
+        }
         task.waits_at.store(ptr::null_mut(), Relaxed);
         foreign.wait()
     }

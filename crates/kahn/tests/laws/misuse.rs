@@ -1,1 +1,273 @@
-//! (to come)
+//! What must not be done with an end: each ends the run, and says what to do instead.
+//!
+//! Where it may depend on the schedule whether misuse shows, it shows under `seeded`, whose
+//! operations all wait once.
+
+use super::schedules::{Schedule, count, everywhere, listen, run};
+use futures_util::future::{join, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use kahn::{Network, Receiver, Report, RunOptions, Sender, Summary};
+use parking_lot::Mutex;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// A schedule under which every operation waits once.
+fn seeded() -> RunOptions {
+    RunOptions::new().policy("seeded")
+}
+
+fn text(report: &Report) -> String {
+    assert_eq!(report.outcome, Summary::Misuse, "{}", report.explanation());
+    report.explanation()
+}
+
+/// Runs one process with a receiver and a sender, fed and heard by others.
+fn one<F, R>(code: F) -> Network<'static>
+where
+    F: FnOnce((Receiver<u64>, Sender<u64>)) -> R + Send + 'static,
+    R: Future<Output = ()> + Send + 'static,
+{
+    let mut network = Network::new();
+    let numbers = count(&mut network, "numbers", 10);
+    let (out, results) = network.channel("results");
+    network.process("wrong", (numbers, out), code);
+    listen(&mut network, "listen", results);
+    network
+}
+
+#[test]
+fn dropping_an_operation_that_has_waited() {
+    let network = one(async |(mut numbers, _out)| {
+        let mut receiving = pin!(numbers.recv());
+        poll_fn(|context| {
+            let _ = receiving.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+    });
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn dropping_an_operation_that_has_waited_is_found_where_it_waits_for_certain() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (back, mut around) = network.channel::<u64>("around");
+        let _ = &mut around;
+        network.process("wrong", (back, around), async |(mut back, mut around)| {
+            // Nothing can be there: a `try_recv`, if it were allowed.
+            let answer = {
+                let mut receiving = pin!(around.recv());
+                poll_fn(|context| Poll::Ready(receiving.as_mut().poll(context))).await
+            };
+            assert!(answer.is_pending());
+            back.send(1).await;
+        });
+        assert_eq!(schedule.run(network).outcome, Summary::Misuse);
+    });
+}
+
+#[test]
+fn two_operations_at_once() {
+    let network = one(async |(mut numbers, mut out)| {
+        join(numbers.recv(), out.send(1)).await;
+    });
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn the_first_of_two_operations() {
+    let network = one(async |(mut numbers, mut out)| {
+        select(pin!(numbers.recv()), pin!(out.send(1))).await;
+    });
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn a_foreign_waker() {
+    let network = one(async |(mut numbers, _out)| {
+        let mut all = FuturesUnordered::new();
+        all.push(numbers.recv());
+        while all.next().await.is_some() {}
+    });
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn a_foreign_waker_ends_the_run_even_if_an_executor_inside_waits_for_ever() {
+    everywhere(|schedule| {
+        let network = one(async |(mut numbers, _out)| {
+            futures_executor_block_on(numbers.recv());
+        });
+        assert_eq!(schedule.run(network).outcome, Summary::Misuse);
+    });
+}
+
+/// The simplest executor: blocks the thread.
+fn futures_executor_block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        std::thread::park();
+    }
+}
+
+#[test]
+fn using_the_end_of_another_process() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 10);
+        let shelf: Arc<Mutex<Option<Receiver<u64>>>> = Arc::default();
+        let (out, ready) = network.channel::<()>("ready");
+        let put = Arc::clone(&shelf);
+        network.process("owner", (numbers, out), async move |(numbers, mut out)| {
+            *put.lock() = Some(numbers);
+            out.send(()).await;
+            // Stay, so that it is the use that shows and not the end left behind.
+            std::future::pending::<()>().await;
+        });
+        network.process("wrong", ready, async move |mut ready| {
+            ready.recv().await;
+            let mut taken = shelf.lock().take().expect("put there before");
+            taken.recv().await;
+        });
+        let report = schedule.run(network);
+        let text = text(&report);
+        let expected = "process `wrong` used an end of channel `numbers` that belongs to another";
+        assert!(text.contains(expected), "{text}");
+    });
+}
+
+#[test]
+fn sending_an_end_in_a_message() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 10);
+        let (out, ends) = network.channel::<Receiver<u64>>("ends");
+        network.process("wrong", (numbers, out), async |(numbers, mut out)| {
+            out.send(numbers).await;
+        });
+        network.process("take", ends, async |mut ends| {
+            if let Some(mut numbers) = ends.recv().await {
+                numbers.recv().await;
+            }
+        });
+        assert_eq!(schedule.run(network).outcome, Summary::Misuse);
+    });
+}
+
+#[test]
+fn leaving_an_end_behind() {
+    let mut network = Network::new();
+    let numbers = count(&mut network, "numbers", 10);
+    let shelf: Arc<Mutex<Option<Receiver<u64>>>> = Arc::default();
+    let put = Arc::clone(&shelf);
+    network.process("wrong", numbers, async move |numbers| *put.lock() = Some(numbers));
+    let report = run(network, Schedule::sequential(64).options());
+    insta::assert_snapshot!(text(&report), @r"");
+    // What is left on the shelf can still be dropped.
+    drop(shelf);
+}
+
+#[test]
+fn dropping_the_end_of_another_process() {
+    let mut network = Network::new();
+    let numbers = count(&mut network, "numbers", 10);
+    let shelf: Arc<Mutex<Option<Receiver<u64>>>> = Arc::default();
+    let (out, ready) = network.channel::<()>("ready");
+    let put = Arc::clone(&shelf);
+    network.process("owner", (numbers, out), async move |(numbers, mut out)| {
+        *put.lock() = Some(numbers);
+        out.send(()).await;
+        std::future::pending::<()>().await;
+    });
+    network.process("wrong", ready, async move |mut ready| {
+        ready.recv().await;
+        *shelf.lock() = None;
+    });
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn ending_with_an_operation_that_waits() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (back, around) = network.channel::<u64>("around");
+        network.process("wrong", (back, around), async |(_back, mut around)| {
+            let mut receiving = Box::pin(around.recv());
+            poll_fn(|context| Poll::Ready(receiving.as_mut().poll(context).is_pending())).await;
+            std::mem::forget(receiving);
+        });
+        let report = schedule.run(network);
+        let text = text(&report);
+        assert!(text.contains("abandoned an operation on channel `around`"), "{text}");
+    });
+}
+
+#[test]
+fn the_blocking_form_in_an_async_process() {
+    everywhere(|schedule| {
+        let network = one(async |(mut numbers, _out)| {
+            numbers.recv_blocking();
+        });
+        assert_eq!(schedule.run(network).outcome, Summary::Misuse);
+    });
+    let network = one(async |(_numbers, mut out)| out.send_blocking(1));
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+}
+
+#[test]
+fn the_async_form_in_a_blocking_process() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 10);
+        network.blocking("wrong", numbers, |mut numbers| {
+            futures_executor_block_on(numbers.recv());
+        });
+        let report = schedule.run(network);
+        let text = text(&report);
+        assert!(text.contains("process `wrong` used channel `numbers` in the wrong form"), "{text}");
+    });
+}
+
+#[test]
+fn ends_of_another_network_are_refused_at_once() {
+    let mut network = Network::new();
+    let mut other = Network::new();
+    let (_out, numbers) = other.channel::<u64>("numbers");
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        network.process("wrong", numbers, async |_numbers| {});
+    }));
+    let message = refused.expect_err("refused");
+    let message = message.downcast_ref::<String>().expect("says why");
+    insta::assert_snapshot!(message, @r"");
+}
+
+#[test]
+fn what_is_written_down_wrong_is_refused_before_the_run() {
+    let mut network = Network::new();
+    let (_out, numbers) = network.channel::<u64>("numbers");
+    let (out, _numbers) = network.channel::<u64>("numbers");
+    network.process("same", numbers, async |_numbers| {});
+    network.process("same", out, async |_out| {});
+    let error = network.run().expect_err("wrong");
+    insta::assert_snapshot!(error, @r"");
+}
+
+#[test]
+fn a_policy_that_does_not_exist() {
+    let error = Network::new().run_with(RunOptions::new().policy("best")).expect_err("wrong");
+    insta::assert_snapshot!(error, @r"");
+}

@@ -4,6 +4,7 @@ use kahn::policy::Threads;
 use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, StopHandle, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -121,7 +122,8 @@ fn bark(runs: &Runs) {
         for (left, test, stop) in runs.values_mut() {
             *left -= 1;
             if *left == 0 {
-                eprintln!("{test} hangs:\n{}", stop.explain());
+                // Not `eprintln`, which goes to the test that happened to start this thread.
+                let _ = writeln!(std::io::stderr(), "{test} hangs:\n{}", stop.explain());
                 std::process::abort();
             }
         }
