@@ -40,7 +40,17 @@ use crate::random::Random;
 use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings, at_least_one, output};
 
 /// How many processes assign points, unless the caller says otherwise.
-pub(crate) const DEFAULT_PARTS: usize = 4;
+///
+/// Measured on two cores with two workers, 100 000 points and 50 groups, median of 11 runs in turn,
+/// in seconds:
+///
+/// | parts | 1    | 2    | 4    | 8    | 16   | 32   |
+/// |-------|------|------|------|------|------|------|
+/// |       | 0.48 | 0.33 | 0.32 | 0.32 | 0.29 | 0.31 |
+///
+/// From two on it makes no difference: a round is a few messages. Eight keep as many cores busy,
+/// and the sums that the iterating process adds up stay few.
+pub(crate) const DEFAULT_PARTS: usize = 8;
 
 /// More than enough: every part has the sums of all groups.
 pub(crate) const MOST_PARTS: usize = 65_536;

@@ -97,7 +97,15 @@ async fn assign<'env, T: Number>(
     let Some(share) = points.recv().await else { return };
     let mut assigned = Assigned::new(share, &program.points);
     while let Some(means) = means.recv().await {
-        sums.send(assigned.assign(&means)).await;
+        let mut total = assigned.no_sums(&means);
+        for piece in 0..assigned.pieces(&means) {
+            if piece > 0 {
+                // A round may take seconds: others may run between pieces, and a stop is noticed.
+                kahn::yield_now().await;
+            }
+            assigned.assign_piece(piece, &means, &mut total);
+        }
+        sums.send(total).await;
     }
     groups.send(assigned.into_groups()).await;
 }

@@ -7,6 +7,9 @@ use super::points::{LANES, Points, Share};
 /// The group of a point that has none yet.
 const NO_GROUP: u32 = u32::MAX;
 
+/// How many distances are computed in a piece of the work.
+const PIECE: usize = 8 << 20;
+
 /// What the points of a share add up to, and how many of them changed their group.
 #[derive(Debug, Clone, PartialEq, Eq, kahn::Digest)]
 pub(super) struct Sums {
@@ -51,9 +54,35 @@ impl<'env, T: Number> Assigned<'env, T> {
 
     /// Puts every point into the group of the nearest mean and adds up.
     pub(super) fn assign(&mut self, means: &[T]) -> Sums {
-        let mut sums = Sums::new(means.len() / self.dimensions, self.dimensions);
-        let tiles = self.share.coordinates.chunks_exact(self.dimensions * LANES);
-        for (tile, groups) in tiles.zip(self.groups.chunks_mut(LANES)) {
+        let mut sums = self.no_sums(means);
+        for piece in 0..self.pieces(means) {
+            self.assign_piece(piece, means, &mut sums);
+        }
+        sums
+    }
+
+    /// Gives the sums of no points.
+    pub(super) fn no_sums(&self, means: &[T]) -> Sums {
+        Sums::new(means.len() / self.dimensions, self.dimensions)
+    }
+
+    /// Gives the number of pieces, of some milliseconds each, that the work of a round has.
+    pub(super) fn pieces(&self, means: &[T]) -> usize {
+        self.groups.len().div_ceil(self.points_in_piece(means))
+    }
+
+    fn points_in_piece(&self, means: &[T]) -> usize {
+        (PIECE / (means.len() / self.dimensions)).next_multiple_of(LANES).max(LANES)
+    }
+
+    /// Puts the points of a piece into the group of the nearest mean and adds them up.
+    pub(super) fn assign_piece(&mut self, piece: usize, means: &[T], sums: &mut Sums) {
+        let points = self.points_in_piece(means);
+        let start = piece * points;
+        let end = (start + points).min(self.groups.len());
+        let tiles =
+            self.share.coordinates[start * self.dimensions..].chunks_exact(self.dimensions * LANES);
+        for (tile, groups) in tiles.zip(self.groups[start..end].chunks_mut(LANES)) {
             let nearest = nearest(tile, means, self.dimensions);
             for (lane, (group, nearest)) in groups.iter_mut().zip(nearest).enumerate() {
                 sums.changed += u64::from(*group != nearest);
@@ -67,7 +96,6 @@ impl<'env, T: Number> Assigned<'env, T> {
                 }
             }
         }
-        sums
     }
 
     /// Gives the group of each point.
@@ -171,6 +199,19 @@ mod tests {
         assert_eq!(assigned.into_groups(), [0, 1, 0]);
         assert_eq!(sums.counts, [2, 1]);
         assert_eq!(sums.coordinates, [2, 0, 4, 0]);
+    }
+
+    #[test]
+    fn a_round_in_many_pieces_is_the_same_round() {
+        // A million means: a piece is eight points.
+        let mut points = Points::new(1);
+        (0..20).for_each(|n| points.push(&[n]));
+        let means: Vec<i64> = (0..2_000_000).map(|n| n / 2).collect();
+        let mut assigned = Assigned::new(points.share(0, 1), &points);
+        assert_eq!(assigned.pieces(&means), 3);
+        let sums = assigned.assign(&means);
+        let expected: Vec<u32> = (0..20).map(|n| 2 * n).collect();
+        assert_eq!((assigned.into_groups(), sums.changed), (expected, 20));
     }
 
     #[test]

@@ -28,7 +28,18 @@ pub use self::words::{Word, for_each_word};
 use crate::{Answer, Compare, Failure, Input, Pending, Program, Progress, Settings};
 
 /// How many counting and how many summing processes there are, unless the caller says otherwise.
-pub(crate) const DEFAULT_PARTS: usize = 4;
+///
+/// Measured on two cores with two workers, 100 MB, 260 000 and 20 000 words, median of 11 runs in
+/// turn, in seconds:
+///
+/// | parts         | 1    | 2    | 4    | 8    | 16   | 32   |
+/// |---------------|------|------|------|------|------|------|
+/// | 260 000 words | 0.55 | 0.40 | 0.35 | 0.36 | 0.40 | 0.41 |
+/// | 20 000 words  | 0.17 | 0.12 | 0.12 | 0.11 | 0.14 | 0.17 |
+///
+/// Every counter has a table of its own, so more parts are more tables to fill. Four and eight are
+/// the same within the noise, and eight keep more cores busy.
+pub(crate) const DEFAULT_PARTS: usize = 8;
 
 /// Every counter has a channel to every summer, so the channels grow with the square of this.
 pub(crate) const MOST_PARTS: usize = 1024;
