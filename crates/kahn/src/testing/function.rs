@@ -6,7 +6,7 @@ use crate::{Network, Ports, ProcessResult, Receiver, RunError, RunOptions, Sende
 use std::time::Duration;
 
 /// How long one process may run in a test.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Histories that [`run_process`] feeds to a process, or gets from it.
 ///

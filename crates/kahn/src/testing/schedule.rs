@@ -113,7 +113,7 @@ impl Default for Schedules {
             seeds: (0..8).collect(),
             budget: DEFAULT_BUDGET,
             quiescence: false,
-            time_limit: Duration::from_secs(60),
+            time_limit: Duration::from_mins(1),
         };
         schedules.policies = POLICIES.iter().map(|entry| Row::named(entry.name)).collect();
         // The oracle first.
@@ -190,7 +190,7 @@ impl Schedules {
         self
     }
 
-    /// Sets how long a run may take before it counts as a hang: 60 s if nothing else is said.
+    /// Sets how long a run may take before it counts as a hang: a minute if nothing else is said.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self

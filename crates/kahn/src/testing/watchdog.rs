@@ -46,7 +46,7 @@ struct State {
 /// use kahn::{Network, testing};
 /// use std::time::Duration;
 ///
-/// let report = testing::within(Duration::from_secs(60), |watchdog| {
+/// let report = testing::within(Duration::from_secs(5), |watchdog| {
 ///     let mut network = Network::new();
 ///     let numbers = network.source("numbers", 0..10_u32);
 ///     network.for_each("ignore", numbers, |_| {});
@@ -84,8 +84,8 @@ pub(super) fn guarded<R>(limit: Duration, f: impl FnOnce(&Watchdog) -> R) -> Res
     let leash = Leash(&shared);
     let result = f(&Watchdog(Arc::clone(&shared)));
     drop(leash);
-    let mut state = shared.state.lock();
-    if state.time_is_up { Err(shared.say(state.explanation.take())) } else { Ok(result) }
+    let state = shared.state.lock();
+    if state.time_is_up { Err(shared.say(&state)) } else { Ok(result) }
 }
 
 /// Calls the watchdog off, also when `f` panics.
@@ -112,11 +112,8 @@ impl Shared {
         if explainer.is_ok() && self.is_over_within(grace) {
             return;
         }
-        let explanation = self.state.lock().explanation.take();
-        let text = format!(
-            "{}\nit could not be stopped either: the program is aborted\n",
-            self.say(explanation)
-        );
+        let text = self.say(&self.state.lock());
+        let text = format!("{text}\nit could not be stopped either: the program is aborted\n");
         // Past the capture of tests, which would be lost. If it cannot be written, nobody reads it.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         std::process::abort();
@@ -138,8 +135,8 @@ impl Shared {
         networks.iter().for_each(StopHandle::stop);
     }
 
-    fn say(&self, explanation: Option<String>) -> String {
-        let explanation = match explanation.as_deref().map(str::trim_end) {
+    fn say(&self, state: &State) -> String {
+        let explanation = match state.explanation.as_deref().map(str::trim_end) {
             None => "  what its networks do cannot be told",
             Some("") => "  no network was being watched, or none was running",
             Some(explanation) => explanation,
