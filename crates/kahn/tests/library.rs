@@ -355,7 +355,7 @@ fn take<'env, T: Send + 'env>(
     network: &mut Network<'env>,
     items: Receiver<T>,
     count: usize,
-) -> kahn::process::Output<Vec<T>> {
+) -> process::Output<Vec<T>> {
     let name = format!("take {count} of {}", items.name());
     let (out, taken) = network.channel(name.clone());
     network.process(name.clone(), (items, out), async move |(mut items, mut out)| {
