@@ -1,6 +1,6 @@
 //! Processes that many networks need, each a few lines over the public interface.
 //!
-//! Each comes in two forms. As a method of [`Network`](crate::Network) it makes the process and the
+//! Each comes in two forms. As a method of [`Network`] it makes the process and the
 //! channels it writes, named after the process:
 //!
 //! | method | what it does | when it ends |

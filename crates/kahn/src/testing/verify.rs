@@ -138,7 +138,7 @@ pub fn verify<'env, R>(build: impl Fn(&mut Network<'env>) -> R) -> Result<Verifi
 /// is the same in all.
 ///
 /// `build` writes the network down and returns what `result` finds the result by after each run;
-/// see the [module's example](super::testing).
+/// see the [module's example](crate::testing).
 ///
 /// # Panics
 /// Panics if two runs or two results differ, if the network cannot be run, if a run hangs, and if a
