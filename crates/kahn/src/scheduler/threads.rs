@@ -2,7 +2,7 @@
 
 use super::task::{TaskRef, mark};
 use super::word::Park;
-use super::worker::PATIENCE;
+use super::worker::{Defect, PATIENCE};
 use super::{Bell, EndCause, Request, Scheduler, WaitOn, Worker};
 use crate::graph::Ending;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
@@ -65,6 +65,12 @@ impl Worker {
     /// Runs one process from its first poll to its end.
     fn live_with(&self, task: TaskRef) {
         let _installed = self.install();
+        let defect = Defect;
+        self.run_alone(task);
+        std::mem::forget(defect);
+    }
+
+    fn run_alone(&self, task: TaskRef) {
         loop {
             match self.poll(task) {
                 Some(Request::Wait(wait)) => {
@@ -108,6 +114,9 @@ impl Worker {
 
     /// Leaves the body of a blocking process for good.
     pub(crate) fn unwind(&self, cause: EndCause) -> ! {
+        if let Some(task) = self.current.get() {
+            self.unwinding.set(Some(self.ending(task, cause)));
+        }
         self.ask(Request::End(cause));
         resume_unwind(Box::new(Unwound));
     }

@@ -75,6 +75,8 @@ pub(crate) struct Worker {
     /// The process that runs now.
     pub(super) current: Cell<Option<TaskRef>>,
     request: Cell<Request>,
+    /// How the process ends whose thread unwinds; found out before its ends are gone.
+    pub(super) unwinding: Cell<Option<Ending>>,
     listed: [Cell<Option<Listed>>; LISTED],
     listed_count: Cell<usize>,
     /// Looks at peers left to the running process.
@@ -107,6 +109,17 @@ loom::thread_local! {
     static CURRENT: Cell<*const Worker> = Cell::new(ptr::null());
 }
 
+/// Ends the program if the runtime itself panics. Processes catch their own panics; after one of
+/// ours nobody could tell who runs what, and the others would wait for ever on borrowed stacks.
+pub(super) struct Defect;
+
+impl Drop for Defect {
+    fn drop(&mut self) {
+        // The panic's own message has been printed.
+        std::process::abort();
+    }
+}
+
 /// Keeps the worker of this thread known to [`Worker::with_current`] while it lives.
 pub(super) struct Installed {
     before: *const Worker,
@@ -129,6 +142,7 @@ impl Worker {
             own_parker: None,
             current: Cell::new(None),
             request: Cell::new(Request::None),
+            unwinding: Cell::new(None),
             listed: [const { Cell::new(None) }; LISTED],
             listed_count: Cell::new(0),
             patience: Cell::new(PATIENCE),
@@ -219,6 +233,7 @@ impl Worker {
     /// Runs processes until the run ends.
     pub(super) fn work(&self) {
         let _installed = self.install();
+        let defect = Defect;
         if self.scheduler.settings().pin {
             crate::sync::system::pin_to_core(self.index);
         }
@@ -228,6 +243,7 @@ impl Worker {
             self.run(ready.into_task());
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
+        std::mem::forget(defect);
     }
 
     fn next(&self) -> Option<Ready> {
@@ -407,7 +423,9 @@ impl Worker {
             Polled::Ready(result) => {
                 let ending = match (request, result) {
                     // A thread unwinds to end: what it asked for is why.
-                    (Request::End(cause), _) => self.ending(task, cause),
+                    (Request::End(cause), _) => {
+                        self.unwinding.take().unwrap_or_else(|| self.ending(task, cause))
+                    }
                     (_, Ok(())) => Ending::Finished,
                     (_, Err(failure)) => Ending::Failed(failure),
                 };
@@ -463,7 +481,7 @@ impl Worker {
 
     // --- the end of a process -----------------------------------------------------------------
 
-    fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
+    pub(super) fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
         match cause {
             EndCause::Stopped => Ending::Stopped,
             EndCause::Pruned => Ending::Pruned,
