@@ -21,7 +21,7 @@
 //!
 //! let program = Program::read("main.snet", "
 //!     box root ((x) -> (y) | (error));
-//!     net main connect root .. ([{y} -> {y}] | [{error} -> {failed=error}]);
+//!     net main connect root .. ([{y} -> {y}] || [{error} -> {failed=error}]);
 //! ");
 //! let mut boxes = Boxes::of(&program);
 //! boxes.add("root", |x: f64, out: &mut Emitter| {

@@ -16,7 +16,8 @@ struct Example {
 }
 
 fn examples() -> Vec<Example> {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "snet.md"].iter().collect();
+    let path: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "snet.md"].iter().collect();
     let document = std::fs::read_to_string(path).expect("the document");
     let mut examples = Vec::new();
     let mut open: Option<Example> = None;

@@ -1,0 +1,180 @@
+//! Laws, on programs and inputs that chance makes.
+//!
+//! - printing then reading a program gives the same program, and printing it again the same text;
+//! - a run gives what the reference interpreter gives: the same records, and for deterministic
+//!   programs in the same order, for any number of workers;
+//! - what comes out has a type that inference said it may have;
+//! - no text and no bytes make a reader panic.
+
+mod programs;
+mod reference;
+
+use kahn_snet::boxes::Boxes;
+use kahn_snet::record::{Format, Record, RecordReader};
+use kahn_snet::runtime::{Options, Ready, run};
+use kahn_snet::{Program, syntax};
+use proptest::prelude::*;
+
+use programs::{Tree, soup, tree};
+use reference::Instance;
+
+/// What a run with these workers gives.
+fn outcome(program: &Program, input: &[Record], workers: usize) -> Vec<Record> {
+    let net = program.net(None).expect("a net");
+    let options = Options { workers, ..Options::default() };
+    let mut output = Vec::new();
+    let source = Ready(input.to_vec().into_iter());
+    let boxes = Boxes::of(program);
+    run(program, net, &boxes, &options, source, &mut output).expect("it runs");
+    output
+}
+
+fn lines(records: &[Record]) -> Vec<String> {
+    records.iter().map(ToString::to_string).collect()
+}
+
+fn sorted(records: &[Record]) -> Vec<String> {
+    let mut lines = lines(records);
+    lines.sort();
+    lines
+}
+
+/// What the reference gives; none if it is too much.
+fn expected(source: &str, input: &[Record]) -> Option<Vec<Record>> {
+    let parsed = syntax::parse(source);
+    let mut instance = Instance::of_program(&parsed.definitions);
+    let mut output = Vec::new();
+    for record in input {
+        output.extend(instance.feed(record.clone()));
+        if output.len() > 4000 {
+            return None;
+        }
+    }
+    Some(output)
+}
+
+fn inputs() -> impl Strategy<Value = Vec<Record>> {
+    let record = (-20_i64..40, 0_i64..3);
+    let record = record.prop_map(|(n, k)| Record::new().tag("n", n).tag("k", k));
+    proptest::collection::vec(record, 0..24)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn deterministic_programs_give_the_records_of_the_reference_in_its_order(
+        tree in tree(true), input in inputs(),
+    ) {
+        let source = tree.program(true);
+        let wanted = expected(&source, &input);
+        prop_assume!(wanted.is_some());
+        let wanted = lines(&wanted.unwrap_or_default());
+        let program = Program::read("main.snet", source.clone());
+        prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
+        for workers in [1, 2, 8] {
+            let found = outcome(&program, &input, workers);
+            prop_assert_eq!(lines(&found), wanted.clone(), "{} workers\n{}", workers, source);
+        }
+    }
+
+    #[test]
+    fn programs_without_order_give_the_same_records_in_some_order(
+        tree in tree(false), input in inputs(),
+    ) {
+        let source = tree.program(false);
+        let wanted = expected(&source, &input);
+        prop_assume!(wanted.is_some());
+        let wanted = sorted(&wanted.unwrap_or_default());
+        let program = Program::read("main.snet", source.clone());
+        prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
+        for workers in [1, 2, 8] {
+            let found = outcome(&program, &input, workers);
+            prop_assert_eq!(sorted(&found), wanted.clone(), "{} workers\n{}", workers, source);
+        }
+    }
+
+    #[test]
+    fn what_comes_out_has_an_inferred_type(tree in tree(true), input in inputs()) {
+        let source = tree.program(true);
+        let program = Program::read("main.snet", source.clone());
+        let signature = program.signatures().last().expect("a net");
+        let wanted = expected(&source, &input);
+        prop_assume!(wanted.is_some());
+        for record in wanted.unwrap_or_default() {
+            let variant = record.variant();
+            let allowed = signature.maps.iter().any(|map| map.outputs.contains(&variant));
+            prop_assert!(allowed, "{} is not in\n{}", variant, signature);
+        }
+    }
+
+    #[test]
+    fn printing_then_reading_is_the_identity(tree in tree(true), ordered in any::<bool>()) {
+        let source = tree.program(ordered);
+        let printed = syntax::format(&source).expect("it is a program");
+        prop_assert_eq!(
+            syntax::parse(&printed).definitions, syntax::parse(&source).definitions, "{}", printed
+        );
+        prop_assert_eq!(syntax::format(&printed).expect("still a program"), printed);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_front_end_panic(text in soup()) {
+        let program = Program::read("main.snet", text.clone());
+        let _ = program.render(false);
+        if let Ok(printed) = syntax::format(&text) {
+            prop_assert_eq!(
+                &syntax::parse(&printed).definitions, &syntax::parse(&text).definitions,
+                "{}\n----\n{}", text, printed
+            );
+            prop_assert_eq!(syntax::format(&printed).expect("still a program"), printed);
+        }
+    }
+
+    #[test]
+    fn no_characters_make_the_front_end_panic(text in any::<String>()) {
+        let _ = Program::read("main.snet", text).render(false);
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        for format in [Format::Json, Format::Xml] {
+            for record in RecordReader::new(format, bytes.as_slice()) {
+                if record.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written(
+        a in any::<i64>(), real in any::<f64>(), text in ".*", n in any::<i64>(),
+    ) {
+        prop_assume!(!real.is_nan());
+        let record = Record::new().field("a", a).field("r", real).field("s", text).tag("n", n);
+        let line = record.to_string();
+        prop_assert_eq!(line.parse::<Record>().expect("a record"), record, "{}", line);
+    }
+}
+
+#[test]
+fn the_reference_and_the_runtime_agree_on_a_program_with_everything() {
+    let leaf = || Box::new(Tree::Filter(5));
+    let pair = Tree::Series(Box::new(Tree::Cell), Box::new(Tree::Split(leaf())));
+    let star = Tree::Star(Box::new(Tree::Choice(Box::new(pair), leaf())));
+    let tree = Tree::Series(Box::new(star), Box::new(Tree::Loop(leaf())));
+    let source = tree.program(true);
+    let input: Vec<Record> =
+        (0..40).map(|n| Record::new().tag("n", n * 7 - 20).tag("k", n % 3)).collect();
+    let wanted = expected(&source, &input).expect("few records");
+    let program = Program::read("main.snet", source);
+    assert!(!wanted.is_empty());
+    for workers in [1, 2, 8] {
+        assert_eq!(lines(&outcome(&program, &input, workers)), lines(&wanted), "{workers}");
+    }
+}
