@@ -115,7 +115,7 @@ fn a_resolver_grows_a_channel_and_takes_its_sender_over() {
             // As a worker that has nothing to run: the frozen ring is there for one of the two.
             let resolver = core.resolver.get().expect("set by `ready`");
             resolver.look_everywhere(&core.scheduler, &core.channels, false);
-            Driven::work_for_others(core);
+            Driven::work_for_others(core, worker);
         };
         let other = {
             let core = Arc::clone(&model.core);
@@ -123,7 +123,7 @@ fn a_resolver_grows_a_channel_and_takes_its_sender_over() {
         };
         begin(&model.core, 0, a);
         other.join().expect("the other worker does not panic");
-        Driven::work_for_others(&model.core);
+        Driven::work_for_others(&model.core, 0);
         model.assert_finished();
     });
 }

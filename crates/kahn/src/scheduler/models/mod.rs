@@ -157,10 +157,10 @@ impl Driven {
         }
     }
 
-    /// Runs what was made ready by somebody who is no worker; one thread at a time may.
-    fn work_for_others(core: &Arc<Core>) {
+    /// Runs, as worker `index`, what was made ready by somebody who is no worker.
+    fn work_for_others(core: &Arc<Core>, index: usize) {
         while let Some(ready) = core.scheduler.policy().pop(WORKERS, Turn::Front) {
-            Self::work(core, 0, [ready.into_task()]);
+            Self::work(core, index, [ready.into_task()]);
         }
     }
 
