@@ -159,10 +159,15 @@ impl Party {
                 Attempt::Done(result) => return Ok(Some(result)),
                 Attempt::Over => return Ok(None),
                 Attempt::Failed(ended) => return Err(ended),
-                Attempt::Wait(Some(_)) => {
+                Attempt::Wait(Some(wait)) => {
                     scheduler.look_from(self.task);
                     scheduler.rest();
                     parker.park();
+                    // The start rings every bell it finds, perhaps this one: only who clears
+                    // PARKED has counted us as busy.
+                    while sleeps(&wait) && scheduler.is_running() {
+                        parker.park();
+                    }
                 }
                 Attempt::Wait(None) if scheduler.is_building() => parker.park(),
                 Attempt::Wait(None) => thread::yield_now(),
@@ -308,6 +313,12 @@ impl<T: Send> Drop for OutsideReceiver<T> {
     }
 }
 
+/// Whether a party still sleeps where it parked.
+fn sleeps(wait: &WaitOn) -> bool {
+    // SAFETY: the words of a channel live in type-stable memory.
+    unsafe { &*wait.word }.load() == Word::parked(wait.seen)
+}
+
 /// An operation of a party that another executor polls, and that may be dropped at any time.
 struct Operation<'a, F> {
     party: &'a Party,
@@ -324,12 +335,6 @@ impl<F> Unpin for Operation<'_, F> {}
 impl<'a, F> Operation<'a, F> {
     fn new(party: &'a Party, end: End, channel: ChannelRef, go: F) -> Self {
         Self { party, end, channel, go, waited: false, parked: None }
-    }
-
-    /// Whether the party still sleeps where it parked.
-    fn sleeps(wait: &WaitOn) -> bool {
-        // SAFETY: the words of a channel live in type-stable memory.
-        unsafe { &*wait.word }.load() == Word::parked(wait.seen)
     }
 
     fn woken(&mut self) {
@@ -350,7 +355,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         if let Some(wait) = &this.parked {
             // First the new bell, then the look: whoever wakes us meanwhile rings one of the two.
             *this.party.task.bell.lock() = Some(Bell::Waker(context.waker().clone()));
-            if Self::sleeps(wait) && scheduler.is_running() {
+            if sleeps(wait) && scheduler.is_running() {
                 return Poll::Pending;
             }
             this.woken();
