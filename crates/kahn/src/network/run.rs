@@ -261,8 +261,6 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
 /// Ends everything that is left, and tells what happened.
 fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: bool) -> Outcome {
     let verdict = core.verdict.lock().clone();
-    // Before anything is dropped: what lives is told as it was.
-    let alive = core.scheduler.table.lock().records();
     let open: BTreeMap<_, _> = core
         .channels
         .all()
@@ -276,7 +274,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         record.is_cut = open.get(&record.identity).copied().unwrap_or(record.is_cut);
     }
     core.channels.drop_messages();
-    let records = alive_or_ended(core, &alive);
+    let records = records(core, verdict.as_ref());
     let observed = mem::take(&mut *core.observed.lock());
     let (failures, unobserved) = failures(&records, &observed);
     let (outcome, detail) = match &verdict {
@@ -340,15 +338,13 @@ pub(super) fn end_processes(core: &Arc<Core>) {
     }
 }
 
-/// The records as they were before the rest was dropped, with what was found out since.
-fn alive_or_ended(core: &Core, before: &[ProcessRecord]) -> Vec<ProcessRecord> {
+/// The records of all processes. Who was left over when nothing could run has not ended, whether a
+/// thread unwound or a future was dropped in the end.
+fn records(core: &Core, verdict: Option<&Verdict>) -> Vec<ProcessRecord> {
     let mut records = core.scheduler.table.lock().records();
-    for record in &mut records {
-        let old = before.binary_search_by_key(&record.identity, |old| old.identity);
-        if old.is_ok_and(|index| before[index].ending.is_none())
-            && matches!(record.ending, Some(Ending::Stopped))
-        {
-            record.ending = None;
+    if matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent)) {
+        for record in &mut records {
+            record.ending.take_if(|ending| matches!(ending, Ending::Stopped));
         }
     }
     records

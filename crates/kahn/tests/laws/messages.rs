@@ -1,1 +1,210 @@
-//! (to come)
+//! Messages of any type; every one is dropped exactly once, however the run ends.
+
+use super::schedules::{Heard, Schedule, everywhere, run};
+use kahn::{Channel, Network, Summary};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Sends some messages of a type through a pipeline, and compares.
+fn through<T>(schedule: &Schedule, make: fn(u64) -> T)
+where
+    T: Send + Clone + PartialEq + std::fmt::Debug + 'static,
+{
+    let mut network = Network::new();
+    let (out, first) = network.channel_with(Channel::named("first").initial([make(1000)]));
+    network.process("send", out, async move |mut out| {
+        for n in 0..70 {
+            out.send(make(n)).await;
+        }
+    });
+    let (out, second) = network.channel("second");
+    network.blocking("pass", (first, out), |(mut from, mut out)| {
+        while let Some(message) = from.recv_blocking() {
+            out.send_blocking(message);
+        }
+    });
+    let heard = Heard::default();
+    let tell = heard.clone();
+    network.process("hear", second, async move |mut from| {
+        from.for_each(|message| tell.push(message)).await;
+    });
+    schedule.finish(network);
+    let expected: Vec<T> = std::iter::once(1000).chain(0..70).map(make).collect();
+    assert_eq!(heard.all(), expected);
+}
+
+#[derive(Clone, Debug, PartialEq)]
+#[repr(align(256))]
+struct Aligned(u64);
+
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+fn messages_of_any_type_arrive_as_they_were_sent() {
+    everywhere(|schedule| {
+        through(schedule, |_| ());
+        through(schedule, |n| n as u8);
+        through(schedule, |n| n.is_multiple_of(2));
+        through(schedule, |n| [n; 500]);
+        through(schedule, |n| Box::new(n));
+        through(schedule, |n| format!("message {n}"));
+        through(schedule, |n| (n as u8, u128::from(n), Some(n as u16)));
+        through(schedule, |n| {
+            let aligned = Aligned(n);
+            assert!(std::ptr::from_ref(&aligned).addr().is_multiple_of(256));
+            aligned
+        });
+    });
+}
+
+/// Counts those that are alive.
+#[derive(Debug)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(alive))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let before = self.0.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "dropped twice");
+    }
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Finished,
+    ReceiverLeaves,
+    Deadlock,
+    Failed,
+    Stopped,
+    OverBudget,
+    Misuse,
+}
+
+const ENDS: [(End, Summary); 7] = [
+    (End::Finished, Summary::Finished),
+    (End::ReceiverLeaves, Summary::Finished),
+    (End::Deadlock, Summary::Deadlock),
+    (End::Failed, Summary::Failed),
+    (End::Stopped, Summary::Stopped),
+    (End::OverBudget, Summary::OverBudget),
+    (End::Misuse, Summary::Misuse),
+];
+
+#[test]
+fn every_message_is_dropped_exactly_once_in_every_ending() {
+    everywhere(|schedule| {
+        for (end, summary) in ENDS {
+            let alive = Arc::new(AtomicUsize::new(0));
+            let mut network = Network::new();
+            let stop = network.stop_handle();
+            let initial: Vec<_> = (0..3).map(|_| Counted::new(&alive)).collect();
+            let channel = Channel::named("messages").initial(initial);
+            let (out, messages) = network.channel_with(channel);
+            let (back_out, back) = network.channel::<Counted>("back");
+            let make = Arc::clone(&alive);
+            network.process("send", (out, back), async move |(mut out, mut back)| {
+                if matches!(end, End::OverBudget) {
+                    loop {
+                        out.send(Counted::new(&make)).await;
+                    }
+                }
+                for _ in 0..50 {
+                    out.send(Counted::new(&make)).await;
+                }
+                out.send_all((0..50).map(|_| Counted::new(&make))).await;
+                match end {
+                    End::Failed => return Err("on purpose"),
+                    End::Deadlock | End::Misuse | End::Stopped => {
+                        back.recv().await;
+                    }
+                    End::Finished | End::ReceiverLeaves | End::OverBudget => {}
+                }
+                Ok(())
+            });
+            let make = Arc::clone(&alive);
+            network.process("hear", (messages, back_out), async move |(mut from, mut back)| {
+                back.send(Counted::new(&make)).await;
+                match end {
+                    End::ReceiverLeaves => {
+                        from.recv().await;
+                    }
+                    End::Deadlock => {
+                        // Answers once, and the other waits for more.
+                        let mut kept = Vec::new();
+                        from.recv_batch(&mut kept, 10).await;
+                        from.for_each(drop).await;
+                    }
+                    End::Stopped => {
+                        from.recv().await;
+                        stop.stop();
+                        std::future::pending::<()>().await;
+                    }
+                    End::OverBudget => {
+                        // Waits for itself while the other fills the channel.
+                        let _kept = from.recv().await;
+                        std::future::pending::<()>().await;
+                    }
+                    End::Misuse => {
+                        let mut receiving = Box::pin(back.send(Counted::new(&make)));
+                        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                        let _ = receiving.as_mut().poll(&mut context);
+                    }
+                    End::Finished | End::Failed => {
+                        from.for_each(drop).await;
+                    }
+                }
+            });
+            let options = schedule.options();
+            if matches!(end, End::Deadlock | End::OverBudget) {
+                // Made by other means below.
+                drop(network);
+            } else {
+                let report = run(network, options);
+                assert_eq!(report.outcome, summary, "{end:?}: {}", report.explanation());
+            }
+            assert_eq!(alive.load(Ordering::Relaxed), 0, "{end:?}");
+        }
+    });
+}
+
+#[test]
+fn messages_in_a_deadlock_and_in_rings_that_grew_are_dropped_once() {
+    everywhere(|schedule| {
+        for budget in [1 << 20, 8 * 600] {
+            let alive = Arc::new(AtomicUsize::new(0));
+            let mut network = Network::new();
+            let (held_out, held) = network.channel::<Counted>("held");
+            let (first_out, first) = network.channel::<Counted>("first");
+            let make = Arc::clone(&alive);
+            let ports = (held_out, first_out);
+            network.process("split", ports, async move |(mut held, mut first)| {
+                for _ in 0..1000 {
+                    held.send(Counted::new(&make)).await;
+                }
+                first.send(Counted::new(&make)).await;
+                // And now both wait for each other.
+                drop(held);
+                std::future::pending::<()>().await;
+            });
+            network.process("join", (held, first), async move |(mut held, mut first)| {
+                let _first = first.recv().await;
+                for _ in 0..500 {
+                    held.recv().await;
+                }
+                first.recv().await;
+            });
+            let budget = budget + 2 * 8 * u64::from(schedule.capacity);
+            let report = run(network, schedule.options().budget(budget));
+            let expected =
+                if budget > 1 << 20 { Summary::Deadlock } else { Summary::OverBudget };
+            assert_eq!(report.outcome, expected);
+            assert_eq!(alive.load(Ordering::Relaxed), 0);
+        }
+    });
+}

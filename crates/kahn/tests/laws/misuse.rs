@@ -47,15 +47,17 @@ fn dropping_an_operation_that_has_waited() {
         })
         .await;
     });
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` abandoned an operation on channel `numbers` that had waited: complete it, or let a process of its own wait there
+    ");
 }
 
 #[test]
 fn dropping_an_operation_that_has_waited_is_found_where_it_waits_for_certain() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let (back, mut around) = network.channel::<u64>("around");
-        let _ = &mut around;
+        let (back, around) = network.channel::<u64>("around");
         network.process("wrong", (back, around), async |(mut back, mut around)| {
             // Nothing can be there: a `try_recv`, if it were allowed.
             let answer = {
@@ -74,7 +76,10 @@ fn two_operations_at_once() {
     let network = one(async |(mut numbers, mut out)| {
         join(numbers.recv(), out.send(1)).await;
     });
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` began an operation on channel `results` while one on channel `numbers` waited: await one after the other, or make two processes of it
+    ");
 }
 
 #[test]
@@ -82,7 +87,10 @@ fn the_first_of_two_operations() {
     let network = one(async |(mut numbers, mut out)| {
         select(pin!(numbers.recv()), pin!(out.send(1))).await;
     });
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` began an operation on channel `results` while one on channel `numbers` waited: await one after the other, or make two processes of it
+    ");
 }
 
 #[test]
@@ -92,21 +100,24 @@ fn a_foreign_waker() {
         all.push(numbers.recv());
         while all.next().await.is_some() {}
     });
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` polled an operation on channel `numbers` with a waker that is not its own: await it directly, or make it a process of its own
+    ");
 }
 
 #[test]
 fn a_foreign_waker_ends_the_run_even_if_an_executor_inside_waits_for_ever() {
     everywhere(|schedule| {
         let network = one(async |(mut numbers, _out)| {
-            futures_executor_block_on(numbers.recv());
+            block_on(numbers.recv());
         });
         assert_eq!(schedule.run(network).outcome, Summary::Misuse);
     });
 }
 
 /// The simplest executor: blocks the thread.
-fn futures_executor_block_on<F: Future>(future: F) -> F::Output {
+fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -176,7 +187,10 @@ fn leaving_an_end_behind() {
     let put = Arc::clone(&shelf);
     network.process("wrong", numbers, async move |numbers| *put.lock() = Some(numbers));
     let report = run(network, Schedule::sequential(64).options());
-    insta::assert_snapshot!(text(&report), @r"");
+    insta::assert_snapshot!(text(&report), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` ended while its end of channel `numbers` lived on elsewhere: drop it, or pass it to a process that it creates
+    ");
     // What is left on the shelf can still be dropped.
     drop(shelf);
 }
@@ -197,7 +211,10 @@ fn dropping_the_end_of_another_process() {
         ready.recv().await;
         *shelf.lock() = None;
     });
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      an end of channel `numbers` of process `owner` was dropped outside that process: ends stay with their process and are not sent in messages
+    ");
 }
 
 #[test]
@@ -225,7 +242,10 @@ fn the_blocking_form_in_an_async_process() {
         assert_eq!(schedule.run(network).outcome, Summary::Misuse);
     });
     let network = one(async |(_numbers, mut out)| out.send_blocking(1));
-    insta::assert_snapshot!(text(&run(network, seeded())), @r"");
+    insta::assert_snapshot!(text(&run(network, seeded())), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` used channel `results` in the wrong form: async processes await `send` and `recv`, blocking ones call `send_blocking` and `recv_blocking`
+    ");
 }
 
 #[test]
@@ -234,7 +254,7 @@ fn the_async_form_in_a_blocking_process() {
         let mut network = Network::new();
         let numbers = count(&mut network, "numbers", 10);
         network.blocking("wrong", numbers, |mut numbers| {
-            futures_executor_block_on(numbers.recv());
+            block_on(numbers.recv());
         });
         let report = schedule.run(network);
         let text = text(&report);
@@ -252,7 +272,7 @@ fn ends_of_another_network_are_refused_at_once() {
     }));
     let message = refused.expect_err("refused");
     let message = message.downcast_ref::<String>().expect("says why");
-    insta::assert_snapshot!(message, @r"");
+    insta::assert_snapshot!(message, @r"an end of channel `numbers` belongs to another network: an end works only in its own");
 }
 
 #[test]
@@ -263,11 +283,17 @@ fn what_is_written_down_wrong_is_refused_before_the_run() {
     network.process("same", numbers, async |_numbers| {});
     network.process("same", out, async |_out| {});
     let error = network.run().expect_err("wrong");
-    insta::assert_snapshot!(error, @r"");
+    insta::assert_snapshot!(error, @r"
+    the network cannot run:
+      the sender of channel `numbers` belongs to no process: name it among the ports of the process that uses it
+      the receiver of channel `numbers` belongs to no process: name it among the ports of the process that uses it
+      two channels are called `numbers`: give each a name of its own
+      two processes are called `same`: give each a name of its own
+    ");
 }
 
 #[test]
 fn a_policy_that_does_not_exist() {
     let error = Network::new().run_with(RunOptions::new().policy("best")).expect_err("wrong");
-    insta::assert_snapshot!(error, @r"");
+    insta::assert_snapshot!(error, @r"there is no policy `best`: choose one of ws-cur, ws-last, shared, threads, sequential, seeded");
 }

@@ -1,1 +1,95 @@
-//! (to come)
+//! What is told afterwards: the same in every run, in the same order.
+
+use super::schedules::{Schedule, count, everywhere, listen};
+use kahn::{Network, Report};
+
+/// Everything of a report that must not depend on the schedule.
+fn fixed(report: &Report) -> String {
+    let mut text = report.explanation();
+    for process in &report.processes {
+        text += &format!("{}: {}\n", process.name, process.ending);
+    }
+    for channel in &report.channels {
+        let name = |end: &Option<kahn::Name>| end.as_ref().map_or("-".to_owned(), ToString::to_string);
+        text += &format!(
+            "{}: {} -> {}, {} received, {}\n",
+            channel.name,
+            name(&channel.from),
+            name(&channel.to),
+            channel.received,
+            channel.message_type
+        );
+    }
+    text
+}
+
+fn network() -> Network<'static> {
+    let mut network = Network::new();
+    let numbers = count(&mut network, "numbers", 40);
+    let (out, on) = network.channel::<u64>("on");
+    let creator = network.creator();
+    network.process("create", (numbers, out, creator), async |(mut from, mut out, mut create)| {
+        while let Some(n) = from.recv().await {
+            if n % 10 == 3 {
+                let (failing, results) = create.channel::<u64>(format!("results {n}"));
+                create.process(format!("fail {n}"), failing, async move |mut out| {
+                    out.send(n).await;
+                    Err::<(), _>(format!("failure {n}"))
+                });
+                create.process(format!("hear {n}"), results, async |mut results| {
+                    while results.recv().await.is_some() {}
+                });
+            }
+            out.send(n).await;
+        }
+    });
+    listen(&mut network, "listen", on);
+    network.process("fail first", (), async |()| Err::<(), _>("at once"));
+    network
+}
+
+#[test]
+fn reports_list_failures_and_processes_in_the_same_order_in_every_run() {
+    let expected = fixed(&Schedule::sequential(64).run(network()));
+    everywhere(|schedule| {
+        let report = schedule.run(network());
+        assert_eq!(fixed(&report), expected);
+        let is_single = ["sequential", "seeded"].contains(&schedule.policy);
+        if is_single {
+            assert_eq!(report.workers, 1);
+        } else if schedule.policy != "threads" {
+            assert_eq!(report.workers, schedule.workers);
+        }
+        assert!(report.to_json().starts_with('{'));
+        assert!(report.to_string().starts_with("failed"));
+    });
+    insta::assert_snapshot!(expected, @r"");
+}
+
+#[test]
+fn counters_fit_together() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 500);
+        let (out, on) = network.channel::<u64>("on");
+        network.process("pass", (numbers, out), async |(mut from, mut out)| {
+            while let Some(n) = from.recv().await {
+                out.send(n).await;
+            }
+        });
+        listen(&mut network, "listen", on);
+        let report = schedule.finish(network);
+        assert_eq!(report.messages(), 1000);
+        for channel in &report.channels {
+            assert_eq!((channel.sent, channel.received), (500, 500));
+            assert!(channel.remote <= channel.received);
+            assert!(channel.most_waiting >= 1 && channel.most_waiting <= channel.capacity);
+            assert_eq!(channel.capacity, schedule.capacity);
+        }
+        for process in &report.processes {
+            assert!(process.polls >= 1);
+        }
+        assert_eq!(report.slot_bytes.0, 0);
+        assert_eq!(report.created, (3, 2));
+    });
+}

@@ -139,10 +139,7 @@ fn the_smallest_full_channel_of_the_ring_grows() {
         let mut network = Network::new();
         let (large_out, large) = network.channel_with(Channel::<u64>::named("large").capacity(4));
         let (small_out, small) = network.channel_with(Channel::<u64>::named("small").capacity(2));
-        for (name, mut out, mut from) in
-            [("left", large_out, small), ("right", small_out, large)].map(|(a, b, c)| (a, b, c))
-        {
-            let _ = (&mut out, &mut from);
+        for (name, out, from) in [("left", large_out, small), ("right", small_out, large)] {
             network.process(name, (out, from), async |(mut out, mut from)| {
                 for n in 0..5 {
                     out.send(n).await;
@@ -350,7 +347,14 @@ fn what_is_sent_to_the_dead_is_discarded_and_the_rest_runs_on() {
 #[test]
 fn a_deadlock_says_who_waits_for_whom() {
     let (report, _) = behind_a_dead_ring(&Schedule::sequential(64));
-    insta::assert_snapshot!(report.explanation(), @r"");
+    insta::assert_snapshot!(report.explanation(), @r"
+    deadlock: nothing can go on
+      `left` waits to receive message 1 from `to left` (empty), which `right` sends
+      `right` waits to receive message 1 from `to right` (empty), which `left` sends
+      `wait` waits to receive message 1 from `chain` (empty), which `left` sends
+      ring: `left` –[`to left` empty]→ `right` –[`to right` empty]→ `left`
+    help: one process of the ring must send before it receives, or one of `to left`, `to right` needs an initial message
+    ");
     let Some(Detail::Waits(explanation)) = &report.detail else { panic!("explained") };
     assert_eq!(explanation.rings.len(), 1);
     assert!(explanation.to_json().contains("\"to left\""));
@@ -416,8 +420,8 @@ fn the_budget_ends_the_run_and_what_was_received_is_a_prefix() {
         assert!(report.explanation().contains("`held` has to grow"), "{}", report.explanation());
         let heard_all = heard.all();
         assert_eq!(heard_all, (0..heard_all.len() as u64).collect::<Vec<_>>());
-        // Doubling stops short of the budget; then it grows by one as long as both rings fit.
-        assert!(heard_all.len() > 400 && heard_all.len() < 1100, "{}", heard_all.len());
+        // Old rings live as long as their messages: a good quarter of the budget is of use.
+        assert!(heard_all.len() > 250 && heard_all.len() < 1100, "{}", heard_all.len());
         assert!(!heard.is_complete());
         assert!(report.slot_bytes.0 <= budget);
     });
@@ -452,7 +456,10 @@ fn channels_beyond_the_budget_are_refused_before_the_run() {
     let numbers = count(&mut network, "numbers", 10);
     listen(&mut network, "listen", numbers);
     let error = network.run_with(RunOptions::new().budget(100)).expect_err("64 * 8 > 100");
-    insta::assert_snapshot!(error, @r"");
+    insta::assert_snapshot!(error, @r"
+    the network cannot run:
+      the channels' slots take 512 bytes, and the budget is 100: lower capacities or raise the budget
+    ");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::schedules::{Heard, everywhere, run, watch};
 use kahn::{Network, RunOptions, Sender, Summary};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A network in which everybody waits or runs for ever: async, blocking, foreign.
@@ -158,21 +158,25 @@ fn what_destructors_do_while_a_run_is_stopped_does_nothing() {
 #[test]
 fn who_does_not_stop_is_named() {
     let mut network = Network::new();
-    let (tell, told) = std::sync::mpsc::channel::<()>();
+    let [runs, may_end] = [const { AtomicBool::new(false) }; 2].map(Arc::new);
+    let (tell, told) = (Arc::clone(&runs), Arc::clone(&may_end));
     network.blocking("stubborn", (), move |()| {
+        tell.store(true, Ordering::Release);
         // Waits for something that is no channel: it cannot be stopped.
-        let _ = told.recv();
+        while !told.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
     });
     let stop = network.stop_handle();
     let _watched = watch(stop.clone());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            while stop.explain().waiting.iter().all(|waiting| waiting.kind != "blocking") {
+            while !runs.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
             let error = stop.stop_within(Duration::from_millis(1)).expect_err("it does not stop");
             insta::assert_snapshot!(error, @r"");
-            drop(tell);
+            may_end.store(true, Ordering::Release);
         });
         let report = run(network, RunOptions::new());
         assert_eq!(report.outcome, Summary::Stopped);
