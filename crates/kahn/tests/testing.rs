@@ -1,10 +1,12 @@
 //! The laws of `kahn::testing`: what is deterministic is found equal, what is not is found out, and
 //! what hangs is explained.
 
+use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
 use kahn::testing::{
     self, Mismatch, Schedules, Unlike, VerifyError, run_process, try_run_process, within,
 };
 use kahn::{Channel, Name, Network, POLICIES, Receiver, RunError, RunOptions, Sender, Summary};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Arc;
@@ -91,6 +93,60 @@ fn an_unknown_policy_and_no_schedule_are_errors() {
     assert!(error.to_string().contains("there is no policy `nice`"), "{error}");
     let error = Schedules::new().policies([]).verify(network).unwrap_err();
     assert!(matches!(error, VerifyError::NoSchedule));
+}
+
+/// One stack for all workers; now and then the process that has waited longest.
+#[derive(Debug, Default)]
+struct Stack(parking_lot::Mutex<VecDeque<Ready>>);
+
+impl Policy for Stack {
+    fn name(&self) -> &'static str {
+        "stack"
+    }
+
+    fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+        self.0.lock().push_back(ready);
+        Notify::Anyone
+    }
+
+    fn pop(&self, _worker: usize, turn: Turn) -> Option<Ready> {
+        let mut ready = self.0.lock();
+        if turn == Turn::Front { ready.pop_back() } else { ready.pop_front() }
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        !self.0.lock().is_empty()
+    }
+}
+
+#[test]
+fn a_policy_of_ones_own_is_verified_with_the_others() {
+    let schedules = Schedules::new()
+        .policies(["sequential"])
+        .own_policy("stack", |_setup| Stack::default())
+        .workers([1, 3])
+        .capacities([1]);
+    let mut names = Vec::new();
+    let verified = schedules
+        .verify_with(
+            |network| {
+                let numbers = network.source("numbers", 0..100_u32);
+                let same = network.parallel_map("same", numbers, 3, |n| n);
+                network.fold("sum", same, 0, |sum, n| sum + n)
+            },
+            |sum| sum.take(),
+            |progress| names.push(progress.schedule.to_string()),
+        )
+        .unwrap();
+    assert_eq!(verified.result, Some(4950));
+    assert_eq!(
+        names,
+        [
+            "policy sequential, capacity 1",
+            "policy stack, 1 worker, capacity 1",
+            "policy stack, 3 workers, capacity 1",
+        ]
+    );
 }
 
 // --- comparing -------------------------------------------------------------------------------

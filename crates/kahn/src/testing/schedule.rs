@@ -134,7 +134,7 @@ impl Schedules {
         self
     }
 
-    /// Adds a policy of your own, with all numbers of workers.
+    /// Adds a policy of your own, with all numbers of workers. `build` makes it for each run anew.
     pub fn own_policy<P: Policy + 'static>(
         mut self,
         name: &str,
