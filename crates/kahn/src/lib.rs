@@ -20,7 +20,8 @@
 //! # Ok::<(), kahn::RunError>(())
 //! ```
 //!
-//! Start with [`Network`]; the processes of [`process`] save writing the same ten lines.
+//! Start with [`Network`]; the processes of [`process`] save writing the same ten lines, and
+//! [`testing`] runs a network in every way there is and compares.
 
 mod accounting;
 mod channel;
