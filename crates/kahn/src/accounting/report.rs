@@ -233,8 +233,7 @@ impl fmt::Display for FailureReport {
         let verb = if self.panicked { "panicked" } else { "failed" };
         write!(f, "process `{}` {verb}: {}", self.process, self.message)?;
         if !self.ended_with_it.is_empty() {
-            let names: Vec<_> =
-                self.ended_with_it.iter().map(|name| format!("`{name}`")).collect();
+            let names: Vec<_> = self.ended_with_it.iter().map(|name| format!("`{name}`")).collect();
             write!(f, " (and with it {})", names.join(", "))?;
         }
         Ok(())
@@ -265,7 +264,8 @@ impl fmt::Display for Report {
         }
         writeln!(f, "\n{table}")?;
         let header = &[
-            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths", "bytes",
+            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths",
+            "bytes",
         ];
         let mut table = new_table(header, 3);
         for channel in &self.channels {

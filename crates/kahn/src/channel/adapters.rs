@@ -139,10 +139,7 @@ impl<T: Send> fmt::Debug for SenderSink<T> {
 impl<T: Send> Sink<T> for SenderSink<T> {
     type Error = Infallible;
 
-    fn poll_ready(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.get_mut().poll_send(context).map(Ok)
     }
 
@@ -153,17 +150,11 @@ impl<T: Send> Sink<T> for SenderSink<T> {
         Ok(())
     }
 
-    fn poll_flush(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Infallible>> {
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.get_mut().poll_send(context).map(Ok)
     }
 
-    fn poll_close(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Infallible>> {
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.get_mut().poll_send(context).map(Ok)
     }
 }

@@ -32,9 +32,8 @@ pub(crate) fn hand_over(
     }
     let is_sender = end == End::Sender;
     channel.with_gate(|gate| {
-        let is_observed = is_sender
-            && !gate.is_closed(End::Receiver)
-            && !channel.has_flag(flag::DEAD_END);
+        let is_observed =
+            is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
         to.gain_end(is_sender);
         to.add_reference();
         if is_observed {

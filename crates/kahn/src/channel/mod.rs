@@ -28,7 +28,7 @@ mod turn;
 pub use adapters::{ReceiverStream, SenderSink};
 pub use digest::{Digest, Digester};
 pub use outside::{Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party};
-pub use ports::{Port, Ports};
 pub(crate) use ports::PortKind;
+pub use ports::{Port, Ports};
 pub use receiver::{Receiver, Receiving};
 pub use sender::{Sender, Sending, SendingAll};

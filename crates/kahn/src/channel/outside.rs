@@ -123,7 +123,12 @@ impl Party {
                 Turn::Over => return Attempt::Over,
                 Turn::Wait => {}
             }
-            match worker.asked() {
+            let asked = worker.asked();
+            if matches!(asked, Request::End(_)) {
+                // A party is not ended by it: the operation is over.
+                self.task.forget(own::WAITING);
+            }
+            match asked {
                 Request::Wait(wait) => {
                     *self.task.bell.lock() = Some(bell());
                     match worker.park(self.task, wait) {
@@ -363,8 +368,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         loop {
             let waker: &Waker = context.waker();
             let bell = || Bell::Waker(waker.clone());
-            match this.party.attempt(this.end, this.channel, bell, &mut this.waited, &mut this.go)
-            {
+            match this.party.attempt(this.end, this.channel, bell, &mut this.waited, &mut this.go) {
                 Attempt::Done(result) => return Poll::Ready(Ok(Some(result))),
                 Attempt::Over => return Poll::Ready(Ok(None)),
                 Attempt::Failed(ended) => return Poll::Ready(Err(ended)),

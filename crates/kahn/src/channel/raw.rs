@@ -35,7 +35,9 @@ use crate::graph::{Identity, Name};
 use crate::scheduler::task::{Task, TaskRef};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{Listed, WaitOn, Worker};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, spin_loop};
+use crate::sync::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, spin_loop,
+};
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 

@@ -118,7 +118,9 @@ fn slots_of(capacity: u32) -> usize {
 fn new_ring<T>(capacity: u32) -> *mut Ring {
     let (layout, _) = layout::<T>(slots_of(capacity));
     // SAFETY: the layout holds at least the head, so it is not empty.
-    let ring = unsafe { alloc(layout) }.cast::<Ring>();
+    let block = unsafe { alloc(layout) };
+    #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of a head and its slots")]
+    let ring = block.cast::<Ring>();
     if ring.is_null() {
         handle_alloc_error(layout);
     }
@@ -193,11 +195,14 @@ pub(super) unsafe fn take<T>(ring: *mut Ring, mask: u32, number: u64) -> T {
 
 unsafe fn move_messages<T>(from: *mut Ring, to: *mut Ring, numbers: Range<u64>) {
     // SAFETY: the caller gives rings of this type.
-    let masks = unsafe { ((*from).mask(), (*to).mask()) };
+    let from_mask = unsafe { (*from).mask() };
+    // SAFETY: as above.
+    let to_mask = unsafe { (*to).mask() };
     for number in numbers {
         // SAFETY: as above.
-        let (source, target) =
-            unsafe { (slot::<T>(from, masks.0, number), slot::<T>(to, masks.1, number)) };
+        let source = unsafe { slot::<T>(from, from_mask, number) };
+        // SAFETY: as above.
+        let target = unsafe { slot::<T>(to, to_mask, number) };
         // SAFETY: the caller says that the one slot is full and the other free.
         unsafe { ptr::copy_nonoverlapping(source, target, 1) };
     }

@@ -8,7 +8,7 @@ use crate::graph::{MisuseKind, Name};
 use crate::scheduler::foreign::{is_base_waker, polled_task};
 use crate::scheduler::task::{TaskRef, own};
 use crate::scheduler::{Request, Worker};
-use crate::sync::Ordering::*;
+use crate::sync::{Ordering::*, thread};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -244,7 +244,7 @@ pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_
             .or_else(|| Worker::with_current(|worker| worker.and_then(Worker::current)));
         report(user.unwrap_or(owner), MisuseKind::NotYours { channel: name });
     }
-    if std::thread::panicking() {
+    if thread::panicking() {
         return;
     }
     Worker::with_current(|worker| match worker {
@@ -256,7 +256,7 @@ pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_
             channel.name(),
             owner.info().name
         ),
-    })
+    });
 }
 
 /// The worker and process of a blocking operation.

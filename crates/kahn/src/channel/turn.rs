@@ -46,9 +46,8 @@ pub(crate) fn turn(
     let here = channel.waiting_at(end);
     let notes = task.notes();
     let is_resumed = notes == own::WAITING && *waited && task.waits_at.load(Relaxed) == here;
-    let is_plain = (notes == 0 || is_resumed)
-        && task.marks.load(Relaxed) == 0
-        && worker.patience.get() > 0;
+    let is_plain =
+        (notes == 0 || is_resumed) && task.marks.load(Relaxed) == 0 && worker.patience.get() > 0;
     if is_plain {
         // The usual case: nothing to attend to, or just what this operation waited for.
         task.forget(own::WAITING);

@@ -185,11 +185,10 @@ impl Resolver {
                 continue;
             }
             match self.resolve(&ring, scheduler, table) {
-                Found::Nothing => {}
                 Found::Freed => result = Found::Freed,
                 // Somebody who goes on may give back what is missing.
                 over @ Found::OverBudget(_) if result == Found::Nothing => result = over,
-                Found::OverBudget(_) => {}
+                Found::Nothing | Found::OverBudget(_) => {}
             }
         }
         if stand_still {
@@ -200,12 +199,7 @@ impl Resolver {
     }
 
     /// The centralised form: a process has parked.
-    pub(crate) fn parked(
-        &self,
-        task: TaskRef,
-        scheduler: &Scheduler,
-        table: &ChannelTable,
-    ) {
+    pub(crate) fn parked(&self, task: TaskRef, scheduler: &Scheduler, table: &ChannelTable) {
         let mut central = self.lock.lock();
         let Some(edge) = edge_of(task) else { return };
         central.waits.insert(task.as_ptr().addr(), edge.channel.as_ptr().addr());

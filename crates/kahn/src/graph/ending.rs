@@ -29,4 +29,3 @@ pub(crate) enum Ending {
     /// The run ended before it did.
     Stopped,
 }
-

@@ -32,7 +32,6 @@ impl Identity {
             order,
         }
     }
-
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.

@@ -121,10 +121,9 @@ unsafe fn drop_body<B>(task: NonNull<Task>, over: B) -> Result<(), Failure> {
     // SAFETY: said by the caller.
     let body = unsafe { body_of::<B>(task) };
     let dropped = catch_unwind(AssertUnwindSafe(|| *body = over));
-    dropped.map_err(|payload| failure(payload.as_ref()).err()).map_or_else(
-        |failed| failed.map_or(Ok(()), Err),
-        Ok,
-    )
+    dropped
+        .map_err(|payload| failure(payload.as_ref()).err())
+        .map_or_else(|failed| failed.map_or(Ok(()), Err), Ok)
 }
 
 impl<F, P, R, O> Async<F, P, R>

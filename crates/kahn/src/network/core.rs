@@ -152,13 +152,8 @@ impl Core {
     }
 
     /// Makes an async process.
-    pub(crate) fn process<'env, P, F, R, O>(
-        &self,
-        plan: ProcessPlan,
-        ports: P,
-        code: F,
-        by: By<'_>,
-    ) where
+    pub(crate) fn process<'env, P, F, R, O>(&self, plan: ProcessPlan, ports: P, code: F, by: By<'_>)
+    where
         P: Ports + 'env,
         F: FnOnce(P) -> R + Send + 'env,
         R: Future<Output = O> + Send + 'env,
@@ -270,7 +265,8 @@ impl Core {
                 hand_over(channel, end, Some((task, worker)), to);
             }
             _ => {
-                let process = by.map_or_else(|| to.info().name.clone(), |(t, _)| t.info().name.clone());
+                let process =
+                    by.map_or_else(|| to.info().name.clone(), |(t, _)| t.info().name.clone());
                 let kind = crate::graph::MisuseKind::NotYours { channel: channel.name().clone() };
                 self.misuse(Misuse { process, kind });
             }
@@ -347,8 +343,7 @@ impl Core {
             return;
         }
         // First where it is likely.
-        let (found, _) =
-            self.resolver().glance(scheduler, &self.channels, worker.suspects(), 64);
+        let (found, _) = self.resolver().glance(scheduler, &self.channels, worker.suspects(), 64);
         if found == Found::Freed {
             return;
         }
@@ -468,10 +463,7 @@ impl Hooks for Joined {
         if let Some(core) = self.core() {
             core.observed.lock().push((sender.info().identity, task.info().identity));
         }
-        Ending::FailedBy {
-            channel: channel.name().clone(),
-            process: sender.info().name.clone(),
-        }
+        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
     }
 
     fn glance(&self, worker: &Worker, budget: usize) -> usize {
@@ -504,9 +496,9 @@ impl Hooks for Joined {
     fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
         let core = self.core()?;
         core.channels.all().into_iter().find_map(|channel| {
-            let has = [End::Sender, End::Receiver].into_iter().any(|end| {
-                channel.owner(end) == Some(task) && !channel.seen(end).is_closed()
-            });
+            let has = [End::Sender, End::Receiver]
+                .into_iter()
+                .any(|end| channel.owner(end) == Some(task) && !channel.seen(end).is_closed());
             has.then(|| channel.name().clone())
         })
     }

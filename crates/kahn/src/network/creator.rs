@@ -95,10 +95,7 @@ impl<'env> Creator<'env> {
     ///
     /// # Panics
     /// Panics if called by anyone but a process that got a creator among its ports.
-    pub fn channel<T: Send + 'env>(
-        &mut self,
-        name: impl Into<Name>,
-    ) -> (Sender<T>, Receiver<T>) {
+    pub fn channel<T: Send + 'env>(&mut self, name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
         self.channel_with(Channel::named(name))
     }
 

@@ -90,8 +90,8 @@ impl StopHandle {
 
     /// Whether the run has been told to end, or has ended.
     pub fn is_ending(&self) -> bool {
-        self.0.upgrade().is_none_or(|core| {
-            core.scheduler.is_ending() || core.scheduler.live.load(Relaxed) == 0
-        })
+        self.0
+            .upgrade()
+            .is_none_or(|core| core.scheduler.is_ending() || core.scheduler.live.load(Relaxed) == 0)
     }
 }

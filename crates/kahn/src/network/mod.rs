@@ -23,14 +23,14 @@ pub use check::Problem;
 pub use creator::Creator;
 pub use handle::{StillRunning, StopHandle};
 pub use options::{DEFAULT_BUDGET, RunOptions};
-pub use run::{RunError, Running};
 pub(crate) use run::{Outcome, execute};
+pub use run::{RunError, Running};
 
 use self::core::{ChannelPlan, Core, ProcessPlan};
 use crate::channel::digest::{DigestFn, digest_at};
+use crate::channel::raw::End;
 use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Name, Shape, dot};
-use crate::channel::raw::End;
 use crate::scheduler::Kind;
 use crate::sync::{Arc, Ordering::*};
 use std::marker::PhantomData;
@@ -216,10 +216,7 @@ impl<'env> Network<'env> {
     }
 
     /// Makes a channel with the default capacity, and returns its two ends.
-    pub fn channel<T: Send + 'env>(
-        &mut self,
-        name: impl Into<Name>,
-    ) -> (Sender<T>, Receiver<T>) {
+    pub fn channel<T: Send + 'env>(&mut self, name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
         self.channel_with(Channel::named(name))
     }
 

@@ -90,8 +90,7 @@ impl Deque {
         let task = self.slots[last % SLOTS].load(Relaxed);
         if left == 0 {
             // The last one: thieves may want it too.
-            let won =
-                self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
+            let won = self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
             self.bottom.store(bottom, Release);
             if !won {
                 return None;

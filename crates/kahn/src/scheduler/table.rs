@@ -1,7 +1,7 @@
 //! The table of processes: who is alive, and what is left of those who were.
 
-use super::{BUILDING, Scheduler};
 use super::task::{BodyType, Info, Task, TaskRef};
+use super::{BUILDING, Scheduler};
 use crate::graph::{Ending, Identity, Name};
 use crate::sync::{BlockPool, Ordering::*};
 

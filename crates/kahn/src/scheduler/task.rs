@@ -21,8 +21,8 @@
 //! (`references`), so an end that closes can always count down its peer's `observed`. A detector may
 //! read a stale header at any time: it reads only atomics, which a new process stores, not writes.
 
-use super::foreign::Foreign;
 use super::Scheduler;
+use super::foreign::Foreign;
 use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
     Arc, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Mutex, Ordering::*, Parker,

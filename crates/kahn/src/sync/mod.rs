@@ -14,10 +14,10 @@ pub(crate) use parker::Parker;
 pub(crate) use pool::BlockPool;
 pub(crate) use std::sync::Arc;
 
-#[cfg(not(loom))]
-pub(crate) use self::native::*;
 #[cfg(loom)]
 pub(crate) use self::modelled::*;
+#[cfg(not(loom))]
+pub(crate) use self::native::*;
 
 #[cfg(not(loom))]
 mod native {

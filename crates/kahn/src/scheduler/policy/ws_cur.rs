@@ -37,10 +37,7 @@ impl WsCur {
             tried: AtomicU64::new(0),
             won: AtomicU64::new(0),
         };
-        Self {
-            queues: (0..workers).map(|_| Padded(queue())).collect(),
-            turn: AtomicUsize::new(0),
-        }
+        Self { queues: (0..workers).map(|_| Padded(queue())).collect(), turn: AtomicUsize::new(0) }
     }
 
     fn steal(&self, thief: usize) -> Option<Ready> {
