@@ -9,7 +9,7 @@ use super::exec::{Flow, entity};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
 use super::graph::{Kind, OpId};
-use super::order::{self, Tickets};
+use super::order::Tickets;
 use super::shape::{Position, Rec};
 use super::step::{BoxStep, Emitted};
 use super::worker::{Task, Worker};
@@ -43,7 +43,7 @@ impl Worker<'_, '_> {
     pub(super) fn call_initialiser(&mut self, frame: &Arc<Frame>, op: OpId) -> Flow {
         let (shape, _) = self.facts.shapes.shape(&[]);
         let (tags, fields) = (SmallVec::new(), SmallVec::new());
-        let nothing = Rec { shape, tickets: Tickets::new(), tags, fields };
+        let nothing = Rec { shape, tickets: Tickets::default(), tags, fields };
         self.call_and_go_on(frame, op, nothing)
     }
 
@@ -200,5 +200,5 @@ fn output(step: &BoxStep, variant: usize, values: Vec<Argument>, input: &Rec) ->
         Emitted::Inherited(index) => input.tags[index],
     });
     let tags = tags.collect();
-    Rec { shape: output.shape, tickets: order::before(&input.tickets), tags, fields }
+    Rec { shape: output.shape, tickets: input.tickets.before(), tags, fields }
 }

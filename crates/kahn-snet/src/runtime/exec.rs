@@ -11,7 +11,7 @@ use super::cell::{Cell, Offer, Slots, Zipper};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, OpId, ScopeId};
-use super::order::{self, Region, Tickets};
+use super::order::{Region, Tickets};
 use super::shape::Rec;
 use super::worker::Worker;
 
@@ -124,9 +124,7 @@ impl Worker<'_, '_> {
             for made in others {
                 let out = made.from(&mut rec);
                 let mut out = out.map_err(|error| self.no_value(op, &rec, error))?;
-                if !rec.tickets.is_empty() {
-                    out.tickets = order::before(&rec.tickets);
-                }
+                out.tickets = rec.tickets.before();
                 self.exec(frame, next, out)?;
             }
             let out = last.from(&mut rec);
@@ -139,9 +137,9 @@ impl Worker<'_, '_> {
     }
 
     /// Ends the places of a record that ended.
-    pub(super) fn settle(&mut self, tickets: Tickets) {
+    pub(super) fn settle(&mut self, mut tickets: Tickets) {
         // The innermost first: what it lets go on may still wait in the outer orders.
-        for ticket in tickets.into_iter().rev() {
+        while let Some(ticket) = tickets.pop() {
             let region = Arc::clone(&ticket.region);
             ticket.end(|out| self.put_now(&region.exit, out));
         }
@@ -280,13 +278,9 @@ impl Worker<'_, '_> {
 
     /// Makes all cells of a frame ones that have fired.
     fn fire_all(&self, frame: &Frame, scope: ScopeId) {
-        for op in &self.facts.graph.ops {
-            if let Kind::Cell(_) = op.kind
-                && op.scope == scope
-            {
-                let _ = frame.entities[op.entity]
-                    .set(Entity::Cell(parking_lot::Mutex::new(Cell::Done)));
-            }
+        for op in &self.facts.graph.scopes[scope.0].cells {
+            let entity = &frame.entities[self.facts.graph.ops[op.0].entity];
+            let _ = entity.set(Entity::Cell(parking_lot::Mutex::new(Cell::Done)));
         }
     }
 
@@ -356,7 +350,7 @@ impl Worker<'_, '_> {
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         for value in low..high {
             let mut copy = rec.clone();
-            copy.tickets = order::before(&rec.tickets);
+            copy.tickets = rec.tickets.before();
             if let Some(out) = self.replica(frame, op, body, value, copy)? {
                 self.exec(frame, next, out)?;
             }

@@ -35,6 +35,8 @@ pub(super) struct Scope {
     pub(super) entry: Option<OpId>,
     /// How many entities a frame has.
     pub(super) entities: usize,
+    /// The synchro-cells, alone and as stars.
+    pub(super) cells: Vec<OpId>,
     /// The initialisers, which run once for each frame.
     pub(super) initialisers: Vec<OpId>,
     /// Whether a frame of it can be collected once all its cells have fired.
@@ -49,8 +51,6 @@ pub(super) struct Op {
     pub(super) next: Option<OpId>,
     /// Its entity in the frame.
     pub(super) entity: usize,
-    /// The scope it lies in.
-    pub(super) scope: ScopeId,
 }
 
 /// A pattern with a guard.
@@ -174,9 +174,12 @@ impl Builder<'_> {
         let inside = self.open.last().copied().unwrap_or(ScopeId(0));
         let scope = &mut self.graph.scopes[inside.0];
         let entity = scope.entities;
+        if matches!(kind, Kind::Cell(_) | Kind::Star { zipper: Some(_), .. }) {
+            scope.cells.push(OpId(self.graph.ops.len()));
+        }
         scope.entities += usize::from(keeps);
         scope.collectable &= !keeps || matches!(kind, Kind::Cell(_) | Kind::Box(_));
-        self.graph.ops.push(Op { kind, name: name.into(), next, entity, scope: inside });
+        self.graph.ops.push(Op { kind, name: name.into(), next, entity });
         Ok(OpId(self.graph.ops.len() - 1))
     }
 
@@ -264,8 +267,8 @@ impl Builder<'_> {
                 Ok(next)
             }
             PartKind::Choice { ordered, branches } => {
-                let direct = branches.iter().all(|branch| self.is_direct(*branch));
-                self.region(*ordered && !direct, "||", next, |builder, next| {
+                let ordered = *ordered && !self.is_direct(part);
+                self.region(ordered, "||", next, |builder, next| {
                     let mut built = Vec::new();
                     for branch in branches {
                         let wanted = builder.inference.inputs(*branch);
@@ -280,7 +283,8 @@ impl Builder<'_> {
                 let exit_tests = self.tests(exits);
                 let zipper = bare_cell(plan, *body)
                     .map(|patterns| (self.tests(patterns), cell_name(patterns)));
-                self.region(*ordered, "**", next, |builder, next| {
+                let ordered = *ordered && !self.is_direct(part);
+                self.region(ordered, "**", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
                     let (zipper, name) = match zipper {
                         None => (None, format!("star * {}", exits[0].variant)),
@@ -316,7 +320,8 @@ impl Builder<'_> {
                         (self.shapes.label(low), Some(self.shapes.label(high)))
                     }
                 };
-                self.region(*ordered, "!!", next, |builder, next| {
+                let ordered = *ordered && !self.is_direct(part);
+                self.region(ordered, "!!", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
                     let kind = Kind::Split { range, body: inner };
                     builder.op(kind, name, Some(next), true)
@@ -343,19 +348,17 @@ impl Builder<'_> {
         Ok(enter)
     }
 
-    /// Whether records go through a part without ever waiting, so that they cannot overtake.
+    /// Whether records go through a part without being put down, so that they cannot overtake.
     fn is_direct(&self, part: PartId) -> bool {
         match &self.plan.part(part).kind {
-            PartKind::Error | PartKind::Identity | PartKind::Filter(_) => true,
+            PartKind::Error | PartKind::Identity | PartKind::Filter(_) | PartKind::Cell(_) => true,
             PartKind::Net(net) => self.is_direct(self.plan.net(*net).body),
             PartKind::Serial(parts) | PartKind::Choice { branches: parts, .. } => {
                 parts.iter().all(|part| self.is_direct(*part))
             }
-            PartKind::Box(_)
-            | PartKind::Cell(_)
-            | PartKind::Star { .. }
-            | PartKind::Feedback { .. }
-            | PartKind::Split { .. } => false,
+            PartKind::Split { body, .. } => self.is_direct(*body),
+            PartKind::Star { body, .. } => bare_cell(self.plan, *body).is_some(),
+            PartKind::Box(_) | PartKind::Feedback { .. } => false,
         }
     }
 }

@@ -299,8 +299,8 @@ fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
 
 fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
     let mut found = Vec::new();
-    let ops = facts.graph.ops.iter().filter(|op| op.scope == frame.scope);
-    for op in ops.filter(|op| matches!(op.kind, Kind::Cell(_) | Kind::Star { .. })) {
+    for op in &facts.graph.scopes[frame.scope.0].cells {
+        let op = &facts.graph.ops[op.0];
         let Some(entity) = frame.entities.get(op.entity).and_then(|entity| entity.get()) else {
             continue;
         };
@@ -485,7 +485,7 @@ impl Shared<'_> {
         Ok(count > 0)
     }
 
-    fn write(&self, records: Vec<Rec>) -> Result<(), Box<Failure>> {
+    fn write(&self, records: impl Iterator<Item = Rec>) -> Result<(), Box<Failure>> {
         let mut output = self.output.lock();
         for rec in records {
             if self.stop.load(SeqCst) {

@@ -26,7 +26,35 @@ use smallvec::SmallVec;
 use super::shape::Rec;
 
 /// The places of a record, of the outermost region first.
-pub(super) type Tickets = SmallVec<[Ticket; 1]>;
+///
+/// One pointer, for most records have none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tickets(Option<Box<SmallVec<[Ticket; 2]>>>);
+
+impl Tickets {
+    pub(super) fn last(&self) -> Option<&Ticket> {
+        self.0.as_ref()?.last()
+    }
+
+    fn push(&mut self, ticket: Ticket) {
+        self.0.get_or_insert_default().push(ticket);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Ticket> {
+        let all = self.0.as_mut()?;
+        let last = all.pop();
+        if all.is_empty() {
+            self.0 = None;
+        }
+        last
+    }
+
+    /// Makes places for a record that comes before the one with these.
+    pub(super) fn before(&self) -> Self {
+        let all = self.0.as_ref();
+        Self(all.map(|all| Box::new(all.iter().map(Ticket::before).collect())))
+    }
+}
 
 /// A place in the list of a region.
 #[derive(Debug, Clone)]
@@ -155,7 +183,7 @@ impl Region {
 
 impl Ticket {
     /// Makes a place just before this one.
-    pub(super) fn before(&self) -> Self {
+    fn before(&self) -> Self {
         let mut list = self.region.list.lock();
         let before = list.places[self.place as usize].before;
         let place = list.insert(before, self.place);
@@ -166,9 +194,4 @@ impl Ticket {
     pub(super) fn end(self, out: impl FnMut(Rec)) {
         self.region.list.lock().end(self.place, State::Gone, out);
     }
-}
-
-/// Makes places for a record that comes before the one with these.
-pub(super) fn before(tickets: &Tickets) -> Tickets {
-    tickets.iter().map(Ticket::before).collect()
 }

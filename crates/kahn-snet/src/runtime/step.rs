@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::expression::{Code, NoValue};
 use super::graph::{Graph, Kind, OpId, Test};
+use super::order::Tickets;
 use super::shape::{LabelId, Position, Rec, Shape, ShapeId, Shapes};
 use crate::plan::{Filter, Plan, Source};
 
@@ -52,7 +53,7 @@ impl Made {
             if from.take { std::mem::take(value) } else { value.clone() }
         });
         let fields = fields.collect();
-        Ok(Rec { shape: self.shape, tickets: SmallVec::new(), tags, fields })
+        Ok(Rec { shape: self.shape, tickets: Tickets::default(), tags, fields })
     }
 }
 

@@ -15,6 +15,7 @@
 //! What a worker emits is gathered for each destination and put there when it is done with its
 //! landing; only then may another worker take that landing, so streams stay in order.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -31,7 +32,7 @@ use super::step::{Facts, Steps};
 /// Records taken from a landing at once.
 const BATCH: usize = 64;
 /// How often the bottom of the deque comes first.
-const FAIR: u32 = 61;
+const FAIR: u32 = 1009;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
 /// Searches before a worker sleeps.
@@ -53,6 +54,8 @@ pub(super) struct Worker<'w, 'r> {
     /// Landings that became ready, not yet in the deque.
     pub(super) ready: Vec<Task>,
     outbox: Vec<(Arc<Landing>, Vec<Rec>)>,
+    /// An empty queue with room.
+    spare: VecDeque<Rec>,
     pub(super) steps: Steps,
     /// How many records came to each operation.
     pub(super) counts: Vec<u64>,
@@ -70,6 +73,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             local,
             ready: Vec::new(),
             outbox: Vec::new(),
+            spare: VecDeque::new(),
             steps: Steps::default(),
             counts: vec![0; shared.facts.graph.ops.len()],
             picks: 0,
@@ -249,23 +253,28 @@ impl<'w, 'r> Worker<'w, 'r> {
                 }
             }
             (LandingKind::Output, _) => {
-                let records = take(&landing);
-                self.shared.write(records)?;
+                let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                self.shared.write(batch.drain(..))?;
+                self.spare = batch;
             }
             (LandingKind::Resume, Some(home)) => {
-                for rec in take(&landing) {
+                let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                while let Some(rec) = batch.pop_front() {
                     self.exec(home, landing.op, rec)?;
                     self.relieve()?;
                 }
+                self.spare = batch;
             }
             (LandingKind::Body(_), Some(home)) => {
                 if let Some(body) = self.body_of(&landing, home)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    for rec in take(&landing) {
+                    let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                    while let Some(rec) = batch.pop_front() {
                         self.exec(&body, entry, rec)?;
                         self.relieve()?;
                     }
+                    self.spare = batch;
                     self.flush()?;
                     self.collect(&landing, &body);
                 }
@@ -327,9 +336,13 @@ fn take_one(landing: &Landing) -> Option<Rec> {
     landing.queue.lock().records.pop_front()
 }
 
-/// The records that wait, up to a batch.
-fn take(landing: &Landing) -> Vec<Rec> {
+/// The records that wait, up to about a batch; `empty` is room for those that come.
+fn take(landing: &Landing, empty: VecDeque<Rec>) -> VecDeque<Rec> {
     let mut queue = landing.queue.lock();
-    let count = queue.records.len().min(BATCH);
-    queue.records.drain(..count).collect()
+    if queue.records.len() <= 2 * BATCH {
+        return std::mem::replace(&mut queue.records, empty);
+    }
+    let mut taken = empty;
+    taken.extend(queue.records.drain(..BATCH));
+    taken
 }
