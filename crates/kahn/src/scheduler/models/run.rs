@@ -11,6 +11,7 @@ use crate::{
     Accounting, Detection, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
 };
 use std::future::poll_fn;
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 fn options(policy: &str, detection: Detection) -> RunOptions {
@@ -198,6 +199,37 @@ fn a_party_outside_is_woken_and_wakes() {
         let mut receiver = network.outside("outside", receiver);
         let outside = thread::spawn(move || {
             assert_eq!(receiver.recv_blocking().expect("the run goes on"), Some(0));
+            assert_eq!(receiver.recv_blocking().expect("the run goes on"), None);
+        });
+        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        outside.join().expect("it does not panic");
+    });
+}
+
+/// Somebody outside who polls without having been woken, gives up, and comes back.
+#[test]
+fn a_party_outside_polls_in_vain_and_cancels() {
+    check(2, || {
+        let mut network = Network::new();
+        let (sender, receiver) = network.channel::<u32>("numbers");
+        network.process("from", sender, async |mut sender: Sender<u32>| sender.send(0).await);
+        let mut receiver = network.outside("outside", receiver);
+        let outside = thread::spawn(move || {
+            let mut received = None;
+            {
+                let mut receiving = pin!(receiver.recv());
+                let mut context = Context::from_waker(Waker::noop());
+                for _ in 0..2 {
+                    if let Poll::Ready(result) = receiving.as_mut().poll(&mut context) {
+                        received = result.expect("the run goes on");
+                        break;
+                    }
+                }
+            }
+            if received.is_none() {
+                received = receiver.recv_blocking().expect("the run goes on");
+            }
+            assert_eq!(received, Some(0));
             assert_eq!(receiver.recv_blocking().expect("the run goes on"), None);
         });
         assert_finishes(network, options("shared", Detection::Off).workers(1));

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Breaks the runtime's protocols one at a time, in a copy, and demands that loom notices: a model
+# that passes whatever one does to the code proves nothing. Arguments choose mutations by name.
+#
+# A mutation is a Perl substitution on one file, and the model that must fail with it. One that no
+# longer changes anything, or no longer compiles, is an error: it has to follow the code.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/loom-mutations
+export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
+export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
+export RUST_BACKTRACE=0
+
+# A model that hangs has noticed, too.
+patience=120
+chosen=("$@")
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z --cached --others --exclude-standard \
+    | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
+    | tar --null --files-from=- --create | tar --extract --directory "$copy"
+source=$copy/crates/kahn/src
+failures=0
+
+# mutation NAME MODEL FILE SUBSTITUTION
+mutation() {
+    local name=$1 model=$2 file=$source/$3 change=$4 verdict binary
+    if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
+        return
+    fi
+    cp "$file" "$copy/before"
+    perl -0777 -pi -e "$change" "$file"
+    if cmp -s "$file" "$copy/before"; then
+        verdict='CHANGES NOTHING'
+    elif ! binary=$(build); then
+        verdict='DOES NOT COMPILE'
+    elif timeout "$patience" "$binary" "models::$model" > "$copy/output" 2>&1; then
+        verdict='NOT NOTICED'
+    elif ! grep -aq '^running [1-9]' "$copy/output"; then
+        verdict='NO SUCH MODEL'
+    else
+        verdict=noticed
+    fi
+    cp "$copy/before" "$file"
+    [[ $verdict == noticed ]] || failures=$((failures + 1))
+    printf '%-34s %-58s %s\n' "$name" "$model" "$verdict"
+}
+
+# Prints the path of the models' program.
+build() {
+    (cd "$copy" && cargo test --quiet --release --lib -p kahn --no-run --message-format=json \
+        2> "$copy/errors") | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1
+}
+
+binary=$(build) || { cat "$copy/errors"; exit 1; }
+printf '%-34s %-58s %s\n' mutation model verdict
+
+# --- words ------------------------------------------------------------------------------------
+
+mutation publish-relaxed word::capacity_two scheduler/word.rs \
+    's/(pub\(crate\) fn publish\(.*?swap\(count << SHIFT, )AcqRel/$1Acquire/s'
+mutation publish-without-swap word::capacity_one scheduler/word.rs \
+    's/(pub\(crate\) fn publish\(.*?)let old = self\.value\.swap\(count << SHIFT, AcqRel\);/$1self.value.store(count << SHIFT, Release);/s'
+mutation take-over-relaxed word::capacity_one scheduler/word.rs \
+    's/(pub\(crate\) fn publish\(.*?self\.value\.load\()Acquire(.*?swap\(count << SHIFT, )AcqRel/$1Relaxed$2Release/s'
+mutation look-relaxed word::capacity_two scheduler/word.rs \
+    's/Seen\(self\.value\.load\(Acquire\)\)/Seen(self.value.load(Relaxed))/'
+mutation park-relaxed word::capacity_one scheduler/word.rs \
+    's/(seen\.0 \| PARKED, )AcqRel(, Acquire)/$1Acquire$2/'
+mutation park-without-compare word::capacity_one scheduler/word.rs \
+    's/match self\.value\.compare_exchange\(seen\.0, seen\.0 \| PARKED, AcqRel, Acquire\) \{/match Ok::<u64, u64>(self.value.fetch_or(PARKED, AcqRel)) {/'
+mutation close-wakes-nobody word::capacity_one scheduler/word.rs \
+    's/(fn close\(.*?)if old & PARKED != 0 \{ Moved::Wake \}/$1if old == u64::MAX { Moved::Wake }/s'
+mutation party-load-before-swap word::a_party_that_cancels scheduler/word.rs \
+    's/(fn publish_outside\(.*?)(let old = self\.value\.swap)/$1if self.value.load(Acquire) & PARKED != 0 {\n self.value.store(count << SHIFT, Release);\n return Moved::Wake;\n}\n$2/s'
+
+# --- channels ---------------------------------------------------------------------------------
+
+mutation park-before-publishing channel::capacity_two_streams scheduler/worker.rs \
+    's/Polled::Pending => \{\s*self\.flush\(\);/Polled::Pending => {/'
+mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
+    's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
+mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \
+    's/in_ring = in_ring\.min\(switch_at - side\.local\.get\(\)\);//'
+mutation follow-too-early channel::the_receiver_follows channel/turn.rs \
+    's/if side\.local\.get\(\) < switch_at \{/if side.local.get() + 1 < switch_at {/'
+mutation gate-relaxed channel::the_second_end_to_close channel/raw.rs \
+    's/(bits \| gate::LOCKED, )Acquire/$1Relaxed/'
+mutation gate-opened-relaxed channel::the_second_end_to_close channel/raw.rs \
+    's/(gate\.store\(gate\.bits, )Release/$1Relaxed/'
+
+# --- deque ------------------------------------------------------------------------------------
+
+mutation pop-without-fence deque:: scheduler/deque.rs \
+    's/(self\.bottom\.store\(last, Release\);\s*)fence\(SeqCst\);/$1/'
+mutation steal-without-fence deque:: scheduler/deque.rs \
+    's/(let top = self\.top\.load\(Acquire\);\s*)fence\(SeqCst\);/$1/'
+mutation push-relaxed deque:: scheduler/deque.rs \
+    's/(bottom\.wrapping_add\(1\), )Release/$1Relaxed/'
+mutation last-one-without-exchange deque:: scheduler/deque.rs \
+    's/let won =.*?is_ok\(\);/let won = true;\n self.top.store(top.wrapping_add(1), SeqCst);/s'
+
+# --- sleep ------------------------------------------------------------------------------------
+
+mutation bell-without-lock parker:: sync/parker.rs \
+    's/drop\(self\.lock\.lock\(\)\);//'
+mutation unpark-relaxed parker:: sync/parker.rs \
+    's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
+mutation notify-without-fence run:: scheduler/idle.rs \
+    's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
+mutation sleep-without-fence run:: scheduler/idle.rs \
+    's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
+mutation sleep-without-second-look run:: scheduler/idle.rs \
+    's/if \(scheduler\.policy\(\)\.has_work\(self\.index\(\)\) \|\| !scheduler\.is_running\(\)\)/if !scheduler.is_running()/'
+mutation woken-but-not-counted run:: scheduler/idle.rs \
+    's/(fn wake_worker.*?)self\.busy\.fetch_add\(1, SeqCst\);/$1/s'
+mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
+    's/if scheduler\.busy\.fetch_sub\(1, SeqCst\) == 1 \{/if scheduler.busy.fetch_sub(1, SeqCst) == 0 {/'
+mutation rung-but-not-counted run::a_party_outside scheduler/mod.rs \
+    's/(fn ring\(.*?)self\.busy\.fetch_add\(1, SeqCst\);/$1/s'
+mutation party-takes-any-bell run::a_party_outside channel/outside.rs \
+    's/while sleeps\(&wait\) && scheduler\.is_running\(\) \{\s*parker\.park\(\);\s*\}//'
+
+# --- detector ---------------------------------------------------------------------------------
+
+mutation no-second-look detector::a_ring_that_never_was deadlock/walk.rs \
+    's/still_holds\(&ring\)\.then_some\(ring\)/Some(ring)/'
+mutation second-look-without-count detector:: deadlock/walk.rs \
+    's/edge_of\(edge\.task\) == Some\(\*edge\)/edge_of(edge.task).is_some()/'
+mutation walk-without-fence detector::one_of_those_who_complete deadlock/walk.rs \
+    's/(see the module above for why late is early enough\.\s*)fence\(SeqCst\);/$1/'
+
+# --- foreign wakers ---------------------------------------------------------------------------
+
+mutation clones-may-be-stale foreign::a_process_whose_last scheduler/foreign.rs \
+    's/clones\.fetch_add\(0, AcqRel\)/clones.load(Relaxed)/'
+mutation wake-leaves-no-note foreign::a_wake_up_makes_it_ready scheduler/foreign.rs \
+    's/RUNNING => NOTIFIED,/RUNNING => return,/'
+mutation wait-without-exchange foreign:: scheduler/foreign.rs \
+    's/self\.state\.compare_exchange\(RUNNING, WAITING, SeqCst, SeqCst\)\.is_err\(\)/self.state.swap(WAITING, SeqCst) == CLOSED/'
+mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped scheduler/foreign.rs \
+    's/foreign\.scheduler\.look_again\(\);//'
+mutation pending-ends-before-ready run::a_foreign_waker_wakes scheduler/foreign.rs \
+    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.foreign\.fetch_sub\(1, SeqCst\);)/self.scheduler.foreign.fetch_sub(u32::from(state == WAITING) as usize, SeqCst);\n$1/s'
+
+if ((failures)); then
+    printf '\n%s mutations are not as they should be\n' "$failures"
+    exit 1
+fi
