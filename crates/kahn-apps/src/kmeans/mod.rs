@@ -21,6 +21,7 @@
 //! see the private module `number`. There is no limit to the rounds: as in the papers, means that
 //! are cut off may in theory go round in circles for ever.
 
+mod kernel;
 mod network;
 mod number;
 mod points;

@@ -64,7 +64,8 @@ impl Number for f64 {
         1e150
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is compiled for the instructions of its caller")]
+    #[inline(always)]
     fn add_square(distance: Self, this: Self, other: Self) -> Self {
         let difference = this - other;
         distance + difference * difference
@@ -144,7 +145,8 @@ impl Number for i64 {
         (Self::MAX / dimensions.max(1)).isqrt() / 2
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is compiled for the instructions of its caller")]
+    #[inline(always)]
     fn add_square(distance: Self, this: Self, other: Self) -> Self {
         let difference = this - other;
         distance + difference * difference

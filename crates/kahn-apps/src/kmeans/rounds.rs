@@ -1,6 +1,7 @@
 //! What a round does: assign the points of a share, add up, move the means, decide whether to go
 //! on. Both variants are made of these steps; they differ in who does them and when.
 
+use super::kernel::nearest;
 use super::number::Number;
 use super::points::{LANES, Points, Share};
 
@@ -102,27 +103,6 @@ impl<'env, T: Number> Assigned<'env, T> {
     pub(super) fn into_groups(self) -> Vec<u32> {
         self.groups
     }
-}
-
-/// Finds, for each point of a tile, the first of the nearest means.
-#[inline]
-fn nearest<T: Number>(tile: &[T], means: &[T], dimensions: usize) -> [u32; LANES] {
-    let mut nearest = [0; LANES];
-    let mut least = [T::FARTHEST; LANES];
-    for (group, mean) in (0..).zip(means.chunks_exact(dimensions)) {
-        let mut distances = [T::default(); LANES];
-        for (row, coordinate) in tile.as_chunks::<LANES>().0.iter().zip(mean) {
-            for lane in 0..LANES {
-                distances[lane] = T::add_square(distances[lane], row[lane], *coordinate);
-            }
-        }
-        for lane in 0..LANES {
-            let nearer = distances[lane] < least[lane];
-            least[lane] = if nearer { distances[lane] } else { least[lane] };
-            nearest[lane] = if nearer { group } else { nearest[lane] };
-        }
-    }
-    nearest
 }
 
 /// The means from round to round.
