@@ -94,7 +94,7 @@ impl RunOptions {
         self
     }
 
-    /// Runs under a policy of your own; see [`policy`](crate::policy).
+    /// Runs under a policy of your own; see [`policy`](mod@crate::policy).
     #[must_use]
     pub fn own_policy(mut self, policy: impl Policy + 'static) -> Self {
         self.policy = Choice::Own(Box::new(policy));

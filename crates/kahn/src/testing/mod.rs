@@ -9,7 +9,7 @@
 //! | `watchdog` | [`within`]: a hang becomes an explanation |
 //!
 //! What a network computes is the same under every policy, for every number of workers and every
-//! capacity, as long as its processes talk through their ports alone. [`verify`] finds those that
+//! capacity, as long as its processes talk through their ports alone. [`verify()`] finds those that
 //! do not, and [`assert_same`] makes a test of it:
 //!
 //! ```
