@@ -82,7 +82,8 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler) -> Activity {
     match task.foreign_if_any() {
         Some(foreign) if foreign.is_pending() => Activity::WaitsForeign,
         Some(foreign) if foreign.is_orphan() => Activity::Orphaned,
-        _ if task.kind() != Kind::Pooled && scheduler.is_running() => Activity::Computes,
+        // Also while the run is being stopped: then it is the one who does not stop.
+        _ if task.kind() != Kind::Pooled && !scheduler.is_building() => Activity::Computes,
         _ => Activity::Ready,
     }
 }

@@ -134,7 +134,11 @@ fn a_future_that_drops_its_waker_is_a_deadlock() {
     });
     let mut network = Network::new();
     network.process("forget", (), async |()| std::future::pending::<()>().await);
-    insta::assert_snapshot!(run(network, RunOptions::new()).explanation(), @r"");
+    insta::assert_snapshot!(run(network, RunOptions::new()).explanation(), @r"
+    deadlock: nothing can go on
+      `forget` waits for something outside the network that can never wake it
+    help: a process waits for a future that dropped its waker: nothing can ever wake it
+    ");
 }
 
 #[test]
@@ -252,19 +256,20 @@ fn a_network_is_awaited_inside_an_async_process() {
 
 #[test]
 fn a_run_that_nobody_awaits_any_more_is_stopped() {
-    let ended = Signal::default();
-    let tell = ended.clone();
     struct Last(Signal);
     impl Drop for Last {
         fn drop(&mut self) {
             self.0.give();
         }
     }
+    let ended = Signal::default();
+    // The process may never have run when it is dropped.
+    let last = Last(ended.clone());
     let mut network = Network::new();
     let (out, numbers) = network.channel::<u64>("numbers");
     network.process("endless", out, async |mut out| out.send_all(0..).await);
     network.process("hear", numbers, async move |mut numbers| {
-        let _last = Last(tell);
+        let _last = last;
         while numbers.recv().await.is_some() {}
     });
     let _watched = watch(network.stop_handle());

@@ -1,7 +1,7 @@
 //! Messages of any type; every one is dropped exactly once, however the run ends.
 
 use super::schedules::{Heard, Schedule, everywhere, run};
-use kahn::{Channel, Network, Summary};
+use kahn::{Channel, Network, Process, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -79,20 +79,16 @@ impl Drop for Counted {
 enum End {
     Finished,
     ReceiverLeaves,
-    Deadlock,
     Failed,
     Stopped,
-    OverBudget,
     Misuse,
 }
 
-const ENDS: [(End, Summary); 7] = [
+const ENDS: [(End, Summary); 5] = [
     (End::Finished, Summary::Finished),
     (End::ReceiverLeaves, Summary::Finished),
-    (End::Deadlock, Summary::Deadlock),
     (End::Failed, Summary::Failed),
     (End::Stopped, Summary::Stopped),
-    (End::OverBudget, Summary::OverBudget),
     (End::Misuse, Summary::Misuse),
 ];
 
@@ -109,45 +105,31 @@ fn every_message_is_dropped_exactly_once_in_every_ending() {
             let (back_out, back) = network.channel::<Counted>("back");
             let make = Arc::clone(&alive);
             network.process("send", (out, back), async move |(mut out, mut back)| {
-                if matches!(end, End::OverBudget) {
-                    loop {
-                        out.send(Counted::new(&make)).await;
-                    }
-                }
                 for _ in 0..50 {
                     out.send(Counted::new(&make)).await;
                 }
                 out.send_all((0..50).map(|_| Counted::new(&make))).await;
                 match end {
                     End::Failed => return Err("on purpose"),
-                    End::Deadlock | End::Misuse | End::Stopped => {
+                    End::Misuse | End::Stopped => {
                         back.recv().await;
                     }
-                    End::Finished | End::ReceiverLeaves | End::OverBudget => {}
+                    End::Finished | End::ReceiverLeaves => {}
                 }
                 Ok(())
             });
             let make = Arc::clone(&alive);
-            network.process("hear", (messages, back_out), async move |(mut from, mut back)| {
+            // With effects, so that it is not pruned when the other has left.
+            let hear = Process::named("hear").effects();
+            network.process_with(hear, (messages, back_out), async move |(mut from, mut back)| {
                 back.send(Counted::new(&make)).await;
                 match end {
                     End::ReceiverLeaves => {
                         from.recv().await;
                     }
-                    End::Deadlock => {
-                        // Answers once, and the other waits for more.
-                        let mut kept = Vec::new();
-                        from.recv_batch(&mut kept, 10).await;
-                        from.for_each(drop).await;
-                    }
                     End::Stopped => {
                         from.recv().await;
                         stop.stop();
-                        std::future::pending::<()>().await;
-                    }
-                    End::OverBudget => {
-                        // Waits for itself while the other fills the channel.
-                        let _kept = from.recv().await;
                         std::future::pending::<()>().await;
                     }
                     End::Misuse => {
@@ -160,14 +142,8 @@ fn every_message_is_dropped_exactly_once_in_every_ending() {
                     }
                 }
             });
-            let options = schedule.options();
-            if matches!(end, End::Deadlock | End::OverBudget) {
-                // Made by other means below.
-                drop(network);
-            } else {
-                let report = run(network, options);
-                assert_eq!(report.outcome, summary, "{end:?}: {}", report.explanation());
-            }
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, summary, "{end:?}: {}", report.explanation());
             assert_eq!(alive.load(Ordering::Relaxed), 0, "{end:?}");
         }
     });

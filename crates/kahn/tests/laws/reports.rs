@@ -63,7 +63,32 @@ fn reports_list_failures_and_processes_in_the_same_order_in_every_run() {
         assert!(report.to_json().starts_with('{'));
         assert!(report.to_string().starts_with("failed"));
     });
-    insta::assert_snapshot!(expected, @r"");
+    insta::assert_snapshot!(expected, @r"
+    failed
+      process `fail 3` failed: failure 3 (and with it `hear 3`)
+      process `fail 13` failed: failure 13 (and with it `hear 13`)
+      process `fail 23` failed: failure 23 (and with it `hear 23`)
+      process `fail 33` failed: failure 33 (and with it `hear 33`)
+      process `fail first` failed: at once
+    numbers: finished
+    create: finished
+    fail 3: failed
+    hear 3: failed with `fail 3`, at `results 3`
+    fail 13: failed
+    hear 13: failed with `fail 13`, at `results 13`
+    fail 23: failed
+    hear 23: failed with `fail 23`, at `results 23`
+    fail 33: failed
+    hear 33: failed with `fail 33`, at `results 33`
+    listen: finished
+    fail first: failed
+    numbers: numbers -> create, 40 received, u64
+    on: create -> listen, 40 received, u64
+    results 3: fail 3 -> hear 3, 1 received, u64
+    results 13: fail 13 -> hear 13, 1 received, u64
+    results 23: fail 23 -> hear 23, 1 received, u64
+    results 33: fail 33 -> hear 33, 1 received, u64
+    ");
 }
 
 #[test]

@@ -174,9 +174,13 @@ fn who_does_not_stop_is_named() {
             while !runs.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
-            let error = stop.stop_within(Duration::from_millis(1)).expect_err("it does not stop");
-            insta::assert_snapshot!(error, @r"");
+            let stopped = stop.stop_within(Duration::from_millis(1));
             may_end.store(true, Ordering::Release);
+            let error = stopped.expect_err("it does not stop");
+            insta::assert_snapshot!(error, @r"
+            1 of the processes did not stop in time:
+            `stubborn` computes, without channel operations
+            ");
         });
         let report = run(network, RunOptions::new());
         assert_eq!(report.outcome, Summary::Stopped);
