@@ -1,1 +1,285 @@
-//! (to come)
+//! Random networks: cycles, parallel channels, initial messages, early exits, failures, processes
+//! that create others. The runtime must do what the `interpreter` says they mean.
+
+use super::interpreter::{CHILD, Class, END, Program, Step, interpret, mix};
+use super::schedules::{Schedule, schedules};
+use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Report, Sender, Summary};
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// The ends of a process, by the number of their channel.
+struct Ends {
+    senders: BTreeMap<usize, Sender<u64>>,
+    receivers: BTreeMap<usize, Receiver<u64>>,
+    creator: Option<Creator<'static>>,
+}
+
+impl Ports for Ends {
+    fn visit(&self, see: &mut dyn FnMut(Port)) {
+        self.senders.values().for_each(|end| end.visit(see));
+        self.receivers.values().for_each(|end| end.visit(see));
+        self.creator.visit(see);
+    }
+}
+
+impl Ends {
+    /// Takes the ends that a program wants, if they are all there.
+    fn take(&mut self, program: &Program, creator: Option<Creator<'static>>) -> Option<Self> {
+        let has_all = program.senders.iter().all(|channel| self.senders.contains_key(channel))
+            && program.receivers.iter().all(|channel| self.receivers.contains_key(channel));
+        has_all.then(|| Self {
+            senders: program
+                .senders
+                .iter()
+                .filter_map(|channel| self.senders.remove_entry(channel))
+                .collect(),
+            receivers: program
+                .receivers
+                .iter()
+                .filter_map(|channel| self.receivers.remove_entry(channel))
+                .collect(),
+            creator,
+        })
+    }
+}
+
+type Histories = Arc<Vec<Mutex<Vec<u64>>>>;
+type Running = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// Does what a program says, as a process.
+fn execute(name: String, program: Program, state: u64, ends: Ends, heard: Histories) -> Running {
+    Box::pin(async move {
+        let (mut state, mut ends, mut children) = (state, ends, 0);
+        for _ in 0..program.rounds {
+            for step in &program.steps {
+                match step {
+                    Step::Send(channel, number) => {
+                        if let Some(out) = ends.senders.get_mut(channel) {
+                            state = mix(state, *number);
+                            out.send(state).await;
+                        }
+                    }
+                    Step::Recv(channel) => {
+                        if let Some(from) = ends.receivers.get_mut(channel) {
+                            let message = from.recv().await;
+                            heard[*channel].lock().extend(message);
+                            state = mix(state, message.unwrap_or(END));
+                        }
+                    }
+                    Step::DropSender(channel) => drop(ends.senders.remove(channel)),
+                    Step::DropReceiver(channel) => drop(ends.receivers.remove(channel)),
+                    Step::Create(child) => {
+                        let creator = ends.creator.as_ref().map(Creator::again);
+                        let own = creator.filter(|_| child.creates());
+                        if let Some(given) = ends.take(child, own) {
+                            children += 1;
+                            let name = format!("{name}.{children}");
+                            let (program, state) = (Program::clone(child), mix(state, CHILD));
+                            let (heard, called) = (Arc::clone(&heard), name.clone());
+                            let creator = ends.creator.as_mut().expect("it creates");
+                            creator.process(name, given, move |ends| {
+                                execute(called, program, state, ends, heard)
+                            });
+                        }
+                    }
+                    Step::Fail => return Err("on purpose".to_owned()),
+                    Step::Panic => std::panic::resume_unwind(Box::new("on purpose")),
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A network as data.
+#[derive(Clone, Debug)]
+struct Plan {
+    initial: Vec<Vec<u64>>,
+    programs: Vec<Program>,
+    /// Processes that get threads of their own.
+    threads: Vec<bool>,
+}
+
+impl Plan {
+    fn run(&self, schedule: &Schedule) -> (Report, Vec<Vec<u64>>) {
+        let mut network = Network::new();
+        let channels = self.initial.len();
+        let heard: Histories = Arc::new((0..channels).map(|_| Mutex::default()).collect());
+        let mut all = Ends { senders: BTreeMap::new(), receivers: BTreeMap::new(), creator: None };
+        for (number, initial) in self.initial.iter().enumerate() {
+            let channel = Channel::named(format!("c{number}")).initial(initial.iter().copied());
+            let (out, from) = network.channel_with(channel);
+            all.senders.insert(number, out);
+            all.receivers.insert(number, from);
+        }
+        for (number, program) in self.programs.iter().enumerate() {
+            let creator = program.creates().then(|| network.creator());
+            let ends = all.take(program, creator).expect("each end belongs to one process");
+            let (name, heard, program) = (format!("p{number}"), Arc::clone(&heard), program.clone());
+            let called = name.clone();
+            if self.threads[number] && !program.creates() {
+                network.blocking(name, ends, move |ends| execute_blocking(&program, number, ends, &heard));
+            } else {
+                network.process(name, ends, move |ends| {
+                    execute(called, program, number as u64, ends, heard)
+                });
+            }
+        }
+        let report = schedule.run(network);
+        let heard = heard.iter().map(|history| history.lock().clone()).collect();
+        (report, heard)
+    }
+}
+
+/// Does what a program says, as a blocking process that creates no others.
+fn execute_blocking(
+    program: &Program,
+    number: usize,
+    mut ends: Ends,
+    heard: &Histories,
+) -> Result<(), String> {
+    let mut state = number as u64;
+    for _ in 0..program.rounds {
+        for step in &program.steps {
+            match step {
+                Step::Send(channel, number) => {
+                    if let Some(out) = ends.senders.get_mut(channel) {
+                        state = mix(state, *number);
+                        out.send_blocking(state);
+                    }
+                }
+                Step::Recv(channel) => {
+                    if let Some(from) = ends.receivers.get_mut(channel) {
+                        let message = from.recv_blocking();
+                        heard[*channel].lock().extend(message);
+                        state = mix(state, message.unwrap_or(END));
+                    }
+                }
+                Step::DropSender(channel) => drop(ends.senders.remove(channel)),
+                Step::DropReceiver(channel) => drop(ends.receivers.remove(channel)),
+                Step::Create(_) => {}
+                Step::Fail => return Err("on purpose".to_owned()),
+                Step::Panic => std::panic::resume_unwind(Box::new("on purpose")),
+            }
+        }
+    }
+    Ok(())
+}
+
+// --- networks drawn from a sequence of choices, which proptest shrinks ----------------------------
+
+struct Choices<'a>(std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    fn below(&mut self, bound: usize) -> usize {
+        usize::from(self.0.next().copied().unwrap_or(0)) % bound.max(1)
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == bound - 1
+    }
+
+    fn number(&mut self) -> u64 {
+        self.below(256) as u64
+    }
+
+    fn program(&mut self, senders: Vec<usize>, receivers: Vec<usize>, depth: usize) -> Program {
+        let count = 1 + self.below(8);
+        let steps = (0..count).map(|_| self.step(&senders, &receivers, depth)).collect();
+        Program { senders, receivers, steps, rounds: 1 + self.below(12) }
+    }
+
+    fn step(&mut self, senders: &[usize], receivers: &[usize], depth: usize) -> Step {
+        let pick = |choices: &mut Self, from: &[usize]| from.get(choices.below(from.len())).copied();
+        let rare = self.below(40);
+        let kind = self.below(2);
+        match rare {
+            36 if depth < 2 => {
+                let mut some = |from: &[usize]| -> Vec<usize> {
+                    from.iter().copied().filter(|_| self.one_in(2)).collect()
+                };
+                let (senders, receivers) = (some(senders), some(receivers));
+                let child = self.program(senders, receivers, depth + 1);
+                Step::Create(Box::new(child))
+            }
+            37 => Step::Fail,
+            38 => Step::Panic,
+            39 => match (kind, pick(self, senders), pick(self, receivers)) {
+                (0, Some(channel), _) | (_, Some(channel), None) => Step::DropSender(channel),
+                (_, _, Some(channel)) => Step::DropReceiver(channel),
+                _ => Step::Fail,
+            },
+            _ => match (kind, pick(self, senders), pick(self, receivers)) {
+                (0, Some(channel), _) | (_, Some(channel), None) => {
+                    Step::Send(channel, self.number())
+                }
+                (_, _, Some(channel)) => Step::Recv(channel),
+                // It has no ends: does nothing.
+                _ => Step::Recv(usize::MAX),
+            },
+        }
+    }
+
+    fn plan(&mut self) -> Plan {
+        let (processes, channels) = (1 + self.below(6), 1 + self.below(9));
+        let mut ends = vec![(Vec::new(), Vec::new()); processes];
+        let mut initial = Vec::new();
+        for channel in 0..channels {
+            ends[self.below(processes)].0.push(channel);
+            ends[self.below(processes)].1.push(channel);
+            let count = if self.one_in(3) { self.below(5) } else { 0 };
+            initial.push((0..count).map(|_| self.number()).collect());
+        }
+        let programs = ends.into_iter().map(|(out, from)| self.program(out, from, 0)).collect();
+        let threads = (0..processes).map(|_| self.one_in(8)).collect();
+        Plan { initial, programs, threads }
+    }
+}
+
+fn check(plan: &Plan, schedule: &Schedule) {
+    let meaning = interpret(&plan.programs, &plan.initial);
+    let (report, heard) = plan.run(schedule);
+    let expected = match meaning.class {
+        Class::Finished => Summary::Finished,
+        Class::Failed => Summary::Failed,
+        Class::Deadlock => Summary::Deadlock,
+    };
+    let told = || format!("{schedule:?}\n{plan:#?}\n{meaning:#?}\n{heard:?}\n{report}");
+    assert_eq!(report.outcome, expected, "{}", told());
+    let mut failures: Vec<_> =
+        report.failures.iter().map(|failure| failure.process.to_string()).collect();
+    failures.sort();
+    assert_eq!(failures, meaning.failures, "{}", told());
+    for (channel, (history, is_cut)) in meaning.histories.iter().enumerate() {
+        let heard = &heard[channel];
+        let is_same = if *is_cut {
+            heard.iter().zip(history).all(|(a, b)| a == b)
+        } else {
+            heard == history
+        };
+        assert!(is_same, "channel c{channel} of {}", told());
+    }
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn random_networks_do_what_they_mean(
+        choices in prop::collection::vec(any::<u8>(), 0..400),
+        first in 0_usize..6,
+    ) {
+        let plan = Choices(choices.iter()).plan();
+        // Every sixth schedule, beginning anywhere: all of them come about in the end.
+        for schedule in schedules().iter().skip(first).step_by(6) {
+            check(&plan, schedule);
+        }
+    }
+}

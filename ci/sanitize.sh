@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs the laws of the runtime under the thread sanitizer and under the address sanitizer.
+#
+#   ci/sanitize.sh [thread|address]...      both if none is named
+#
+# Stable rustc ships the sanitizers' runtimes and takes the flags with RUSTC_BOOTSTRAP=1. Where it
+# does not, this says so and skips: a sanitizer is a second look, not a gate of every machine.
+# The compiled parts of the standard library are invisible to the thread sanitizer; what follows
+# from that is listed in ci/tsan.txt.
+set -eu
+cd "$(dirname "$0")/.."
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+libraries=$(rustc --print sysroot)/lib/rustlib/$host/lib
+target=${CARGO_TARGET_DIR:-target}
+[ $# -gt 0 ] || set -- thread address
+
+for sanitizer in "$@"; do
+    case $sanitizer in
+        thread) runtime=tsan ;;
+        address) runtime=asan ;;
+        *) echo "sanitize: \`$sanitizer\` is neither thread nor address" >&2; exit 2 ;;
+    esac
+    if ! ls "$libraries"/*"$runtime"* >/dev/null 2>&1; then
+        echo "sanitize: skipped $sanitizer: this toolchain has no $runtime runtime for $host"
+        continue
+    fi
+    echo "sanitize: $sanitizer"
+    flags="-Zsanitizer=$sanitizer"
+    [ "$sanitizer" = address ] || flags="$flags -Cunsafe-allow-abi-mismatch=sanitizer"
+    # Threads that are aborted by the watchdog would hide what was found: give them time.
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target/sanitize-$sanitizer" \
+    TSAN_OPTIONS="suppressions=$PWD/ci/tsan.txt halt_on_error=0 exitcode=66" \
+    ASAN_OPTIONS="detect_leaks=1" \
+    PROPTEST_CASES="${PROPTEST_CASES:-32}" \
+        cargo test -p kahn --target "$host" --test laws
+done
