@@ -5,7 +5,9 @@ use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
 use kahn::testing::{
     self, Mismatch, Schedules, Unlike, VerifyError, run_process, try_run_process, within,
 };
-use kahn::{Channel, Name, Network, POLICIES, Receiver, RunError, RunOptions, Sender, Summary};
+use kahn::{
+    Channel, Name, Network, POLICIES, Receiver, RunError, RunOptions, Sender, Summary, process,
+};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -170,7 +172,7 @@ fn memory_shared_in_secret_is_found_with_its_channel_and_process() {
             let (out, doubled) =
                 network.channel_with(Channel::named(format!("doubled {name}")).digest());
             network.process(format!("double {name}"), (tickets, out), |ports| {
-                kahn::process::map(ports, |ticket: usize| 2 * ticket)
+                process::map(ports, |ticket: usize| 2 * ticket)
             });
             network.for_each(format!("ignore {name}"), doubled, |_| {});
         }
@@ -220,6 +222,45 @@ fn the_first_differing_message_is_named_by_its_number() {
     );
 }
 
+#[test]
+fn the_origin_is_named_and_not_what_follows_from_it() {
+    let mismatch = second_differs(|network, second| {
+        let (out, numbers) = network.channel_with(Channel::named("numbers").digest());
+        network.process("count", out, async move |mut out| {
+            out.send_all((0..50_u32).map(|n| if second && n == 40 { 1000 } else { n })).await;
+        });
+        // What differs is the first message here, and the 41st there.
+        let (out, large) = network.channel_with(Channel::named("large").digest());
+        network.process("keep large", (numbers, out), |ports| process::filter(ports, |n| *n >= 40));
+        network.for_each("ignore", large, |_| {});
+    });
+    let Some(Mismatch::Message { channel, number, from_same_input, .. }) = mismatch else {
+        panic!("{mismatch:?}");
+    };
+    assert_eq!((channel.as_str(), number, from_same_input), ("numbers", 41, true));
+}
+
+#[test]
+fn in_a_ring_the_lowest_number_is_named() {
+    let mismatch = second_differs(|network, second| {
+        let (there, at_b) = network.channel_with(Channel::named("there").digest());
+        let back = Channel::named("back").digest();
+        let (back, at_a) = network.channel_with(back.initial([1_u32]));
+        network.process("a", (at_a, there), async move |(mut inputs, mut out)| {
+            for turn in 0..20 {
+                let n = inputs.recv().await.expect("the ring goes on");
+                out.send(if second && turn == 7 { n + 1 } else { n }).await;
+            }
+        });
+        network.process("b", (at_b, back), |ports| process::map(ports, |n| n + 2));
+    });
+    let Some(Mismatch::Message { channel, from, number, from_same_input, .. }) = mismatch else {
+        panic!("{mismatch:?}");
+    };
+    assert_eq!((channel.as_str(), number, from_same_input), ("there", 8, false));
+    assert_eq!(from, Some("a".into()));
+}
+
 /// Runs a network three times, the second time with `true`; returns the difference.
 fn second_differs(build: impl Fn(&mut Network<'_>, bool)) -> Option<Mismatch> {
     let runs = AtomicUsize::new(0);
@@ -257,28 +298,34 @@ fn numbers_of_messages_are_compared_without_a_digest() {
 
 #[test]
 fn a_history_that_nobody_observes_to_its_end_may_be_a_beginning_of_another() {
-    // Nobody reads what `copy` sends, so how far it comes is a matter of the schedule.
-    let with_limit = |limit: u32, twist: u32| {
-        second_differs(move |network, second| {
-            let last = if second { limit } else { 20 };
+    // One run of three has `last` messages, and `twist` is added to each. The reader behind `copy`
+    // leaves after three, so how much more `copy` receives is a matter of the schedule.
+    let of = |last: u32, twist: u32| {
+        let mismatch = second_differs(move |network, second| {
+            let (last, twist) = if second { (last, twist) } else { (20, 0) };
             let (out, numbers) = network.channel_with(Channel::named("numbers").digest());
-            network.process("count", out, async move |mut out| {
-                for n in 0..last {
-                    out.send(if second { n + twist } else { n }).await;
-                }
+            network.process("count", out, move |out| {
+                process::source(out, (0..last).map(move |n| n + twist))
             });
-            let (out, unread) = network.channel("unread");
-            network.process("copy", (numbers, out), async |(mut numbers, mut out)| {
-                // It reads all before it sends, so that it is pruned while it reads or not at all.
-                while let Some(n) = numbers.recv().await {
-                    out.send(n).await;
-                }
+            let copied = network.map("copy", numbers, |n| n);
+            network.process("leave", copied, async |mut copied| {
+                copied.recv_batch(&mut Vec::new(), 3).await;
             });
-            network.process("leave", unread, async |_unread| {});
+        });
+        mismatch.map(|mismatch| match mismatch {
+            Mismatch::Message { channel, number, unlike, .. } if channel.as_str() == "numbers" => {
+                (number, unlike)
+            }
+            other => panic!("{other:?}"),
         })
     };
-    assert_eq!(with_limit(10, 0), None);
-    assert_eq!(with_limit(30, 0), None);
+    assert_eq!(of(20, 0), None);
+    assert_eq!(of(10, 0), None);
+    assert_eq!(of(30, 0), None);
+    // The beginnings differ.
+    assert_eq!(of(20, 1), Some((1, Unlike::Contents)));
+    // With two messages the reader does not leave early, so this history is whole.
+    assert_eq!(of(2, 0), Some((3, Unlike::Missing)));
 }
 
 #[test]
@@ -483,7 +530,7 @@ async fn add_and_copy((([mut ones, mut tens], letters), (mut sums, (names, _none
         sums.send(one + ten).await;
     }
     drop(sums);
-    kahn::process::map((letters, names), |letter| letter).await;
+    process::map((letters, names), |letter| letter).await;
 }
 
 #[test]
