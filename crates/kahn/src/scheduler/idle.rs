@@ -31,6 +31,8 @@ use std::time::Duration;
 const SEARCH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 /// Looks between two looks at the clock.
 const LOOKS: usize = if cfg!(loom) { 1 } else { 32 };
+/// Spins between two looks. In a model a spin lets all others go first, until they wait.
+const SPINS: usize = if cfg!(loom) { 0 } else { 8 };
 /// A watcher's first and longest nap.
 const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
 
@@ -151,7 +153,7 @@ impl Worker {
                 if !scheduler.is_running() {
                     return None;
                 }
-                for _ in 0..8 {
+                for _ in 0..SPINS {
                     spin_loop();
                 }
             }
