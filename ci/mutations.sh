@@ -72,15 +72,15 @@ mutation park-relaxed word::capacity_one scheduler/word.rs \
     's/(seen\.0 \| PARKED, )AcqRel(, Acquire)/$1Acquire$2/'
 mutation park-without-compare word::capacity_one scheduler/word.rs \
     's/match self\.value\.compare_exchange\(seen\.0, seen\.0 \| PARKED, AcqRel, Acquire\) \{/match Ok::<u64, u64>(self.value.fetch_or(PARKED, AcqRel)) {/'
-mutation close-wakes-nobody word::capacity_one scheduler/word.rs \
+mutation close-wakes-nobody word::the_end_wakes scheduler/word.rs \
     's/(fn close\(.*?)if old & PARKED != 0 \{ Moved::Wake \}/$1if old == u64::MAX { Moved::Wake }/s'
 mutation party-load-before-swap word::a_party_that_cancels scheduler/word.rs \
     's/(fn publish_outside\(.*?)(let old = self\.value\.swap)/$1if self.value.load(Acquire) & PARKED != 0 {\n self.value.store(count << SHIFT, Release);\n return Moved::Wake;\n}\n$2/s'
 
 # --- channels ---------------------------------------------------------------------------------
 
-mutation park-before-publishing channel::capacity_two_streams scheduler/worker.rs \
-    's/Polled::Pending => \{\s*self\.flush\(\);/Polled::Pending => {/'
+mutation park-before-publishing channel::a_token_goes_round scheduler/worker.rs \
+    's/(Polled::Pending => \{.*?)self\.flush\(\);/$1/s'
 mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
 mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \

@@ -8,7 +8,18 @@ pub(crate) use loom::sync::atomic::{
 };
 pub(crate) use loom::thread;
 
+use std::sync::atomic::AtomicUsize as Counter;
 use std::time::Duration;
+
+loom::lazy_static! {
+    /// How many naps end by themselves in this run of the model. Loom does not see the counter.
+    static ref NAPS: Counter = Counter::new(0);
+}
+
+/// Lets the next `count` waits for a while end at once, as if the time were over.
+pub(crate) fn end_naps(count: usize) {
+    NAPS.store(count, Ordering::Relaxed);
+}
 
 /// loom's mutex with the interface of `parking_lot`'s.
 #[derive(Debug, Default)]
@@ -33,7 +44,8 @@ impl<T> Mutex<T> {
 }
 
 /// loom's condition variable with the interface of `parking_lot`'s. There is no time in a model:
-/// what waits for a while waits until it is notified, so no timeout hides a lost wake-up.
+/// what waits for a while waits until it is notified, so no timeout hides a lost wake-up; unless
+/// the model lets some naps end, see [`end_naps`].
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(loom::sync::Condvar);
 
@@ -53,7 +65,10 @@ impl Condvar {
     }
 
     pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) {
-        self.wait(guard);
+        let one_less = |left: usize| left.checked_sub(1);
+        if NAPS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err() {
+            self.wait(guard);
+        }
     }
 
     pub(crate) fn wait_while_for<T>(

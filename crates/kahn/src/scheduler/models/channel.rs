@@ -1,8 +1,8 @@
 //! Real channels between real processes, on two workers that a model drives by hand.
 //!
 //! A process goes on where it was woken, so processes change workers while they use channels, and
-//! loom sees every cell of theirs and every slot. Bounds: one or two channels of capacity 1 or 2,
-//! 2 to 3 messages.
+//! loom sees every cell of theirs and every slot. Bounds: one or two channels of capacity 1, 2 or 4,
+//! 2 to 5 messages.
 
 use super::{Driven, check};
 use crate::network::core::Core;
@@ -68,6 +68,12 @@ fn capacity_two_streams() {
 #[test]
 fn the_receiver_follows_into_a_larger_ring() {
     check(3, || stream(1, vec![0], 3, Some(2)));
+}
+
+/// The same where the receiver takes several messages at a time: none beyond the old ring.
+#[test]
+fn the_receiver_follows_after_the_last_of_a_ring() {
+    check(3, || stream(4, vec![0, 1, 2], 5, Some(8)));
 }
 
 /// The receiver leaves after the first message: the sender goes on, to nobody.
@@ -150,30 +156,38 @@ fn the_second_end_to_close_frees_the_channel() {
     });
 }
 
-/// A process goes round a ring of two channels, from worker to worker.
+/// A message goes round two processes, and these from worker to worker.
+fn token(capacity: u32) {
+    let model = Driven::new();
+    let (to_b, from_a, _) = model.channel::<u32>("there", capacity, vec![0]);
+    let (to_a, from_b, _) = model.channel::<u32>("back", capacity, Vec::new());
+    let pass = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+        while let Some(token) = receiver.recv().await {
+            if token == 2 {
+                break;
+            }
+            sender.send(token + 1).await;
+        }
+    };
+    let b = model.process("b", (from_a, to_a), pass);
+    let a = model.process("a", (from_b, to_b), pass);
+    model.ready();
+    let other = {
+        let core = Arc::clone(&model.core);
+        thread::spawn(move || Driven::work(&core, 1, [b]))
+    };
+    Driven::work(&model.core, 0, [a]);
+    other.join().expect("the other worker does not panic");
+    model.assert_finished();
+}
+
 #[test]
 fn a_token_goes_round() {
-    check(3, || {
-        let model = Driven::new();
-        let (to_b, from_a, _) = model.channel::<u32>("there", 1, vec![0]);
-        let (to_a, from_b, _) = model.channel::<u32>("back", 1, Vec::new());
-        let pass = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
-            while let Some(token) = receiver.recv().await {
-                if token == 2 {
-                    break;
-                }
-                sender.send(token + 1).await;
-            }
-        };
-        let b = model.process("b", (from_a, to_a), pass);
-        let a = model.process("a", (from_b, to_b), pass);
-        model.ready();
-        let other = {
-            let core = Arc::clone(&model.core);
-            thread::spawn(move || Driven::work(&core, 1, [b]))
-        };
-        Driven::work(&model.core, 0, [a]);
-        other.join().expect("the other worker does not panic");
-        model.assert_finished();
-    });
+    check(3, || token(1));
+}
+
+/// From capacity 4 on a message is not published at once, but when its sender waits.
+#[test]
+fn a_token_goes_round_published_late() {
+    check(3, || token(4));
 }

@@ -1,7 +1,7 @@
 //! One channel's two words, with slots and processes that loom watches.
 //!
 //! Two workers, one sender, one receiver. A worker runs what it has woken itself, as under
-//! `ws-cur`, so processes change workers. Bounds: capacity 1 or 2, 2 or 3 messages.
+//! `ws-cur`, so processes change workers. Bounds: capacity 1 or 2, 1 to 3 messages.
 
 use super::check;
 use crate::scheduler::word::{Moved, Park, Seen, Word};
@@ -189,6 +189,11 @@ fn capacity_two_loses_no_message_and_no_wake_up() {
 #[test]
 fn what_is_published_late_is_published_before_a_wait() {
     check(3, || Channel { period: 2, ..Channel::new(2, 3) }.run_on_two());
+}
+
+#[test]
+fn the_end_wakes_the_receiver() {
+    check(3, || Channel::new(1, 1).run_on_two());
 }
 
 #[test]
