@@ -1,7 +1,7 @@
 //! Errors as data: a code, a place, a message for people, and what to do about it.
 //!
 //! Every phase of the front end pushes [`Diagnostic`]s and goes on; nothing is printed here.
-//! [`catalogue`] is the one table of codes, [`mod@render`] the one adapter to the renderer.
+//! [`catalogue`] is the one table of codes, `render` the one adapter to the renderer.
 
 pub mod catalogue;
 mod render;

@@ -162,7 +162,7 @@ impl Drop for Landing {
 }
 
 /// Takes the entity graph apart, so that nothing refers to itself any more; calls `visit` for
-/// every frame first.
+/// every frame first. What a collected replica forwards to, its frame leads to as well.
 pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
     let mut frames = vec![root];
     let mut landings: Vec<Arc<Landing>> = Vec::new();
@@ -171,9 +171,6 @@ pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
             landing.queue.lock().records.clear();
             if let Kind::Body(body) = &landing.kind {
                 frames.extend(body.lock().take());
-            }
-            if let Some(next) = landing.forward.get() {
-                landings.extend(next.landing.clone());
             }
         }
         let Some(frame) = frames.pop() else { return };

@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use std::sync::{Arc, Weak};
 
 use crossbeam_deque::{Stealer, Worker as Deque};
@@ -245,6 +245,7 @@ fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, R
         for (index, deque) in deques.into_iter().enumerate() {
             let totals = &totals;
             let body = move || {
+                let _guard = HaltOnPanic(shared);
                 let mut worker = Worker::new(shared, index, deque);
                 if index == 0 {
                     if let Err(failure) = worker.start() {
@@ -274,6 +275,17 @@ fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, R
     let mut totals = totals.into_inner();
     totals.sort_by_key(|counted| counted.index);
     Ok(totals)
+}
+
+/// Ends the run if a worker panics, lest the others wait for it.
+struct HaltOnPanic<'a, 'r>(&'a Shared<'r>);
+
+impl Drop for HaltOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
+    }
 }
 
 /// What a worker counted.
@@ -405,6 +417,7 @@ impl Shared<'_> {
     /// Wakes a worker, if one sleeps.
     fn wake(&self) {
         // Pairs with the increment in `sleep`: either we see the sleeper, or it sees the work.
+        fence(SeqCst);
         if self.sleeping.load(SeqCst) > 0 {
             self.idle.lock().wakes += 1;
             self.woken.notify_one();

@@ -100,7 +100,7 @@ pub(crate) struct Seen {
 
 /// Answers questions about the types of a plan, remembering the answers.
 #[derive(Debug)]
-pub struct Inference<'a> {
+pub(crate) struct Inference<'a> {
     pub(crate) plan: &'a Plan,
     pushed: BTreeMap<(PartId, Variant), Rc<Outcome>>,
     inputs: BTreeMap<PartId, Rc<Vec<Variant>>>,
@@ -109,7 +109,7 @@ pub struct Inference<'a> {
 
 impl<'a> Inference<'a> {
     /// Creates the answerer for a plan.
-    pub fn new(plan: &'a Plan) -> Self {
+    pub(crate) fn new(plan: &'a Plan) -> Self {
         let (pushed, inputs) = (BTreeMap::new(), BTreeMap::new());
         Self { plan, pushed, inputs, seen: Seen::default() }
     }
@@ -122,7 +122,7 @@ impl<'a> Inference<'a> {
     }
 
     /// Returns the input types of a net, as declared or as inferred.
-    pub fn net_inputs(&mut self, net: NetId) -> Vec<Variant> {
+    pub(crate) fn net_inputs(&mut self, net: NetId) -> Vec<Variant> {
         match self.declared_inputs(net) {
             Some(declared) => declared,
             None => self.inputs(self.plan.net(net).body).to_vec(),

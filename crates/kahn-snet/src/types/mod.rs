@@ -7,11 +7,11 @@
 //! | score     | how many fields and tags the largest variant has that a record fits          |
 //! | inherited | fields and tags that a component does not consume and so passes on           |
 //!
-//! [`infer`] computes what comes out of a network for a record type that goes in, and what may go
+//! `infer` computes what comes out of a network for a record type that goes in, and what may go
 //! in; [`check`] compares that with what was declared and warns of what cannot happen.
 
 pub mod check;
-pub mod infer;
+pub(crate) mod infer;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -23,7 +23,7 @@ fn outcome(program: &Program, input: &[Record], workers: usize) -> Vec<Record> {
     let net = program.net(None).expect("a net");
     let options = Options { workers, ..Options::default() };
     let mut output = Vec::new();
-    let source = Ready(input.to_vec().into_iter());
+    let source = Ready(input.iter().cloned());
     let boxes = Boxes::of(program);
     run(program, net, &boxes, &options, source, &mut output).expect("it runs");
     output
