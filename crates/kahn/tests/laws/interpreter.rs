@@ -172,7 +172,9 @@ impl Network {
             Step::Recv(channel) => has_receiver(channel),
             _ => false,
         };
+        let mut moved = false;
         if is_operation {
+            moved = !process.dropped.is_empty();
             for channel in process.dropped.drain(..) {
                 self.queues[channel].end = End::Clean;
             }
@@ -194,7 +196,7 @@ impl Network {
                         queue.history.push(message);
                         message
                     }
-                    (None, End::Open) => return false,
+                    (None, End::Open) => return moved,
                     (None, End::Clean) => {
                         queue.end_was_seen = true;
                         END

@@ -283,3 +283,31 @@ proptest! {
         }
     }
 }
+
+/// What is drawn must be worth drawing: every class, failures, growth, uncut histories.
+#[test]
+fn random_networks_are_of_all_kinds() {
+    let mut state = 1_u64;
+    let mut classes = BTreeMap::new();
+    let (mut messages, mut whole, mut grown, mut created) = (0, 0, 0, 0);
+    for _ in 0..500 {
+        let choices: Vec<u8> = (0..400)
+            .map(|_| {
+                state = mix(state, 1);
+                state.to_le_bytes()[0]
+            })
+            .collect();
+        let plan = Choices(choices.iter()).plan();
+        let meaning = interpret(&plan.programs, &plan.initial);
+        *classes.entry(format!("{:?}", meaning.class)).or_insert(0) += 1;
+        messages += meaning.histories.iter().map(|(history, _)| history.len()).sum::<usize>();
+        let is_whole = |(history, is_cut): &&(Vec<u64>, bool)| !is_cut && !history.is_empty();
+        whole += meaning.histories.iter().filter(is_whole).count();
+        let (report, _) = plan.run(&Schedule::sequential(1));
+        grown += usize::from(report.channels.iter().any(|channel| channel.growths > 0));
+        created += usize::from(report.created.0 > plan.programs.len() as u64);
+    }
+    eprintln!("{classes:?}, {messages} messages, {whole} whole, {grown} grew, {created} created");
+    assert!(classes.len() == 3 && classes.values().all(|&count| count > 50), "{classes:?}");
+    assert!(messages > 2000 && whole > 200 && grown > 20 && created > 50);
+}
