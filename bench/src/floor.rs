@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) fn read_modify_write() -> f64 {
     const COUNT: usize = 2_000_000;
     let word = AtomicU64::new(0);
-    let (time, _) = time(|| {
+    let (time, ()) = time(|| {
         for n in 0..COUNT as u64 {
             black_box(black_box(&word).swap(n, Ordering::AcqRel));
         }

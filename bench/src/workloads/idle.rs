@@ -31,7 +31,7 @@ pub(super) fn run(settings: &Settings, runs: &mut Runs) -> Result<()> {
         std::thread::sleep(Duration::from_millis(100));
         let before = cpu_time();
         std::thread::sleep(Duration::from_secs(seconds as u64));
-        Ok::<_, kahn::Ended>(cpu_time() - before)
+        Ok::<_, kahn::Ended>(cpu_time().saturating_sub(before))
     })?;
     network.run_with(RunOptions::new().workers(settings.workers))?;
     let used = driver.join().map_err(|_| anyhow!("the driver panicked"))??;

@@ -4,7 +4,9 @@ mod churn;
 mod idle;
 mod oversubscribed;
 mod pipeline;
+mod policies;
 mod ring;
+mod scatter;
 mod spawn;
 
 use crate::measure::Runs;
@@ -53,6 +55,11 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         name: "churn",
         summary: "10^7 short processes, 1000 alive at a time: memory stays constant",
         run: churn::run,
+    },
+    Workload {
+        name: "policies",
+        summary: "ring, pipeline and scatter-gather under each policy: what the default rests on",
+        run: policies::run,
     },
     Workload { name: "idle", summary: "CPU time of an idle network", run: idle::run },
     Workload {

@@ -12,21 +12,22 @@ const CAPACITY: usize = 64;
 
 pub(super) fn run(settings: &Settings, runs: &mut Runs) -> Result<()> {
     let workers = settings.workers;
+    let options = || RunOptions::new().workers(workers);
     let messages = settings.size(200_000, 20_000);
     let params = format!("{STAGES} stages, capacity {CAPACITY}, 8 bytes");
-    runs.add("kahn", &params, PER_HOP, ours(workers, messages, 0_u64)?);
+    runs.add("kahn", &params, PER_HOP, ours(options(), messages, 0_u64)?);
     runs.add("tokio-kanal", &params, PER_HOP, kanal(workers, messages, 0_u64)?);
     runs.add("kahn-batch", &format!("{params}, batches"), PER_HOP, batched(workers, messages)?);
     let messages = messages / 20;
     let params = format!("{STAGES} stages, capacity {CAPACITY}, 2048 bytes");
-    runs.add("kahn", &params, PER_HOP, ours(workers, messages, [0_u64; 256])?);
+    runs.add("kahn", &params, PER_HOP, ours(options(), messages, [0_u64; 256])?);
     runs.add("tokio-kanal", &params, PER_HOP, kanal(workers, messages, [0_u64; 256])?);
     Ok(())
 }
 
 /// Nanoseconds for one message over one channel, one message at a time.
 pub(super) fn ours<T: Copy + Send + 'static>(
-    workers: usize,
+    options: RunOptions,
     messages: usize,
     message: T,
 ) -> Result<f64> {
@@ -52,7 +53,7 @@ pub(super) fn ours<T: Copy + Send + 'static>(
             black_box(&message);
         }
     });
-    let (time, report) = time(|| network.run_with(RunOptions::new().workers(workers)));
+    let (time, report) = time(|| network.run_with(options));
     report?;
     Ok(each(time, messages * HOPS))
 }

@@ -7,13 +7,14 @@ use anyhow::Result;
 use kahn::{Channel, Network, RunOptions};
 use std::sync::Arc;
 
-const PROCESSES: usize = 256;
+pub(super) const PROCESSES: usize = 256;
 
 pub(super) fn run(settings: &Settings, runs: &mut Runs) -> Result<()> {
     for tokens in [1, 64] {
         let hops = settings.size(2_000_000, 200_000) / (PROCESSES * tokens) * PROCESSES * tokens;
         let params = format!("{PROCESSES} processes, {tokens} tokens");
-        runs.add("kahn", &params, PER_HOP, ours(settings.workers, tokens, hops)?);
+        let options = RunOptions::new().workers(settings.workers);
+        runs.add("kahn", &params, PER_HOP, ours(options, tokens, hops)?);
         runs.add("tokio-kanal", &params, PER_HOP, kanal(settings.workers, tokens, hops)?);
         runs.add("floor", &params, PER_HOP, floor::read_modify_write());
     }
@@ -29,7 +30,8 @@ fn starts(process: usize, tokens: usize) -> bool {
     process.is_multiple_of(PROCESSES / tokens)
 }
 
-fn ours(workers: usize, tokens: usize, hops: usize) -> Result<f64> {
+/// Nanoseconds for one message over one channel.
+pub(super) fn ours(options: RunOptions, tokens: usize, hops: usize) -> Result<f64> {
     let mut network = Network::new();
     let mut channels: Vec<_> = (0..PROCESSES)
         .map(|n| network.channel_with(Channel::<u64>::named(format!("to {n}")).capacity(1)))
@@ -57,7 +59,7 @@ fn ours(workers: usize, tokens: usize, hops: usize) -> Result<f64> {
             }
         });
     }
-    let (time, report) = time(|| network.run_with(RunOptions::new().workers(workers)));
+    let (time, report) = time(|| network.run_with(options));
     report?;
     Ok(each(time, hops))
 }
