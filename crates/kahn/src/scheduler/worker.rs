@@ -345,8 +345,9 @@ impl Worker {
     /// Takes over a process and runs it until it parks, yields or ends.
     pub(super) fn run(&self, task: TaskRef) {
         let slot = self.slot();
-        // Relaxed: a hint for those who have nothing to do.
-        slot.current.store(task.as_ptr().cast_mut(), Relaxed);
+        // Release pairs with the Acquire of those who have nothing to do and mark who runs: the
+        // header is written before they do.
+        slot.current.store(task.as_ptr().cast_mut(), Release);
         self.take_over(task);
         loop {
             match self.poll(task) {
