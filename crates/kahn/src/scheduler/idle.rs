@@ -209,7 +209,7 @@ impl Worker {
         let mut looked = !glances;
         loop {
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
-            let workers_run = scheduler.sleeping.load(SeqCst) < scheduler.slots().len();
+            let workers_run = scheduler.workers_run();
             let others_run = scheduler.busy.load(SeqCst) > 0;
             let watches = is_first && others_run && (workers_run || !looked);
             if !watches {

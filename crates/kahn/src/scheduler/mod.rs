@@ -190,6 +190,8 @@ pub(crate) struct Scheduler {
     hooks: OnceLock<Box<dyn Hooks>>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
     thread_count: AtomicUsize,
+    /// Workers that run: fewer than there are slots if the system refused threads.
+    workers: AtomicUsize,
 }
 
 impl fmt::Debug for Scheduler {
@@ -215,6 +217,7 @@ impl Scheduler {
             hooks: OnceLock::new(),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
+            workers: AtomicUsize::new(0),
         })
     }
 
@@ -368,6 +371,7 @@ impl Scheduler {
         crate::sync::system::clock::start();
         let processes = self.table.lock().all();
         self.busy.fetch_add(self.slots().len(), SeqCst);
+        self.workers.store(self.slots().len(), SeqCst);
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
             let (pooled, others): (Vec<_>, Vec<_>) =
@@ -397,6 +401,7 @@ impl Scheduler {
             .collect();
         if refused.is_some() {
             // Fewer workers than asked for are no error: the others do the work.
+            self.workers.store(started.len() + 1, SeqCst);
             self.busy.fetch_sub(self.slots().len() - 1 - started.len(), SeqCst);
         }
         Worker::new(self, 0).work();
@@ -405,6 +410,11 @@ impl Scheduler {
             thread.join().expect("no worker panics");
         }
         self.join_threads();
+    }
+
+    /// Whether any worker of the network is awake.
+    pub(super) fn workers_run(&self) -> bool {
+        self.sleeping.load(SeqCst) < self.workers.load(SeqCst)
     }
 
     /// The processes that workers run right now.
@@ -418,6 +428,7 @@ impl Scheduler {
 
     /// The number of threads that ran processes, and whether each process had one of its own.
     pub(crate) fn worker_count(&self) -> usize {
-        if self.settings().threads { self.thread_count.load(Relaxed) } else { self.slots().len() }
+        let threads = self.settings().threads;
+        if threads { self.thread_count.load(Relaxed) } else { self.workers.load(Relaxed) }
     }
 }
