@@ -310,3 +310,36 @@ fn a_report_says_how_many_records_came_where() {
     assert!(messages.contains("records read 2, written 2"), "{messages}");
     assert!(messages.contains("2  filter [{<n>} -> …]"), "{messages}");
 }
+
+/// Does nothing unless the next test starts this program again to see it die.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how the next test tells its child what to do")]
+fn child_of_the_next_test() {
+    if std::env::var("KAHN_SNET_CRASH").is_err() {
+        return;
+    }
+    let file = Written::new(
+        "box f ((a, <n>) -> (<n>)) { <<< C |
+             void *f(void *h, c4snet_data_t *a, int n) { *(volatile int *)0 = n; return h; } >>> }
+         net main connect f;",
+    );
+    let command =
+        Arguments::try_parse_from(["snet", "run", &file.path()]).expect("well typed").command;
+    let mut streams = Streams::of_process();
+    streams.input = Box::new(std::io::Cursor::new("{\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"));
+    let code = perform(&command, &mut streams);
+    panic!("it lived and gave {code}");
+}
+
+#[test]
+fn a_c_box_that_crashes_is_named_with_what_it_was_given() {
+    let program = std::env::current_exe().expect("this program");
+    let child = std::process::Command::new(program)
+        .args(["--exact", "child_of_the_next_test", "--nocapture"])
+        .env("KAHN_SNET_CRASH", "1")
+        .output()
+        .expect("started");
+    let messages = String::from_utf8_lossy(&child.stderr);
+    assert!(messages.contains("error: box `f` crashed\n   given: a=5 <n>=3\n"), "{messages}");
+    assert_eq!(child.status.code(), Some(1));
+}

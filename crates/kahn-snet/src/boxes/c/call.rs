@@ -1,4 +1,5 @@
-//! Calling a C function as a box. All unsafe code of the crate is in this file.
+//! Calling a C function as a box. All unsafe code of the crate is in this file and in
+//! `crash`.
 //!
 //! A call hands over a handle, fields and tags. The handle points to a [`Handle`] on the stack
 //! of the caller, whose layout is that of `kahn_snet_box` in the header; C calls back through
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::CError;
+use super::crash::Watched;
 use super::value::{from_c, to_c};
 use crate::boxes::{Argument, BoxError, BoxFunction, Emitter};
 use crate::plan::BoxPlan;
@@ -50,6 +52,7 @@ impl Library {
 /// A box that is a C function.
 #[derive(Debug)]
 pub(super) struct CBox {
+    path: String,
     function: *const c_void,
     /// Keeps `function` loaded.
     _library: Arc<Library>,
@@ -85,7 +88,8 @@ impl CBox {
             CString::new(letters).unwrap_or_default()
         });
         let kinds = kinds.collect();
-        Some(Ok(Self { function, _library: Arc::clone(library), inputs, kinds }))
+        let path = plan.path.clone();
+        Some(Ok(Self { path, function, _library: Arc::clone(library), inputs, kinds }))
     }
 }
 
@@ -149,7 +153,9 @@ impl BoxFunction for CBox {
             emit,
             fail,
         };
+        let watched = Watched::call(&self.path, &self.inputs, &inputs);
         invoke(self.function, (&raw mut handle).cast(), &words);
+        drop(watched);
         call.problem.map_or(Ok(()), Err)
     }
 }

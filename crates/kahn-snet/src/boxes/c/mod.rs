@@ -4,11 +4,13 @@
 //! |----------|-----------------------------------------------------------|
 //! | here     | which library has which box                               |
 //! | `build`  | how C files are compiled, with our headers                |
-//! | `call`   | how a C function is called (all the unsafe code is there) |
+//! | `call`   | how a C function is called                               |
+//! | `crash`  | what is told when one crashes                            |
 //! | `value`  | which value is which data of C                            |
 
 mod build;
 mod call;
+mod crash;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -83,6 +85,7 @@ impl Boxes {
             inline.push_str(text);
             inline.push('\n');
         }
+        crash::watch();
         let mut libraries = Vec::new();
         if !sources.is_empty() || !inline.is_empty() {
             let built = build::compile(&sources, &inline)?;
