@@ -149,6 +149,10 @@ fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Turn {
     let side = &channel.sender;
     let seen = channel.seen(End::Receiver);
     if seen.is_closed() {
+        // As below: a reader that was stopped has not left.
+        if task.scheduler().is_ending() {
+            return must_end(worker, EndCause::Stopped);
+        }
         return Turn::Over;
     }
     if side.ring.get().is_null() {

@@ -439,7 +439,9 @@ impl Worker {
     /// Why a process must not run on, if so.
     pub(crate) fn must_end(&self, task: TaskRef) -> Option<EndCause> {
         let marks = task.marks.load(Acquire);
-        if marks & mark::STOP != 0 && self.scheduler.is_ending() {
+        // Whatever its own mark says: it may be looking because another that was stopped before it
+        // left, and must not take that for a reader that left.
+        if self.scheduler.is_ending() {
             return Some(EndCause::Stopped);
         }
         if marks & mark::PRUNE != 0 && task.is_prunable() {

@@ -171,8 +171,9 @@ fn a_party_is_told_of_failures_and_of_the_end_of_the_run() {
                 assert_eq!(party.recv_blocking(), Ok(Some(1)));
                 assert_eq!(party.recv_blocking(), Err(Ended::Sender));
                 assert_eq!(party.recv_blocking(), Err(Ended::Sender));
-                drop(party);
+                // Before it leaves: then the rest is a deadlock.
                 stop.stop();
+                drop(party);
             });
             let other = scope.spawn(move || other.recv_blocking());
             let report = schedule.run(network);
