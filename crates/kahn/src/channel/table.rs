@@ -333,7 +333,7 @@ impl RawChannel {
     }
 
     /// Whether the receiver can be pruned, or is dead: its history may be cut.
-    pub(crate) fn is_cut(&self) -> bool {
+    fn is_cut(&self) -> bool {
         self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
     }
 

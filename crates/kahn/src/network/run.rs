@@ -261,18 +261,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
 /// Ends everything that is left, and tells what happened.
 fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: bool) -> Outcome {
     let verdict = core.verdict.lock().clone();
-    let open: BTreeMap<_, _> = core
-        .channels
-        .all()
-        .iter()
-        .map(|channel| (channel.label().identity, channel.is_cut()))
-        .collect();
     end_processes(core);
-    let (mut channels, folded_channels) = core.channels.records();
-    for record in &mut channels {
-        // A reader that only now has nobody to read from it is not cut short by that.
-        record.is_cut = open.get(&record.identity).copied().unwrap_or(record.is_cut);
-    }
+    let (channels, folded_channels) = core.channels.records();
     core.channels.drop_messages();
     let records = records(core, verdict.as_ref());
     let observed = mem::take(&mut *core.observed.lock());
