@@ -239,3 +239,61 @@ fn input_is_admitted_only_as_it_is_worked_off() {
     let most = most.load(Ordering::SeqCst);
     assert!(most <= 64, "{most} records were inside at once");
 }
+
+/// Waits, before the second record, until the first was shown.
+struct Patient {
+    given: i64,
+    shown: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl kahn_snet::runtime::Source for Patient {
+    fn next(&mut self) -> Option<Result<Record, kahn_snet::record::ReadError>> {
+        if self.given == 1 {
+            let (shown, changed) = &*self.shown;
+            let mut shown = shown.lock();
+            let long = std::time::Duration::from_secs(20);
+            while *shown == 0 {
+                assert!(!changed.wait_for(&mut shown, long).timed_out(), "nothing was shown");
+            }
+        }
+        self.given += 1;
+        (self.given < 3).then(|| Ok(Record::new().tag("n", self.given)))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.given != 1
+    }
+}
+
+/// Shows records when it is flushed, not before.
+struct Held {
+    written: usize,
+    shown: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl kahn_snet::runtime::Sink for Held {
+    fn write(&mut self, _: Record) -> Result<(), kahn_snet::record::WriteError> {
+        self.written += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), kahn_snet::record::WriteError> {
+        *self.shown.0.lock() = self.written;
+        self.shown.1.notify_all();
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_done_is_shown_while_input_is_waited_for() {
+    let program = program("net main connect [{<n>} -> {<n=n + 1>}];");
+    let net = program.net(None).expect("a net");
+    for count in [1, 2, 4] {
+        let shown = Arc::new((Mutex::new(0), Condvar::new()));
+        let source = Patient { given: 0, shown: Arc::clone(&shown) };
+        let mut sink = Held { written: 0, shown };
+        let boxes = Boxes::of(&program);
+        run(&program, net, &boxes, &workers(count), source, &mut sink).expect("it runs");
+        assert_eq!(sink.written, 2);
+    }
+}

@@ -311,6 +311,24 @@ fn a_report_says_how_many_records_came_where() {
     assert!(messages.contains("2  filter [{<n>} -> …]"), "{messages}");
 }
 
+#[test]
+fn an_observer_shows_what_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = folder.path().join("seen.json");
+    let file = Written::new(&format!(
+        "<metadata> <net name=\"step\"> <observer /> <observer_file value=\"{}\" /> </net>
+         </metadata>
+         net main {{ net step connect [{{<n>}} -> {{<n=n + 1>}}]; }} connect step;",
+        seen.display()
+    ));
+    let (code, _, messages) = typed(&["run", &file.path()], "{\"tags\":{\"n\":1}}");
+    assert_eq!(code, 0, "{messages}");
+    let text = std::fs::read_to_string(&seen).expect("written");
+    let expected = "{\"observer\":\"main/step\",\"at\":\"before\",\"record\":{\"tags\":{\"n\":1}}}\n\
+        {\"observer\":\"main/step\",\"at\":\"after\",\"record\":{\"tags\":{\"n\":2}}}\n";
+    assert_eq!(text, expected);
+}
+
 /// Does nothing unless the next test starts this program again to see it die.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how the next test tells its child what to do")]

@@ -431,7 +431,7 @@ impl Shared<'_> {
     }
 
     /// Sleeps until there may be work; returns whether there never will be.
-    fn sleep(&self, worker: &mut Worker<'_, '_>) -> bool {
+    fn sleep(&self) -> bool {
         let mut idle = self.idle.lock();
         if idle.done || self.stop.load(SeqCst) {
             return true;
@@ -455,7 +455,6 @@ impl Shared<'_> {
             self.woken.wait(&mut idle);
         }
         self.sleeping.fetch_sub(1, SeqCst);
-        let _ = worker;
         idle.done
     }
 
@@ -466,9 +465,8 @@ impl Shared<'_> {
             return Ok(false);
         }
         if !input.source.is_ready() {
-            // It may wait long: let everything be seen that is done.
-            let flushed = self.output.lock().sink.flush();
-            flushed.map_err(|error| Box::new(Failure::Output(error)))?;
+            // It may wait long.
+            self.flush()?;
         }
         let mut count = 0;
         while count < ADMIT && (count == 0 || input.source.is_ready()) {
@@ -496,6 +494,16 @@ impl Shared<'_> {
             self.wake();
         }
         Ok(count > 0)
+    }
+
+    /// Lets everything be seen that is done, if another worker waits for input meanwhile.
+    fn show(&self) -> Result<(), Box<Failure>> {
+        if self.input.try_lock().is_some() { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&self) -> Result<(), Box<Failure>> {
+        let flushed = self.output.lock().sink.flush();
+        flushed.map_err(|error| Box::new(Failure::Output(error)))
     }
 
     fn write(&self, records: impl Iterator<Item = Rec>) -> Result<(), Box<Failure>> {

@@ -86,7 +86,10 @@ impl<'w, 'r> Worker<'w, 'r> {
     pub(super) fn run(&mut self) {
         while !self.shared.stop.load(SeqCst) {
             let Some(task) = self.search() else {
-                if self.shared.sleep(self) {
+                if let Err(failure) = self.shared.show() {
+                    self.shared.fail(*failure);
+                }
+                if self.shared.sleep() {
                     return;
                 }
                 continue;
