@@ -87,9 +87,9 @@ mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \
     's/in_ring = in_ring\.min\(switch_at - side\.local\.get\(\)\);//'
 mutation follow-too-early channel::the_receiver_follows channel/turn.rs \
     's/if side\.local\.get\(\) < switch_at \{/if side.local.get() + 1 < switch_at {/'
-mutation gate-relaxed channel::the_second_end_to_close channel/raw.rs \
+mutation gate-relaxed channel:: channel/raw.rs \
     's/(bits \| gate::LOCKED, )Acquire/$1Relaxed/'
-mutation gate-opened-relaxed channel::the_second_end_to_close channel/raw.rs \
+mutation gate-opened-relaxed channel:: channel/raw.rs \
     's/(gate\.store\(gate\.bits, )Release/$1Relaxed/'
 
 # --- deque ------------------------------------------------------------------------------------
