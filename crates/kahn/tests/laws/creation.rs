@@ -24,7 +24,7 @@ fn sieve(ports: Sieve) -> Pin<Box<dyn Future<Output = ()> + Send>> {
 
 #[test]
 fn the_sieve_finds_the_primes() {
-    let is_prime = |n: &u32| (2..*n).all(|d| n % d != 0);
+    let is_prime = |n: &u32| (2..*n).all(|d| !n.is_multiple_of(d));
     let expected: Vec<u32> = (2..300).filter(is_prime).collect();
     everywhere(|schedule| {
         let mut network = Network::new();
@@ -52,7 +52,8 @@ fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
             for round in 0..100_u64 {
                 let mut ends = Vec::new();
                 for n in 0..1000 {
-                    let (answer, receive) = create.channel_with(Channel::named("answer").capacity(1));
+                    let (answer, receive) =
+                        create.channel_with(Channel::named("answer").capacity(1));
                     create.process("short", answer, async move |mut answer| {
                         answer.send(round * n).await;
                     });
@@ -127,9 +128,8 @@ fn a_ring_that_was_made_while_running_grows_too() {
         let heard = Heard::default();
         let tell = heard.clone();
         network.process("create", creator, async move |mut create| {
-            let (mut held, mut from) = create.channel::<u64>("held");
-            let (mut first_out, mut first) = create.channel::<u64>("first");
-            let _ = (&mut held, &mut from, &mut first_out, &mut first);
+            let (held, from) = create.channel::<u64>("held");
+            let (first_out, first) = create.channel::<u64>("first");
             create.process("split", (held, first_out), async |(mut held, mut first)| {
                 held.send_all(0..100).await;
                 first.send(0).await;

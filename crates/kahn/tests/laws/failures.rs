@@ -28,13 +28,13 @@ fn endings(report: &Report) -> Vec<String> {
     report.processes.iter().map(|process| format!("{}: {}", process.name, process.ending)).collect()
 }
 
-/// Where the process stands when it fails.
+/// What the process does last before it fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Point {
-    AfterLastSend,
-    AfterDrop,
-    AfterDropAndRecv,
-    AfterDropAndYield,
+    LastSend,
+    Drop,
+    DropAndRecv,
+    DropAndYield,
 }
 
 fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) {
@@ -45,13 +45,13 @@ fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) 
         for n in 0..5 {
             out.send(n).await;
         }
-        if point != Point::AfterLastSend {
+        if point != Point::LastSend {
             drop(out);
         }
-        if point == Point::AfterDropAndRecv {
+        if point == Point::DropAndRecv {
             ticks.recv().await;
         }
-        if point == Point::AfterDropAndYield {
+        if point == Point::DropAndYield {
             kahn::yield_now().await;
         }
         way.go()
@@ -64,7 +64,7 @@ fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) 
 fn a_failure_directly_after_the_last_send_is_no_clean_end() {
     everywhere(|schedule| {
         for way in WAYS {
-            for point in [Point::AfterLastSend, Point::AfterDrop] {
+            for point in [Point::LastSend, Point::Drop] {
                 let (report, heard) = failing(schedule, way, point);
                 assert_eq!(report.outcome, Summary::Failed, "{point:?}");
                 assert_eq!(heard.all(), [0, 1, 2, 3, 4], "{point:?}");
@@ -84,7 +84,7 @@ fn a_failure_directly_after_the_last_send_is_no_clean_end() {
 fn a_drop_that_has_taken_effect_is_a_clean_end_whatever_comes_after() {
     everywhere(|schedule| {
         for way in WAYS {
-            for point in [Point::AfterDropAndRecv, Point::AfterDropAndYield] {
+            for point in [Point::DropAndRecv, Point::DropAndYield] {
                 let (report, heard) = failing(schedule, way, point);
                 assert_eq!(heard.all(), [0, 1, 2, 3, 4], "{point:?}");
                 assert!(heard.is_complete(), "{point:?}");
@@ -239,7 +239,7 @@ fn a_panic_in_a_destructor_of_a_process_is_its_failure() {
 }
 
 #[test]
-fn a_process_that_returns_a_failed_mark_behind_it_has_ended_with_the_first() {
+fn a_reader_of_two_failed_sources_ends_with_the_mark_it_reaches_first() {
     // Two failed sources: the reader ends with the one whose mark it reaches first, in every run.
     everywhere(|schedule| {
         let mut network = Network::new();

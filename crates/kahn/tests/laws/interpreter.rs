@@ -139,7 +139,7 @@ impl Network {
             self.queues[channel].readers.push(self.processes.len());
         }
         let (creates, had) = (program.creates(), vec![program.senders.clone()]);
-        self.processes.push(Process { name, program, state, creates, had, ..Process::default() });
+        self.processes.push(Process { name, program, state, had, creates, ..Process::default() });
     }
 
     /// Ends a process: its channels end, cleanly or with a mark.
@@ -285,8 +285,7 @@ impl Network {
         let cut = self.cut();
         let all = self.processes.iter().enumerate();
         let counting = all.filter(|(who, process)| process.failed && self.counts(*who));
-        let mut failures: Vec<String> =
-            counting.map(|(_, process)| process.name.clone()).collect();
+        let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
         let class = if self.processes.iter().any(|process| !process.ended) {
             Class::Deadlock

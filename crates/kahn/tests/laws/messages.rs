@@ -45,7 +45,7 @@ fn messages_of_any_type_arrive_as_they_were_sent() {
         through(schedule, |n| n as u8);
         through(schedule, |n| n.is_multiple_of(2));
         through(schedule, |n| [n; 500]);
-        through(schedule, |n| Box::new(n));
+        through(schedule, Box::new);
         through(schedule, |n| format!("message {n}"));
         through(schedule, |n| (n as u8, u128::from(n), Some(n as u16)));
         through(schedule, |n| {
@@ -177,8 +177,7 @@ fn messages_in_a_deadlock_and_in_rings_that_grew_are_dropped_once() {
             });
             let budget = budget + 2 * 8 * u64::from(schedule.capacity);
             let report = run(network, schedule.options().budget(budget));
-            let expected =
-                if budget > 1 << 20 { Summary::Deadlock } else { Summary::OverBudget };
+            let expected = if budget > 1 << 20 { Summary::Deadlock } else { Summary::OverBudget };
             assert_eq!(report.outcome, expected);
             assert_eq!(alive.load(Ordering::Relaxed), 0);
         }

@@ -258,7 +258,10 @@ fn the_async_form_in_a_blocking_process() {
         });
         let report = schedule.run(network);
         let text = text(&report);
-        assert!(text.contains("process `wrong` used channel `numbers` in the wrong form"), "{text}");
+        assert!(
+            text.contains("process `wrong` used channel `numbers` in the wrong form"),
+            "{text}"
+        );
     });
 }
 

@@ -211,7 +211,7 @@ fn a_true_deadlock_through_parties_that_block_is_found() {
 }
 
 /// Polls a future a few times and drops it if it is not ready: a party may.
-fn try_for<F: Future>(times: usize, future: F) -> Option<F::Output> {
+fn try_for<F: Future>(times: u64, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..times {
@@ -244,9 +244,9 @@ fn parties_that_cancel_lose_nothing_and_wake_nobody_twice() {
         let mut from = network.outside("hear", back);
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                let mut next = 0;
+                let mut next = 0_u64;
                 while next < 300 {
-                    if try_for(next as usize % 3 + 1, to.send(next)).is_some() {
+                    if try_for(next % 3 + 1, to.send(next)).is_some() {
                         next += 1;
                     }
                 }
@@ -254,7 +254,7 @@ fn parties_that_cancel_lose_nothing_and_wake_nobody_twice() {
             let hear = scope.spawn(move || {
                 let mut heard = Vec::new();
                 loop {
-                    match try_for(heard.len() % 4 + 1, from.recv()) {
+                    match try_for(heard.len() as u64 % 4 + 1, from.recv()) {
                         Some(Ok(Some(n))) => heard.push(n),
                         Some(Ok(None)) => return heard,
                         Some(Err(error)) => panic!("{error}"),

@@ -118,10 +118,13 @@ impl Plan {
         for (number, program) in self.programs.iter().enumerate() {
             let creator = program.creates().then(|| network.creator());
             let ends = all.take(program, creator).expect("each end belongs to one process");
-            let (name, heard, program) = (format!("p{number}"), Arc::clone(&heard), program.clone());
+            let (name, heard, program) =
+                (format!("p{number}"), Arc::clone(&heard), program.clone());
             let called = name.clone();
             if self.threads[number] && !program.creates() {
-                network.blocking(name, ends, move |ends| execute_blocking(&program, number, ends, &heard));
+                network.blocking(name, ends, move |ends| {
+                    execute_blocking(&program, number, ends, &heard)
+                });
             } else {
                 network.process(name, ends, move |ends| {
                     execute(called, program, number as u64, ends, heard)
@@ -193,7 +196,8 @@ impl Choices<'_> {
     }
 
     fn step(&mut self, senders: &[usize], receivers: &[usize], depth: usize) -> Step {
-        let pick = |choices: &mut Self, from: &[usize]| from.get(choices.below(from.len())).copied();
+        let pick =
+            |choices: &mut Self, from: &[usize]| from.get(choices.below(from.len())).copied();
         let rare = self.below(40);
         let kind = self.below(2);
         match rare {
@@ -255,17 +259,18 @@ fn check(plan: &Plan, schedule: &Schedule) {
     assert_eq!(failures, meaning.failures, "{}", told());
     for (channel, (history, is_cut)) in meaning.histories.iter().enumerate() {
         let heard = &heard[channel];
-        let is_same = if *is_cut {
-            heard.iter().zip(history).all(|(a, b)| a == b)
-        } else {
-            heard == history
-        };
+        let is_same =
+            if *is_cut { heard.iter().zip(history).all(|(a, b)| a == b) } else { heard == history };
         assert!(is_same, "channel c{channel} of {}", told());
     }
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+    ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 2000,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {
@@ -307,7 +312,6 @@ fn random_networks_are_of_all_kinds() {
         grown += usize::from(report.channels.iter().any(|channel| channel.growths > 0));
         created += usize::from(report.created.0 > plan.programs.len() as u64);
     }
-    eprintln!("{classes:?}, {messages} messages, {whole} whole, {grown} grew, {created} created");
     assert!(classes.len() == 3 && classes.values().all(|&count| count > 50), "{classes:?}");
     assert!(messages > 2000 && whole > 200 && grown > 20 && created > 50);
 }

@@ -2,17 +2,20 @@
 
 use super::schedules::{Schedule, count, everywhere, listen};
 use kahn::{Network, Report};
+use std::fmt::Write;
 
 /// Everything of a report that must not depend on the schedule.
 fn fixed(report: &Report) -> String {
     let mut text = report.explanation();
     for process in &report.processes {
-        text += &format!("{}: {}\n", process.name, process.ending);
+        let _ = writeln!(text, "{}: {}", process.name, process.ending);
     }
     for channel in &report.channels {
-        let name = |end: &Option<kahn::Name>| end.as_ref().map_or("-".to_owned(), ToString::to_string);
-        text += &format!(
-            "{}: {} -> {}, {} received, {}\n",
+        let name =
+            |end: &Option<kahn::Name>| end.as_ref().map_or("-".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            text,
+            "{}: {} -> {}, {} received, {}",
             channel.name,
             name(&channel.from),
             name(&channel.to),

@@ -90,15 +90,19 @@ fn a_tree_under_back_pressure_never_grows() {
             while let (Some(left), Some(right)) = (pairs.next(), pairs.next()) {
                 let name = format!("merge {level}.{}", next.len());
                 let (out, merged) = network.channel(name.clone());
-                network.process(name, (left, right, out), async |(mut left, mut right, mut out)| {
-                    // One after the other: the other side is under pressure meanwhile.
-                    while let Some(n) = left.recv().await {
-                        out.send(n).await;
-                    }
-                    while let Some(n) = right.recv().await {
-                        out.send(n).await;
-                    }
-                });
+                network.process(
+                    name,
+                    (left, right, out),
+                    async |(mut left, mut right, mut out)| {
+                        // One after the other: the other side is under pressure meanwhile.
+                        while let Some(n) = left.recv().await {
+                            out.send(n).await;
+                        }
+                        while let Some(n) = right.recv().await {
+                            out.send(n).await;
+                        }
+                    },
+                );
                 next.push(merged);
             }
             leaves = next;
@@ -150,10 +154,8 @@ fn the_smallest_full_channel_of_the_ring_grows() {
             });
         }
         // Without the run's capacity: 4 and 2 are full, `small` grows to 4; then the older grows.
-        let options = RunOptions::new()
-            .policy(schedule.policy)
-            .workers(schedule.workers)
-            .seed(schedule.seed);
+        let options =
+            RunOptions::new().policy(schedule.policy).workers(schedule.workers).seed(schedule.seed);
         let report = run(network, options);
         assert_eq!(report.outcome, Summary::Finished);
         let grown: Vec<_> = report.channels.iter().map(|c| (c.growths, c.capacity)).collect();
@@ -170,7 +172,10 @@ fn the_centralised_form_gives_the_same_and_grows_by_one() {
         assert_eq!(report.outcome, Summary::Finished);
         assert_eq!(heard.all().len(), 71);
         let (capacity, growths) = (report.channels[0].capacity, report.channels[0].growths);
-        assert_eq!((capacity, growths), (70.max(schedule.capacity), 70 - schedule.capacity.min(70)));
+        assert_eq!(
+            (capacity, growths),
+            (70.max(schedule.capacity), 70 - schedule.capacity.min(70))
+        );
     });
 }
 
@@ -338,8 +343,12 @@ fn what_is_sent_to_the_dead_is_discarded_and_the_rest_runs_on() {
         assert_eq!(heard.all(), (0..100).collect::<Vec<_>>());
         assert!(heard.is_complete());
         assert_eq!(growths(&report), 0, "a dead ring needs no room");
-        let alive: Vec<_> =
-            report.processes.iter().filter(|p| p.ending == "never").map(|p| p.name.as_str()).collect();
+        let alive: Vec<_> = report
+            .processes
+            .iter()
+            .filter(|p| p.ending == "never")
+            .map(|p| p.name.as_str())
+            .collect();
         assert_eq!(alive, ["left", "right", "wait"]);
     });
 }

@@ -4,8 +4,10 @@ use kahn::policy::Threads;
 use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, StopHandle, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// One way to run a network.
@@ -72,13 +74,18 @@ pub(crate) fn schedules() -> Vec<Schedule> {
     schedules
 }
 
+/// Writes a line, whichever test's thread this is: `eprintln` writes to the test that began it.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Says in which schedule a test failed.
 struct Told<'a>(&'a Schedule);
 
 impl Drop for Told<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("in {:?}", self.0);
+            say(format_args!("in {:?}", self.0));
         }
     }
 }
@@ -91,39 +98,25 @@ pub(crate) fn everywhere(mut law: impl FnMut(&Schedule)) {
     }
 }
 
-/// Checks a law under every schedule, several times: for races.
-pub(crate) fn again_and_again(times: usize, mut law: impl FnMut(&Schedule)) {
-    for _ in 0..times {
-        everywhere(&mut law);
-    }
-}
-
 // --- the watchdog ---------------------------------------------------------------------------------
 
 /// Turns of the watchdog that a run may take; a turn is a quarter of a second.
 const PATIENCE: u32 = 4 * 60;
 const TURN: Duration = Duration::from_millis(250);
 
-type Runs = Arc<(Mutex<BTreeMap<u64, (u32, String, StopHandle)>>, Condvar)>;
+/// The runs that go on: turns left, the test, and how to explain it. No lazy cell, whose making the
+/// thread sanitizer does not see.
+static RUNS: Mutex<BTreeMap<u64, (u32, String, StopHandle)>> = Mutex::new(BTreeMap::new());
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-static RUNS: LazyLock<Runs> = LazyLock::new(|| {
-    let runs: Runs = Arc::default();
-    let watched = Arc::clone(&runs);
-    let watchdog = std::thread::Builder::new().name("watchdog".into());
-    watchdog.spawn(move || bark(&watched)).expect("a thread for the watchdog");
-    runs
-});
-
-fn bark(runs: &Runs) {
-    let (runs, never) = &**runs;
+fn bark() {
+    let (lock, never) = (Mutex::new(()), Condvar::new());
     loop {
-        let mut runs = runs.lock();
-        never.wait_for(&mut runs, TURN);
-        for (left, test, stop) in runs.values_mut() {
+        never.wait_for(&mut lock.lock(), TURN);
+        for (left, test, stop) in RUNS.lock().values_mut() {
             *left -= 1;
             if *left == 0 {
-                // Not `eprintln`, which goes to the test that happened to start this thread.
-                let _ = writeln!(std::io::stderr(), "{test} hangs:\n{}", stop.explain());
+                say(format_args!("{test} hangs:\n{}", stop.explain()));
                 std::process::abort();
             }
         }
@@ -135,14 +128,18 @@ pub(crate) struct Watched(u64);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        RUNS.0.lock().remove(&self.0);
+        RUNS.lock().remove(&self.0);
     }
 }
 
 /// Has the watchdog explain and abort if what follows hangs.
 pub(crate) fn watch(stop: StopHandle) -> Watched {
+    if !IS_WATCHED.swap(true, Ordering::AcqRel) {
+        let watchdog = std::thread::Builder::new().name("watchdog".into());
+        watchdog.spawn(bark).expect("a thread for the watchdog");
+    }
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    let mut runs = RUNS.0.lock();
+    let mut runs = RUNS.lock();
     let id = runs.last_key_value().map_or(0, |(last, _)| last + 1);
     runs.insert(id, (PATIENCE, test, stop));
     Watched(id)

@@ -53,7 +53,7 @@ fn stopped_from_another_thread_nobody_sees_an_end() {
                 while stop.messages() < 100 && !stop.is_ending() {
                     std::thread::yield_now();
                 }
-                stop.stop_within(Duration::from_secs(60)).expect("everybody stops");
+                stop.stop_within(Duration::from_mins(1)).expect("everybody stops");
             });
             let report = schedule.run(network);
             assert_eq!(report.outcome, Summary::Stopped);
