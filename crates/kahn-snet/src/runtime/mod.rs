@@ -239,42 +239,50 @@ pub fn run(
 
 /// Runs the workers to the end; returns what each of them counted.
 fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, RunError> {
-    let totals = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
+        let mut workers = Vec::new();
         let mut first_error = None;
         for (index, deque) in deques.into_iter().enumerate() {
-            let totals = &totals;
-            let body = move || {
-                let _guard = HaltOnPanic(shared);
-                let mut worker = Worker::new(shared, index, deque);
-                if index == 0 {
-                    if let Err(failure) = worker.start() {
-                        worker.failed(*failure);
-                    }
-                    shared.open_input();
-                }
-                worker.run();
-                let counted = Counted {
-                    index,
-                    counts: std::mem::take(&mut worker.counts),
-                    activations: worker.activations,
-                    stolen: worker.stolen,
-                };
-                totals.lock().push(counted);
-            };
+            let body = move || work_as(shared, index, deque);
             let name = format!("snet {index}");
             let builder = std::thread::Builder::new().name(name).stack_size(STACK);
-            if let Err(error) = builder.spawn_scoped(scope, body) {
-                shared.halt();
-                first_error = Some(RunError::Thread(error));
-                break;
+            match builder.spawn_scoped(scope, body) {
+                Ok(worker) => workers.push(worker),
+                Err(error) => {
+                    shared.halt();
+                    first_error = Some(RunError::Thread(error));
+                    break;
+                }
             }
         }
-        first_error.map_or(Ok(()), Err)
-    })?;
-    let mut totals = totals.into_inner();
-    totals.sort_by_key(|counted| counted.index);
-    Ok(totals)
+        // Joined one by one: thread sanitizer sees that, but not the end of the scope.
+        let mut totals = Vec::new();
+        for worker in workers {
+            match worker.join() {
+                Ok(counted) => totals.push(counted),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        first_error.map_or(Ok(totals), Err)
+    })
+}
+
+/// Runs one worker to the end.
+fn work_as(shared: &Shared<'_>, index: usize, deque: Deque<Task>) -> Counted {
+    let _guard = HaltOnPanic(shared);
+    let mut worker = Worker::new(shared, index, deque);
+    if index == 0 {
+        if let Err(failure) = worker.start() {
+            worker.failed(*failure);
+        }
+        shared.open_input();
+    }
+    worker.run();
+    Counted {
+        counts: std::mem::take(&mut worker.counts),
+        activations: worker.activations,
+        stolen: worker.stolen,
+    }
 }
 
 /// Ends the run if a worker panics, lest the others wait for it.
@@ -290,7 +298,6 @@ impl Drop for HaltOnPanic<'_, '_> {
 
 /// What a worker counted.
 struct Counted {
-    index: usize,
     counts: Vec<u64>,
     activations: u64,
     stolen: u64,
