@@ -7,10 +7,13 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, ValueEnum, value_parser};
+use clap::{
+    Arg, ArgMatches, Args, Command, FromArgMatches as _, Subcommand as _, ValueEnum, value_parser,
+};
 use clap_complete::Shell;
 use kahn::{Accounting, Detection, POLICIES, RunOptions};
 use kahn_apps::{APPS, App, at_least_one};
+use kahn_snet::command::Command as Snet;
 
 use crate::size;
 
@@ -19,6 +22,8 @@ pub(crate) enum Request {
     Run(&'static App, ArgMatches, Box<RunArguments>),
     Verify(&'static App, ArgMatches, Shape),
     Graph(&'static App, ArgMatches, GraphArguments),
+    /// Something about S-Net, whose crate brings its own command line.
+    Snet(Box<Snet>),
     List,
     Completions(Shell),
 }
@@ -171,6 +176,7 @@ fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
     let Some((name, matches)) = matches.subcommand() else { return Err(incomplete()) };
     match name {
         "list" => return Ok(Request::List),
+        "snet" => return Ok(Request::Snet(Box::new(Snet::from_arg_matches(matches)?))),
         "completions" => {
             let shell = matches.get_one::<Shell>("shell").copied();
             return shell.map(Request::Completions).ok_or_else(incomplete);
@@ -216,8 +222,16 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .max_term_width(100)
         .subcommands([run, verify, graph])
+        .subcommand(snet())
         .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
         .subcommand(Command::new("completions").about("Writes completions for a shell").arg(shell))
+}
+
+/// Makes the part of the command that belongs to S-Net.
+fn snet() -> Command {
+    let snet = Command::new("snet").subcommand_required(true).arg_required_else_help(true);
+    // What is said about a command comes last, as above.
+    Snet::augment_subcommands(snet).about("Runs, checks, formats and draws S-Net programs")
 }
 
 /// Makes a command that goes on with the name of a program and its arguments.
@@ -245,6 +259,7 @@ Examples:
   kahn run kmeans points.csv --groups 8 --report eight groups, and what it cost to find them
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
+  kahn snet run factorial.snet --input records.json      records through an S-Net program
   kahn completions bash > ~/.local/share/bash-completion/completions/kahn";
 
 const VERDICTS: &str = "\

@@ -29,7 +29,7 @@ use crate::arguments::Request;
 
 fn main() -> ExitCode {
     match answer() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             messages::failure(&failure);
             ExitCode::from(messages::exit_code(&failure))
@@ -37,16 +37,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn answer() -> Result<(), Failure> {
+fn answer() -> Result<ExitCode, Failure> {
     match arguments::parse() {
         Ok(request) => perform(request),
-        Err(help) if is_help(&help) => result::write(|out| write!(out, "{}", help.render())),
+        Err(help) if is_help(&help) => {
+            result::write(|out| write!(out, "{}", help.render())).map(|()| ExitCode::SUCCESS)
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-fn perform(request: Request) -> Result<(), Failure> {
-    match request {
+fn perform(request: Request) -> Result<ExitCode, Failure> {
+    let done = match request {
+        Request::Snet(command) => return Ok(kahn_snet::command::main(&command)),
         Request::Run(app, matches, arguments) => run::run(app, &matches, &arguments),
         Request::Verify(app, matches, arguments) => verify::verify(app, &matches, &arguments),
         Request::Graph(app, matches, arguments) => graph::graph(app, &matches, &arguments),
@@ -57,7 +60,8 @@ fn perform(request: Request) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut arguments::command(), "kahn", &mut script);
             out.write_all(&script)
         }),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn is_help(error: &clap::Error) -> bool {
