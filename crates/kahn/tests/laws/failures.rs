@@ -35,6 +35,7 @@ enum Point {
     Drop,
     DropAndRecv,
     DropAndYield,
+    DropAndFlush,
 }
 
 fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) {
@@ -50,6 +51,9 @@ fn failing(schedule: &Schedule, way: Way, point: Point) -> (Report, Heard<u64>) 
         }
         if point == Point::DropAndRecv {
             ticks.recv().await;
+        }
+        if point == Point::DropAndFlush {
+            ticks.flush().await;
         }
         if point == Point::DropAndYield {
             kahn::yield_now().await;
@@ -84,7 +88,7 @@ fn a_failure_directly_after_the_last_send_is_no_clean_end() {
 fn a_drop_that_has_taken_effect_is_a_clean_end_whatever_comes_after() {
     everywhere(|schedule| {
         for way in WAYS {
-            for point in [Point::DropAndRecv, Point::DropAndYield] {
+            for point in [Point::DropAndRecv, Point::DropAndYield, Point::DropAndFlush] {
                 let (report, heard) = failing(schedule, way, point);
                 assert_eq!(heard.all(), [0, 1, 2, 3, 4], "{point:?}");
                 assert!(heard.is_complete(), "{point:?}");
