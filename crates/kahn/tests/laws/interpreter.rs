@@ -4,68 +4,12 @@
 //! It takes one step of each process in turn until none can go on. By Kahn's theorem the order is of
 //! no account.
 
+use super::meaning::Meaning;
+use super::program::{CHILD, END, Program, Step, mix};
 use std::collections::VecDeque;
 
-/// One step of a process. Channels are numbered over the whole network.
-#[derive(Clone, Debug)]
-pub(crate) enum Step {
-    /// Mixes a number into the process's state and sends it.
-    Send(usize, u64),
-    /// Receives a message and mixes it into the state; the end of the stream mixes in a constant.
-    Recv(usize),
-    DropSender(usize),
-    DropReceiver(usize),
-    /// Creates a process that gets ends of this one, if it has them all.
-    Create(Box<Program>),
-    Fail,
-    Panic,
-}
-
-/// A process: which ends it has, what it does, and how often it does it all over. A step on an end
-/// that it has no more does nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Program {
-    pub(crate) senders: Vec<usize>,
-    pub(crate) receivers: Vec<usize>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) rounds: usize,
-}
-
-impl Program {
-    pub(crate) fn creates(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Create(_)))
-    }
-}
-
-/// Mixes a number into a state.
-pub(crate) fn mix(state: u64, number: u64) -> u64 {
-    (state ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ 0x5851_f42d
-}
-
-/// What the end of a stream, and creating a process, mix in.
-pub(crate) const END: u64 = 0xe0f;
-pub(crate) const CHILD: u64 = 0xc41d;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    Finished,
-    Failed,
-    Deadlock,
-}
-
-/// What a network comes to.
-#[derive(Debug)]
-pub(crate) struct Meaning {
-    pub(crate) class: Class,
-    /// What was received on each channel, and whether its reader may be cut short: ended because
-    /// nobody observes it, sooner or later as the schedule has it.
-    pub(crate) histories: Vec<(Vec<u64>, bool)>,
-    /// The processes whose own failures count, sorted.
-    pub(crate) failures: Vec<String>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
+pub(super) enum End {
     Open,
     Clean,
     /// The mark of this process.
@@ -73,38 +17,38 @@ enum End {
 }
 
 #[derive(Debug)]
-struct Queue {
-    messages: VecDeque<u64>,
-    history: Vec<u64>,
-    end: End,
-    departed: bool,
-    end_was_seen: bool,
-    readers: Vec<usize>,
+pub(super) struct Queue {
+    pub(super) messages: VecDeque<u64>,
+    pub(super) history: Vec<u64>,
+    pub(super) end: End,
+    pub(super) departed: bool,
+    pub(super) end_was_seen: bool,
+    pub(super) readers: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Process {
-    name: String,
-    program: Program,
-    state: u64,
-    next: usize,
-    round: usize,
-    children: usize,
+pub(super) struct Process {
+    pub(super) name: String,
+    pub(super) program: Program,
+    pub(super) state: u64,
+    pub(super) next: usize,
+    pub(super) round: usize,
+    pub(super) children: usize,
     /// Senders dropped since the last operation.
-    dropped: Vec<usize>,
+    pub(super) dropped: Vec<usize>,
     /// The senders it had, after each change.
-    had: Vec<Vec<usize>>,
-    creates: bool,
-    ended: bool,
-    failed: bool,
+    pub(super) had: Vec<Vec<usize>>,
+    pub(super) creates: bool,
+    pub(super) ended: bool,
+    pub(super) failed: bool,
     /// Processes that reached a mark of its.
-    reached_by: Vec<usize>,
+    pub(super) reached_by: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Network {
-    processes: Vec<Process>,
-    queues: Vec<Queue>,
+pub(super) struct Network {
+    pub(super) processes: Vec<Process>,
+    pub(super) queues: Vec<Queue>,
 }
 
 /// Runs a network to its end. `initial` messages are in the channels before.
@@ -240,63 +184,5 @@ impl Network {
         process.had.push(process.program.senders.clone());
         process.next += 1;
         true
-    }
-
-    /// Which processes may be ended because nobody observes them, at some time of their life: all
-    /// readers of the senders they have then are dead, or leave before they see the end.
-    fn cut(&self) -> Vec<bool> {
-        let mut cut = vec![false; self.processes.len()];
-        loop {
-            let is_unseen = |channel: &usize| {
-                let queue = &self.queues[*channel];
-                let is_lost = |&reader: &usize| cut[reader] || !self.processes[reader].ended;
-                !queue.end_was_seen || queue.readers.iter().any(is_lost)
-            };
-            let now: Vec<bool> = self
-                .processes
-                .iter()
-                .map(|process| {
-                    let is_cut = |had: &Vec<usize>| !had.is_empty() && had.iter().all(is_unseen);
-                    !process.creates && process.had.iter().any(is_cut)
-                })
-                .collect();
-            if now == cut {
-                return cut;
-            }
-            cut = now;
-        }
-    }
-
-    fn counts(&self, who: usize) -> bool {
-        let mut reached = vec![who];
-        let mut next = 0;
-        while next < reached.len() {
-            let process = &self.processes[reached[next]];
-            if process.had[0].is_empty() || next > 0 && process.creates {
-                return true;
-            }
-            reached.extend(&process.reached_by);
-            next += 1;
-        }
-        false
-    }
-
-    fn meaning(self) -> Meaning {
-        let cut = self.cut();
-        let all = self.processes.iter().enumerate();
-        let counting = all.filter(|(who, process)| process.failed && self.counts(*who));
-        let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
-        failures.sort();
-        let class = if self.processes.iter().any(|process| !process.ended) {
-            Class::Deadlock
-        } else if failures.is_empty() {
-            Class::Finished
-        } else {
-            Class::Failed
-        };
-        let is_cut = |queue: &Queue| queue.readers.iter().any(|&reader| cut[reader]);
-        let histories =
-            self.queues.iter().map(|queue| (queue.history.clone(), is_cut(queue))).collect();
-        Meaning { class, histories, failures }
     }
 }

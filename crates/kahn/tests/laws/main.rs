@@ -15,16 +15,18 @@
 //! | `messages` | types of messages; every one is dropped exactly once |
 //! | `creation` | networks that grow while they run |
 //! | `reports` | what is told afterwards, and in which order |
-//! | `random` | random networks against the independent `interpreter` |
+//! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod creation;
 mod failures;
 mod foreign;
 mod histories;
 mod interpreter;
+mod meaning;
 mod messages;
 mod misuse;
 mod outside;
+mod program;
 mod pruning;
 mod random;
 mod reports;

@@ -1,7 +1,9 @@
 //! Random networks: cycles, parallel channels, initial messages, early exits, failures, processes
 //! that create others. The runtime must do what the `interpreter` says they mean.
 
-use super::interpreter::{CHILD, Class, END, Program, Step, interpret, mix};
+use super::interpreter::interpret;
+use super::meaning::Class;
+use super::program::{CHILD, END, Program, Step, mix};
 use super::schedules::{Schedule, schedules};
 use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Report, Sender, Summary};
 use parking_lot::Mutex;
