@@ -372,6 +372,10 @@ impl Core {
             !at(|activity| matches!(activity, Activity::Ready)),
             "a ready process was lost: {explanation}"
         );
+        if let Found::OverBudget(channel) = found {
+            self.over_budget(channel);
+            return;
+        }
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {
