@@ -144,6 +144,8 @@ impl Scheduler {
             foreign.close();
         }
         task.set_ended();
+        // Nobody rings it any more; its block may be named for long by an end that was misused.
+        *task.bell.lock() = None;
         let record = task.record(Some(ending));
         self.table.lock().retire(task, record);
         self.release(task);

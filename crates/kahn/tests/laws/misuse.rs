@@ -223,9 +223,9 @@ fn ending_with_an_operation_that_waits() {
         let mut network = Network::new();
         let (back, around) = network.channel::<u64>("around");
         network.process("wrong", (back, around), async |(_back, mut around)| {
-            let mut receiving = Box::pin(around.recv());
-            poll_fn(|context| Poll::Ready(receiving.as_mut().poll(context).is_pending())).await;
-            std::mem::forget(receiving);
+            // Left behind, never dropped.
+            let mut receiving = std::mem::ManuallyDrop::new(around.recv());
+            poll_fn(|context| Poll::Ready(pin!(&mut *receiving).poll(context).is_pending())).await;
         });
         let report = schedule.run(network);
         let text = text(&report);
