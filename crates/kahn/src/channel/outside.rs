@@ -307,6 +307,9 @@ impl<T: Send> OutsideReceiver<T> {
 impl<T: Send> Drop for OutsideSender<T> {
     fn drop(&mut self) {
         let sender = self.sender.take();
+        if let Some(sender) = &sender {
+            sender.channel().table().end_returned();
+        }
         self.party.give_up(|| drop(sender));
     }
 }
@@ -314,6 +317,9 @@ impl<T: Send> Drop for OutsideSender<T> {
 impl<T: Send> Drop for OutsideReceiver<T> {
     fn drop(&mut self) {
         let receiver = self.receiver.take();
+        if let Some(receiver) = &receiver {
+            receiver.channel().table().end_returned();
+        }
         self.party.give_up(|| drop(receiver));
     }
 }
@@ -409,6 +415,7 @@ impl<T: Send> OutsidePorts for Sender<T> {
     type Outside = OutsideSender<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideSender<T> {
+        self.channel().table().end_kept();
         OutsideSender { sender: Some(self), party: Arc::clone(party) }
     }
 }
@@ -417,6 +424,7 @@ impl<T: Send> OutsidePorts for Receiver<T> {
     type Outside = OutsideReceiver<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideReceiver<T> {
+        self.channel().table().end_kept();
         OutsideReceiver { receiver: Some(self), party: Arc::clone(party) }
     }
 }

@@ -249,6 +249,16 @@ impl ChannelTable {
         self.is_fixed.load(Acquire)
     }
 
+    /// A party has the end, and keeps the memory itself.
+    pub(super) fn end_kept(&self) {
+        self.ends.fetch_sub(1, Release);
+    }
+
+    /// The end that a party had is about to be dropped like any other.
+    pub(super) fn end_returned(&self) {
+        self.ends.fetch_add(1, Relaxed);
+    }
+
     /// An end was dropped for good.
     pub(super) fn end_gone(&self) {
         self.ends.fetch_sub(1, Release);

@@ -66,9 +66,18 @@ impl Foreign {
         true
     }
 
+    /// Nobody seems to hold a waker. Pruning may have woken the process meanwhile, and it may wait
+    /// again with a new clone: so look once more before it is no longer counted.
     fn orphan(&self) {
-        if self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {
-            self.scheduler.foreign.fetch_sub(1, SeqCst);
+        while self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {
+            let is_alone = self.clones.fetch_add(0, AcqRel) == 0;
+            if is_alone || self.state.compare_exchange(ORPHAN, WAITING, SeqCst, SeqCst).is_err() {
+                self.scheduler.foreign.fetch_sub(1, SeqCst);
+                return;
+            }
+            if self.clones.fetch_add(0, AcqRel) > 0 {
+                return;
+            }
         }
     }
 
