@@ -359,19 +359,14 @@ impl Core {
         if scheduler.busy.load(SeqCst) != 0 || !scheduler.is_running() {
             return;
         }
+        // A party may go on before whoever freed it has counted it, and wake others: then somebody
+        // is awake all the same, and looks again when it rests.
         let explanation = self.explain();
-        let at = |activity: fn(&Activity) -> bool| {
-            explanation.waiting.iter().any(|waiting| activity(&waiting.activity))
-        };
-        // A party may poll before whoever freed it has counted it: then it is awake all the same,
-        // and looks again when it rests.
-        if at(|activity| matches!(activity, Activity::Computes)) {
+        let is_awake =
+            |activity: &Activity| matches!(activity, Activity::Computes | Activity::Ready);
+        if explanation.waiting.iter().any(|waiting| is_awake(&waiting.activity)) {
             return;
         }
-        debug_assert!(
-            !at(|activity| matches!(activity, Activity::Ready)),
-            "a ready process was lost: {explanation}"
-        );
         if let Found::OverBudget(channel) = found {
             self.over_budget(channel);
             return;

@@ -10,6 +10,7 @@ use crate::graph::{Ending, Failure};
 use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
 use std::cell::Cell;
+use std::io::Write as _;
 use std::ptr;
 use std::task::Context;
 
@@ -115,7 +116,9 @@ pub(super) struct Defect;
 
 impl Drop for Defect {
     fn drop(&mut self) {
-        // The panic's own message has been printed.
+        // The panic's own message has been printed, unless somebody captures it.
+        let _ =
+            std::io::stderr().write_all(b"kahn: a panic in the runtime itself, please report\n");
         std::process::abort();
     }
 }
