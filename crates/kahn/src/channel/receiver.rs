@@ -3,12 +3,10 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::take;
-use super::sender::{abandoned, blocking_holder, go_on, owner_of, poll_elsewhere};
+use super::sender::{abandoned, blocking_holder, go_on, owner_of, poll_turn};
 use super::turn::{Turn, turn};
 use crate::graph::Name;
 use crate::scheduler::Worker;
-use crate::scheduler::task::TaskRef;
-use crate::sync::Ordering::*;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -194,25 +192,12 @@ impl<T: Send> Receiver<T> {
     }
 
     #[inline]
-    pub(super) fn poll_turn(
+    fn poll_turn(
         &mut self,
         context: &Context<'_>,
         waited: &mut bool,
     ) -> (Turn, Option<&'static Worker>) {
-        let side = &self.channel.receiver;
-        let owner = side.owner.load(Relaxed);
-        let worker = Worker::holding(owner);
-        let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast())
-        else {
-            poll_elsewhere(self.channel, End::Receiver, context);
-            return (Turn::Wait, None);
-        };
-        // SAFETY: we hold the process, so it is alive.
-        let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
-        if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
-            return (Turn::Go, Some(worker));
-        }
-        (turn(self.channel, End::Receiver, worker, task, waited), Some(worker))
+        poll_turn(self.channel, End::Receiver, context, waited)
     }
 
     /// Receives under a `waited` flag that the caller keeps; for adapters.

@@ -178,27 +178,14 @@ impl<T: Send> Sender<T> {
         }
     }
 
-    /// Whether there is room for a message, asking the worker to wait if there is not.
+    /// Whether there is room for a message; if not, the worker has been asked for what is needed.
     #[inline]
     pub(super) fn poll_turn(
         &mut self,
         context: &Context<'_>,
         waited: &mut bool,
     ) -> (Turn, Option<&'static Worker>) {
-        let side = &self.channel.sender;
-        let owner = side.owner.load(Relaxed);
-        let worker = Worker::holding(owner);
-        let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast())
-        else {
-            poll_elsewhere(self.channel, End::Sender, context);
-            return (Turn::Wait, None);
-        };
-        // SAFETY: we hold the process, so it is alive.
-        let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
-        if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
-            return (Turn::Go, Some(worker));
-        }
-        (turn(self.channel, End::Sender, worker, task, waited), Some(worker))
+        poll_turn(self.channel, End::Sender, context, waited)
     }
 }
 
@@ -220,10 +207,33 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
     })
 }
 
+/// What an operation that is polled may do: the fast path of all of them.
+#[inline]
+pub(super) fn poll_turn(
+    channel: ChannelRef,
+    end: End,
+    context: &Context<'_>,
+    waited: &mut bool,
+) -> (Turn, Option<&'static Worker>) {
+    let side = channel.side(end);
+    let owner = side.owner.load(Relaxed);
+    let worker = Worker::holding(owner);
+    let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast()) else {
+        poll_elsewhere(channel, end, context);
+        return (Turn::Wait, None);
+    };
+    // SAFETY: we hold the process, so it is alive.
+    let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
+    if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
+        return (Turn::Go, Some(worker));
+    }
+    (turn(channel, end, worker, task, waited), Some(worker))
+}
+
 /// Polled by somebody who must not: says so, and ends the process that did it. An executor that
 /// the process runs inside itself would wait for ever otherwise.
 #[cold]
-pub(super) fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
+fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     let owner = owner_of(channel, end);
     let name = channel.name().clone();
     assert!(
