@@ -23,7 +23,7 @@
 use super::policy::Ready;
 use super::task::{TaskRef, mark};
 use super::{Scheduler, Worker};
-use crate::sync::system::{clock, cores};
+use crate::sync::system::clock;
 use crate::sync::{Ordering::*, fence, spin_loop};
 use std::time::Duration;
 
@@ -40,13 +40,23 @@ const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_m
 const GLANCE_BEFORE_SLEEP: usize = 512;
 
 impl Scheduler {
-    /// Wakes one sleeping worker, if there is one and nobody searches already.
+    /// Wakes one sleeping worker, if there is one and a core for it.
     pub(super) fn notify_anyone(&self) {
-        // Pairs with the fence in `Worker::sleep`.
+        // Pairs with the fence in `Worker::lie_down`.
         fence(SeqCst);
-        if self.sleeping.load(Relaxed) == 0 {
-            return;
+        if self.sleeping.load(Relaxed) > 0 && self.has_free_core() {
+            self.wake_one();
         }
+    }
+
+    /// Whether fewer workers are awake than there are cores. More would only take turns; if those
+    /// that are awake do not get on, the watcher takes part all the same.
+    fn has_free_core(&self) -> bool {
+        let awake = self.workers.load(Relaxed).saturating_sub(self.sleeping.load(Relaxed));
+        awake < self.config().most_awake
+    }
+
+    fn wake_one(&self) {
         let taken = self.sleepers.lock().pop();
         if let Some(worker) = taken {
             self.wake_worker(worker);
@@ -124,9 +134,8 @@ impl Worker {
         if let Some(ready) = scheduler.policy().pop(self.index(), super::policy::Turn::Front) {
             return Some(ready);
         }
-        let workers = scheduler.slots().len();
-        // One searcher for every two workers; none if the threads share cores anyway.
-        let seats = if workers <= cores() { workers / 2 } else { 0 };
+        // One searcher for every two workers that may be awake.
+        let seats = scheduler.slots().len().min(scheduler.config().most_awake) / 2;
         if scheduler.searching.fetch_add(1, SeqCst) >= seats {
             scheduler.searching.fetch_sub(1, SeqCst);
             return None;
@@ -167,6 +176,14 @@ impl Worker {
         self.scheduler().slots().iter().map(|slot| slot.steps.load(Relaxed)).collect()
     }
 
+    /// Whether a worker still runs the process that it ran when the `steps` were read.
+    fn somebody_stands_still(&self, steps: &[u64]) -> bool {
+        let slots = self.scheduler().slots().iter().zip(steps);
+        slots
+            .filter(|(slot, _)| !slot.current.load(Relaxed).is_null())
+            .any(|(slot, &step)| slot.steps.load(Relaxed) == step)
+    }
+
     /// Relieves workers that have not got on since their `steps` were read: takes the process one
     /// of them keeps for itself, and has the running ones publish.
     fn relieve(&self, steps: &[u64]) -> Option<Ready> {
@@ -201,9 +218,13 @@ impl Worker {
         }
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
-        if !self.lie_down(false) {
-            return None;
-        }
+        if self.lie_down(false) { self.watch() } else { None }
+    }
+
+    /// Sleeps, and watches the others between naps while it is the first of the sleepers.
+    fn watch(&self) -> Option<Ready> {
+        let scheduler = self.scheduler();
+        let glances = scheduler.settings().glances;
         let mut nap = NAPS.0;
         let mut steps = self.others_steps();
         let mut looked = !glances;
@@ -227,8 +248,12 @@ impl Worker {
                 self.slot().parker.park();
                 return None;
             }
-            if let Some(ready) = self.relieve(&steps) {
-                return Some(ready);
+            let found = self.relieve(&steps);
+            let stands_still = self.somebody_stands_still(&steps);
+            if found.is_some() || stands_still && scheduler.policy().has_work(self.index()) {
+                // Somebody else has to watch from now on.
+                scheduler.wake_one();
+                return found;
             }
             steps = self.others_steps();
             if workers_run && glances {
@@ -246,6 +271,11 @@ impl Worker {
         }
     }
 
+    /// Sleeps from the start, though there is work: there are more workers than cores.
+    pub(super) fn sit_out(&self) -> Option<Ready> {
+        if self.lie_down(false) { self.watch() } else { None }
+    }
+
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
     /// the list is the watcher.
     fn lie_down(&self, as_watcher: bool) -> bool {
@@ -258,8 +288,10 @@ impl Worker {
         scheduler.sleeping.fetch_add(1, SeqCst);
         // Pairs with the fence in `notify_anyone`.
         fence(SeqCst);
-        let has_work = scheduler.policy().has_work(self.index()) || !scheduler.is_running();
-        if has_work && scheduler.stay_awake(self.index()) {
+        // Where all cores have a worker that is awake, those will come to the work: the last of
+        // them to lie down sees a free core and looks.
+        let has_work = scheduler.has_free_core() && scheduler.policy().has_work(self.index());
+        if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }
         if scheduler.busy.fetch_sub(1, SeqCst) == 1 {

@@ -150,6 +150,8 @@ pub(crate) struct Config {
     pub(crate) settings: Settings,
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) slots: Box<[Padded<WorkerSlot>]>,
+    /// Workers that are worth having awake at once: as many as there are cores.
+    pub(crate) most_awake: usize,
 }
 
 impl Config {
@@ -163,7 +165,7 @@ impl Config {
                 times: WorkerTimes::default(),
             })
         });
-        Self { settings, policy, slots: slots.collect() }
+        Self { settings, policy, slots: slots.collect(), most_awake: crate::sync::system::cores() }
     }
 
     /// For clearing away a network that was never run.

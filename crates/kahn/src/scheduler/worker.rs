@@ -241,6 +241,11 @@ impl Worker {
             crate::sync::system::pin_to_core(self.index);
         }
         let since = clock::ticks();
+        if self.index >= self.scheduler.config().most_awake
+            && let Some(ready) = self.sit_out()
+        {
+            self.run(ready.into_task());
+        }
         while self.scheduler.is_running() {
             let Some(ready) = self.next().or_else(|| self.idle()) else { break };
             self.run(ready.into_task());

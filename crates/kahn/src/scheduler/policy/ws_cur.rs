@@ -6,6 +6,7 @@
 
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::deque::{Deque, Steal};
+use crate::sync::system::cores;
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
 
@@ -26,6 +27,10 @@ pub(super) struct WsCur {
     queues: Box<[Padded<Queue>]>,
     /// Where the next process from outside goes.
     turn: AtomicUsize,
+    /// Whose queue is looked into next for what has waited long.
+    look: AtomicUsize,
+    /// Queues that get work from outside: those of workers that have a core each.
+    open: usize,
 }
 
 impl WsCur {
@@ -37,7 +42,18 @@ impl WsCur {
             tried: AtomicU64::new(0),
             won: AtomicU64::new(0),
         };
-        Self { queues: (0..workers).map(|_| Padded(queue())).collect(), turn: AtomicUsize::new(0) }
+        Self {
+            queues: (0..workers).map(|_| Padded(queue())).collect(),
+            turn: AtomicUsize::new(0),
+            look: AtomicUsize::new(0),
+            open: workers.min(cores()),
+        }
+    }
+
+    /// Takes what waits in the queues in turn: that of a worker that sleeps has no other reader.
+    fn pop_next_cold(&self) -> Option<Ready> {
+        let turn = self.look.fetch_add(1, Relaxed) % self.queues.len();
+        self.queues[turn].pop_cold()
     }
 
     fn steal(&self, thief: usize) -> Option<Ready> {
@@ -134,7 +150,7 @@ impl Policy for WsCur {
                 Notify::Nobody
             }
             (Origin::Outside, _) => {
-                let worker = self.turn.fetch_add(1, Relaxed) % self.queues.len();
+                let worker = self.turn.fetch_add(1, Relaxed) % self.open;
                 self.queues[worker].queue_cold(ready);
                 Notify::Anyone
             }
@@ -150,10 +166,13 @@ impl Policy for WsCur {
                 .map(Ready::new)
                 .or_else(|| own.pop_cold())
                 .or_else(|| self.steal(worker)),
-            Turn::Back => own.pop_cold().or_else(|| match own.hot.steal() {
-                Steal::Taken(task) => Some(Ready::new(task)),
-                Steal::Retry | Steal::Nothing => None,
-            }),
+            Turn::Back => {
+                let waiting = own.pop_cold().or_else(|| self.pop_next_cold());
+                waiting.or_else(|| match own.hot.steal() {
+                    Steal::Taken(task) => Some(Ready::new(task)),
+                    Steal::Retry | Steal::Nothing => None,
+                })
+            }
         }
     }
 
@@ -164,7 +183,7 @@ impl Policy for WsCur {
     /// Neighbours in the order of creation start on the same worker: networks are written down
     /// along their channels.
     fn start(&self, ready: Vec<Ready>) {
-        let share = ready.len().div_ceil(self.queues.len()).max(1);
+        let share = ready.len().div_ceil(self.open).max(1);
         let mut ready = ready.into_iter();
         for queue in &self.queues {
             let mut cold = queue.cold.lock();
