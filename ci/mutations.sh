@@ -114,7 +114,7 @@ mutation notify-without-fence run:: scheduler/idle.rs \
 mutation sleep-without-fence run:: scheduler/idle.rs \
     's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
 mutation sleep-without-second-look run:: scheduler/idle.rs \
-    's/let has_work = scheduler\.policy\(\)\.has_work\(self\.index\(\)\) \|\| !/let has_work = !/'
+    's/let has_work = scheduler\.has_free_core\(\) && .*?;/let has_work = false;/'
 mutation woken-but-not-counted run:: scheduler/idle.rs \
     's/(fn wake_worker.*?)self\.busy\.fetch_add\(1, SeqCst\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
