@@ -165,7 +165,9 @@ impl Config {
                 times: WorkerTimes::default(),
             })
         });
-        Self { settings, policy, slots: slots.collect(), most_awake: crate::sync::system::cores() }
+        let most_awake =
+            if policy.shares_work() { crate::sync::system::cores() } else { usize::MAX };
+        Self { settings, policy, slots: slots.collect(), most_awake }
     }
 
     /// For clearing away a network that was never run.

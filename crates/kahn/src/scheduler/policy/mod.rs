@@ -170,6 +170,12 @@ pub trait Policy: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Tells whether every worker finds what is in any queue. Then no more workers are awake than
+    /// there are cores; otherwise a process might wait for a worker that is kept asleep.
+    fn shares_work(&self) -> bool {
+        false
+    }
+
     /// Returns what a worker stole, for the report.
     fn steals(&self, worker: usize) -> Steals {
         let _ = worker;

@@ -32,6 +32,10 @@ impl Policy for Shared {
         ready
     }
 
+    fn shares_work(&self) -> bool {
+        true
+    }
+
     fn has_work(&self, _worker: usize) -> bool {
         self.len.load(Relaxed) > 0
     }

@@ -192,6 +192,10 @@ impl Policy for WsCur {
         }
     }
 
+    fn shares_work(&self) -> bool {
+        true
+    }
+
     fn keeps_hot(&self) -> bool {
         true
     }

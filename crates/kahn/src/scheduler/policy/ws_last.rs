@@ -99,6 +99,10 @@ impl Policy for WsLast {
         self.queues.iter().any(|queue| !queue.is_empty())
     }
 
+    fn shares_work(&self) -> bool {
+        true
+    }
+
     fn steals(&self, worker: usize) -> Steals {
         let queue = &self.queues[worker];
         Steals { tried: queue.tried.load(Relaxed), won: queue.won.load(Relaxed) }
