@@ -19,7 +19,7 @@ use std::str::FromStr;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
-use crate::{Failure, Progress, hamming, kmeans, sieve, wordcount};
+use crate::{Failure, Progress, hamming, kmeans, ring, sieve, wordcount};
 
 /// Every program, in the order in which `kahn list` shows them.
 pub const APPS: &[App] = &[
@@ -72,6 +72,19 @@ pub const APPS: &[App] = &[
         prepare: |matches, _| {
             let arguments = hamming::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(hamming::Hamming::prepare(arguments.count)?))
+        },
+    },
+    App {
+        name: "ring",
+        summary: "passes tokens round a ring of processes",
+        examples: ring::EXAMPLES,
+        variants: &[Variant::Network, Variant::Threads, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: ring::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = ring::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(ring::RingProgram::prepare(&arguments)?))
         },
     },
 ];
@@ -163,6 +176,8 @@ impl fmt::Debug for App {
 pub enum Variant {
     /// As a network of processes.
     Network,
+    /// With a thread of the system for each process, to compare with.
+    Threads,
     /// As an ordinary program on one thread, to compare with.
     Sequential,
 }
@@ -176,6 +191,7 @@ impl Variant {
     pub fn name(self) -> &'static str {
         match self {
             Self::Network => "network",
+            Self::Threads => "threads",
             Self::Sequential => "sequential",
         }
     }
@@ -188,7 +204,9 @@ impl Variant {
     /// assert_eq!(Variant::named("network"), Some(Variant::Network));
     /// ```
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Network, Self::Sequential].into_iter().find(|variant| variant.name() == name)
+        [Self::Network, Self::Threads, Self::Sequential]
+            .into_iter()
+            .find(|variant| variant.name() == name)
     }
 }
 
@@ -229,6 +247,16 @@ pub trait Program: Sync {
     ///
     /// Returns [`Failure::Run`] if there is no result.
     fn sequential(&self) -> Result<Answer<'_>, Failure>;
+
+    /// Computes the same result with a thread of the system for each process, if the program is in
+    /// the table with [`Variant::Threads`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if it is not, or if the system refuses so many threads.
+    fn threads(&self) -> Result<Answer<'_>, Failure> {
+        Err(Failure::input("this program has no variant `threads`"))
+    }
 
     /// Tells how far the run has got, while it runs.
     fn progress(&self) -> &Progress;

@@ -43,6 +43,7 @@ pub fn run(
     started: impl FnOnce(StopHandle),
 ) -> Result<Ran<'_>, Failure> {
     match variant {
+        Variant::Threads => Ok(Ran { answer: program.threads()?, report: None }),
         Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
         Variant::Network => {
             let mut network = Network::new();

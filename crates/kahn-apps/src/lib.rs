@@ -10,6 +10,7 @@
 //! | [`kmeans`]    | groups of points around their means       | a cycle: iterate and assign          |
 //! | [`sieve`]     | prime numbers                             | grows as it runs: a process a prime  |
 //! | [`hamming`]   | numbers with no prime factor beyond five  | a cycle whose channels grow          |
+//! | [`ring`]      | tokens go round; what a message costs     | one ring, full if one likes          |
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
@@ -25,7 +26,9 @@ pub mod kmeans;
 pub mod output;
 mod progress;
 pub mod random;
+pub mod ring;
 pub mod sieve;
+mod slot;
 pub mod wordcount;
 
 pub use app::{
@@ -35,3 +38,4 @@ pub use execution::{Ran, run};
 pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;
+pub use slot::{Giver, Slot};

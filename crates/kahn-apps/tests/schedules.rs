@@ -149,6 +149,18 @@ fn hamming_to_the_last_number_that_fits_overflows_nowhere() {
     check("hamming", &["100526"], 1, 3);
 }
 
+#[test]
+fn a_ring_with_more_tokens_than_room_comes_home_in_every_way() {
+    for (processes, tokens, cycles) in [(1, 1, 3), (1, 5, 2), (16, 1, 5), (16, 16, 5), (3, 70, 2)] {
+        let numbers = [processes, tokens, cycles].map(|number: u32| number.to_string());
+        let [processes, tokens, cycles] = numbers.each_ref();
+        let arguments = ["--processes", processes, "--tokens", tokens, "--cycles", cycles];
+        for pick in [0, 6, 11] {
+            check("ring", &arguments, 1, pick);
+        }
+    }
+}
+
 /// Lloyd's algorithm read out of a book, in plain floats.
 fn kmeans_by_the_book(points: &[[f64; 2]], groups: usize) -> Vec<[f64; 2]> {
     let mut means = points[..groups].to_vec();
