@@ -19,7 +19,7 @@ use std::str::FromStr;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
-use crate::{Failure, Progress, hamming, kmeans, ring, sieve, wordcount};
+use crate::{Failure, Progress, hamming, kmeans, pipeline, ring, scatter_gather, sieve, wordcount};
 
 /// Every program, in the order in which `kahn list` shows them.
 pub const APPS: &[App] = &[
@@ -85,6 +85,32 @@ pub const APPS: &[App] = &[
         prepare: |matches, _| {
             let arguments = ring::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(ring::RingProgram::prepare(&arguments)?))
+        },
+    },
+    App {
+        name: "scatter-gather",
+        summary: "hands tasks out to many processes and awaits all, in rounds",
+        examples: scatter_gather::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: scatter_gather::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = scatter_gather::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(scatter_gather::ScatterGatherProgram::new(&arguments)))
+        },
+    },
+    App {
+        name: "pipeline",
+        summary: "passes messages of a size through stages in a row",
+        examples: pipeline::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: pipeline::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = pipeline::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(pipeline::PipelineProgram::prepare(&arguments)?))
         },
     },
 ];

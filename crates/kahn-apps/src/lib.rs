@@ -11,6 +11,8 @@
 //! | [`sieve`]     | prime numbers                             | grows as it runs: a process a prime  |
 //! | [`hamming`]   | numbers with no prime factor beyond five  | a cycle whose channels grow          |
 //! | [`ring`]      | tokens go round; what a message costs     | one ring, full if one likes          |
+//! | [`scatter_gather`] | tasks in rounds; what a barrier costs | a root and many around it            |
+//! | [`pipeline`]  | stages in a row; what a message's size costs | a row                             |
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
@@ -18,18 +20,23 @@
 //! known before anything has started.
 
 mod app;
+pub mod checksum;
 mod execution;
 mod failure;
 pub mod hamming;
 mod input;
 pub mod kmeans;
 pub mod output;
+pub mod pipeline;
 mod progress;
 pub mod random;
 pub mod ring;
+pub mod scatter_gather;
 pub mod sieve;
+pub mod size;
 mod slot;
 pub mod wordcount;
+pub mod work;
 
 pub use app::{
     APPS, Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,

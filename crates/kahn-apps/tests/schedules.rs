@@ -161,6 +161,23 @@ fn a_ring_with_more_tokens_than_room_comes_home_in_every_way() {
     }
 }
 
+#[test]
+fn tasks_are_handed_out_and_awaited_in_every_way() {
+    for work in [["--iterations", "50"], ["--work", "200ns"]] {
+        let arguments = ["--processes", "5", "--rounds", "30", work[0], work[1]];
+        check("scatter-gather", &arguments, 1, 4);
+    }
+}
+
+#[test]
+fn messages_of_every_kind_pass_a_pipeline_in_every_way() {
+    for (pick, size) in [&["8"][..], &["64"], &["2048"], &["24", "--boxed"]].iter().enumerate() {
+        let shape = ["--stages", "6", "--messages", "150", "--iterations", "20", "--bytes"];
+        check("pipeline", &[&shape[..], size].concat(), 1, 3 * pick);
+    }
+    check("pipeline", &["--stages", "0", "--messages", "3", "--work", "0ns"], 1, 5);
+}
+
 /// Lloyd's algorithm read out of a book, in plain floats.
 fn kmeans_by_the_book(points: &[[f64; 2]], groups: usize) -> Vec<[f64; 2]> {
     let mut means = points[..groups].to_vec();

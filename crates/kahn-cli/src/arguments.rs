@@ -12,10 +12,8 @@ use clap::{
 };
 use clap_complete::Shell;
 use kahn::{Accounting, Detection, POLICIES, RunOptions};
-use kahn_apps::{APPS, App, at_least_one};
+use kahn_apps::{APPS, App, at_least_one, size};
 use kahn_snet::command::Command as Snet;
-
-use crate::size;
 
 /// What the command is asked to do.
 pub(crate) enum Request {
