@@ -30,11 +30,12 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 5] = [
+const CRATES: [(&str, &[&str]); 6] = [
     ("kahn-derive", &[]),
     ("kahn", &["kahn-derive"]),
+    ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn"]),
-    ("kahn-apps", &["kahn", "kahn-snet"]),
+    ("kahn-apps", &["kahn", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-cli", &["kahn", "kahn-apps", "kahn-snet"]),
 ];
 

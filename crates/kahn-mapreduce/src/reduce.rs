@@ -1,0 +1,154 @@
+//! The reduce process: collects, sorts by key, and reduces group by group.
+
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+use kahn::{ProcessResult, Receiver, Sender};
+
+use crate::Batch;
+use crate::batch::{RECORDS, take_round};
+
+/// A reduce closure, for as many groups as make a batch: what is called for each is inside it.
+pub(crate) type ReduceGroups<'env, K, V, W> =
+    Arc<dyn Fn(&mut IntoIter<(K, V)>, &mut Vec<(K, W)>) -> Result<(), String> + Send + Sync + 'env>;
+
+/// How records are sorted.
+pub(crate) type Sort<K, V> = fn(&mut Vec<(K, V)>);
+
+/// The values of a key, in order.
+///
+/// Those that are left when the closure returns are dropped.
+pub struct Values<'a, K, V> {
+    key: &'a K,
+    /// The first value, whose key is `key`.
+    first: Option<V>,
+    rest: &'a mut IntoIter<(K, V)>,
+}
+
+impl<K, V> std::fmt::Debug for Values<'_, K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Values").field("begun", &self.first.is_none()).finish_non_exhaustive()
+    }
+}
+
+impl<K: Eq, V> Iterator for Values<'_, K, V> {
+    type Item = V;
+
+    #[inline]
+    fn next(&mut self) -> Option<V> {
+        if self.first.is_some() {
+            return self.first.take();
+        }
+        next_of(self.key, self.rest)
+    }
+}
+
+impl<K: Eq, V> std::iter::FusedIterator for Values<'_, K, V> {}
+
+/// Gives the next value if it belongs to the group.
+#[inline]
+fn next_of<K: Eq, V>(key: &K, rest: &mut IntoIter<(K, V)>) -> Option<V> {
+    let belongs = rest.as_slice().first().is_some_and(|(next, _)| next == key);
+    if belongs { rest.next().map(|(_, value)| value) } else { None }
+}
+
+/// Where a reduce closure puts its results.
+///
+/// They keep the key of their group, so that what leaves a reducer is sorted by key. There may be
+/// one, many or none.
+#[derive(Debug)]
+pub struct Reduced<'a, K, W> {
+    key: &'a K,
+    /// The result that came last: if it remains so, it gets the key itself and no clone.
+    last: Option<W>,
+    records: &'a mut Vec<(K, W)>,
+}
+
+impl<K: Clone, W> Reduced<'_, K, W> {
+    /// Puts out a result for the key.
+    #[inline]
+    pub fn emit(&mut self, result: W) {
+        if let Some(before) = self.last.replace(result) {
+            self.records.push((self.key.clone(), before));
+        }
+    }
+}
+
+/// Makes of a closure for a group one for as many groups as make a batch.
+pub(crate) fn by_group<'env, K, V, W, R, P>(reduce: R) -> ReduceGroups<'env, K, V, W>
+where
+    K: Eq + Clone,
+    R: Fn(&K, Values<'_, K, V>, &mut Reduced<'_, K, W>) -> P + Send + Sync + 'env,
+    P: ProcessResult + 'env,
+{
+    Arc::new(move |sorted, records| {
+        while records.len() < RECORDS
+            && let Some((key, first)) = sorted.next()
+        {
+            let values = Values { key: &key, first: Some(first), rest: sorted };
+            let mut reduced = Reduced { key: &key, last: None, records };
+            if let Some(error) = reduce(&key, values, &mut reduced).into_error() {
+                return Err(error);
+            }
+            let last = reduced.last;
+            while next_of(&key, sorted).is_some() {}
+            records.extend(last.map(|result| (key, result)));
+        }
+        Ok(())
+    })
+}
+
+/// Collects the records of a round, sorts them, reduces; and so on until the streams end.
+pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
+    sort: Sort<K, V>,
+    reduce: ReduceGroups<'_, K, V, W>,
+    limit: Option<usize>,
+    mut maps: Vec<Receiver<Batch<(K, V)>>>,
+    mut out: Sender<Batch<(K, W)>>,
+) -> Result<(), String> {
+    loop {
+        let mut lists = Vec::new();
+        let mut count = 0;
+        let there_was = take_round(&mut maps, |records| {
+            count += records.len();
+            if !records.is_empty() {
+                lists.push(records);
+            }
+            within(limit, count, size_of::<(K, V)>())
+        });
+        if !there_was.await? {
+            return Ok(());
+        }
+        let mut records = joined(lists, count);
+        sort(&mut records);
+        let mut sorted = records.into_iter();
+        loop {
+            let mut results = Vec::with_capacity(sorted.len().min(RECORDS));
+            reduce(&mut sorted, &mut results)?;
+            let ends_round = sorted.len() == 0;
+            out.send(Batch { records: results, ends_round }).await;
+            if ends_round {
+                break;
+            }
+        }
+    }
+}
+
+/// Puts lists together, giving back the memory of each as soon as it is empty.
+fn joined<T>(lists: Vec<Vec<T>>, count: usize) -> Vec<T> {
+    let mut all = Vec::with_capacity(count);
+    for mut list in lists {
+        all.append(&mut list);
+    }
+    all
+}
+
+fn within(limit: Option<usize>, count: usize, size: usize) -> Result<(), String> {
+    match limit {
+        Some(limit) if count.saturating_mul(size) > limit => Err(format!(
+            "{count} records of {size} bytes are more than the limit of {limit} bytes: use more \
+             reducers, a combiner, or less input"
+        )),
+        _ => Ok(()),
+    }
+}
