@@ -42,7 +42,8 @@ mod readme {}
 extern crate self as kahn;
 
 pub use accounting::{
-    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Rebalances, Report, Summary,
+    WorkerReport,
 };
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,

@@ -191,7 +191,7 @@ fn every_policy_of_the_table_has_a_file_that_says_what_it_does() {
         let opening = format!("//! `{}`: ", entry.name);
         assert!(text.starts_with(&opening), "{file} begins with \"{opening}\"");
         assert!(!entry.summary.is_empty(), "policy `{}` has a line for lists", entry.name);
-        let built = (entry.build)(kahn::policy::Setup { workers: 1, seed: 0 });
+        let built = (entry.build)(kahn::policy::Setup::new(1));
         assert_eq!(built.name(), entry.name, "reports show the name of the table");
     }
 }

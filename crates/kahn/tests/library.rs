@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 /// Some schedules in which a law of random inputs is tried: every operation waits, or few fit in.
 fn some_schedules() -> Schedules {
-    Schedules::new().policies(["seeded", "ws-cur"]).workers([3]).capacities([1, 3]).seeds([1])
+    Schedules::new().policies(["seeded", "stealing"]).workers([3]).capacities([1, 3]).seeds([1])
 }
 
 /// Runs a network in some schedules; what `result` finds is the same in all.
@@ -304,7 +304,7 @@ fn a_filter_between_a_tee_and_a_zip_makes_a_channel_grow_and_the_result_right() 
 
 #[test]
 fn scattering_and_gathering_need_no_growth() {
-    for policy in ["ws-cur", "seeded", "threads"] {
+    for policy in ["stealing", "seeded", "threads"] {
         let mut network = Network::new();
         let numbers = network.source("numbers", 0..500_u32);
         let mapped = network.parallel_map("same", numbers, 4, |n| n);

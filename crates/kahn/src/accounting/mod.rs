@@ -3,7 +3,7 @@
 mod report;
 
 pub use report::{
-    ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+    ChannelReport, Detail, FailureReport, ProcessReport, Rebalances, Report, Summary, WorkerReport,
 };
 
 /// How much a run counts about itself.
@@ -21,7 +21,7 @@ pub use report::{
 /// assert!(report.processes.iter().any(|process| process.cpu_seconds > 0.0));
 /// # Ok::<(), kahn::RunError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accounting {
     /// Messages alone, which channels count anyway.
     Off,

@@ -54,6 +54,8 @@ pub struct Report {
     pub channels: Vec<ChannelReport>,
     /// Ended channels beyond those listed.
     pub more_channels: Option<(u64, Box<ChannelReport>)>,
+    /// How often processes were shared out among the workers anew, if the policy does that.
+    pub rebalances: Option<Rebalances>,
     /// Workers.
     pub worker_reports: Vec<WorkerReport>,
 }
@@ -152,6 +154,20 @@ pub struct ChannelReport {
     pub growths: u32,
 }
 
+/// What it came to that processes were shared out among the workers while the network ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Rebalances {
+    /// Times the workers had been idle for long enough to look for a better share.
+    pub asked: u64,
+    /// Times a better one was found: the repartitions.
+    pub changed: u64,
+    /// Processes that had to move, all together.
+    pub moved: u64,
+    /// Seconds that this took.
+    pub seconds: f64,
+}
+
 /// What one worker did.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -190,6 +206,17 @@ impl Report {
     pub fn messages(&self) -> u64 {
         let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.received);
         self.channels.iter().map(|channel| channel.received).sum::<u64>() + more
+    }
+
+    /// Messages received by a process on the worker that its sender ran on, as a share of all;
+    /// `None` without messages. Counted from [`Accounting::Counters`](crate::Accounting) on; with
+    /// less, all seem to be local.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+    pub fn local_share(&self) -> Option<f64> {
+        let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.remote);
+        let remote = self.channels.iter().map(|channel| channel.remote).sum::<u64>() + more;
+        let all = self.messages();
+        (all > 0).then(|| 1.0 - remote as f64 / all as f64)
     }
 
     /// The outcome and what is to be said about it, without the tables.
@@ -244,7 +271,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_outcome(f)?;
         let workers = if self.workers == 1 { "worker" } else { "workers" };
-        writeln!(
+        write!(
             f,
             "{:.3} s, policy {}, {} {workers}, {} processes, {} channels, {} messages",
             self.seconds,
@@ -254,6 +281,17 @@ impl fmt::Display for Report {
             self.created.1,
             self.messages()
         )?;
+        if let (Some(local), true) = (self.local_share(), self.workers > 1) {
+            write!(f, ", {:.0} % local", local * 100.0)?;
+        }
+        writeln!(f)?;
+        if let Some(again) = &self.rebalances {
+            writeln!(
+                f,
+                "looked for a better partition {} times in {:.3} s, took it {} times: {} moves",
+                again.asked, again.seconds, again.changed, again.moved
+            )?;
+        }
         let mut table =
             new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "steals"], 2);
         for process in &self.processes {

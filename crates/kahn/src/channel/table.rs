@@ -45,6 +45,15 @@ impl ChannelCounts {
     }
 }
 
+/// What a channel has carried. The processes may have ended, and are to be compared only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volume {
+    pub(crate) identity: Identity,
+    pub(crate) from: Option<TaskRef>,
+    pub(crate) to: Option<TaskRef>,
+    pub(crate) bytes: u64,
+}
+
 /// How a channel is to be made.
 pub(crate) struct Plan {
     pub(crate) label: Label,
@@ -212,6 +221,19 @@ impl ChannelTable {
     /// Everything that exists, in the order of the table.
     pub(crate) fn all(&self) -> Vec<ChannelRef> {
         self.inner.lock().alive.clone()
+    }
+
+    /// What was received on each channel that is open, in bytes of slots.
+    pub(crate) fn volumes(&self) -> Vec<Volume> {
+        // No channel that is alive is recycled while the table is locked.
+        let inner = self.inner.lock();
+        let volumes = inner.alive.iter().map(|channel| Volume {
+            identity: channel.label().identity,
+            from: channel.owner(End::Sender),
+            to: channel.owner(End::Receiver),
+            bytes: Self::bytes(channel.messages(End::Receiver), channel.cold.types.get().size),
+        });
+        volumes.collect()
     }
 
     /// The next few channels after those of the last call, round and round.

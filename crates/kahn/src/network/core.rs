@@ -1,6 +1,7 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
 use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
+use super::load::Measured;
 use crate::channel::closing::{close_dropped, hand_over, process_ended};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
@@ -35,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) observed: Mutex<Vec<(Identity, Identity)>>,
     pub(crate) parties: Mutex<Vec<Arc<Party>>>,
     pub(crate) quiescence: AtomicBool,
+    /// For policies that decide where processes belong.
+    pub(crate) measured: Mutex<Measured>,
     /// Opens when every process of the run has ended.
     pub(crate) gone: Gone,
     /// Processes created before the run.
@@ -90,6 +93,7 @@ impl Core {
             observed: Mutex::new(Vec::new()),
             parties: Mutex::new(Vec::new()),
             quiescence: AtomicBool::new(false),
+            measured: Mutex::new(Measured::default()),
             gone: Gone::default(),
             fixed: AtomicU64::new(0),
         });
@@ -516,6 +520,10 @@ impl Hooks for Joined {
         if let Some(core) = self.core() {
             core.resolver().woken(task);
         }
+    }
+
+    fn share_out(&self) -> Option<u64> {
+        self.core()?.share_out()
     }
 
     fn misuse(&self, _task: TaskRef, what: Misuse) {

@@ -15,6 +15,7 @@ mod check;
 pub(crate) mod core;
 mod creator;
 mod handle;
+mod load;
 mod options;
 mod run;
 

@@ -2,7 +2,8 @@
 
 use crate::accounting::Accounting;
 use crate::deadlock::Detection;
-use crate::scheduler::policy::{self, Policy};
+use crate::scheduler::policy::{self, Placement, Policy};
+use std::time::Duration;
 
 /// The default byte budget for the slots of all channels: 1 GiB.
 pub const DEFAULT_BUDGET: u64 = 1 << 30;
@@ -38,6 +39,8 @@ pub struct RunOptions {
     pub(crate) wait_once: bool,
     pub(crate) record: bool,
     pub(crate) listed: usize,
+    pub(crate) placement: Placement,
+    pub(crate) tau: Duration,
 }
 
 /// A policy by its name, or one of the user's own.
@@ -62,6 +65,8 @@ impl Default for RunOptions {
             wait_once: false,
             record: false,
             listed: 10_000,
+            placement: Placement::default(),
+            tau: policy::DEFAULT_TAU,
         }
     }
 }
@@ -98,6 +103,26 @@ impl RunOptions {
     #[must_use]
     pub fn own_policy(mut self, policy: impl Policy + 'static) -> Self {
         self.policy = Choice::Own(Box::new(policy));
+        self
+    }
+
+    /// Sets where processes belong under the policy `static`; others do not heed it. A process can
+    /// also be pinned by its program: [`Process::worker`](crate::Process::worker).
+    #[must_use]
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// Sets how long the workers may be idle, all together, before the policy `partition` shares
+    /// the processes out anew; others do not heed it.
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn tau(mut self, tau: Duration) -> Self {
+        assert!(!tau.is_zero(), "sharing out takes time itself");
+        self.tau = tau;
         self
     }
 

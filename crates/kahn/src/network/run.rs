@@ -5,13 +5,16 @@ use super::core::{Core, Verdict};
 use super::options::{Choice, RunOptions};
 use super::{Network, StopHandle};
 use crate::accounting::{
-    ChannelReport, Detail, FailureReport, ProcessReport, Report, Summary, WorkerReport,
+    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Rebalances, Report, Summary,
+    WorkerReport,
 };
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
 use crate::graph::{Ending, Identity, Name};
-use crate::scheduler::policy::{self, POLICIES, Policy, Threads};
-use crate::scheduler::{Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker};
+use crate::scheduler::policy::{self, POLICIES, PlacementError, Policy, Threads};
+use crate::scheduler::{
+    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker,
+};
 use crate::sync::system::{clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +39,9 @@ pub enum RunError {
         /// The name.
         name: String,
     },
+    /// The list of places makes no sense for this network; nothing ran.
+    #[error("the placement, {0}")]
+    Placement(PlacementError),
     /// `run` was called inside an async process, whose worker it would hold; nothing ran.
     #[error(
         "a network cannot be run inside an async process, for it would hold the worker: \
@@ -211,22 +217,30 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
         }
     };
     let workers = if threads == Threads::AsAsked { asked } else { 1 };
-    let policy: Box<dyn Policy> =
-        choice.unwrap_or_else(|build| build(policy::Setup { workers, seed }));
+    let mut setup = policy::Setup::new(workers);
+    (setup.seed, setup.tau, setup.placement) = (seed, options.tau, options.placement);
+    let placement = setup.placement.clone();
+    let policy: Box<dyn Policy> = choice.unwrap_or_else(|build| build(setup));
 
     core.channels.configure(options.budget, options.capacity, options.listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
     }
+    let processes = core.scheduler.table.lock().all();
+    let names = processes.iter().map(|task| task.info().name.as_str());
+    if policy.places() {
+        placement.check(workers, names, core.has_creators()).map_err(RunError::Placement)?;
+    }
     let own_threads = threads == Threads::OnePerProcess;
-    let only_processes =
-        core.scheduler.table.lock().all().iter().all(|task| task.kind() == Kind::Pooled);
+    let only_processes = processes.iter().all(|task| task.kind() == Kind::Pooled);
+    let (samples, accounting) = (policy.rebalances_after().is_some(), options.accounting);
     core.scheduler.configure(Config::new(
         policy,
         workers,
         Settings {
-            accounting: options.accounting,
+            accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
+            samples,
             wait_once: waits_once || options.wait_once,
             central: options.detection == Detection::Central,
             glances: Core::detection_is_deferred(options.detection),
@@ -247,6 +261,9 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
         core.publish_at_once();
     }
     core.find_bridges();
+    if core.scheduler.policy().places() {
+        core.share_out();
+    }
 
     network.has_run = true;
     clock::start();
@@ -305,6 +322,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
+        rebalances: core.scheduler.config().balance.as_ref().map(rebalances),
         worker_reports: if own_threads { Vec::new() } else { worker_reports(core) },
     };
     drop(table);
@@ -432,6 +450,16 @@ fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
         most_waiting: counts.most_waiting,
         capacity: 0,
         growths: counts.growths,
+    }
+}
+
+fn rebalances(balance: &Balance) -> Rebalances {
+    let counts = balance.counts();
+    Rebalances {
+        asked: counts.asked,
+        changed: counts.changed,
+        moved: counts.moved,
+        seconds: counts.cost.as_secs_f64(),
     }
 }
 

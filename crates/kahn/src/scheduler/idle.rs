@@ -71,8 +71,11 @@ impl Scheduler {
     /// Wakes one sleeping worker unless somebody is looking for work already. Called by a worker
     /// that is awake and would run the process itself: a lost chance costs time, nothing else.
     #[inline]
-    pub(super) fn invite(&self) {
-        if self.sleeping.load(Relaxed) > 0 && self.searching.load(Relaxed) == 0 {
+    pub(super) fn invite(&self, by: usize) {
+        if self.sleeping.load(Relaxed) > 0
+            && self.searching.load(Relaxed) == 0
+            && self.policy().has_to_spare(by)
+        {
             self.notify_anyone();
         }
     }
@@ -113,7 +116,10 @@ impl Scheduler {
 impl Worker {
     /// Waits for something to run; `None` when the run has ended.
     pub(super) fn idle(&self) -> Option<Ready> {
+        let times = &self.slot().times;
         let since = clock::ticks();
+        times.idle_since.store(since, Relaxed);
+        self.scheduler().share_out_if_due();
         let found = loop {
             if !self.scheduler().is_running() {
                 break None;
@@ -125,11 +131,11 @@ impl Worker {
                 break Some(ready);
             }
         };
-        let times = &self.slot().times;
+        times.idle_since.store(0, Relaxed);
         times.idle.store(times.idle.load(Relaxed) + (clock::ticks() - since), Relaxed);
         if found.is_some() {
             // We are no longer looking: somebody else may.
-            self.scheduler().invite();
+            self.scheduler().invite(self.index());
         }
         found
     }
@@ -139,9 +145,7 @@ impl Worker {
         if let Some(ready) = scheduler.policy().pop(self.index(), super::policy::Turn::Front) {
             return Some(ready);
         }
-        // One searcher for every two workers that may be awake.
-        let seats = scheduler.slots().len().min(scheduler.config().most_awake) / 2;
-        if scheduler.searching.fetch_add(1, SeqCst) >= seats {
+        if scheduler.searching.fetch_add(1, SeqCst) >= scheduler.config().most_searching {
             scheduler.searching.fetch_sub(1, SeqCst);
             return None;
         }
@@ -261,6 +265,7 @@ impl Worker {
                 return found;
             }
             steps = self.others_steps();
+            scheduler.share_out_if_due();
             if workers_run && glances {
                 scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
             } else if !looked {

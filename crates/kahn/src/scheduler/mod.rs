@@ -22,18 +22,21 @@
 //! brings `busy` to zero looks for rings of waits ([`Hooks::stuck`]); if in addition nothing foreign
 //! is pending, what is left can never go on and the run gets its verdict.
 
+mod balance;
 pub(crate) mod deque;
 pub(crate) mod foreign;
 mod idle;
 #[cfg(all(test, loom))]
 mod models;
 pub mod policy;
+mod stopwatch;
 mod table;
 pub(crate) mod task;
 mod threads;
 pub(crate) mod word;
 mod worker;
 
+pub(crate) use balance::Balance;
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
 pub(crate) use task::{Bell, Kind, TaskRef};
 pub(crate) use threads::Unwound;
@@ -91,6 +94,9 @@ pub(crate) trait Hooks: Send + Sync {
     fn parked(&self, task: TaskRef);
     /// A process was woken; only called with `central` detection.
     fn woken(&self, task: TaskRef);
+    /// Workers have been idle for long: asks the policy where processes belong. Returns how many
+    /// are to move, if anything changes.
+    fn share_out(&self) -> Option<u64>;
     /// Something happened that ends the run for a reason of the layers above.
     fn misuse(&self, task: TaskRef, what: crate::graph::Misuse);
 }
@@ -99,6 +105,8 @@ pub(crate) trait Hooks: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) accounting: Accounting,
+    /// CPU times are measured by samples, unless `accounting` measures all.
+    pub(crate) samples: bool,
     /// Every operation waits once.
     pub(crate) wait_once: bool,
     /// One lock at every block, as in the paper.
@@ -136,8 +144,10 @@ pub(crate) struct WorkerSlot {
 pub(crate) struct WorkerTimes {
     /// Ticks from start to end.
     pub(crate) total: AtomicU64,
-    /// Ticks without a process to run.
+    /// Ticks without a process to run, until the last one was found.
     pub(crate) idle: AtomicU64,
+    /// Since when it has been without a process; 0 if it has one.
+    pub(crate) idle_since: AtomicU64,
     /// Searches while idle.
     pub(crate) spins: AtomicU64,
     /// Times asleep.
@@ -152,6 +162,10 @@ pub(crate) struct Config {
     pub(crate) slots: Box<[Padded<WorkerSlot>]>,
     /// Workers that are worth having awake at once: as many as there are cores.
     pub(crate) most_awake: usize,
+    /// Workers that may search at once: one for every two that may be awake.
+    most_searching: usize,
+    /// When the policy is asked again where processes belong, if it wants to be.
+    pub(crate) balance: Option<Balance>,
 }
 
 impl Config {
@@ -165,9 +179,11 @@ impl Config {
                 times: WorkerTimes::default(),
             })
         });
-        let most_awake =
-            if policy.shares_work() { crate::sync::system::cores() } else { usize::MAX };
-        Self { settings, policy, slots: slots.collect(), most_awake }
+        let cores = crate::sync::system::cores();
+        let most_awake = if policy.shares_work() { cores } else { usize::MAX };
+        let most_searching = workers.min(cores) / 2;
+        let balance = policy.rebalances_after().map(Balance::new);
+        Self { settings, policy, slots: slots.collect(), most_awake, most_searching, balance }
     }
 
     /// For clearing away a network that was never run.

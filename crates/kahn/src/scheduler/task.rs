@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `marks` | anyone, by read-modify-write | the process, at its operations and when it is resumed |
 //! | `own`, `Local` | the thread that *holds* the process | the same; `own` by anyone who then finds out that it is not the holder |
+//! | `assigned` | policies, any time | the same: a hint |
 //! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
 //! | counters | the holder, by load and store | reports, any time |
 //! | `observed`, `references` | ends that close, by read-modify-write | the same |
@@ -25,7 +26,7 @@ use super::Scheduler;
 use super::foreign::Foreign;
 use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
-    Arc, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Mutex, Ordering::*, Parker,
+    Arc, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Cell, Mutex, Ordering::*, Parker,
 };
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -114,6 +115,9 @@ pub(crate) struct Local {
     pub(crate) created: Cell<u64>,
 }
 
+/// A process belongs to no worker.
+const NOWHERE: u16 = u16::MAX;
+
 /// The header of a process.
 #[repr(C, align(64))]
 pub(crate) struct Task {
@@ -135,6 +139,8 @@ pub(crate) struct Task {
     pub(crate) busy: AtomicU64,
     /// Whether it ever had a sender: if not, its failure is always observed.
     had_senders: AtomicU8,
+    /// The worker it belongs to, for policies that settle that; `NOWHERE` if none did.
+    assigned: AtomicU16,
     pub(crate) stolen: AtomicU32,
     /// Its senders that are open at both ends.
     pub(crate) observed: AtomicU32,
@@ -227,6 +233,7 @@ impl Task {
             task.blocked_full.store(0, Relaxed);
             task.busy.store(0, Relaxed);
             task.had_senders.store(0, Relaxed);
+            task.assigned.store(NOWHERE, Relaxed);
             task.stolen.store(0, Relaxed);
             task.observed.store(0, Relaxed);
             task.references.store(1, Relaxed);
@@ -251,6 +258,7 @@ impl Task {
                 blocked_full: AtomicU32::new(0),
                 busy: AtomicU64::new(0),
                 had_senders: AtomicU8::new(0),
+                assigned: AtomicU16::new(NOWHERE),
                 stolen: AtomicU32::new(0),
                 observed: AtomicU32::new(0),
                 references: AtomicU32::new(1),
@@ -317,6 +325,19 @@ impl Task {
 
     pub(crate) fn had_no_senders(&self) -> bool {
         self.had_senders.load(Relaxed) == 0
+    }
+
+    /// The worker it belongs to, if that is settled.
+    pub(crate) fn assigned(&self) -> Option<usize> {
+        // Relaxed: a hint where to queue it.
+        let worker = self.assigned.load(Relaxed);
+        (worker != NOWHERE).then_some(worker as usize)
+    }
+
+    /// Settles the worker it belongs to.
+    pub(crate) fn assign(&self, worker: usize) {
+        let worker = u16::try_from(worker).ok().filter(|&worker| worker != NOWHERE);
+        self.assigned.store(worker.expect("nobody has 2^16 workers"), Relaxed);
     }
 
     /// The holder: an end is this process's from now on.

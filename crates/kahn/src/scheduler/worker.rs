@@ -2,6 +2,7 @@
 
 use super::foreign::base_waker;
 use super::policy::{Policy, Ready, Turn};
+use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::{Park, Seen, Word};
 use super::{Kind, Origin, Reason, Scheduler, WorkerSlot};
@@ -95,6 +96,7 @@ pub(crate) struct Worker {
     pub(crate) counts: bool,
     keeps_hot: bool,
     timing: bool,
+    stopwatch: Stopwatch,
     central: bool,
     /// Senders that parked lately: the first place to look for a ring.
     suspects: [Cell<*const ()>; 8],
@@ -159,7 +161,8 @@ impl Worker {
             solo: settings.solo,
             counts: settings.accounting != Accounting::Off,
             keeps_hot: config.is_some_and(|config| config.policy.keeps_hot()) && !settings.threads,
-            timing: settings.accounting == Accounting::Timing,
+            timing: settings.accounting == Accounting::Timing || settings.samples,
+            stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             central: settings.central,
             suspects: [const { Cell::new(ptr::null()) }; 8],
         }
@@ -340,7 +343,7 @@ impl Worker {
     pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
         self.scheduler.make_ready(self.origin(), task, reason);
         if !self.is_dedicated() {
-            self.scheduler.invite();
+            self.scheduler.invite(self.index);
         }
     }
 
@@ -401,14 +404,12 @@ impl Worker {
         }
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
         self.patience.set(PATIENCE);
-        let since = if self.timing { clock::ticks() } else { 0 };
+        let since = if self.timing { self.stopwatch.start() } else { 0 };
         let waker = base_waker(task);
         let body = task.body().expect("only processes with a body are run");
         // SAFETY: we hold the process, and its body has not ended.
         let polled = unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) };
-        if self.timing {
-            task.busy.store(task.busy.load(Relaxed) + (clock::ticks() - since), Relaxed);
-        }
+        self.stopwatch.stop(since, &task.busy);
         let request = self.request.take();
         match polled {
             Polled::Pending => {

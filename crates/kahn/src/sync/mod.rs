@@ -25,7 +25,8 @@ mod native {
     pub(crate) use std::cell::Cell;
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
     pub(crate) use std::thread;
 }

@@ -4,7 +4,7 @@ pub(crate) use loom::cell::Cell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::MutexGuard;
 pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
 pub(crate) use loom::thread;
 

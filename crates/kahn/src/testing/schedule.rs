@@ -2,7 +2,7 @@
 
 use crate::RunOptions;
 use crate::network::DEFAULT_BUDGET;
-use crate::policy::{POLICIES, Policy, Setup, Threads};
+use crate::policy::{DEFAULT_TAU, POLICIES, Placement, Policy, Setup, Threads};
 use crate::sync::Arc;
 use serde::Serialize;
 use std::fmt;
@@ -51,9 +51,9 @@ impl fmt::Display for Schedule {
 /// ```
 /// use kahn::testing::Schedules;
 ///
-/// let schedules = Schedules::new().policies(["ws-cur", "seeded"]).workers([2]).capacities([1]);
+/// let schedules = Schedules::new().policies(["stealing", "seeded"]).workers([2]).capacities([1]);
 /// let list: Vec<_> = schedules.list().iter().map(ToString::to_string).collect();
-/// assert_eq!(list[0], "policy ws-cur, 2 workers, capacity 1");
+/// assert_eq!(list[0], "policy stealing, 2 workers, capacity 1");
 /// assert_eq!(list[1], "policy seeded, capacity 1, seed 0");
 /// assert_eq!(list.len(), 1 + 8);
 ///
@@ -73,6 +73,8 @@ pub struct Schedules {
     seeds: Vec<u64>,
     budget: u64,
     quiescence: bool,
+    placement: Placement,
+    tau: Duration,
     pub(super) time_limit: Duration,
 }
 
@@ -113,6 +115,8 @@ impl Default for Schedules {
             seeds: (0..8).collect(),
             budget: DEFAULT_BUDGET,
             quiescence: false,
+            placement: Placement::default(),
+            tau: DEFAULT_TAU,
             time_limit: Duration::from_mins(1),
         };
         schedules.policies = POLICIES.iter().map(|entry| Row::named(entry.name)).collect();
@@ -190,6 +194,19 @@ impl Schedules {
         self
     }
 
+    /// Sets where processes belong under the policy `static`; see [`RunOptions::placement`]. In
+    /// runs with fewer workers than a list names, numbers begin again at 0.
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// Sets when the policy `partition` shares out anew; see [`RunOptions::tau`].
+    pub fn tau(mut self, tau: Duration) -> Self {
+        self.tau = tau;
+        self
+    }
+
     /// Sets how long a run may take before it counts as a hang: a minute if nothing else is said.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
@@ -210,12 +227,18 @@ impl Schedules {
                 .seed(seed)
                 .budget(self.budget)
                 .quiescence_is_normal(self.quiescence)
+                .placement(self.placement.clone().folded(workers))
+                .tau(self.tau)
                 .recorded();
             if let Some(capacity) = schedule.capacity {
                 options = options.capacity(capacity);
             }
             options = match &row.own {
-                Some(own) => own(options, Setup { workers, seed }),
+                Some(own) => {
+                    let mut setup = Setup::new(workers);
+                    setup.seed = seed;
+                    own(options, setup)
+                }
                 None => options.policy(&row.name),
             };
             (schedule, options)

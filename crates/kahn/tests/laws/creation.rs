@@ -43,7 +43,7 @@ fn the_sieve_finds_the_primes() {
 #[test]
 fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
     for (policy, workers) in
-        [("ws-cur", 1), ("ws-cur", 2), ("ws-last", 3), ("shared", 2), ("sequential", 1)]
+        [("stealing", 1), ("stealing", 2), ("ws-last", 3), ("shared", 2), ("sequential", 1)]
     {
         let mut network = Network::new();
         let creator = network.creator();

@@ -503,7 +503,7 @@ fn where_nothing_more_can_happen_is_a_normal_end_if_the_caller_says_so() {
 #[test]
 fn a_process_that_computes_does_not_hold_up_the_one_it_has_woken() {
     for workers in [2, 3, 8] {
-        for policy in ["ws-cur", "ws-last", "shared", "threads"] {
+        for policy in ["stealing", "ws-last", "static", "shared", "threads"] {
             let mut network = Network::new();
             let (out, numbers) = network.channel::<u64>("numbers");
             let heard = Arc::new(AtomicBool::new(false));

@@ -1,6 +1,6 @@
 //! The schedules that a law must hold in, a watchdog, and the few processes most tests need.
 
-use kahn::policy::Threads;
+use kahn::policy::{DEFAULT, Threads};
 use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, StopHandle, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
@@ -56,18 +56,23 @@ pub(crate) fn run(network: Network<'_>, options: RunOptions) -> Report {
     }
 }
 
-/// Every policy, each with the workers, capacities and seeds that make a difference to it.
+/// Every policy, each with the workers, capacities and seeds that make a difference to it: all
+/// combinations for the default, some for the others.
 pub(crate) fn schedules() -> Vec<Schedule> {
+    let all: &[_] = &[1, 2, 3, 8];
     let mut schedules = Vec::new();
     for entry in POLICIES {
-        let workers: &[usize] =
-            if entry.threads == Threads::AsAsked { &[1, 2, 3, 8] } else { &[1] };
+        let pairs: Vec<(usize, u32)> = match entry.threads {
+            Threads::AsAsked if entry.name == DEFAULT => {
+                all.iter().flat_map(|&workers| [1, 2, 64].map(|room| (workers, room))).collect()
+            }
+            Threads::AsAsked => vec![(1, 2), (2, 1), (2, 64), (3, 2), (8, 1)],
+            _ => [1, 2, 64].map(|room| (1, room)).to_vec(),
+        };
         let seeds = if entry.waits_once { 0..4 } else { 0..1 };
-        for &workers in workers {
-            for capacity in [1, 2, 64] {
-                for seed in seeds.clone() {
-                    schedules.push(Schedule { policy: entry.name, workers, capacity, seed });
-                }
+        for (workers, capacity) in pairs {
+            for seed in seeds.clone() {
+                schedules.push(Schedule { policy: entry.name, workers, capacity, seed });
             }
         }
     }

@@ -193,7 +193,7 @@ fn a_history_that_nobody_observes_to_its_end_may_be_a_beginning_of_another() {
 fn results_are_compared() {
     let runs = AtomicUsize::new(0);
     let error = Schedules::new()
-        .policies(["ws-cur"])
+        .policies(["stealing"])
         .verify_with(
             |network| {
                 let numbers = network.source("numbers", 0..10_u32);

@@ -29,11 +29,11 @@ fn every_policy_is_in_the_schedules_and_the_oracle_comes_first() {
     for workers in [1, 2, 3, 8] {
         for capacity in [None, Some(1), Some(2), Some(64)] {
             let is_there = list.iter().any(|schedule| {
-                schedule.policy == "ws-cur"
+                schedule.policy == "stealing"
                     && schedule.workers == Some(workers)
                     && schedule.capacity == capacity
             });
-            assert!(is_there, "ws-cur with {workers} workers and capacity {capacity:?}");
+            assert!(is_there, "stealing with {workers} workers and capacity {capacity:?}");
         }
     }
     let seeds = list.iter().filter(|schedule| schedule.seed.is_some());

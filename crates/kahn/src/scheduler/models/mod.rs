@@ -132,6 +132,7 @@ impl Driven {
     fn ready(&self) {
         let settings = Settings {
             accounting: Accounting::Off,
+            samples: false,
             wait_once: false,
             central: false,
             glances: false,

@@ -47,8 +47,8 @@ fn a_stream_ends_under_shared() {
 }
 
 #[test]
-fn a_stream_ends_under_ws_cur() {
-    check(1, || stream("ws-cur", 1));
+fn a_stream_ends_under_stealing() {
+    check(1, || stream("stealing", 1));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_stream_ends_under_ws_last() {
 fn a_watcher_wakes_by_itself() {
     check(1, || {
         end_naps(1);
-        stream("ws-cur", 1);
+        stream("stealing", 1);
     });
 }
 
@@ -99,7 +99,7 @@ fn a_network_that_stands_still_is_told() {
         };
         network.process_with(Process::named("a").effects(), (from_b, to_b), receive);
         network.process_with(Process::named("b").effects(), (from_a, to_a), receive);
-        let error = network.run_with(options("ws-cur", Detection::Deferred));
+        let error = network.run_with(options("stealing", Detection::Deferred));
         let Err(RunError::Ended(report)) = error else { panic!("it cannot finish: {error:?}") };
         assert_eq!(report.outcome, Summary::Deadlock);
     });

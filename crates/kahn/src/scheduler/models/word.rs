@@ -1,7 +1,7 @@
 //! One channel's two words, with slots and processes that loom watches.
 //!
 //! Two workers, one sender, one receiver. A worker runs what it has woken itself, as under
-//! `ws-cur`, so processes change workers. Bounds: capacity 1 or 2, 1 to 3 messages.
+//! `stealing`, so processes change workers. Bounds: capacity 1 or 2, 1 to 3 messages.
 
 use super::check;
 use crate::scheduler::word::{Moved, Park, Seen, Word};

@@ -45,19 +45,29 @@
 //! # Ok::<(), kahn::RunError>(())
 //! ```
 
+mod load;
+mod placement;
+mod queues;
 mod seeded;
 mod sequential;
 mod shared;
+mod r#static;
+mod stealing;
+mod table;
 mod threads;
 mod ws_cur;
 mod ws_last;
 
 pub use super::{Origin, Reason};
+pub use load::{ChannelLoad, Load, ProcessLoad};
+pub use placement::{Place, Placement, PlacementError};
+pub use table::{DEFAULT, DEFAULT_TAU, Entry, POLICIES, Setup, Threads};
 
 use super::task::{Kind, TaskRef};
 use crate::graph::Name;
 use crate::sync::Ordering::Relaxed;
 use std::fmt;
+use std::time::Duration;
 
 /// A process that can run, handed between the runtime and a policy.
 ///
@@ -85,6 +95,20 @@ impl Ready {
     /// Returns the worker that the process was pinned to, if it was.
     pub fn pinned_worker(&self) -> Option<usize> {
         self.0.info().pinned.map(|worker| worker as usize)
+    }
+
+    /// Returns the worker that it belongs to, if a policy has [settled](Self::settle_on) that.
+    pub fn belongs_to(&self) -> Option<usize> {
+        self.0.assigned()
+    }
+
+    /// Settles to which worker it belongs. The runtime does so for what [`Policy::place`] places;
+    /// it keeps the word and does nothing else about it.
+    ///
+    /// # Panics
+    /// Panics if there cannot be so many workers.
+    pub fn settle_on(&self, worker: usize) {
+        self.0.assign(worker);
     }
 
     /// Returns the name of the process.
@@ -176,6 +200,34 @@ pub trait Policy: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Tells whether a sleeping worker would find some of what this one has: asked when it made a
+    /// process ready and others sleep.
+    fn has_to_spare(&self, worker: usize) -> bool {
+        let _ = worker;
+        self.shares_work()
+    }
+
+    /// Tells whether [`place`](Self::place) wants to be asked.
+    fn places(&self) -> bool {
+        false
+    }
+
+    /// Decides to which worker each process belongs: [`Ready::belongs_to`] tells it from then on,
+    /// and it is for the policy to heed it. Asked before the start, for all that exists then; and
+    /// whenever workers have been idle for long, see [`rebalances_after`](Self::rebalances_after).
+    /// `None` if nothing is to change; otherwise a worker for each process of the load.
+    fn place(&self, load: &Load) -> Option<Vec<usize>> {
+        let _ = load;
+        None
+    }
+
+    /// Returns how long workers may be idle, all together, until [`place`](Self::place) is asked
+    /// again while the network runs. The run then measures what a [`Load`] tells: CPU times by
+    /// samples, volumes by the counts that channels keep anyway.
+    fn rebalances_after(&self) -> Option<Duration> {
+        None
+    }
+
     /// Returns what a worker stole, for the report.
     fn steals(&self, worker: usize) -> Steals {
         let _ = worker;
@@ -187,108 +239,3 @@ pub trait Policy: fmt::Debug + Send + Sync {
 pub(crate) fn oracle() -> Box<dyn Policy> {
     Box::new(sequential::Sequential::default())
 }
-
-/// How many threads a policy wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Threads {
-    /// As many workers as the user asks for.
-    AsAsked,
-    /// One worker, whatever the user asks for.
-    One,
-    /// One thread for each process, whatever the user asks for.
-    OnePerProcess,
-}
-
-/// What a policy of the table is made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// The number of workers.
-    pub workers: usize,
-    /// The seed of the run.
-    pub seed: u64,
-}
-
-/// A row of [`POLICIES`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Entry {
-    /// The name, as on the command line.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// How many threads it runs on.
-    pub threads: Threads,
-    /// Whether every operation waits once, so that misuse shows at once.
-    pub waits_once: bool,
-    /// Whether the order is drawn from the seed of the run.
-    pub draws: bool,
-    /// Makes the policy.
-    pub build: fn(Setup) -> Box<dyn Policy>,
-}
-
-/// The name of the policy that is used if the user names none.
-///
-/// `ws-cur` had the best median on ring and pipeline with one and two workers, and lost nothing on
-/// scatter-gather; see `bench/NOTES.md`.
-pub const DEFAULT: &str = "ws-cur";
-
-/// All policies, in the order in which lists show them. A policy that is not here can be given to a
-/// run with [`RunOptions::own_policy`](crate::RunOptions::own_policy).
-///
-/// # Examples
-///
-/// ```
-/// let names: Vec<_> = kahn::POLICIES.iter().map(|entry| entry.name).collect();
-/// assert!(names.contains(&kahn::policy::DEFAULT));
-/// ```
-pub const POLICIES: &[Entry] = &[
-    Entry {
-        name: "ws-cur",
-        summary: "work stealing; a woken process goes to the worker that woke it (default)",
-        threads: Threads::AsAsked,
-        waits_once: false,
-        draws: false,
-        build: |setup| Box::new(ws_cur::WsCur::new(setup.workers)),
-    },
-    Entry {
-        name: "ws-last",
-        summary: "work stealing; a woken process goes to the worker that ran it last",
-        threads: Threads::AsAsked,
-        waits_once: false,
-        draws: false,
-        build: |setup| Box::new(ws_last::WsLast::new(setup.workers)),
-    },
-    Entry {
-        name: "shared",
-        summary: "one queue for all workers, first come first served: the baseline",
-        threads: Threads::AsAsked,
-        waits_once: false,
-        draws: false,
-        build: |_| Box::new(shared::Shared::default()),
-    },
-    Entry {
-        name: "threads",
-        summary: "one operating system thread for each process",
-        threads: Threads::OnePerProcess,
-        waits_once: false,
-        draws: false,
-        build: |_| Box::new(threads::Threads),
-    },
-    Entry {
-        name: "sequential",
-        summary: "one worker, fixed order: the oracle",
-        threads: Threads::One,
-        waits_once: false,
-        draws: false,
-        build: |_| Box::new(sequential::Sequential::default()),
-    },
-    Entry {
-        name: "seeded",
-        summary: "one worker, order drawn from the seed, every operation waits once: for tests",
-        threads: Threads::One,
-        waits_once: true,
-        draws: true,
-        build: |setup| Box::new(seeded::Seeded::new(setup.seed)),
-    },
-];

@@ -1,0 +1,92 @@
+//! The network as a policy sees it that decides where processes belong.
+
+use super::core::Core;
+use crate::channel::table::Volume;
+use crate::graph::Identity;
+use crate::scheduler::policy::{ChannelLoad, Load, ProcessLoad};
+use crate::scheduler::{Kind, TaskRef};
+use crate::sync::Ordering::Relaxed;
+use std::collections::BTreeMap;
+
+/// What was measured when the policy was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    work: BTreeMap<Identity, Weight>,
+    volume: BTreeMap<Identity, Weight>,
+}
+
+/// A count that only grows, and what it has grown by of late.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    total: u64,
+    recent: u64,
+}
+
+impl Weight {
+    /// What happened since the last time counts whole, what was before by half, and so on.
+    fn follow(before: Option<&Self>, total: u64) -> Self {
+        let (counted, recent) = before.map_or((0, 0), |before| (before.total, before.recent));
+        Self { total, recent: total.saturating_sub(counted) + recent / 2 }
+    }
+}
+
+impl Core {
+    /// Asks the policy where each process belongs, and settles it. Returns how many processes are
+    /// to move; `None` if nothing changes.
+    pub(crate) fn share_out(&self) -> Option<u64> {
+        let (tasks, load) = self.load();
+        let homes = self.scheduler.policy().place(&load)?;
+        debug_assert_eq!(homes.len(), tasks.len(), "a worker for each process");
+        let mut moved = 0;
+        for (task, home) in tasks.iter().zip(homes) {
+            moved += u64::from(task.assigned() != Some(home));
+            // A process that has ended meanwhile may have left its place to another, which then
+            // gets a worker too: one is as good as another for it.
+            task.assign(home);
+        }
+        Some(moved)
+    }
+
+    /// Weighs processes and channels.
+    fn load(&self) -> (Vec<TaskRef>, Load) {
+        let volumes = self.channels.volumes();
+        let mut load = Load { workers: self.scheduler.slots().len(), ..Load::default() };
+        let mut measured = self.measured.lock();
+        let mut work = BTreeMap::new();
+        let tasks = {
+            // No process that is alive is recycled while the table is locked.
+            let table = self.scheduler.table.lock();
+            let mut tasks = table.all();
+            tasks.retain(|task| task.kind() == Kind::Pooled);
+            for task in &tasks {
+                let info = task.info();
+                let before = measured.work.get(&info.identity);
+                let weight = Weight::follow(before, task.busy.load(Relaxed));
+                work.insert(info.identity, weight);
+                load.processes.push(ProcessLoad {
+                    name: info.name.clone(),
+                    pinned: info.pinned.map(|worker| worker as usize),
+                    worker: task.assigned(),
+                    work: weight.recent,
+                });
+            }
+            tasks
+        };
+        let mut places: Vec<_> = tasks.iter().map(|task| task.as_ptr()).zip(0..).collect();
+        places.sort_unstable();
+        let place = |task: Option<TaskRef>| {
+            let found = places.binary_search_by_key(&task?.as_ptr(), |&(task, _)| task);
+            found.ok().map(|found| places[found].1)
+        };
+        let mut volume = BTreeMap::new();
+        for Volume { identity, from, to, bytes } in volumes {
+            let weight = Weight::follow(measured.volume.get(&identity), bytes);
+            volume.insert(identity, weight);
+            if let (Some(from), Some(to)) = (place(from), place(to)) {
+                load.channels.push(ChannelLoad { from, to, volume: weight.recent });
+            }
+        }
+        *measured = Measured { work, volume };
+        (tasks, load)
+    }
+}

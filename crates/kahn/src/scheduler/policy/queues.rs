@@ -1,0 +1,134 @@
+//! The queues of the papers' policies: one locked queue a worker.
+//!
+//! Owners take from the front. Thieves, if the policy allows any, take one process from the back of
+//! the queue of a worker drawn at random, and go on from there until they have looked at all: a
+//! worker goes to sleep when it has found nothing, so it must have looked everywhere. An empty
+//! queue is seen to be empty without its lock.
+
+use super::{Ready, Steals, Turn};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
+use std::collections::VecDeque;
+
+#[derive(Debug, Default)]
+struct Queue {
+    ready: Mutex<VecDeque<Ready>>,
+    len: AtomicUsize,
+    /// What its worker draws victims with; written by it alone, as the counters.
+    draw: AtomicU64,
+    tried: AtomicU64,
+    won: AtomicU64,
+}
+
+impl Queue {
+    fn with<R>(&self, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
+        let mut ready = self.ready.lock();
+        let result = f(&mut ready);
+        self.len.store(ready.len(), Relaxed);
+        result
+    }
+
+    /// A number below `count`, by the xorshift generator of Marsaglia (2003).
+    fn draw_below(&self, count: usize) -> usize {
+        let mut state = self.draw.load(Relaxed);
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        self.draw.store(state, Relaxed);
+        usize::try_from(state % count as u64).unwrap_or(0)
+    }
+}
+
+/// Adds one to a counter that only its worker writes.
+fn bump(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+/// One locked queue for each worker.
+#[derive(Debug)]
+pub(super) struct Queues {
+    queues: Box<[Padded<Queue>]>,
+    /// Where the next process goes that belongs nowhere.
+    turn: AtomicUsize,
+    /// Whose queue is looked into next for what has waited long.
+    look: AtomicUsize,
+}
+
+impl Queues {
+    pub(super) fn new(workers: usize, seed: u64) -> Self {
+        // Odd, so that no state is zero; different for each worker.
+        let draw = |worker| (seed ^ worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let queue = |worker| Queue { draw: AtomicU64::new(draw(worker)), ..Queue::default() };
+        Self {
+            queues: (0..workers).map(|worker| Padded(queue(worker))).collect(),
+            turn: AtomicUsize::new(0),
+            look: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn workers(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// The next worker, round and round.
+    pub(super) fn next_worker(&self) -> usize {
+        self.turn.fetch_add(1, Relaxed) % self.queues.len()
+    }
+
+    pub(super) fn push_front(&self, worker: usize, ready: Ready) {
+        self.queues[worker].with(|queue| queue.push_front(ready));
+    }
+
+    pub(super) fn push_back(&self, worker: usize, ready: Ready) {
+        self.queues[worker].with(|queue| queue.push_back(ready));
+    }
+
+    /// Takes a process from a worker's own queue.
+    pub(super) fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
+        if self.is_empty(worker) {
+            return None;
+        }
+        self.queues[worker].with(|queue| match turn {
+            Turn::Front => queue.pop_front(),
+            Turn::Back => queue.pop_back(),
+        })
+    }
+
+    /// Takes a process from the back of one queue or another, each in turn, or of the worker's own.
+    pub(super) fn pop_oldest(&self, worker: usize) -> Option<Ready> {
+        let look = self.look.fetch_add(1, Relaxed) % self.queues.len();
+        self.pop(look, Turn::Back).or_else(|| self.pop(worker, Turn::Back))
+    }
+
+    /// Takes a process from the back of another's queue.
+    pub(super) fn steal(&self, thief: usize) -> Option<Ready> {
+        let (own, others) = (&self.queues[thief], self.queues.len() - 1);
+        if others == 0 {
+            return None;
+        }
+        let first = own.draw_below(others);
+        (0..others).find_map(|offset| {
+            let victim = (thief + 1 + (first + offset) % others) % self.queues.len();
+            bump(&own.tried);
+            let stolen = self.pop(victim, Turn::Back)?;
+            bump(&own.won);
+            Some(stolen)
+        })
+    }
+
+    pub(super) fn len(&self, worker: usize) -> usize {
+        self.queues[worker].len.load(Relaxed)
+    }
+
+    pub(super) fn is_empty(&self, worker: usize) -> bool {
+        self.len(worker) == 0
+    }
+
+    pub(super) fn are_empty(&self) -> bool {
+        (0..self.queues.len()).all(|worker| self.is_empty(worker))
+    }
+
+    pub(super) fn steals(&self, worker: usize) -> Steals {
+        let queue = &self.queues[worker];
+        Steals { tried: queue.tried.load(Relaxed), won: queue.won.load(Relaxed) }
+    }
+}

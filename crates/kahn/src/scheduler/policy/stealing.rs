@@ -1,0 +1,209 @@
+//! `stealing`: the default. A process goes to the worker that woke it, as under `ws-cur`, but
+//! without locks on the way, and several are stolen at once.
+//!
+//! Each worker has a deque of its own, hot at its end, and a queue for what should wait: processes
+//! that yielded, new ones from outside, what overflows the deque. A worker whose queues are empty
+//! takes half of what another has, from the cold end. The process that a worker has woken last it
+//! runs next, without asking anybody.
+
+use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
+use crate::scheduler::deque::{Deque, Steal};
+use crate::sync::system::cores;
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
+use std::collections::VecDeque;
+
+/// At most so many processes change hands at once.
+const LOOT: usize = 32;
+
+#[derive(Debug)]
+struct Queue {
+    hot: Deque,
+    cold: Mutex<VecDeque<Ready>>,
+    cold_len: AtomicUsize,
+    tried: AtomicU64,
+    won: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) struct Stealing {
+    queues: Box<[Padded<Queue>]>,
+    /// Where the next process from outside goes.
+    turn: AtomicUsize,
+    /// Whose queue is looked into next for what has waited long.
+    look: AtomicUsize,
+    /// Queues that get work from outside: those of workers that have a core each.
+    open: usize,
+}
+
+impl Stealing {
+    pub(super) fn new(workers: usize) -> Self {
+        let queue = || Queue {
+            hot: Deque::new(),
+            cold: Mutex::new(VecDeque::new()),
+            cold_len: AtomicUsize::new(0),
+            tried: AtomicU64::new(0),
+            won: AtomicU64::new(0),
+        };
+        Self {
+            queues: (0..workers).map(|_| Padded(queue())).collect(),
+            turn: AtomicUsize::new(0),
+            look: AtomicUsize::new(0),
+            open: workers.min(cores()),
+        }
+    }
+
+    /// Takes what waits in the queues in turn: that of a worker that sleeps has no other reader.
+    fn pop_next_cold(&self) -> Option<Ready> {
+        let turn = self.look.fetch_add(1, Relaxed) % self.queues.len();
+        self.queues[turn].pop_cold()
+    }
+
+    fn steal(&self, thief: usize) -> Option<Ready> {
+        let count = self.queues.len();
+        let own = &self.queues[thief];
+        for offset in 1..count {
+            let victim = &self.queues[(thief + offset) % count];
+            bump(&own.tried);
+            let loot = victim.hot.len().div_ceil(2).min(LOOT);
+            let mut first = None;
+            for _ in 0..loot {
+                match victim.hot.steal() {
+                    Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
+                    Steal::Taken(task) => own.queue_hot(Ready::new(task)),
+                    Steal::Retry => {}
+                    Steal::Nothing => break,
+                }
+            }
+            let first = first.or_else(|| own.take_half(victim));
+            if first.is_some() {
+                bump(&own.won);
+                return first;
+            }
+        }
+        None
+    }
+}
+
+/// Adds one to a counter that only its worker writes.
+fn bump(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+impl Queue {
+    /// Owner: at the hot end, or in the queue if that is full.
+    fn queue_hot(&self, ready: Ready) {
+        if let Err(task) = self.hot.push(ready.into_task()) {
+            self.queue_cold(Ready::new(task));
+        }
+    }
+
+    fn queue_cold(&self, ready: Ready) {
+        let mut cold = self.cold.lock();
+        cold.push_back(ready);
+        self.cold_len.store(cold.len(), Relaxed);
+    }
+
+    fn pop_cold(&self) -> Option<Ready> {
+        if self.cold_len.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut cold = self.cold.lock();
+        let ready = cold.pop_front();
+        self.cold_len.store(cold.len(), Relaxed);
+        ready
+    }
+
+    /// Moves half of another's waiting processes here, and takes the first.
+    fn take_half(&self, victim: &Self) -> Option<Ready> {
+        if victim.cold_len.load(Relaxed) == 0 {
+            return None;
+        }
+        // The back half: contiguous neighbours stay together, and the victim runs from the front.
+        let mut loot = {
+            let mut cold = victim.cold.lock();
+            let left = cold.len() / 2;
+            let loot = cold.split_off(left);
+            victim.cold_len.store(cold.len(), Relaxed);
+            loot
+        };
+        let first = loot.pop_front();
+        if !loot.is_empty() {
+            let mut cold = self.cold.lock();
+            cold.append(&mut loot);
+            self.cold_len.store(cold.len(), Relaxed);
+        }
+        first
+    }
+}
+
+impl Policy for Stealing {
+    fn name(&self) -> &'static str {
+        "stealing"
+    }
+
+    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+        match (origin, reason) {
+            (Origin::Worker(worker), Reason::Woken | Reason::New) => {
+                self.queues[worker].queue_hot(ready);
+                Notify::Nobody
+            }
+            (Origin::Worker(worker), Reason::Yielded) => {
+                self.queues[worker].queue_cold(ready);
+                Notify::Nobody
+            }
+            (Origin::Outside, _) => {
+                let worker = self.turn.fetch_add(1, Relaxed) % self.open;
+                self.queues[worker].queue_cold(ready);
+                Notify::Anyone
+            }
+        }
+    }
+
+    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
+        let own = &self.queues[worker];
+        match turn {
+            Turn::Front => own
+                .hot
+                .pop()
+                .map(Ready::new)
+                .or_else(|| own.pop_cold())
+                .or_else(|| self.steal(worker)),
+            Turn::Back => {
+                let waiting = own.pop_cold().or_else(|| self.pop_next_cold());
+                waiting.or_else(|| match own.hot.steal() {
+                    Steal::Taken(task) => Some(Ready::new(task)),
+                    Steal::Retry | Steal::Nothing => None,
+                })
+            }
+        }
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        self.queues.iter().any(|queue| queue.hot.len() > 0 || queue.cold_len.load(Relaxed) > 0)
+    }
+
+    /// Neighbours in the order of creation start on the same worker: networks are written down
+    /// along their channels.
+    fn start(&self, ready: Vec<Ready>) {
+        let share = ready.len().div_ceil(self.open).max(1);
+        let mut ready = ready.into_iter();
+        for queue in &self.queues {
+            let mut cold = queue.cold.lock();
+            cold.extend(ready.by_ref().take(share));
+            queue.cold_len.store(cold.len(), Relaxed);
+        }
+    }
+
+    fn shares_work(&self) -> bool {
+        true
+    }
+
+    fn keeps_hot(&self) -> bool {
+        true
+    }
+
+    fn steals(&self, worker: usize) -> Steals {
+        let queue = &self.queues[worker];
+        Steals { tried: queue.tried.load(Relaxed), won: queue.won.load(Relaxed) }
+    }
+}
