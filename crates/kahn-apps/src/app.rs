@@ -19,7 +19,10 @@ use std::str::FromStr;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
-use crate::{Failure, Progress, hamming, kmeans, pipeline, ring, scatter_gather, sieve, wordcount};
+use crate::{
+    Failure, Progress, hamming, kmeans, pipeline, random_network, ring, scatter_gather, sieve,
+    wordcount,
+};
 
 /// Every program, in the order in which `kahn list` shows them.
 pub const APPS: &[App] = &[
@@ -111,6 +114,19 @@ pub const APPS: &[App] = &[
         prepare: |matches, _| {
             let arguments = pipeline::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(pipeline::PipelineProgram::prepare(&arguments)?))
+        },
+    },
+    App {
+        name: "random",
+        summary: "passes work through layers of processes joined at random, with cycles",
+        examples: random_network::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: random_network::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = random_network::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(random_network::RandomProgram::prepare(&arguments, settings)?))
         },
     },
 ];

@@ -13,6 +13,7 @@
 //! | [`ring`]      | tokens go round; what a message costs     | one ring, full if one likes          |
 //! | [`scatter_gather`] | tasks in rounds; what a barrier costs | a root and many around it            |
 //! | [`pipeline`]  | stages in a row; what a message's size costs | a row                             |
+//! | [`random_network`] | work through layers at random      | drawn from a seed, with cycles       |
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
@@ -30,6 +31,7 @@ pub mod output;
 pub mod pipeline;
 mod progress;
 pub mod random;
+pub mod random_network;
 pub mod ring;
 pub mod scatter_gather;
 pub mod sieve;

@@ -178,6 +178,15 @@ fn messages_of_every_kind_pass_a_pipeline_in_every_way() {
     check("pipeline", &["--stages", "0", "--messages", "3", "--work", "0ns"], 1, 5);
 }
 
+#[test]
+fn work_arrives_through_random_networks_with_and_without_cycles_in_every_way() {
+    for (pick, back_edges) in ["0", "1", "3", "6"].iter().enumerate() {
+        let shape = ["--layers", "12", "--width", "5", "--messages", "40", "--iterations", "60"];
+        check("random", &[&shape[..], &["--back-edges", back_edges]].concat(), 1, 3 * pick);
+    }
+    check("random", &["--messages", "70"], 1, 2);
+}
+
 /// Lloyd's algorithm read out of a book, in plain floats.
 fn kmeans_by_the_book(points: &[[f64; 2]], groups: usize) -> Vec<[f64; 2]> {
     let mut means = points[..groups].to_vec();
