@@ -3,8 +3,7 @@
 //! They follow the rules of the ends they wrap: an operation that has waited must be completed.
 
 use super::raw::End;
-use super::sender::abandoned;
-use super::turn::Turn;
+use super::sender::{Permit, abandoned, permit};
 use super::{Receiver, Sender};
 use futures_core::Stream;
 use futures_sink::Sink;
@@ -108,21 +107,20 @@ impl<T: Send> SenderSink<T> {
         if self.pending.is_none() {
             return Poll::Ready(());
         }
-        let (turn, worker) = self.sender.poll_turn(context, &mut self.waited);
-        match (turn, worker) {
-            (Turn::Go, Some(worker)) => {
+        match permit(self.sender.channel(), End::Sender, context, &mut self.waited) {
+            Permit::Go(worker) => {
                 self.waited = false;
                 if let Some(message) = self.pending.take() {
                     self.sender.write(message, worker);
                 }
                 Poll::Ready(())
             }
-            (Turn::Over, _) => {
+            Permit::Wait => Poll::Pending,
+            Permit::Over => {
                 self.waited = false;
                 self.pending = None;
                 Poll::Ready(())
             }
-            _ => Poll::Pending,
         }
     }
 }

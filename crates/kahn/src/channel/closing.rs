@@ -69,6 +69,8 @@ pub(crate) fn dropped(channel: ChannelRef, end: End) {
                 // Takes effect at the next operation, or with the process's end, when it is known
                 // whether that is a failure.
                 channel.settle(end, worker);
+                // Takes all room away, so that the next operation comes to see it.
+                worker.flush();
                 channel.cold.next_close.set(owner.local.closes.get());
                 owner.local.closes.set(channel.as_ptr().cast());
                 owner.note(own::CLOSES);
@@ -231,9 +233,7 @@ pub(super) fn drop_messages(channel: ChannelRef) {
 /// A process has ended: its channels end, and what it left behind is found out.
 pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
     let failed = matches!(ending, Ending::Failed(_) | Ending::FailedBy { .. });
-    let waited = task.notes() & own::WAITING != 0;
-    if waited
-        && matches!(ending, Ending::Finished | Ending::Failed(_))
+    if matches!(ending, Ending::Finished | Ending::Failed(_))
         && let Some(channel) = super::turn::waiting_channel(task)
     {
         report(task, MisuseKind::Abandoned { channel });

@@ -18,7 +18,6 @@ use super::raw::{ChannelRef, End};
 use super::turn::{Turn, turn};
 use super::{Receiver, Sender};
 use crate::graph::{Ending, Failure};
-use crate::scheduler::task::own;
 use crate::scheduler::word::{Park, Word};
 use crate::scheduler::{Bell, EndCause, Request, TaskRef, WaitOn, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*, Parker, thread};
@@ -126,12 +125,13 @@ impl Party {
             let asked = worker.asked();
             if matches!(asked, Request::End(_)) {
                 // A party is not ended by it: the operation is over.
-                self.task.forget(own::WAITING);
+                self.task.stop_waiting();
             }
             match asked {
-                Request::Wait(wait) => {
+                Request::Wait => {
+                    let wait = worker.wanted();
                     *self.task.bell.lock() = Some(bell());
-                    match worker.park(self.task, wait) {
+                    match worker.park(self.task) {
                         Park::Asleep => Attempt::Wait(Some(wait)),
                         Park::Moved => Attempt::Wait(None),
                     }
@@ -406,7 +406,7 @@ impl<F> Drop for Operation<'_, F> {
             self.woken();
         }
         if self.waited {
-            let _ = self.party.within(|_| task.forget(own::WAITING));
+            let _ = self.party.within(|_| task.stop_waiting());
         }
     }
 }

@@ -32,7 +32,7 @@ use super::digest::History;
 use super::ring::{MessageType, Ring};
 use super::table::ChannelTable;
 use crate::graph::{Identity, Name};
-use crate::scheduler::task::{Task, TaskRef};
+use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{Listed, WaitOn, Worker};
 use crate::sync::{
@@ -325,6 +325,24 @@ impl RawChannel {
     /// Publishes what `end` has done, and wakes its peer if that waits.
     #[inline]
     pub(crate) fn publish(&self, end: End, worker: &Worker) {
+        match end {
+            End::Sender => self.publish_sender(worker),
+            End::Receiver => self.publish_receiver(worker),
+        }
+    }
+
+    #[inline(never)]
+    fn publish_sender(&self, worker: &Worker) {
+        self.publish_end(End::Sender, worker);
+    }
+
+    #[inline(never)]
+    fn publish_receiver(&self, worker: &Worker) {
+        self.publish_end(End::Receiver, worker);
+    }
+
+    #[inline(always)]
+    fn publish_end(&self, end: End, worker: &Worker) {
         let side = self.side(end);
         let (word, count) = (self.word(end), side.local.get());
         // Relaxed: set when an end is handed to a party, before anything runs.
@@ -333,21 +351,39 @@ impl RawChannel {
         } else {
             word.publish(count, worker.number(), worker.solo)
         };
-        if moved == Moved::Wake
-            && let Some(peer) = self.owner(end.peer())
-        {
-            worker.wake(peer);
+        if moved == Moved::Wake {
+            self.wake_owner(end.peer(), worker);
+        }
+    }
+
+    #[inline]
+    fn wake_owner(&self, end: End, worker: &Worker) {
+        if let Some(owner) = self.owner(end) {
+            worker.wake(owner);
         }
     }
 
     /// Grants room for at most `most` operations before the next look.
-    pub(super) fn grant(&self, end: End, most: u64, capacity: u64, eager: bool, worker: &Worker) {
-        let period = if eager || capacity < 4 {
-            1
-        } else if worker.scheduler().is_hungry() {
-            (capacity / 2).clamp(1, HUNGRY_PERIOD)
+    #[inline]
+    pub(super) fn grant(&self, end: End, most: u64, capacity: u64, task: TaskRef, worker: &Worker) {
+        let side = self.side(end);
+        let is_eager = side.eager.load(Relaxed)
+            || task.notes() & own::WAIT_ONCE != 0
+            || end == End::Receiver && side.recorded.get();
+        if capacity < 4 || is_eager {
+            side.room.set(1);
         } else {
-            (capacity / 2).clamp(1, u64::from(u32::MAX))
+            self.grant_more(end, most, capacity, worker);
+        }
+    }
+
+    #[inline(never)]
+    fn grant_more(&self, end: End, most: u64, capacity: u64, worker: &Worker) {
+        let half = capacity / 2;
+        let period = if half > HUNGRY_PERIOD && worker.scheduler().is_hungry() {
+            HUNGRY_PERIOD
+        } else {
+            half
         };
         let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
         let side = self.side(end);

@@ -3,7 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::take;
-use super::sender::{abandoned, blocking_holder, go_on, owner_of, poll_turn};
+use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit};
 use super::turn::{Turn, turn};
 use crate::graph::Name;
 use crate::scheduler::Worker;
@@ -191,32 +191,23 @@ impl<T: Send> Receiver<T> {
         }
     }
 
-    #[inline]
-    fn poll_turn(
-        &mut self,
-        context: &Context<'_>,
-        waited: &mut bool,
-    ) -> (Turn, Option<&'static Worker>) {
-        poll_turn(self.channel, End::Receiver, context, waited)
-    }
-
     /// Receives under a `waited` flag that the caller keeps; for adapters.
+    #[inline(always)]
     pub(super) fn poll_recv(
         &mut self,
         context: &Context<'_>,
         waited: &mut bool,
     ) -> Poll<Option<T>> {
-        let (turn, worker) = self.poll_turn(context, waited);
-        match (turn, worker) {
-            (Turn::Go, Some(worker)) => {
+        match permit(self.channel, End::Receiver, context, waited) {
+            Permit::Go(worker) => {
                 *waited = false;
                 Poll::Ready(Some(self.read(worker)))
             }
-            (Turn::Over, _) => {
+            Permit::Wait => Poll::Pending,
+            Permit::Over => {
                 *waited = false;
                 Poll::Ready(None)
             }
-            _ => Poll::Pending,
         }
     }
 }
@@ -245,7 +236,7 @@ impl<T: Send> fmt::Debug for Receiving<'_, T> {
 impl<T: Send> Future for Receiving<'_, T> {
     type Output = Option<T>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
         this.receiver.poll_recv(context, &mut this.waited)
@@ -278,9 +269,8 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
         let this = self.get_mut();
         while this.done < this.wanted {
-            let (turn, worker) = this.receiver.poll_turn(context, &mut this.waited);
-            match (turn, worker) {
-                (Turn::Go, Some(worker)) => {
+            match permit(this.receiver.channel, End::Receiver, context, &mut this.waited) {
+                Permit::Go(worker) => {
                     this.waited = false;
                     let room = this.receiver.channel.receiver.room.get() as usize;
                     for _ in 0..room.min(this.wanted - this.done) {
@@ -292,11 +282,11 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
                         (this.f)(message);
                     }
                 }
-                (Turn::Over, _) => {
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
                     this.waited = false;
                     break;
                 }
-                _ => return Poll::Pending,
             }
         }
         Poll::Ready(this.done)

@@ -85,6 +85,13 @@ impl Ring {
         self.next.store(new, Release);
     }
 
+    /// Whether there is a ring after this one.
+    #[inline]
+    pub(crate) fn is_followed(&self) -> bool {
+        // Relaxed: the word that showed a message orders it; `following` acquires what it reads.
+        !self.next.load(Relaxed).is_null()
+    }
+
     /// The ring after this one and the first message in it, if there is one.
     pub(crate) fn following(&self) -> Option<(NonNull<Self>, u64)> {
         let next = NonNull::new(self.next.load(Acquire))?;

@@ -177,16 +177,6 @@ impl<T: Send> Sender<T> {
             self.channel.publish(End::Sender, worker);
         }
     }
-
-    /// Whether there is room for a message; if not, the worker has been asked for what is needed.
-    #[inline]
-    pub(super) fn poll_turn(
-        &mut self,
-        context: &Context<'_>,
-        waited: &mut bool,
-    ) -> (Turn, Option<&'static Worker>) {
-        poll_turn(self.channel, End::Sender, context, waited)
-    }
 }
 
 impl<T> Drop for Sender<T> {
@@ -207,27 +197,42 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
     })
 }
 
-/// What an operation that is polled may do: the fast path of all of them.
-#[inline]
-pub(super) fn poll_turn(
+/// What an operation that is polled may do.
+pub(super) enum Permit {
+    /// There is room for one operation at least.
+    Go(&'static Worker),
+    /// Return `Pending`.
+    Wait,
+    /// The other end is gone, or this process is.
+    Over,
+}
+
+/// The way every operation that is polled begins: a few instructions, if there is room.
+#[inline(always)]
+pub(super) fn permit(
     channel: ChannelRef,
     end: End,
     context: &Context<'_>,
     waited: &mut bool,
-) -> (Turn, Option<&'static Worker>) {
+) -> Permit {
     let side = channel.side(end);
     let owner = side.owner.load(Relaxed);
-    let worker = Worker::holding(owner);
-    let (Some(worker), true) = (worker, context.waker().data() == owner.cast_const().cast()) else {
-        poll_elsewhere(channel, end, context);
-        return (Turn::Wait, None);
-    };
-    // SAFETY: we hold the process, so it is alive.
-    let task = unsafe { TaskRef::from_ptr(owner) }.expect("held");
-    if side.room.get() > 0 && task.marks.load(Relaxed) | task.notes() == 0 {
-        return (Turn::Go, Some(worker));
+    if let Some(worker) = Worker::holding(owner)
+        && context.waker().data() == owner.cast_const().cast()
+    {
+        // SAFETY: we hold the process, so it is alive.
+        let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
+        if side.room.get() > 0 && task.marks.load(Relaxed) == 0 {
+            return Permit::Go(worker);
+        }
+        return match turn(channel, end, worker, task, waited) {
+            Turn::Go => Permit::Go(worker),
+            Turn::Wait => Permit::Wait,
+            Turn::Over => Permit::Over,
+        };
     }
-    (turn(channel, end, worker, task, waited), Some(worker))
+    poll_elsewhere(channel, end, context);
+    Permit::Wait
 }
 
 /// Polled by somebody who must not: says so, and ends the process that did it. An executor that
@@ -295,7 +300,7 @@ pub(super) fn blocking_holder<'a>(channel: ChannelRef, end: End) -> (&'a Worker,
 /// A blocking operation has been told to wait: does what it asked its worker for.
 pub(super) fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
-        Request::Wait(wait) => worker.block_at(task, wait),
+        Request::Wait => worker.block_at(task),
         Request::End(cause) => worker.unwind(cause),
         Request::None | Request::Again { .. } => worker.flush(),
     }
@@ -331,23 +336,22 @@ impl<T: Send> Unpin for Sending<'_, T> {}
 impl<T: Send> Future for Sending<'_, T> {
     type Output = ();
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        let (turn, worker) = this.sender.poll_turn(context, &mut this.waited);
-        match (turn, worker) {
-            (Turn::Go, Some(worker)) => {
+        match permit(this.sender.channel, End::Sender, context, &mut this.waited) {
+            Permit::Go(worker) => {
                 let message = this.message.take().expect("not polled after completion");
                 this.waited = false;
                 this.sender.write(message, worker);
                 Poll::Ready(())
             }
-            (Turn::Over, _) => {
+            Permit::Wait => Poll::Pending,
+            Permit::Over => {
                 this.waited = false;
                 this.message = None;
                 Poll::Ready(())
             }
-            _ => Poll::Pending,
         }
     }
 }
@@ -384,9 +388,8 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         loop {
-            let (turn, worker) = this.sender.poll_turn(context, &mut this.waited);
-            match (turn, worker) {
-                (Turn::Go, Some(worker)) => {
+            match permit(this.sender.channel, End::Sender, context, &mut this.waited) {
+                Permit::Go(worker) => {
                     this.waited = false;
                     // As many as there is room for; a look at the notes after each, for the
                     // iterator may run code of the process.
@@ -402,14 +405,14 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                         this.sender.write(message, worker);
                     }
                 }
-                (Turn::Over, _) => {
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
                     this.waited = false;
                     this.next = None;
                     if this.messages.next().is_none() {
                         return Poll::Ready(());
                     }
                 }
-                _ => return Poll::Pending,
             }
         }
     }

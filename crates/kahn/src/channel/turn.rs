@@ -16,8 +16,10 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End, flag};
+use super::ring::Ring;
 use crate::graph::{Misuse, MisuseKind, Name};
 use crate::scheduler::task::{TaskRef, mark, own};
+use crate::scheduler::word::Seen;
 use crate::scheduler::{EndCause, Kind, Request, Worker};
 use crate::sync::Ordering::*;
 
@@ -32,43 +34,72 @@ pub(crate) enum Turn {
     Over,
 }
 
-/// An operation in progress: whether it has waited.
-pub(crate) type Waited = bool;
-
 /// The way every operation begins that cannot just go on.
+///
+/// `waited`: this operation has waited before.
 pub(crate) fn turn(
     channel: ChannelRef,
     end: End,
     worker: &Worker,
     task: TaskRef,
-    waited: &mut Waited,
+    waited: &mut bool,
 ) -> Turn {
-    let here = channel.waiting_at(end);
-    let notes = task.notes();
-    let is_resumed = notes == own::WAITING && *waited && task.waits_at.load(Relaxed) == here;
-    let is_plain =
-        (notes == 0 || is_resumed) && task.marks.load(Relaxed) == 0 && worker.patience.get() > 0;
-    if is_plain {
-        // The usual case: nothing to attend to, or just what this operation waited for.
-        task.forget(own::WAITING);
-    } else if let Some(turn) = attend(channel, end, worker, task, waited) {
-        return turn;
+    match end {
+        End::Sender => turn_to_send(channel, worker, task, waited),
+        End::Receiver => turn_to_receive(channel, worker, task, waited),
     }
-    if channel.side(end).room.get() > 0 {
-        return Turn::Go;
+}
+
+#[inline(never)]
+fn turn_to_send(channel: ChannelRef, worker: &Worker, task: TaskRef, waited: &mut bool) -> Turn {
+    if !may_look(channel, End::Sender, worker, task, *waited) {
+        return attend(channel, End::Sender, worker, task, waited);
     }
-    worker.patience.set(worker.patience.get().saturating_sub(1));
-    let turn = match end {
-        End::Sender => look_for_room(channel, worker, task),
-        End::Receiver => look_for_messages(channel, worker, task),
-    };
-    if turn == Turn::Wait {
-        task.note(own::WAITING);
-        // Release: who finds the process parked finds the channel it is parked at.
-        task.waits_at.store(here, Release);
-        *waited = true;
+    look_for_room(channel, worker, task, waited)
+}
+
+#[inline(never)]
+fn turn_to_receive(channel: ChannelRef, worker: &Worker, task: TaskRef, waited: &mut bool) -> Turn {
+    if !may_look(channel, End::Receiver, worker, task, *waited) {
+        return attend(channel, End::Receiver, worker, task, waited);
     }
-    turn
+    look_for_messages(channel, worker, task, waited)
+}
+
+/// The usual case: the process has nothing to attend to, and no operation waits but perhaps this
+/// one, which goes on.
+#[inline]
+fn may_look(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef, waited: bool) -> bool {
+    let patience = worker.patience.get();
+    if task.notes() | task.marks.load(Relaxed) != 0 || patience == 0 {
+        return false;
+    }
+    let waits_at = task.waits_at.load(Relaxed);
+    if !waits_at.is_null() {
+        if !waited || waits_at != channel.waiting_at(end) {
+            return false;
+        }
+        task.stop_waiting();
+    }
+    worker.patience.set(patience - 1);
+    true
+}
+
+/// The operation waits: until it is complete, its process may not begin another.
+#[inline]
+fn wait_here(
+    channel: ChannelRef,
+    end: End,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> Turn {
+    *waited = true;
+    // Release: who finds the process parked finds the channel it is parked at.
+    task.waits_at.store(channel.waiting_at(end), Release);
+    // Takes all room away, so every other operation comes here and sees that one waits.
+    worker.flush();
+    Turn::Wait
 }
 
 /// Deals with what the process itself has to attend to first.
@@ -78,19 +109,20 @@ fn attend(
     end: End,
     worker: &Worker,
     task: TaskRef,
-    waited: &mut Waited,
-) -> Option<Turn> {
+    waited: &mut bool,
+) -> Turn {
     let notes = task.notes();
     if notes & own::ENDING != 0 {
-        return Some(Turn::Over);
+        return Turn::Over;
     }
-    if notes & own::WAITING != 0 {
-        if !*waited || task.waits_at.load(Relaxed) != channel.waiting_at(end) {
+    let waits_at = task.waits_at.load(Relaxed);
+    if !waits_at.is_null() {
+        if !*waited || waits_at != channel.waiting_at(end) {
             let waiting = waiting_channel(task).unwrap_or_else(|| channel.name().clone());
             let begun = channel.name().clone();
-            return Some(misused(worker, task, MisuseKind::Overlap { waiting, begun }));
+            return misused(worker, task, MisuseKind::Overlap { waiting, begun });
         }
-        task.forget(own::WAITING);
+        task.stop_waiting();
     }
     if notes & own::CLOSES != 0 {
         closing::close_dropped(task, worker, false);
@@ -99,7 +131,7 @@ fn attend(
     if marks & (mark::STOP | mark::PRUNE) != 0
         && let Some(cause) = worker.must_end(task)
     {
-        return Some(must_end(worker, cause));
+        return must_end(worker, cause);
     }
     if marks & mark::FLUSH != 0 {
         task.marks.fetch_and(!mark::FLUSH, Relaxed);
@@ -107,13 +139,17 @@ fn attend(
     }
     let tired = worker.patience.get() == 0 && !worker.is_dedicated();
     if !*waited && (notes & own::WAIT_ONCE != 0 || tired) {
-        *waited = true;
-        task.note(own::WAITING);
-        task.waits_at.store(channel.waiting_at(end), Release);
         worker.ask(Request::Again { cold: tired });
-        return Some(Turn::Wait);
+        return wait_here(channel, end, worker, task, waited);
     }
-    None
+    if channel.side(end).room.get() > 0 {
+        return Turn::Go;
+    }
+    worker.patience.set(worker.patience.get().saturating_sub(1));
+    match end {
+        End::Sender => look_for_room(channel, worker, task, waited),
+        End::Receiver => look_for_messages(channel, worker, task, waited),
+    }
 }
 
 /// Ends the process here.
@@ -141,13 +177,33 @@ pub(super) fn waiting_channel(task: TaskRef) -> Option<Name> {
     waiting.map(|(channel, _)| channel.name().clone())
 }
 
-fn is_eager(channel: ChannelRef, end: End, task: TaskRef) -> bool {
-    task.notes() & own::WAIT_ONCE != 0 || channel.side(end).eager.load(Relaxed)
-}
-
-fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Turn {
+#[inline]
+fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef, waited: &mut bool) -> Turn {
     let side = &channel.sender;
     let seen = channel.seen(End::Receiver);
+    // SAFETY: the sender's ring lives until the sender has left it and the receiver too.
+    if let Some(ring) = unsafe { side.ring.get().as_ref() }
+        && !seen.is_closed()
+    {
+        let (used, capacity) = (side.local.get() - seen.count(), ring.capacity());
+        if used < capacity {
+            channel.grant(End::Sender, capacity - used, capacity, task, worker);
+            return Turn::Go;
+        }
+    }
+    find_no_room(channel, worker, task, seen, waited)
+}
+
+/// The ring is full, or there is none yet, or nobody receives any more.
+#[inline(never)]
+fn find_no_room(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    seen: Seen,
+    waited: &mut bool,
+) -> Turn {
+    let side = &channel.sender;
     if seen.is_closed() {
         // As below: a reader that was stopped has not left.
         if task.scheduler().is_ending() {
@@ -163,12 +219,11 @@ fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Turn {
     }
     let used = side.local.get() - seen.count();
     loop {
-        // SAFETY: the sender's ring lives until the sender has left it and the receiver too.
+        // SAFETY: as above.
         let ring = unsafe { &*side.ring.get() };
         let capacity = ring.capacity();
         if used < capacity {
-            let eager = is_eager(channel, End::Sender, task);
-            channel.grant(End::Sender, capacity - used, capacity, eager, worker);
+            channel.grant(End::Sender, capacity - used, capacity, task, worker);
             return Turn::Go;
         }
         let Some(larger) = ring.asked_to_grow() else { break };
@@ -180,31 +235,59 @@ fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Turn {
     if channel.has_flag(flag::DEAD_END) {
         return Turn::Over;
     }
-    worker.ask(Request::Wait(channel.wait_on(End::Sender, seen)));
-    Turn::Wait
+    worker.ask_to_wait(channel.wait_on(End::Sender, seen));
+    wait_here(channel, End::Sender, worker, task, waited)
 }
 
-fn look_for_messages(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Turn {
+#[inline]
+fn look_for_messages(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> Turn {
     let side = &channel.receiver;
-    let word = channel.word(End::Sender);
-    let seen = word.load();
+    let seen = channel.seen(End::Sender);
     let waiting = seen.count() - side.local.get();
     if waiting == 0 {
-        if !seen.is_closed() {
-            worker.ask(Request::Wait(channel.wait_on(End::Receiver, seen)));
-            return Turn::Wait;
-        }
-        // After the word: whoever was stopped and so closed this end was stopped before it did.
-        if task.scheduler().is_ending() {
-            return must_end(worker, EndCause::Stopped);
-        }
-        if channel.has_flag(flag::FAILED) {
-            return must_end(worker, EndCause::FailedBy(channel.as_ptr().cast()));
-        }
-        return Turn::Over;
+        return find_no_message(channel, worker, task, seen, waited);
     }
-    let mut in_ring = waiting;
     // SAFETY: there is a message, so the sender has set up the ring, and nobody frees it but us.
+    let ring = unsafe { &*side.ring.get() };
+    if ring.is_followed() {
+        return follow_rings(channel, worker, task, waiting);
+    }
+    take_from(channel, ring, waiting, waiting, worker, task)
+}
+
+/// Grants what is in a ring.
+#[inline]
+fn take_from(
+    channel: ChannelRef,
+    ring: &Ring,
+    in_ring: u64,
+    waiting: u64,
+    worker: &Worker,
+    task: TaskRef,
+) -> Turn {
+    channel.grant(End::Receiver, in_ring, ring.capacity(), task, worker);
+    if worker.counts {
+        note_waiting(channel, waiting);
+        if channel.word(End::Sender).publisher() != worker.number() {
+            let remote = &channel.cold.remote;
+            let room = channel.receiver.room.get();
+            remote.store(remote.load(Relaxed) + u64::from(room), Relaxed);
+        }
+    }
+    Turn::Go
+}
+
+/// Goes on to the ring in which the next message is.
+#[cold]
+fn follow_rings(channel: ChannelRef, worker: &Worker, task: TaskRef, waiting: u64) -> Turn {
+    let side = &channel.receiver;
+    let mut in_ring = waiting;
+    // SAFETY: as in `look_for_messages`.
     let mut ring = unsafe { &*side.ring.get() };
     while let Some((next, switch_at)) = ring.following() {
         if side.local.get() < switch_at {
@@ -215,18 +298,33 @@ fn look_for_messages(channel: ChannelRef, worker: &Worker, task: TaskRef) -> Tur
         // SAFETY: linked by the sender, and ours to free.
         ring = unsafe { next.as_ref() };
     }
-    if worker.counts {
-        note_waiting(channel, waiting);
-    }
-    let eager = is_eager(channel, End::Receiver, task) || side.recorded.get();
-    channel.grant(End::Receiver, in_ring, ring.capacity(), eager, worker);
-    if worker.counts && word.publisher() != worker.number() {
-        let remote = &channel.cold.remote;
-        remote.store(remote.load(Relaxed) + u64::from(side.room.get()), Relaxed);
-    }
-    Turn::Go
+    take_from(channel, ring, in_ring, waiting, worker, task)
 }
 
+/// All is read: waits for more, unless it is the end.
+#[inline(never)]
+fn find_no_message(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    seen: Seen,
+    waited: &mut bool,
+) -> Turn {
+    if !seen.is_closed() {
+        worker.ask_to_wait(channel.wait_on(End::Receiver, seen));
+        return wait_here(channel, End::Receiver, worker, task, waited);
+    }
+    // After the word: whoever was stopped and so closed this end was stopped before it did.
+    if task.scheduler().is_ending() {
+        return must_end(worker, EndCause::Stopped);
+    }
+    if channel.has_flag(flag::FAILED) {
+        return must_end(worker, EndCause::FailedBy(channel.as_ptr().cast()));
+    }
+    Turn::Over
+}
+
+#[inline]
 fn note_waiting(channel: ChannelRef, waiting: u64) {
     let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
     let most = &channel.receiver.most_waiting;
@@ -236,7 +334,7 @@ fn note_waiting(channel: ChannelRef, waiting: u64) {
 }
 
 /// Receiver: frees the ring that it has emptied, and goes on in the next.
-fn leave_ring(channel: ChannelRef, next: *mut super::ring::Ring) {
+fn leave_ring(channel: ChannelRef, next: *mut Ring) {
     let old = channel.receiver.ring.get();
     let types = channel.cold.types.get();
     // SAFETY: the sender has left this ring when it linked the next; ours alone.

@@ -29,6 +29,7 @@ mod idle;
 #[cfg(all(test, loom))]
 mod models;
 pub mod policy;
+mod request;
 mod stopwatch;
 mod table;
 pub(crate) mod task;
@@ -37,10 +38,11 @@ pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
+pub(crate) use request::{EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
 pub(crate) use task::{Bell, Kind, TaskRef};
 pub(crate) use threads::Unwound;
-pub(crate) use worker::{EndCause, Listed, Request, WaitOn, Worker};
+pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;
 use crate::graph::Ending;

@@ -49,14 +49,12 @@ pub(crate) mod mark {
 
 /// Bits of [`Task::own`]: what a process has to remember at its next operation.
 pub(crate) mod own {
-    /// An operation has waited and is not complete.
-    pub(crate) const WAITING: u32 = 1;
     /// Senders were dropped; they end their channels at the next operation.
-    pub(crate) const CLOSES: u32 = 2;
+    pub(crate) const CLOSES: u32 = 1;
     /// Every operation waits once (`testing`, policy `seeded`).
-    pub(crate) const WAIT_ONCE: u32 = 4;
+    pub(crate) const WAIT_ONCE: u32 = 2;
     /// The body is being dropped: operations do nothing.
-    pub(crate) const ENDING: u32 = 8;
+    pub(crate) const ENDING: u32 = 4;
 }
 
 /// What runs a process.
@@ -124,7 +122,7 @@ pub(crate) struct Task {
     // First line: touched at every resume.
     pub(crate) marks: AtomicU32,
     pub(crate) own: AtomicU32,
-    /// The end it waits at or waited at last; see `channel::Waits`.
+    /// The end at which an operation waits that is not complete; null without one.
     pub(crate) waits_at: AtomicPtr<()>,
     body: Cell<Option<&'static BodyType>>,
     kind: Cell<Kind>,
@@ -200,6 +198,16 @@ impl TaskRef {
     /// As for [`new`](Self::new), unless null.
     pub(crate) unsafe fn from_ptr(task: *const Task) -> Option<Self> {
         NonNull::new(task.cast_mut()).map(Self)
+    }
+
+    /// Wraps an address that is not null.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new).
+    #[inline]
+    pub(crate) unsafe fn from_ptr_unchecked(task: *mut Task) -> Self {
+        // SAFETY: said by the caller.
+        Self(unsafe { NonNull::new_unchecked(task) })
     }
 
     pub(crate) fn as_ptr(self) -> *const Task {
@@ -371,6 +379,12 @@ impl Task {
     /// The holder: what it has to remember.
     pub(crate) fn notes(&self) -> u32 {
         self.own.load(Relaxed)
+    }
+
+    /// The holder: no operation waits any more.
+    pub(crate) fn stop_waiting(&self) {
+        // Relaxed: whoever reads the old value finds that nobody is parked there.
+        self.waits_at.store(ptr::null_mut(), Relaxed);
     }
 
     /// A channel end names this process from now on.

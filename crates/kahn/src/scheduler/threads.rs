@@ -3,7 +3,7 @@
 use super::task::{TaskRef, mark};
 use super::word::Park;
 use super::worker::{Defect, PATIENCE};
-use super::{Bell, EndCause, Request, Scheduler, WaitOn, Worker};
+use super::{Bell, EndCause, Request, Scheduler, Worker};
 use crate::graph::Ending;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use std::panic::resume_unwind;
@@ -73,8 +73,8 @@ impl Worker {
     fn run_alone(&self, task: TaskRef) {
         loop {
             match self.poll(task) {
-                Some(Request::Wait(wait)) => {
-                    if self.park(task, wait) == Park::Asleep {
+                Some(Request::Wait) => {
+                    if self.park(task) == Park::Asleep {
                         self.scheduler().look_from(task);
                         self.rest();
                     }
@@ -99,9 +99,9 @@ impl Worker {
 
     /// A blocking operation has to wait: sleeps until the peer has done something, or unwinds if
     /// the process must end.
-    pub(crate) fn block_at(&self, task: TaskRef, wait: WaitOn) {
+    pub(crate) fn block_at(&self, task: TaskRef) {
         self.flush();
-        if self.park(task, wait) == Park::Asleep {
+        if self.park(task) == Park::Asleep {
             self.scheduler().look_from(task);
             self.rest();
         }

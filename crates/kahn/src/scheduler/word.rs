@@ -55,6 +55,9 @@ pub(crate) struct Word {
 pub(crate) struct Seen(u64);
 
 impl Seen {
+    /// The value of a word at which nothing has happened.
+    pub(crate) const NOTHING: Self = Self(0);
+
     pub(crate) fn count(self) -> u64 {
         self.0 >> SHIFT
     }

@@ -2,9 +2,10 @@
 
 use super::foreign::base_waker;
 use super::policy::{Policy, Ready, Turn};
+use super::request::{EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
-use super::word::{Park, Seen, Word};
+use super::word::Park;
 use super::{Kind, Origin, Reason, Scheduler, WorkerSlot};
 use crate::accounting::Accounting;
 use crate::graph::{Ending, Failure};
@@ -26,48 +27,6 @@ pub(crate) const PATIENCE: u32 = 128;
 /// Ends of one process with unpublished operations that a worker remembers.
 const LISTED: usize = 8;
 
-/// What a process asks of its worker when its poll returns.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Request {
-    /// Nothing: if it is not complete, it waits for a foreign waker.
-    #[default]
-    None,
-    /// Park it at a channel.
-    Wait(WaitOn),
-    /// Run it again: soon, or after everybody else.
-    Again { cold: bool },
-    /// Drop it.
-    End(EndCause),
-}
-
-/// Where a process wants to wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitOn {
-    /// The peer's word.
-    pub(crate) word: *const Word,
-    /// Its value in which there was nothing to do.
-    pub(crate) seen: Seen,
-    /// Whether it waits to send: the channel is full.
-    pub(crate) full: bool,
-}
-
-/// Why a process is dropped before it is complete.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum EndCause {
-    Stopped,
-    Pruned,
-    /// It reached the failure mark of this channel.
-    FailedBy(*const ()),
-}
-
-/// An end with operations that its peer does not know of yet.
-#[derive(Clone, Copy)]
-pub(crate) struct Listed {
-    pub(crate) end: *const (),
-    /// Publishes what the end has done.
-    pub(crate) publish: unsafe fn(*const (), &Worker),
-}
-
 /// A thread that runs processes. Everything here is its own; others see its `WorkerSlot`.
 pub(crate) struct Worker {
     scheduler: Arc<Scheduler>,
@@ -76,7 +35,9 @@ pub(crate) struct Worker {
     own_parker: Option<Arc<Parker>>,
     /// The process that runs now.
     pub(super) current: Cell<Option<TaskRef>>,
+    /// What the running process asks for, with the details of a wait beside it.
     request: Cell<Request>,
+    wait: Cell<WaitOn>,
     /// How the process ends whose thread unwinds; found out before its ends are gone.
     pub(super) unwinding: Cell<Option<Ending>>,
     listed: [Cell<Option<Listed>>; LISTED],
@@ -125,6 +86,15 @@ impl Drop for Defect {
     }
 }
 
+/// Polls the body of a process that the caller holds.
+#[inline]
+fn poll_body(task: TaskRef) -> Polled {
+    let waker = base_waker(task);
+    let body = task.body().expect("only processes with a body are run");
+    // SAFETY: the caller holds the process, and its body has not ended.
+    unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) }
+}
+
 /// Keeps the worker of this thread known to [`Worker::with_current`] while it lives.
 pub(super) struct Installed {
     before: *const Worker,
@@ -147,6 +117,7 @@ impl Worker {
             own_parker: None,
             current: Cell::new(None),
             request: Cell::new(Request::None),
+            wait: Cell::new(WaitOn::NOWHERE),
             unwinding: Cell::new(None),
             listed: [const { Cell::new(None) }; LISTED],
             listed_count: Cell::new(0),
@@ -326,15 +297,15 @@ impl Worker {
     /// Puts a process where it runs next; the one that stood there goes to the queue.
     fn keep_task(&self, task: TaskRef) {
         let hot = &self.slot().hot;
-        let before = if self.solo {
-            let before = hot.load(Relaxed);
-            hot.store(task.as_ptr().cast_mut(), Relaxed);
-            before
+        let mut before = hot.load(Relaxed);
+        if self.solo || before.is_null() {
+            // Release hands the process to whoever swaps it out. Others only take what is there,
+            // so nobody else writes to an empty slot.
+            hot.store(task.as_ptr().cast_mut(), Release);
         } else {
-            // Release hands the process to whoever swaps it out; Acquire for the one before.
-            hot.swap(task.as_ptr().cast_mut(), AcqRel)
-        };
-        // SAFETY: what stood in `hot` is a ready process; the swap made it ours.
+            before = hot.swap(task.as_ptr().cast_mut(), AcqRel);
+        }
+        // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(before, Reason::Woken);
         }
@@ -362,8 +333,8 @@ impl Worker {
         self.take_over(task);
         loop {
             match self.poll(task) {
-                Some(Request::Wait(wait)) => {
-                    if self.park(task, wait) == Park::Asleep {
+                Some(Request::Wait) => {
+                    if self.park(task) == Park::Asleep {
                         break;
                     }
                 }
@@ -394,6 +365,7 @@ impl Worker {
     }
 
     /// Polls a process once; `None` if it has ended. What it did is published when this returns.
+    #[inline(always)]
     pub(super) fn poll(&self, task: TaskRef) -> Option<Request> {
         self.current.set(Some(task));
         if task.marks.load(Acquire) & (mark::PRUNE | mark::STOP) != 0
@@ -404,45 +376,60 @@ impl Worker {
         }
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
         self.patience.set(PATIENCE);
-        let since = if self.timing { self.stopwatch.start() } else { 0 };
-        let waker = base_waker(task);
-        let body = task.body().expect("only processes with a body are run");
-        // SAFETY: we hold the process, and its body has not ended.
-        let polled = unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) };
-        self.stopwatch.stop(since, &task.busy);
+        let polled = if self.timing { self.poll_timed(task) } else { poll_body(task) };
+        if let Polled::Ready(result) = polled {
+            self.complete(task, result);
+            return None;
+        }
         let request = self.request.take();
-        match polled {
-            Polled::Pending => {
-                if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End(_)) {
-                    self.scheduler.hooks().settled(task, self);
-                }
-                self.flush();
-                self.current.set(None);
-                match request {
-                    Request::End(cause) => {
-                        self.drop_body(task, cause);
-                        None
-                    }
-                    Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
-                        task.marks.fetch_and(!mark::AGAIN, Acquire);
-                        Some(Request::Again { cold: true })
-                    }
-                    other => Some(other),
-                }
-            }
-            Polled::Ready(result) => {
-                let ending = match (request, result) {
-                    // A thread unwinds to end: what it asked for is why.
-                    (Request::End(cause), _) => {
-                        self.unwinding.take().unwrap_or_else(|| self.ending(task, cause))
-                    }
-                    (_, Ok(())) => Ending::Finished,
-                    (_, Err(failure)) => Ending::Failed(failure),
-                };
-                self.finish(task, ending);
+        if !matches!(request, Request::Wait) || task.notes() & own::CLOSES != 0 {
+            return self.settle(task, request);
+        }
+        self.flush();
+        self.current.set(None);
+        Some(request)
+    }
+
+    #[cold]
+    fn poll_timed(&self, task: TaskRef) -> Polled {
+        let since = self.stopwatch.start();
+        let polled = poll_body(task);
+        self.stopwatch.stop(since, &task.busy);
+        polled
+    }
+
+    /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
+    /// published. Returns what to do with it, `None` if it has ended.
+    fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
+        if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End(_)) {
+            self.scheduler.hooks().settled(task, self);
+        }
+        self.flush();
+        self.current.set(None);
+        match request {
+            Request::End(cause) => {
+                self.drop_body(task, cause);
                 None
             }
+            Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
+                task.marks.fetch_and(!mark::AGAIN, Acquire);
+                Some(Request::Again { cold: true })
+            }
+            other => Some(other),
         }
+    }
+
+    /// A poll has returned `Ready`.
+    fn complete(&self, task: TaskRef, result: Result<(), Failure>) {
+        let ending = match (self.request.take(), result) {
+            // A thread unwinds to end: what it asked for is why.
+            (Request::End(cause), _) => {
+                self.unwinding.take().unwrap_or_else(|| self.ending(task, cause))
+            }
+            (_, Ok(())) => Ending::Finished,
+            (_, Err(failure)) => Ending::Failed(failure),
+        };
+        self.finish(task, ending);
     }
 
     /// Why a process must not run on, if so.
@@ -460,7 +447,8 @@ impl Worker {
     }
 
     /// Parks a process that has left its poll.
-    pub(crate) fn park(&self, task: TaskRef, wait: WaitOn) -> Park {
+    pub(crate) fn park(&self, task: TaskRef) -> Park {
+        let wait = self.wait.get();
         // From here on the process may be run by another worker: nothing of it may be touched
         // after the word is set, so what is counted is counted before.
         if self.counts {
@@ -487,7 +475,6 @@ impl Worker {
         if task.marks.load(Acquire) & mark::PRUNE != 0 && self.must_end(task).is_some() {
             return false;
         }
-        task.waits_at.store(ptr::null_mut(), Relaxed);
         foreign.wait()
     }
 
@@ -582,6 +569,18 @@ impl Worker {
     /// Asks for something to be done when the poll returns.
     pub(crate) fn ask(&self, request: Request) {
         self.request.set(request);
+    }
+
+    /// Asks to be parked when the poll returns.
+    #[inline]
+    pub(crate) fn ask_to_wait(&self, wait: WaitOn) {
+        self.wait.set(wait);
+        self.request.set(Request::Wait);
+    }
+
+    /// Where the process wants to wait that has asked to be parked.
+    pub(crate) fn wanted(&self) -> WaitOn {
+        self.wait.get()
     }
 
     /// What the thread of a blocking process asked for.
