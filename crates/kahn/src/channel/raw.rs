@@ -70,6 +70,8 @@ pub(crate) struct Side {
     pub(crate) eager: AtomicBool,
     /// What is received is recorded. The receiver's.
     pub(crate) recorded: Cell<bool>,
+    /// What was found at the last look was published by another worker. The receiver's.
+    pub(crate) from_afar: Cell<bool>,
     /// The most messages ever found waiting. The receiver's; a hint, so it may be written by it
     /// and read by reports.
     pub(crate) most_waiting: AtomicU32,
@@ -345,6 +347,12 @@ impl RawChannel {
     fn publish_end(&self, end: End, worker: &Worker) {
         let side = self.side(end);
         let (word, count) = (self.word(end), side.local.get());
+        if end == End::Receiver && side.from_afar.get() {
+            let remote = &self.cold.remote;
+            let taken = count - word.load().count();
+            // Relaxed, and no read-modify-write: only the receiver writes.
+            remote.store(remote.load(Relaxed) + taken, Relaxed);
+        }
         // Relaxed: set when an end is handed to a party, before anything runs.
         let moved = if side.eager.load(Relaxed) {
             word.publish_outside(count, worker.number())
@@ -500,6 +508,7 @@ impl Side {
             listed: Cell::new(false),
             eager: AtomicBool::new(false),
             recorded: Cell::new(false),
+            from_afar: Cell::new(false),
             most_waiting: AtomicU32::new(0),
         }
     }
@@ -513,6 +522,7 @@ impl Side {
         self.listed.set(false);
         self.eager.store(false, Relaxed);
         self.recorded.set(false);
+        self.from_afar.set(false);
         self.most_waiting.store(0, Relaxed);
     }
 

@@ -273,11 +273,8 @@ fn take_from(
     channel.grant(End::Receiver, in_ring, ring.capacity(), task, worker);
     if worker.counts {
         note_waiting(channel, waiting);
-        if channel.word(End::Sender).publisher() != worker.number() {
-            let remote = &channel.cold.remote;
-            let room = channel.receiver.room.get();
-            remote.store(remote.load(Relaxed) + u64::from(room), Relaxed);
-        }
+        let publisher = channel.word(End::Sender).publisher();
+        channel.receiver.from_afar.set(publisher != worker.number());
     }
     Turn::Go
 }
