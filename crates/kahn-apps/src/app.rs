@@ -30,7 +30,7 @@ pub const APPS: &[App] = &[
         name: "wordcount",
         summary: "counts how often each word stands in files",
         examples: wordcount::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
+        variants: &[Variant::Network, Variant::MapReduce, Variant::Sequential],
         default_parts: wordcount::DEFAULT_PARTS,
         most_parts: wordcount::MOST_PARTS,
         arguments: wordcount::Arguments::augment_args,
@@ -43,7 +43,7 @@ pub const APPS: &[App] = &[
         name: "kmeans",
         summary: "groups points around K means",
         examples: kmeans::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
+        variants: &[Variant::Network, Variant::MapReduce, Variant::Sequential],
         default_parts: kmeans::DEFAULT_PARTS,
         most_parts: kmeans::MOST_PARTS,
         arguments: kmeans::Arguments::augment_args,
@@ -218,6 +218,8 @@ impl fmt::Debug for App {
 pub enum Variant {
     /// As a network of processes.
     Network,
+    /// As a network of the one shape that all MapReduce jobs have.
+    MapReduce,
     /// With a thread of the system for each process, to compare with.
     Threads,
     /// As an ordinary program on one thread, to compare with.
@@ -233,6 +235,7 @@ impl Variant {
     pub fn name(self) -> &'static str {
         match self {
             Self::Network => "network",
+            Self::MapReduce => "mapreduce",
             Self::Threads => "threads",
             Self::Sequential => "sequential",
         }
@@ -246,9 +249,14 @@ impl Variant {
     /// assert_eq!(Variant::named("network"), Some(Variant::Network));
     /// ```
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Network, Self::Threads, Self::Sequential]
+        [Self::Network, Self::MapReduce, Self::Threads, Self::Sequential]
             .into_iter()
             .find(|variant| variant.name() == name)
+    }
+
+    /// Says whether the form is a network: one that can be drawn, and run under any schedule.
+    pub fn is_network(self) -> bool {
+        matches!(self, Self::Network | Self::MapReduce)
     }
 }
 
@@ -282,6 +290,19 @@ pub trait Program: Sync {
     ///
     /// After the network has finished, the result is behind the returned [`Pending`].
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env>;
+
+    /// Writes the program as MapReduce jobs, if it is in the table with [`Variant::MapReduce`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if it is not.
+    fn mapreduce<'env>(
+        &'env self,
+        _network: &mut Network<'env>,
+        _compare: Compare,
+    ) -> Result<Pending<'env>, Failure> {
+        Err(Failure::input("this program has no variant `mapreduce`"))
+    }
 
     /// Computes the same result on the caller's thread, without a network.
     ///

@@ -2,7 +2,7 @@
 
 use kahn::{Network, Report, RunOptions, StopHandle};
 
-use crate::{Answer, Compare, Failure, Program, Variant};
+use crate::{Answer, Compare, Failure, Pending, Program, Variant};
 
 /// A program that has run to its end.
 #[derive(Debug)]
@@ -45,13 +45,46 @@ pub fn run(
     match variant {
         Variant::Threads => Ok(Ran { answer: program.threads()?, report: None }),
         Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
-        Variant::Network => {
+        Variant::Network | Variant::MapReduce => {
             let mut network = Network::new();
-            let pending = program.build(&mut network, Compare::Numbers);
+            let pending = build(program, variant, &mut network, Compare::Numbers)?;
             started(network.stop_handle());
             let report = network.run_with(options)?;
             let answer = pending().expect("a network that has finished has a result");
             Ok(Ran { answer, report: Some(report) })
+        }
+    }
+}
+
+/// Writes the processes and channels of `program`, in a form that is a network.
+///
+/// ```
+/// use kahn::Network;
+/// use kahn_apps::{App, Compare, Variant, build};
+///
+/// let kmeans = App::named("kmeans").expect("it is in the table");
+/// let program = kmeans.prepare_from(&["--random", "9", "--groups", "2"], Some(2), 0)?;
+/// let mut network = Network::new();
+/// let _pending = build(&*program, Variant::MapReduce, &mut network, Compare::Numbers)?;
+/// // One that iterates, two that map, two that reduce, one that keeps the result.
+/// assert_eq!(network.size().0, 6);
+/// # Ok::<(), kahn_apps::Failure>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns [`Failure::Input`] if the program does not have the form, or the form is no network.
+pub fn build<'env>(
+    program: &'env dyn Program,
+    variant: Variant,
+    network: &mut Network<'env>,
+    compare: Compare,
+) -> Result<Pending<'env>, Failure> {
+    match variant {
+        Variant::Network => Ok(program.build(network, compare)),
+        Variant::MapReduce => program.mapreduce(network, compare),
+        Variant::Threads | Variant::Sequential => {
+            Err(Failure::input(format!("variant `{}` is no network", variant.name())))
         }
     }
 }

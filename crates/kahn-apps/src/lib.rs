@@ -43,7 +43,7 @@ pub mod work;
 pub use app::{
     APPS, Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };
-pub use execution::{Ran, run};
+pub use execution::{Ran, build, run};
 pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;

@@ -33,13 +33,17 @@ fn bytes(program: &dyn Program, variant: Variant, options: RunOptions) -> String
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Runs the network in every way and compares with the sequential form.
+/// Runs every form that is a network in every way and compares with the sequential form.
 fn check(app: &str, arguments: &[&str], parts: usize, pick: usize) {
     let program = program(app, arguments, parts);
     let expected = bytes(&*program, Variant::Sequential, RunOptions::new());
-    for (way, options) in ways(pick) {
-        let found = bytes(&*program, Variant::Network, options);
-        assert!(found == expected, "{app} {arguments:?} differs in {parts} parts with {way}");
+    let variants = App::named(app).expect("the program is in the table").variants;
+    for variant in variants.iter().filter(|variant| variant.is_network()) {
+        for (way, options) in ways(pick) {
+            let found = bytes(&*program, *variant, options);
+            let name = variant.name();
+            assert!(found == expected, "{app} {name} {arguments:?}: {parts} parts with {way}");
+        }
     }
 }
 
@@ -72,6 +76,8 @@ proptest! {
         let paths: Vec<_> =
             texts.iter().zip(names).map(|(text, name)| path_in(&folder, name, text)).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        check("wordcount", &paths, parts, pick);
+        let paths: Vec<_> = paths.into_iter().chain(["--combine"]).collect();
         check("wordcount", &paths, parts, pick);
     }
 
@@ -115,8 +121,10 @@ fn the_output_of_kmeans_does_not_depend_on_the_number_of_parts() {
     let arguments = ["--random", "2000", "--groups", "7"];
     let all: Vec<_> = [1, 2, 3, 8, 300]
         .iter()
-        .map(|&parts| {
-            bytes(&*program("kmeans", &arguments, parts), Variant::Network, RunOptions::new())
+        .flat_map(|&parts| {
+            let program = program("kmeans", &arguments, parts);
+            [Variant::Network, Variant::MapReduce]
+                .map(|variant| bytes(&*program, variant, RunOptions::new()))
         })
         .collect();
     assert!(all.iter().all(|text| *text == all[0]));

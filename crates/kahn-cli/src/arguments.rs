@@ -12,7 +12,7 @@ use clap::{
 };
 use clap_complete::Shell;
 use kahn::{Accounting, Detection, POLICIES, RunOptions};
-use kahn_apps::{APPS, App, at_least_one, size};
+use kahn_apps::{APPS, App, Failure, Variant, at_least_one, size};
 use kahn_snet::command::Command as Snet;
 
 /// What the command is asked to do.
@@ -29,6 +29,10 @@ pub(crate) enum Request {
 /// What decides the network and its input, for every program.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shape {
+    /// The form of the program; `kahn list` shows them
+    #[arg(long, value_name = "V", global = true)]
+    variant: Option<String>,
+
     /// Shares the work of each stage among N processes; the output does not depend on it
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, global = true)]
     pub(crate) parts: Option<usize>,
@@ -42,10 +46,6 @@ pub(crate) struct Shape {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of every run")]
 pub(crate) struct RunArguments {
-    /// The form of the program; `kahn list` shows them
-    #[arg(long, value_name = "V", global = true)]
-    pub(crate) variant: Option<String>,
-
     #[command(flatten)]
     pub(crate) shape: Shape,
 
@@ -123,6 +123,34 @@ pub(crate) struct GraphArguments {
     /// Draws the network into FILE as well
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) svg: Option<PathBuf>,
+}
+
+impl Shape {
+    /// Finds the form that is asked for: the first of the program unless said otherwise.
+    pub(crate) fn variant(&self, app: &App) -> Result<Variant, Failure> {
+        self.variant_among(app, app.variants)
+    }
+
+    /// Finds the form that is asked for, where only networks will do.
+    pub(crate) fn network(&self, app: &App) -> Result<Variant, Failure> {
+        let networks: Vec<_> = app.variants.iter().copied().filter(|v| v.is_network()).collect();
+        self.variant_among(app, &networks)
+    }
+
+    fn variant_among(&self, app: &App, variants: &[Variant]) -> Result<Variant, Failure> {
+        let Some(name) = &self.variant else { return Ok(variants[0]) };
+        let variant = Variant::named(name).filter(|variant| variants.contains(variant));
+        variant.ok_or_else(|| {
+            let is_other = app.variants.iter().any(|variant| variant.name() == name);
+            let names: Vec<_> = variants.iter().copied().map(Variant::name).collect();
+            let (what, has) = if is_other {
+                (format!("variant `{name}` of `{}` is no network", app.name), "these are")
+            } else {
+                (format!("`{}` has no variant `{name}`", app.name), "it has")
+            };
+            Failure::input(what).with_help(format!("{has}: {}", names.join(", ")))
+        })
+    }
 }
 
 impl RunArguments {
@@ -255,6 +283,7 @@ const EXAMPLES: &str = "\
 Examples:
   kahn run wordcount book.txt                    the words of a file, the most frequent first
   kahn run kmeans points.csv --groups 8 --report eight groups, and what it cost to find them
+  kahn run wordcount book.txt --variant mapreduce        the same as two MapReduce jobs
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
   kahn snet run factorial.snet --input records.json      records through an S-Net program

@@ -26,10 +26,11 @@ pub(crate) fn graph(
     if let Some(path) = &arguments.svg {
         output::check_writable(path)?;
     }
+    let variant = arguments.shape.network(app)?;
     let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let mut network = Network::new();
-    let _pending = program.build(&mut network, Compare::Numbers);
+    let _pending = kahn_apps::build(&*program, variant, &mut network, Compare::Numbers)?;
     let dot = network.dot();
 
     result::write(|out| out.write_all(dot.as_bytes()))?;

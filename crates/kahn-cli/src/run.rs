@@ -17,7 +17,7 @@ pub(crate) fn run(
     matches: &ArgMatches,
     arguments: &RunArguments,
 ) -> Result<(), Failure> {
-    let variant = variant(app, arguments.variant.as_deref())?;
+    let variant = arguments.shape.variant(app)?;
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
     }
@@ -45,16 +45,6 @@ pub(crate) fn run(
             Err(failure)
         }
     }
-}
-
-fn variant(app: &App, name: Option<&str>) -> Result<Variant, Failure> {
-    let Some(name) = name else { return Ok(app.variants[0]) };
-    let variant = Variant::named(name).filter(|variant| app.variants.contains(variant));
-    variant.ok_or_else(|| {
-        let names: Vec<_> = app.variants.iter().copied().map(Variant::name).collect();
-        Failure::input(format!("`{}` has no variant `{name}`", app.name))
-            .with_help(format!("it has {}", names.join(" and ")))
-    })
 }
 
 /// What a run was, for those who want to know what it cost.

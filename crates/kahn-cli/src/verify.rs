@@ -19,6 +19,7 @@ const TIME_LIMIT: Duration = Duration::from_hours(1);
 
 /// Runs the network of a program under many schedules and compares.
 pub(crate) fn verify(app: &App, matches: &ArgMatches, shape: &Shape) -> Result<(), Failure> {
+    let variant = shape.network(app)?;
     let settings = app.settings(shape.parts, shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let expected = bytes(&program.sequential()?);
@@ -26,7 +27,10 @@ pub(crate) fn verify(app: &App, matches: &ArgMatches, shape: &Shape) -> Result<(
     let progress = Progress::new("schedules", Some(schedules.list().len() as u64));
     let verified = progress::watched(&progress, || {
         schedules.verify_with(
-            |network| program.build(network, Compare::Contents),
+            |network| {
+                let pending = kahn_apps::build(&*program, variant, network, Compare::Contents);
+                pending.expect("the form is one of the program's")
+            },
             |pending: Pending<'_>| Output::of(pending().as_ref(), &expected),
             |_| progress.add(1),
         )

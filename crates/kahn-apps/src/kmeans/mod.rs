@@ -17,11 +17,14 @@
 //!            └───────────────► assign 1
 //! ```
 //!
+//! The variant `mapreduce` is the same as a job that is iterated: see its file, `mapreduce`.
+//!
 //! The bytes are the same for every number of parts and workers, for coordinates are added exactly:
 //! see the private module `number`. There is no limit to the rounds: as in the papers, means that
 //! are cut off may in theory go round in circles for ever.
 
 mod kernel;
+mod mapreduce;
 mod network;
 mod number;
 mod points;
@@ -187,6 +190,14 @@ impl<T: Number> KMeans<T> {
 impl<T: Number> Program for KMeans<T> {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
         network::build(self, network, compare)
+    }
+
+    fn mapreduce<'env>(
+        &'env self,
+        network: &mut Network<'env>,
+        compare: Compare,
+    ) -> Result<Pending<'env>, Failure> {
+        Ok(mapreduce::build(self, network, compare))
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {

@@ -79,8 +79,15 @@ impl<T: Number> Points<T> {
         let end = range.end.next_multiple_of(LANES);
         Share {
             coordinates: &self.coordinates[range.start * self.dimensions..end * self.dimensions],
+            first: range.start,
             count: range.len(),
         }
+    }
+
+    /// Gives all points in shares: `parts` of them, or more if they had more than `most` points.
+    pub(super) fn shares(&self, parts: usize, most: usize) -> impl Iterator<Item = Share<'_, T>> {
+        let parts = parts.max(self.count.div_ceil(most));
+        (0..parts).map(move |part| self.share(part, parts))
     }
 }
 
@@ -89,6 +96,8 @@ impl<T: Number> Points<T> {
 pub(super) struct Share<'env, T> {
     /// Whole tiles.
     pub(super) coordinates: &'env [T],
+    /// The place of the first point among all.
+    pub(super) first: usize,
     /// How many points of them are points.
     pub(super) count: usize,
 }

@@ -38,19 +38,21 @@ impl Sums {
 }
 
 /// The points of a share and the groups they are in.
-#[derive(Debug)]
+#[derive(Debug, kahn::Digest)]
 pub(super) struct Assigned<'env, T> {
     share: Share<'env, T>,
     dimensions: usize,
     unit: i32,
     groups: Vec<u32>,
+    /// How many points changed their group in the last round that was told by `regroup`.
+    changed: u64,
 }
 
 impl<'env, T: Number> Assigned<'env, T> {
     /// Starts with no point in a group.
     pub(super) fn new(share: Share<'env, T>, points: &Points<T>) -> Self {
         let groups = vec![NO_GROUP; share.count];
-        Self { share, dimensions: points.dimensions(), unit: points.unit(), groups }
+        Self { share, dimensions: points.dimensions(), unit: points.unit(), groups, changed: 0 }
     }
 
     /// Puts every point into the group of the nearest mean and adds up.
@@ -73,7 +75,7 @@ impl<'env, T: Number> Assigned<'env, T> {
     }
 
     fn points_in_piece(&self, means: &[T]) -> usize {
-        (PIECE / (means.len() / self.dimensions)).next_multiple_of(LANES).max(LANES)
+        points_in_piece(means.len() / self.dimensions)
     }
 
     /// Puts the points of a piece into the group of the nearest mean and adds them up.
@@ -99,10 +101,36 @@ impl<'env, T: Number> Assigned<'env, T> {
         }
     }
 
+    /// Puts every point into the group of the nearest mean, and tells `each` the group and the point,
+    /// by its place among all points.
+    pub(super) fn regroup(&mut self, means: &[T], mut each: impl FnMut(u32, usize)) {
+        self.changed = 0;
+        let tiles = self.share.coordinates.chunks_exact(self.dimensions * LANES);
+        let mut place = self.share.first;
+        for (tile, groups) in tiles.zip(self.groups.chunks_mut(LANES)) {
+            for (group, nearest) in groups.iter_mut().zip(nearest(tile, means, self.dimensions)) {
+                self.changed += u64::from(*group != nearest);
+                *group = nearest;
+                each(nearest, place);
+                place += 1;
+            }
+        }
+    }
+
+    /// Gives how many points `regroup` has put into another group.
+    pub(super) fn changed(&self) -> u64 {
+        self.changed
+    }
+
     /// Gives the group of each point.
     pub(super) fn into_groups(self) -> Vec<u32> {
         self.groups
     }
+}
+
+/// Gives how many points are a piece of the work, with so many groups.
+fn points_in_piece(groups: usize) -> usize {
+    (PIECE / groups).next_multiple_of(LANES).max(LANES)
 }
 
 /// The means from round to round.
@@ -112,11 +140,13 @@ pub(super) struct Rounds<'env, T> {
     means: Vec<T>,
     epsilon: Option<f64>,
     count: u64,
+    /// How far a mean has moved in this round, at most.
+    farthest: f64,
 }
 
 impl<'env, T: Number> Rounds<'env, T> {
     pub(super) fn new(points: &'env Points<T>, means: Vec<T>, epsilon: Option<f64>) -> Self {
-        Self { points, means, epsilon, count: 0 }
+        Self { points, means, epsilon, count: 0, farthest: 0.0 }
     }
 
     /// Gives the means that the next round assigns to.
@@ -124,29 +154,50 @@ impl<'env, T: Number> Rounds<'env, T> {
         &self.means
     }
 
+    /// Gives how many points are a piece of the work, of some milliseconds.
+    pub(super) fn points_in_piece(&self) -> usize {
+        points_in_piece(self.means.len() / self.points.dimensions())
+    }
+
     /// Moves the means to the middle of their groups. Says whether that was the last round.
     #[must_use]
     pub(super) fn finish(&mut self, sums: &Sums) -> bool {
         let (dimensions, unit) = (self.points.dimensions(), self.points.unit());
-        let mut farthest = 0.0_f64;
-        let groups = self.means.chunks_exact_mut(dimensions);
-        let groups = groups.zip(sums.coordinates.chunks_exact(dimensions)).zip(&sums.counts);
-        for ((mean, sums), &count) in groups.filter(|(_, count)| **count > 0) {
-            let mut square = 0.0;
-            for (coordinate, &sum) in mean.iter_mut().zip(sums) {
-                let moved = T::mean(sum, count, unit);
-                square = f64::add_square(square, moved.to_real(), coordinate.to_real());
-                *coordinate = moved;
-            }
-            farthest = farthest.max(square.sqrt());
+        let groups = sums.coordinates.chunks_exact(dimensions).zip(&sums.counts).enumerate();
+        for (group, (sums, &count)) in groups.filter(|(_, (_, count))| **count > 0) {
+            self.move_mean(group, sums.iter().map(|&sum| T::mean(sum, count, unit)));
         }
+        self.is_last(sums.changed)
+    }
+
+    /// Moves the mean of a group.
+    pub(super) fn move_mean(&mut self, group: usize, to: impl IntoIterator<Item = T>) {
+        let dimensions = self.points.dimensions();
+        let mean = &mut self.means[group * dimensions..][..dimensions];
+        let mut square = 0.0;
+        for (coordinate, moved) in mean.iter_mut().zip(to) {
+            square = f64::add_square(square, moved.to_real(), coordinate.to_real());
+            *coordinate = moved;
+        }
+        self.farthest = self.farthest.max(square.sqrt());
+    }
+
+    /// Ends a round in which so many points changed their group. Says whether it was the last.
+    #[must_use]
+    pub(super) fn is_last(&mut self, changed: u64) -> bool {
         self.count += 1;
-        sums.changed == 0 || self.epsilon.is_some_and(|epsilon| farthest <= epsilon)
+        let farthest = std::mem::take(&mut self.farthest);
+        changed == 0 || self.epsilon.is_some_and(|epsilon| farthest <= epsilon)
     }
 
     /// Gives the result, with the groups of all shares in order.
-    pub(super) fn into_solution(self, groups: Vec<Vec<u32>>) -> Solution<T> {
-        Solution { means: self.means, groups, rounds: self.count }
+    pub(super) fn into_solution(mut self, groups: Vec<Vec<u32>>) -> Solution<T> {
+        self.take_solution(groups)
+    }
+
+    /// Gives the result, and keeps no means.
+    pub(super) fn take_solution(&mut self, groups: Vec<Vec<u32>>) -> Solution<T> {
+        Solution { means: std::mem::take(&mut self.means), groups, rounds: self.count }
     }
 }
 

@@ -12,8 +12,11 @@
 //!   split ──┤            ╳          ├─► merge  sum j adds up and sorts the words that
 //!           └─► count 1 ─┴─► sum 1 ─┘         hash to it, merge merges the sorted lists
 //! ```
+//!
+//! The variant `mapreduce` is what they call KPN-MR: see its file, `mapreduce`.
 
 mod counts;
+mod mapreduce;
 mod network;
 mod sequential;
 mod words;
@@ -57,6 +60,10 @@ pub struct Arguments {
     /// The files whose words are counted together; no word crosses the end of a file
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    /// For the variant `mapreduce`: adds up equal words before they are sent and sorted
+    #[arg(long)]
+    combine: bool,
 }
 
 /// The files, ready to be counted.
@@ -64,6 +71,7 @@ pub struct Arguments {
 pub struct WordCount {
     files: Vec<Input>,
     parts: usize,
+    combine: bool,
     progress: Progress,
 }
 
@@ -77,7 +85,8 @@ impl WordCount {
         let files = arguments.files.iter().map(|path| Input::open(path));
         let files = files.collect::<Result<Vec<_>, _>>()?;
         let bytes = files.iter().map(|file| file.len() as u64).sum();
-        Ok(Self { files, parts: settings.parts, progress: Progress::new("bytes", Some(bytes)) })
+        let (parts, combine) = (settings.parts, arguments.combine);
+        Ok(Self { files, parts, combine, progress: Progress::new("bytes", Some(bytes)) })
     }
 
     /// Gives the pieces of all files, cut between words, in order.
@@ -95,6 +104,14 @@ const CHUNK: usize = 256 * 1024;
 impl Program for WordCount {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
         network::build(self, network, compare)
+    }
+
+    fn mapreduce<'env>(
+        &'env self,
+        network: &mut Network<'env>,
+        compare: Compare,
+    ) -> Result<Pending<'env>, Failure> {
+        Ok(mapreduce::build(self, network, compare))
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {

@@ -1,5 +1,6 @@
 //! What a run can be compared by: the history of each channel, message by message.
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -138,6 +139,12 @@ impl<T: Digest, E: Digest> Digest for Result<T, E> {
             Ok(value) => value.digest(digester),
             Err(error) => error.digest(digester),
         }
+    }
+}
+
+impl<T: Digest> Digest for Reverse<T> {
+    fn digest(&self, digester: &mut Digester) {
+        self.0.digest(digester);
     }
 }
 
