@@ -15,6 +15,9 @@
 //! | [`pipeline`]  | stages in a row; what a message's size costs | a row                             |
 //! | [`random_network`] | work through layers at random      | drawn from a seed, with cycles       |
 //!
+//! Two of them, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
+//! [`kahn_mapreduce`] makes of the same problem.
+//!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
 //! reads and checks all input and gives a [`Program`], which [`run()`] then runs; so bad input is
