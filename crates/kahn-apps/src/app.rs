@@ -20,7 +20,7 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
 use crate::{
-    Failure, Progress, hamming, kmeans, pipeline, random_network, ring, scatter_gather, sieve,
+    Failure, Progress, aes, hamming, kmeans, pipeline, random_network, ring, scatter_gather, sieve,
     wordcount,
 };
 
@@ -127,6 +127,19 @@ pub const APPS: &[App] = &[
         prepare: |matches, settings| {
             let arguments = random_network::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(random_network::RandomProgram::prepare(&arguments, settings)?))
+        },
+    },
+    App {
+        name: "aes",
+        summary: "encrypts a file with AES-128, or a block of memory many times",
+        examples: aes::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: aes::DEFAULT_PARTS,
+        most_parts: aes::MOST_PARTS,
+        arguments: aes::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = aes::Arguments::from_arg_matches(matches)?;
+            aes::prepare(&arguments, settings)
         },
     },
 ];

@@ -14,6 +14,7 @@
 //! | [`scatter_gather`] | tasks in rounds; what a barrier costs | a root and many around it            |
 //! | [`pipeline`]  | stages in a row; what a message's size costs | a row                             |
 //! | [`random_network`] | work through layers at random      | drawn from a seed, with cycles       |
+//! | [`aes`]       | encryption of a file or a block           | a root and many around it            |
 //!
 //! Two of them, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
 //! [`kahn_mapreduce`] makes of the same problem.
@@ -23,6 +24,7 @@
 //! reads and checks all input and gives a [`Program`], which [`run()`] then runs; so bad input is
 //! known before anything has started.
 
+pub mod aes;
 mod app;
 pub mod checksum;
 mod execution;

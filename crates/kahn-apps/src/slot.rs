@@ -1,6 +1,6 @@
 //! Where a process of a network leaves a result.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// The result of one process, there once the process has come so far.
 ///
@@ -26,29 +26,29 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[derive(Debug)]
-pub struct Slot<T>(Arc<OnceLock<T>>);
+pub struct Slot<T>(Receiver<T>);
 
 /// The half of a [`Slot`] that belongs to the process.
 #[derive(Debug)]
-pub struct Giver<T>(Arc<OnceLock<T>>);
+pub struct Giver<T>(Sender<T>);
 
 impl<T> Slot<T> {
     /// Makes the two halves.
     pub fn new() -> (Giver<T>, Self) {
-        let cell = Arc::new(OnceLock::new());
-        (Giver(Arc::clone(&cell)), Self(cell))
+        let (giver, slot) = channel();
+        (Giver(giver), Self(slot))
     }
 
-    /// Takes the result. `None` if the process did not give one, or lives still.
+    /// Takes the result. `None` if the process has not given one.
     pub fn take(self) -> Option<T> {
-        Arc::into_inner(self.0)?.into_inner()
+        self.0.try_recv().ok()
     }
 }
 
 impl<T> Giver<T> {
     /// Leaves the result.
     pub fn give(self, result: T) {
-        // It is taken by value, so nothing has been given before.
-        let _first = self.0.set(result);
+        // If it fails, the slot is gone: nobody wants the result.
+        let _wanted = self.0.send(result);
     }
 }

@@ -195,6 +195,42 @@ fn work_arrives_through_random_networks_with_and_without_cycles_in_every_way() {
     check("random", &["--messages", "70"], 1, 2);
 }
 
+#[test]
+fn a_block_is_encrypted_in_every_way() {
+    for (pick, mode) in ["ecb", "ctr"].iter().enumerate() {
+        let arguments = ["--size", "4000", "--passes", "3", "--mode", mode];
+        for parts in [1, 3, 300] {
+            check("aes", &arguments, parts, 5 * pick + parts);
+        }
+    }
+    check("aes", &["--size", "0"], 2, 0);
+}
+
+#[test]
+fn files_of_every_length_are_encrypted_in_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    // Around a block and around the chunks that the network has; see `aes/file.rs`.
+    for (pick, length) in [0, 1, 15, 16, 65_535, 65_536, 200_000].into_iter().enumerate() {
+        let text: Vec<u8> = (0..=250).cycle().take(length).collect();
+        let path = path_in(&folder, "text", &text);
+        let key = ["--key", "00112233445566778899aabbccddeeff"];
+        for mode in [&["--mode", "ecb"][..], &["--mode", "ctr", "--iv", &"f".repeat(32)]] {
+            let arguments = [&[&*path], &key[..], mode].concat();
+            check("aes", &arguments, 3, pick);
+            let there = program("aes", &arguments, 1);
+            let mut encrypted = Vec::new();
+            (there.sequential().unwrap().lines)(&mut encrypted).unwrap();
+            let encrypted = path_in(&folder, "encrypted", &encrypted);
+            let arguments = [&[&*encrypted, "--decrypt"], &key[..], mode].concat();
+            check("aes", &arguments, 2, pick);
+            let back = program("aes", &arguments, 1);
+            let mut decrypted = Vec::new();
+            (back.sequential().unwrap().lines)(&mut decrypted).unwrap();
+            assert!(decrypted == text, "{length} bytes, {mode:?}");
+        }
+    }
+}
+
 /// Lloyd's algorithm read out of a book, in plain floats.
 fn kmeans_by_the_book(points: &[[f64; 2]], groups: usize) -> Vec<[f64; 2]> {
     let mut means = points[..groups].to_vec();

@@ -46,6 +46,30 @@ fn what_is_read_from_a_pipe_is_counted_too() {
 }
 
 #[test]
+fn a_file_is_encrypted_and_decrypted_in_its_place_or_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let file = path.to_str().unwrap();
+    let content = b"to be or not to be".repeat(10_000);
+    fs::write(&path, &content).unwrap();
+    let aes = |key: &str, more: &[&str]| {
+        let arguments = [&["run", "aes", file, "--key", &key.repeat(32), "-o", file], more];
+        let Output { status, stdout, stderr } = kahn(&arguments.concat()).output().unwrap();
+        assert_eq!(text(&stdout), "");
+        (status.code(), text(&stderr))
+    };
+    assert_eq!(aes("a", &[]), (Some(0), String::new()));
+    let encrypted = fs::read(&path).unwrap();
+    assert_eq!(encrypted.len(), 180_000 + 16 - 180_000 % 16);
+    let (code, message) = aes("b", &["--decrypt"]);
+    assert!(message.contains("does not end with padding when decrypted"), "{message}");
+    assert_eq!((code, fs::read(&path).unwrap() == encrypted), (Some(2), true));
+    assert_eq!(aes("a", &["--decrypt"]), (Some(0), String::new()));
+    assert!(fs::read(&path).unwrap() == content);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+}
+
+#[test]
 fn ctrl_c_ends_the_command_with_130_and_no_result() {
     let run = kahn(&["run", "sieve", "4000000000"]).spawn().unwrap();
     let id = run.id().to_string();
