@@ -8,7 +8,7 @@
 use super::check;
 use crate::sync::{Arc, Mutex, end_naps, thread};
 use crate::{
-    Accounting, Detection, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
+    Accounting, Detection, Ended, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
 };
 use std::future::poll_fn;
 use std::pin::pin;
@@ -243,5 +243,59 @@ fn a_party_outside_polls_in_vain_and_cancels() {
         });
         assert_finishes(network, options("shared", Detection::Off).workers(1));
         outside.join().expect("it does not panic");
+    });
+}
+
+/// Somebody outside who begins to wait while the run starts: the start rings its bell, but that is
+/// not what it waits for. If it took that for a wake-up, it would be counted as busy once too few,
+/// and nobody would find out that nothing can go on.
+#[test]
+fn a_party_outside_is_not_woken_by_the_start() {
+    check(2, || {
+        let mut network = Network::new();
+        let (to_process, from_party) = network.channel::<u32>("there");
+        let (to_party, from_process) = network.channel::<u32>("back");
+        let receive = async |(mut receiver, sender): (Receiver<u32>, Sender<u32>)| {
+            let _ = receiver.recv().await;
+            drop(sender);
+        };
+        network.process("waits", (from_party, to_party), receive);
+        let (mut receiver, sender) = network.outside("outside", (from_process, to_process));
+        let running = thread::spawn(move || {
+            let ended = network.run_with(options("shared", Detection::Off).workers(1));
+            let Err(RunError::Ended(report)) = ended else { panic!("it cannot finish: {ended:?}") };
+            assert_eq!(report.outcome, Summary::Deadlock);
+        });
+        assert_eq!(receiver.recv_blocking(), Err(Ended::Run));
+        drop(sender);
+        running.join().expect("it does not panic");
+    });
+}
+
+/// A process on a thread of its own that is woken from outside, wakes another and waits again,
+/// while the worker, which has nothing to do, finds out whether anything can go on.
+#[test]
+fn a_foreign_wake_up_is_no_verdict() {
+    check(1, || {
+        let answer = Arc::new(Answer::default());
+        let asked = Arc::clone(&answer);
+        let mut network = Network::new();
+        let (to_second, from_first) = network.channel::<u32>("there");
+        let (to_first, from_second) = network.channel::<u32>("back");
+        let echo = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+            let number = receiver.recv().await.expect("it is sent");
+            sender.send(number).await;
+        };
+        // The explanation comes to it first.
+        network.process("answers", (from_first, to_first), echo);
+        let ask = async move |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
+            poll_fn(|context| asked.poll(context)).await;
+            sender.send(0).await;
+            assert_eq!(receiver.recv().await, Some(0));
+        };
+        network.process("asks", (from_second, to_second), ask);
+        let other = thread::spawn(move || answer.tell());
+        assert_finishes(network, options("threads", Detection::Off));
+        other.join().expect("it does not panic");
     });
 }
