@@ -144,11 +144,11 @@ mutation sleep-without-fence run:: scheduler/idle.rs \
 mutation sleep-without-second-look run:: scheduler/idle.rs \
     's/let has_work = scheduler\.has_free_core\(\) && .*?;/let has_work = false;/'
 mutation woken-but-not-counted run:: scheduler/idle.rs \
-    's/(fn wake_worker.*?)self\.busy\.fetch_add\(1, SeqCst\);/$1/s'
+    's/(fn wake_worker.*?)self\.census\.wake\(\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
-    's/if scheduler\.busy\.fetch_sub\(1, SeqCst\) == 1 \{/if scheduler.busy.fetch_sub(1, SeqCst) == 0 {/'
+    's/if scheduler\.census\.rest\(\) \{/if !scheduler.census.rest() {/'
 mutation rung-but-not-counted run::a_party_outside scheduler/mod.rs \
-    's/(fn ring\(.*?)self\.busy\.fetch_add\(1, SeqCst\);/$1/s'
+    's/(fn ring\(.*?)self\.census\.wake\(\);/$1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
     's/while sleeps\(&wait\) && scheduler\.is_running\(\) \{\s*parker\.park\(\);\s*\}//'
 
@@ -173,8 +173,17 @@ mutation wait-without-exchange foreign:: scheduler/foreign.rs \
     's/self\.state\.compare_exchange\(RUNNING, WAITING, SeqCst, SeqCst\)\.is_err\(\)/self.state.swap(WAITING, SeqCst) == CLOSED/'
 mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped scheduler/foreign.rs \
     's/foreign\.scheduler\.look_again\(\);//'
-mutation pending-ends-before-ready run::a_foreign_wake_up_is_no_verdict scheduler/foreign.rs \
-    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.foreign\.fetch_sub\(1, SeqCst\);)/if state == WAITING {\n self.scheduler.foreign.fetch_sub(1, SeqCst);\n}\n$1\n{/s'
+
+# --- verdict ----------------------------------------------------------------------------------
+
+mutation census-read-twice verdict:: scheduler/census.rs \
+    's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
+mutation pending-ends-before-ready verdict::who_is_woken scheduler/foreign.rs \
+    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.census\.settle\(\);)/if state == WAITING {\n self.scheduler.census.settle();\n}\n$1\n{/s'
+mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside.rs \
+    's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'
+mutation rests-before-pending verdict::a_party_that_cancels channel/outside.rs \
+    's/scheduler\.census\.expect\(\);(.*?scheduler\.rest\(\);)/$1\n scheduler.census.expect();/s'
 
 printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
 if ((${#amiss[@]})); then

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | computes, or has not begun an operation | `busy` |
 //! | waits in a blocking form | nowhere: it cannot change its mind |
-//! | waits in an async form | `cancellable`: it may drop the operation, so there is no verdict |
+//! | waits in an async form | `pending`: it may drop the operation, so there is no verdict |
 //!
 //! All operations of one party run under its lock, with a worker of its own that only publishes.
 
@@ -20,7 +20,7 @@ use super::{Receiver, Sender};
 use crate::graph::{Ending, Failure};
 use crate::scheduler::word::{Park, Word};
 use crate::scheduler::{Bell, EndCause, Request, TaskRef, WaitOn, Worker};
-use crate::sync::{Arc, Mutex, Ordering::*, Parker, thread};
+use crate::sync::{Arc, Mutex, Parker, thread};
 use std::any::Any;
 use std::fmt;
 use std::mem;
@@ -350,7 +350,7 @@ impl<'a, F> Operation<'a, F> {
 
     fn woken(&mut self) {
         self.parked = None;
-        self.party.task.scheduler().cancellable.fetch_sub(1, SeqCst);
+        self.party.task.scheduler().census.settle();
     }
 }
 
@@ -381,7 +381,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
                 Attempt::Wait(Some(wait)) => {
                     this.parked = Some(wait);
                     // Before we stop being busy: there is no moment in which nobody counts us.
-                    scheduler.cancellable.fetch_add(1, SeqCst);
+                    scheduler.census.expect();
                     scheduler.look_from(this.party.task);
                     scheduler.rest();
                     return Poll::Pending;
@@ -401,7 +401,7 @@ impl<F> Drop for Operation<'_, F> {
             let word = unsafe { &*wait.word };
             if word.unpark(Word::parked(wait.seen)) {
                 // We took ourselves out: nobody else will count us as busy.
-                task.scheduler().busy.fetch_add(1, SeqCst);
+                task.scheduler().census.wake();
             }
             self.woken();
         }

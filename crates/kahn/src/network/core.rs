@@ -351,16 +351,12 @@ impl Core {
         if found == Found::Freed {
             return;
         }
-        // A foreign waker makes its process ready and somebody busy before it stops being counted;
-        // so if we see none of them, and then nobody busy, nobody can act any more.
-        let stand_still = scheduler.foreign.load(SeqCst) == 0
-            && scheduler.cancellable.load(SeqCst) == 0
-            && scheduler.busy.load(SeqCst) == 0;
+        let stand_still = scheduler.census.is_over();
         let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
         if found == Found::Freed || !stand_still || scheduler.live.load(SeqCst) == 0 {
             return;
         }
-        if scheduler.busy.load(SeqCst) != 0 || !scheduler.is_running() {
+        if scheduler.census.is_busy() || !scheduler.is_running() {
             return;
         }
         // A party may go on before whoever freed it has counted it, and wake others: then somebody

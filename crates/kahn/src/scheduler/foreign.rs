@@ -13,7 +13,7 @@
 //! | `CLOSED` | the process has ended | never |
 //!
 //! Whoever moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
-//! in `WAITING` are counted in [`Scheduler::foreign`]: while there are any, there is no verdict.
+//! in `WAITING` are pending in the census: while there are any, there is no verdict.
 
 use super::task::{TaskRef, mark};
 use super::{Origin, Reason, Scheduler};
@@ -50,14 +50,14 @@ impl Foreign {
     /// The process's worker: the process waits for a wake-up and nothing else. Returns `false` if
     /// it was woken meanwhile and has to run again.
     pub(crate) fn wait(&self) -> bool {
-        self.scheduler.foreign.fetch_add(1, SeqCst);
+        self.scheduler.census.expect();
         // Either we see that no clone is left, or the one who drops the last sees that we wait: the
         // two read-modify-writes of `clones` have an order, and the second sees what was done
         // before the first.
         if self.state.compare_exchange(RUNNING, WAITING, SeqCst, SeqCst).is_err() {
             // NOTIFIED: nobody but us leaves that state.
             self.state.store(RUNNING, SeqCst);
-            self.scheduler.foreign.fetch_sub(1, SeqCst);
+            self.scheduler.census.settle();
             return false;
         }
         if self.clones.fetch_add(0, AcqRel) == 0 {
@@ -72,7 +72,7 @@ impl Foreign {
         while self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {
             let is_alone = self.clones.fetch_add(0, AcqRel) == 0;
             if is_alone || self.state.compare_exchange(ORPHAN, WAITING, SeqCst, SeqCst).is_err() {
-                self.scheduler.foreign.fetch_sub(1, SeqCst);
+                self.scheduler.census.settle();
                 return;
             }
             if self.clones.fetch_add(0, AcqRel) > 0 {
@@ -98,15 +98,15 @@ impl Foreign {
         }
         self.scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
         if state == WAITING {
-            // After the process is ready: whoever sees no foreign waits left sees it ready.
-            self.scheduler.foreign.fetch_sub(1, SeqCst);
+            // After the process is ready, and somebody busy who will run it.
+            self.scheduler.census.settle();
         }
     }
 
     /// The process has ended: wake-ups do nothing from now on.
     pub(crate) fn close(&self) {
         if self.state.swap(CLOSED, SeqCst) == WAITING {
-            self.scheduler.foreign.fetch_sub(1, SeqCst);
+            self.scheduler.census.settle();
         }
     }
 

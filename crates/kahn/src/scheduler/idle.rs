@@ -96,7 +96,7 @@ impl Scheduler {
     }
 
     fn wake_worker(&self, worker: usize) {
-        self.busy.fetch_add(1, SeqCst);
+        self.census.wake();
         self.sleeping.fetch_sub(1, SeqCst);
         self.slots()[worker].parker.unpark();
     }
@@ -240,7 +240,7 @@ impl Worker {
         loop {
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
             let workers_run = scheduler.workers_run();
-            let others_run = scheduler.busy.load(SeqCst) > 0;
+            let others_run = scheduler.census.is_busy();
             let watches = is_first && others_run && (workers_run || !looked);
             if !watches {
                 self.slot().parker.park();
@@ -250,10 +250,10 @@ impl Worker {
                 return None;
             }
             // The watcher: awake for a moment, to see that the others get on.
-            scheduler.busy.fetch_add(1, SeqCst);
+            scheduler.census.wake();
             if !scheduler.stay_awake(self.index()) {
                 // Somebody woke us just now and counted us busy as well.
-                scheduler.busy.fetch_sub(1, SeqCst);
+                scheduler.census.withdraw(1);
                 self.slot().parker.park();
                 return None;
             }
@@ -304,7 +304,7 @@ impl Worker {
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }
-        if scheduler.busy.fetch_sub(1, SeqCst) == 1 {
+        if scheduler.census.rest() {
             scheduler.hooks().stuck(self);
         }
         true

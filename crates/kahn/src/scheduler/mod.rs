@@ -15,14 +15,15 @@
 //!
 //! # When nothing can run
 //!
-//! `busy` counts everyone who may make a process ready: workers that are awake, threads of blocking
-//! processes that are not inside a waiting operation, outside parties likewise. Whoever wakes
-//! somebody counts them *before* it stops being counted itself, so `busy` is zero only if nobody
-//! can act but foreign wakers (`foreign`) and parties that may cancel (`cancellable`). Whoever
-//! brings `busy` to zero looks for rings of waits ([`Hooks::stuck`]); if in addition nothing foreign
-//! is pending, what is left can never go on and the run gets its verdict.
+//! The [`census`] counts everyone who may make a process ready as *busy*: workers that are awake,
+//! threads of blocking processes that are not inside a waiting operation, outside parties likewise.
+//! Whoever wakes somebody counts them *before* it stops being counted itself, so nobody is busy only
+//! if nobody can act but those it counts as *pending*: foreign wakers, and parties that may cancel.
+//! The last to be busy looks for rings of waits ([`Hooks::stuck`]); if in addition nobody is pending,
+//! what is left can never go on and the run gets its verdict.
 
 mod balance;
+pub(crate) mod census;
 pub(crate) mod deque;
 pub(crate) mod foreign;
 mod idle;
@@ -49,6 +50,7 @@ use crate::graph::Ending;
 use crate::sync::{
     Arc, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded, Parker, thread,
 };
+use census::Census;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
 use std::sync::{OnceLock, Weak};
@@ -201,10 +203,8 @@ pub(crate) struct Scheduler {
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
     searching: AtomicUsize,
-    /// See the module's documentation.
-    pub(crate) busy: AtomicUsize,
-    pub(crate) foreign: AtomicUsize,
-    pub(crate) cancellable: AtomicUsize,
+    /// Who may still act.
+    pub(crate) census: Census,
     /// Processes and parties that have not ended.
     pub(crate) live: AtomicUsize,
     phase: AtomicU8,
@@ -230,9 +230,7 @@ impl Scheduler {
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),
             searching: AtomicUsize::new(0),
-            busy: AtomicUsize::new(0),
-            foreign: AtomicUsize::new(0),
-            cancellable: AtomicUsize::new(0),
+            census: Census::new(),
             live: AtomicUsize::new(0),
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
@@ -336,7 +334,7 @@ impl Scheduler {
 
     /// Tells a thread or a party that its wait is over; it counts as busy from now on.
     pub(crate) fn ring(&self, task: TaskRef) {
-        self.busy.fetch_add(1, SeqCst);
+        self.census.wake();
         Self::tell(task);
     }
 
@@ -352,7 +350,7 @@ impl Scheduler {
 
     /// Whoever was busy inside the network, and is no worker, waits from now on.
     pub(crate) fn rest(&self) {
-        if self.busy.fetch_sub(1, SeqCst) == 1 {
+        if self.census.rest() {
             self.look_again();
         }
     }
@@ -366,7 +364,7 @@ impl Scheduler {
     pub(crate) fn enlist(&self, task: TaskRef) {
         if task.kind() == Kind::Outside {
             // Not inside an operation, it counts as running.
-            self.busy.fetch_add(1, SeqCst);
+            self.census.wake();
         }
         self.table.lock().add(task);
         self.live.fetch_add(1, SeqCst);
@@ -392,7 +390,7 @@ impl Scheduler {
     pub(crate) fn run(&self) {
         crate::sync::system::clock::start();
         let processes = self.table.lock().all();
-        self.busy.fetch_add(self.slots().len(), SeqCst);
+        self.census.start(self.slots().len());
         self.workers.store(self.slots().len(), SeqCst);
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
@@ -424,7 +422,7 @@ impl Scheduler {
         if refused.is_some() {
             // Fewer workers than asked for are no error: the others do the work.
             self.workers.store(started.len() + 1, SeqCst);
-            self.busy.fetch_sub(self.slots().len() - 1 - started.len(), SeqCst);
+            self.census.withdraw(self.slots().len() - 1 - started.len());
         }
         Worker::new(self, 0).work();
         for thread in started {

@@ -16,7 +16,7 @@ impl Scheduler {
     pub(super) fn start_thread(&self, task: TaskRef) {
         let parker = Arc::new(Parker::new());
         *task.bell.lock() = Some(Bell::Thread(Arc::clone(&parker)));
-        self.busy.fetch_add(1, SeqCst);
+        self.census.wake();
         let count = self.thread_count.fetch_add(1, Relaxed);
         let scheduler = self.strong();
         let index = if self.settings().threads { count } else { self.slots().len() + count };
@@ -40,7 +40,7 @@ impl Scheduler {
         let worker = Worker::dedicated(self, 0, Arc::new(Parker::new()));
         let message = format!("the system refused a thread for it: {error}");
         worker.fail_unstarted(task, message);
-        self.busy.fetch_sub(1, SeqCst);
+        self.census.withdraw(1);
     }
 
     /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.

@@ -37,10 +37,6 @@ impl<T> Mutex<T> {
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok()
     }
-
-    pub(crate) fn into_inner(self) -> T {
-        self.0.into_inner().expect("no model panics while it holds a lock")
-    }
 }
 
 /// loom's condition variable with the interface of `parking_lot`'s. There is no time in a model:

@@ -6,7 +6,7 @@ use super::{Driven, check};
 use crate::scheduler::TaskRef;
 use crate::scheduler::foreign::{Foreign, base_waker};
 use crate::scheduler::policy::Turn;
-use crate::sync::{Arc, Ordering::*, thread};
+use crate::sync::{Arc, thread};
 use std::task::Waker;
 
 /// A process that a model lets wait, and its waker.
@@ -37,8 +37,8 @@ impl Waiting {
             .count()
     }
 
-    fn counted(&self) -> usize {
-        self.model.core.scheduler.foreign.load(Relaxed)
+    fn counted(&self) -> u64 {
+        self.model.core.scheduler.census.pending()
     }
 }
 

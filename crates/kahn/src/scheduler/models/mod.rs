@@ -7,6 +7,7 @@
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
+//! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
 //!
@@ -24,6 +25,7 @@ mod detector;
 mod foreign;
 mod parker;
 mod run;
+mod verdict;
 mod word;
 
 use crate::channel::raw::ChannelRef;

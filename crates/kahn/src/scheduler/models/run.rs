@@ -271,31 +271,3 @@ fn a_party_outside_is_not_woken_by_the_start() {
         running.join().expect("it does not panic");
     });
 }
-
-/// A process on a thread of its own that is woken from outside, wakes another and waits again,
-/// while the worker, which has nothing to do, finds out whether anything can go on.
-#[test]
-fn a_foreign_wake_up_is_no_verdict() {
-    check(1, || {
-        let answer = Arc::new(Answer::default());
-        let asked = Arc::clone(&answer);
-        let mut network = Network::new();
-        let (to_second, from_first) = network.channel::<u32>("there");
-        let (to_first, from_second) = network.channel::<u32>("back");
-        let echo = async |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
-            let number = receiver.recv().await.expect("it is sent");
-            sender.send(number).await;
-        };
-        // The explanation comes to it first.
-        network.process("answers", (from_first, to_first), echo);
-        let ask = async move |(mut receiver, mut sender): (Receiver<u32>, Sender<u32>)| {
-            poll_fn(|context| asked.poll(context)).await;
-            sender.send(0).await;
-            assert_eq!(receiver.recv().await, Some(0));
-        };
-        network.process("asks", (from_second, to_second), ask);
-        let other = thread::spawn(move || answer.tell());
-        assert_finishes(network, options("threads", Detection::Off));
-        other.join().expect("it does not panic");
-    });
-}
