@@ -93,6 +93,11 @@ mod parts;
 mod reduce;
 mod split;
 
+// The page that compares is compiled and run with the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mapreduce.md")]
+mod page {}
+
 pub use batch::Batch;
 pub use iterate::Step;
 pub use job::Job;

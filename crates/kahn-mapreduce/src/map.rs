@@ -103,10 +103,11 @@ impl<K: Eq, V> Records<K, V> {
         records.push((key, value));
     }
 
-    /// Takes the records, and makes room for as many.
+    /// Takes the records, and makes room for as many and a few more: batches are alike, and the list
+    /// would be moved if it grew.
     fn take(&mut self) -> Vec<(K, V)> {
         self.places.clear();
-        let room = Vec::with_capacity(self.records.len());
+        let room = Vec::with_capacity(self.records.len() + self.records.len() / 8);
         std::mem::replace(&mut self.records, room)
     }
 }

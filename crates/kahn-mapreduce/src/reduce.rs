@@ -1,7 +1,7 @@
 //! The reduce process: collects, sorts by key, and reduces group by group.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::vec::IntoIter;
 
 use kahn::{ProcessResult, Receiver, Sender};
 
@@ -10,10 +10,10 @@ use crate::batch::{RECORDS, take_round};
 
 /// A reduce closure, for as many groups as make a batch: what is called for each is inside it.
 pub(crate) type ReduceGroups<'env, K, V, W> =
-    Arc<dyn Fn(&mut IntoIter<(K, V)>, &mut Vec<(K, W)>) -> Result<(), String> + Send + Sync + 'env>;
+    Arc<dyn Fn(&mut VecDeque<(K, V)>, &mut Vec<(K, W)>) -> Result<(), String> + Send + Sync + 'env>;
 
 /// How records are sorted.
-pub(crate) type Sort<K, V> = fn(&mut Vec<(K, V)>);
+pub(crate) type Sort<K, V> = fn(&mut [(K, V)]);
 
 /// The values of a key, in order.
 ///
@@ -22,7 +22,7 @@ pub struct Values<'a, K, V> {
     key: &'a K,
     /// The first value, whose key is `key`.
     first: Option<V>,
-    rest: &'a mut IntoIter<(K, V)>,
+    rest: &'a mut VecDeque<(K, V)>,
 }
 
 impl<K, V> std::fmt::Debug for Values<'_, K, V> {
@@ -47,9 +47,9 @@ impl<K: Eq, V> std::iter::FusedIterator for Values<'_, K, V> {}
 
 /// Gives the next value if it belongs to the group.
 #[inline]
-fn next_of<K: Eq, V>(key: &K, rest: &mut IntoIter<(K, V)>) -> Option<V> {
-    let belongs = rest.as_slice().first().is_some_and(|(next, _)| next == key);
-    if belongs { rest.next().map(|(_, value)| value) } else { None }
+fn next_of<K: Eq, V>(key: &K, rest: &mut VecDeque<(K, V)>) -> Option<V> {
+    let belongs = rest.front().is_some_and(|(next, _)| next == key);
+    if belongs { rest.pop_front().map(|(_, value)| value) } else { None }
 }
 
 /// Where a reduce closure puts its results.
@@ -83,7 +83,7 @@ where
 {
     Arc::new(move |sorted, records| {
         while records.len() < RECORDS
-            && let Some((key, first)) = sorted.next()
+            && let Some((key, first)) = sorted.pop_front()
         {
             let values = Values { key: &key, first: Some(first), rest: sorted };
             let mut reduced = Reduced { key: &key, last: None, records };
@@ -106,6 +106,8 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
     mut maps: Vec<Receiver<Batch<(K, V)>>>,
     mut out: Sender<Batch<(K, W)>>,
 ) -> Result<(), String> {
+    // Kept from round to round, for its memory; in between it is empty.
+    let mut sorted = VecDeque::new();
     loop {
         let mut lists = Vec::new();
         let mut count = 0;
@@ -119,28 +121,22 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
         if !there_was.await? {
             return Ok(());
         }
-        let mut records = joined(lists, count);
-        sort(&mut records);
-        let mut sorted = records.into_iter();
+        // The beginning of an empty queue may be in the middle of its memory, but not after `clear`.
+        sorted.clear();
+        sorted.reserve_exact(count);
+        // One after the other, so that each gives back its memory as soon as it is empty.
+        lists.into_iter().for_each(|list| sorted.extend(list));
+        sort(sorted.make_contiguous());
         loop {
             let mut results = Vec::with_capacity(sorted.len().min(RECORDS));
             reduce(&mut sorted, &mut results)?;
-            let ends_round = sorted.len() == 0;
+            let ends_round = sorted.is_empty();
             out.send(Batch { records: results, ends_round }).await;
             if ends_round {
                 break;
             }
         }
     }
-}
-
-/// Puts lists together, giving back the memory of each as soon as it is empty.
-fn joined<T>(lists: Vec<Vec<T>>, count: usize) -> Vec<T> {
-    let mut all = Vec::with_capacity(count);
-    for mut list in lists {
-        all.append(&mut list);
-    }
-    all
 }
 
 fn within(limit: Option<usize>, count: usize, size: usize) -> Result<(), String> {
