@@ -200,12 +200,12 @@ fn collected_replicas_leave_nothing_behind() {
         let (output, report) = outcome(&program, &boxes, &options, input()).expect("it runs");
         assert_eq!(output.len(), 5000);
         // Those of the last batch may be there still.
-        assert!(report.frames < 200, "{} frames are left of 5000", report.frames);
+        assert!(report.instances < 200, "{} frames are left of 5000", report.instances);
         let options = Options { collect: false, ..options };
         let short = std::iter::once(Record::new().tag("sum", 0)).chain(numbers(100));
         let (kept, report) = outcome(&program, &boxes, &options, short).expect("it runs");
         assert_eq!(kept[..], output[..100]);
-        assert!(report.frames > 100);
+        assert!(report.instances > 100);
     }
 }
 

@@ -295,10 +295,13 @@ fn initialisers_run_before_any_record_also_without_one() {
              void *start(void *hnd) { C4SNetOut(hnd, 1, 7); return hnd; } >>> }
          net main connect start | [];",
     );
-    let (code, output, messages) = typed(&["run", &file.path()], "");
-    assert_eq!((code, output.as_str()), (0, "{\"tags\":{\"s\":7}}\n"), "{messages}");
-    let (_, output, _) = typed(&["run", &file.path()], "{\"tags\":{\"n\":1}}\n");
-    assert_eq!(output, "{\"tags\":{\"s\":7}}\n{\"tags\":{\"n\":1}}\n");
+    for runtime in ["front", "network"] {
+        let words = ["run", &file.path(), "--runtime", runtime];
+        let (code, output, messages) = typed(&words, "");
+        assert_eq!((code, output.as_str()), (0, "{\"tags\":{\"s\":7}}\n"), "{messages}");
+        let (_, output, _) = typed(&words, "{\"tags\":{\"n\":1}}\n");
+        assert_eq!(output, "{\"tags\":{\"s\":7}}\n{\"tags\":{\"n\":1}}\n");
+    }
 }
 
 #[test]
@@ -308,7 +311,42 @@ fn a_report_says_how_many_records_came_where() {
         typed(&["run", &file.path(), "--report"], "{\"tags\":{\"n\":1}}\n{\"tags\":{\"n\":2}}\n");
     assert_eq!(code, 0);
     assert!(messages.contains("records read 2, written 2"), "{messages}");
-    assert!(messages.contains("2  filter [{<n>} -> …]"), "{messages}");
+    assert!(messages.contains("2          1  filter [{<n>} -> …]"), "{messages}");
+}
+
+#[test]
+fn both_runtimes_can_be_asked_for_and_only_processes_have_a_policy() {
+    let file = Written::new("net main connect [{<n>} -> {<n=n + 1>}] ** {<n>} if <n >= 3>;");
+    let path = file.path();
+    let input = "{\"tags\":{\"n\":1}}\n{\"tags\":{\"n\":7}}\n";
+    let wanted = "{\"tags\":{\"n\":3}}\n{\"tags\":{\"n\":7}}\n";
+    for words in [&["--runtime", "front"][..], &["--runtime", "network", "--policy", "threads"]] {
+        let words = [&["run", &path, "--report"], words].concat();
+        let (code, output, messages) = typed(&words, input);
+        assert_eq!((code, output.as_str()), (0, wanted), "{messages}");
+        assert!(messages.contains("records read 2, written 2"), "{messages}");
+    }
+    let (code, _, messages) = typed(&["run", &path, "--policy", "threads"], input);
+    assert_eq!(code, 2);
+    assert!(messages.contains("add `--runtime network`"), "{messages}");
+    let wrong = ["run", &path, "--runtime", "network", "--policy", "nothing"];
+    let (code, _, messages) = typed(&wrong, input);
+    assert_eq!(code, 2);
+    assert!(messages.contains("there is no policy `nothing`"), "{messages}");
+}
+
+#[test]
+fn a_failure_ends_a_network_of_processes_in_order() {
+    let file = Written::new("net main connect [{<n>, <d>} -> {<q=n / d>}] | [{a} -> {b=a}];");
+    let words = ["run", &file.path(), "--runtime", "network"];
+    let (code, _, messages) = typed(&words, "{\"tags\":{\"n\":1,\"d\":0}}");
+    assert_eq!(code, 1);
+    assert!(messages.contains("divided by zero in filter [{<d>, <n>} -> …]"), "{messages}");
+    let (code, _, messages) = typed(&words, "{\"tags\":{\"k\":1}}");
+    assert_eq!(code, 1);
+    assert!(messages.contains("branch 1 takes {<d>, <n>}"), "{messages}");
+    let (code, _, messages) = typed(&words, "{\"tags\":{\"k\":");
+    assert_eq!(code, 2, "{messages}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use kahn_snet::Program;
 use kahn_snet::boxes::Boxes;
 use kahn_snet::record::Record;
-use kahn_snet::runtime::{Options, Ready, run};
+use kahn_snet::runtime::{Options, Ready, Runtime, run};
 
 fn records(source: &str, mark: &str) -> Vec<Record> {
     let lines = source.lines().filter_map(|line| line.strip_prefix(mark));
@@ -31,14 +31,17 @@ fn runs(path: &Path, source: String) -> datatest_stable::Result<()> {
     let wanted = show(&records(&source, "// < "));
     let waiting = source.lines().find_map(|line| line.strip_prefix("// waiting "));
     let waiting: usize = waiting.map_or(0, |count| count.parse().expect("a number"));
-    for workers in [1, 2, 8] {
-        for _ in 0..3 {
-            let options = Options { workers, ..Options::default() };
+    let network = |policy: &str| Runtime::Network { policy: Some(policy.to_owned()) };
+    let runtimes =
+        [Runtime::Front, Runtime::Network { policy: None }, network("threads"), network("seeded")];
+    for runtime in runtimes {
+        for workers in [1, 2, 8] {
+            let options = Options { workers, runtime: runtime.clone(), ..Options::default() };
             let input = Ready(records(&source, "// > ").into_iter());
             let mut output = Vec::new();
             let boxes = Boxes::of(&program);
             let report = run(&program, net, &boxes, &options, input, &mut output)?;
-            assert_eq!(show(&output), wanted, "{workers} workers");
+            assert_eq!(show(&output), wanted, "{workers} workers, {runtime:?}");
             assert_eq!(report.half_filled.len(), waiting, "{:?}", report.half_filled);
         }
     }

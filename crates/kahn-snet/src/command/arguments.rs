@@ -47,6 +47,9 @@ pub struct RunArguments {
     /// What carries the records
     #[arg(long, value_enum, default_value = "front")]
     pub runtime: RuntimeArgument,
+    /// Who runs the processes of `--runtime network`: a policy of `kahn list`
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
     /// Tell on standard error what the run did
     #[arg(long)]
     pub report: bool,

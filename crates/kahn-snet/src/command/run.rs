@@ -9,7 +9,7 @@ use crate::command::arguments::RuntimeArgument;
 use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{Format, ReadError, Record, RecordReader, WriteError, write};
-use crate::runtime::{self, Failure, Options, RunError, Sink, Source};
+use crate::runtime::{self, Failure, Options, RunError, Runtime, Sink, Source};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
 const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />\n";
@@ -17,13 +17,18 @@ const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />
 pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result<(), Refusal> {
     let program = program_of(&arguments.file, streams)?;
     let net = net_of(&program, arguments.net.as_deref())?;
-    if arguments.runtime == RuntimeArgument::Network {
-        let message = "the runtime `network` is not part of this build";
-        return Err(Refusal::input(message).help("leave `--runtime` out"));
-    }
+    let runtime = match (arguments.runtime, &arguments.policy) {
+        (RuntimeArgument::Network, policy) => Runtime::Network { policy: policy.clone() },
+        (RuntimeArgument::Front, None) => Runtime::Front,
+        (RuntimeArgument::Front, Some(_)) => {
+            let message = "`--policy` says who runs processes, and `--runtime front` has none";
+            return Err(Refusal::input(message).help("add `--runtime network`, or leave it out"));
+        }
+    };
     let boxes = boxes_of(&program, arguments)?;
     let format = Format::from(arguments.format);
     let mut options = Options {
+        runtime,
         concurrency: arguments.concurrency.clone(),
         trace: arguments.trace_records,
         strict: arguments.strict,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::answers::Facts;
 use super::exec::{Flow, entity};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
@@ -13,7 +14,7 @@ use super::order::Tickets;
 use super::shape::{Position, Rec};
 use super::step::{BoxStep, Emitted};
 use super::worker::{Task, Worker};
-use crate::boxes::{Argument, BoxError, Emitter};
+use crate::boxes::{Argument, BoxError, BoxFunction, Emitter};
 use crate::plan::BoxId;
 use crate::record::Value;
 
@@ -125,12 +126,29 @@ impl Worker<'_, '_> {
         rec: Rec,
         go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>) -> Flow,
     ) -> Flow {
-        let Kind::Box(id) = self.facts.graph.ops[op.0].kind else { return Ok(()) };
         let Some(step) = self.steps.of_box(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec).into());
+            return Err(self.facts.misfit(op, &rec).into());
         };
-        let declared = self.facts.plan.box_plan(id);
+        let Kind::Box(id) = self.facts.graph.ops[op.0].kind else { return Ok(()) };
         let function = Arc::clone(&self.shared.functions[id.0]);
+        let facts = self.facts;
+        facts.call(&*function, id, step, &rec, &mut |outputs| go_on(self, outputs))?;
+        self.settle(rec.tickets);
+        Ok(())
+    }
+}
+
+impl Facts<'_> {
+    /// Calls a box with a record; `go_on` gets its outputs, chunk by chunk.
+    pub(super) fn call(
+        self,
+        function: &dyn BoxFunction,
+        id: BoxId,
+        step: &BoxStep,
+        rec: &Rec,
+        go_on: &mut dyn FnMut(&mut Vec<Rec>) -> Flow,
+    ) -> Flow {
+        let declared = self.plan.box_plan(id);
         let inputs = step.inputs.iter().map(|position| match position {
             Position::Field(index) => Argument::Field(rec.fields[*index].clone()),
             Position::Tag(index) => Argument::Tag(rec.tags[*index]),
@@ -139,11 +157,10 @@ impl Worker<'_, '_> {
         let mut outputs: Vec<Rec> = Vec::new();
         let mut failure: Option<Box<Failure>> = None;
         let result = {
-            let worker = &mut *self;
             let mut sink = |variant: usize, values: Vec<Argument>| {
-                outputs.push(output(&step, variant, values, &rec));
+                outputs.push(output(step, variant, values, rec));
                 if outputs.len() >= CHUNK
-                    && let Err(error) = go_on(worker, &mut outputs)
+                    && let Err(error) = go_on(&mut outputs)
                 {
                     failure = Some(error);
                     return Err(BoxError::new("the run has ended"));
@@ -157,20 +174,17 @@ impl Worker<'_, '_> {
             return Err(failure);
         }
         match result {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(self.box_failed(id, &rec, error.0).into()),
+            Ok(Ok(())) => go_on(&mut outputs),
+            Ok(Err(error)) => Err(self.box_failed(id, rec, error.0).into()),
             Err(panic) => {
                 let reason = format!("it panicked: {}", panic_text(&*panic));
-                return Err(self.box_failed(id, &rec, reason).into());
+                Err(self.box_failed(id, rec, reason).into())
             }
         }
-        go_on(self, &mut outputs)?;
-        self.settle(rec.tickets);
-        Ok(())
     }
 
-    fn box_failed(&self, id: BoxId, rec: &Rec, reason: String) -> Failure {
-        let path = self.facts.plan.box_plan(id).path.clone();
+    fn box_failed(self, id: BoxId, rec: &Rec, reason: String) -> Failure {
+        let path = self.plan.box_plan(id).path.clone();
         Failure::Box { path, record: self.text_of(rec), reason }
     }
 }

@@ -16,10 +16,10 @@ use super::shape::Rec;
 use super::worker::Worker;
 
 /// The most replicas that one record may be copied to.
-const MOST_COPIES: i128 = 1 << 24;
+pub(super) const MOST_COPIES: i128 = 1 << 24;
 
 /// What a failure ends.
-pub(super) type Flow = Result<(), Box<Failure>>;
+pub(in crate::runtime) type Flow = Result<(), Box<Failure>>;
 
 /// What follows the end of a frame.
 enum AfterEnd<'a> {
@@ -53,7 +53,7 @@ impl Worker<'_, '_> {
                         op = entry;
                         continue;
                     }
-                    None => return Err(self.no_branch(op, &rec).into()),
+                    None => return Err(self.facts.no_branch(op, &rec).into()),
                 },
                 Kind::Box(_) => {
                     let landing = self.box_landing(frame, op);
@@ -94,9 +94,7 @@ impl Worker<'_, '_> {
                         return Ok(());
                     }
                 }
-                Kind::Observe { before, file } => {
-                    self.shared.observe(&here.name, *before, file.as_deref(), &rec)?;
-                }
+                Kind::Observe { .. } => self.shared.observers.see(facts, op, &rec)?,
             }
             op = next;
         }
@@ -110,12 +108,14 @@ impl Worker<'_, '_> {
         mut rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Some(arms) = self.steps.filter(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec).into());
+            return Err(self.facts.misfit(op, &rec).into());
         };
-        for arm in arms.iter() {
+        for arm in arms {
             let taken = match &arm.guard {
                 None => true,
-                Some(guard) => guard.value(&rec.tags).map_err(|e| self.no_value(op, &rec, e))? != 0,
+                Some(guard) => {
+                    guard.value(&rec.tags).map_err(|e| self.facts.no_value(op, &rec, e))? != 0
+                }
             };
             if !taken {
                 continue;
@@ -123,12 +123,12 @@ impl Worker<'_, '_> {
             let Some((last, others)) = arm.records.split_last() else { break };
             for made in others {
                 let out = made.from(&mut rec);
-                let mut out = out.map_err(|error| self.no_value(op, &rec, error))?;
+                let mut out = out.map_err(|error| self.facts.no_value(op, &rec, error))?;
                 out.tickets = rec.tickets.before();
                 self.exec(frame, next, out)?;
             }
             let out = last.from(&mut rec);
-            let mut out = out.map_err(|error| self.no_value(op, &rec, error))?;
+            let mut out = out.map_err(|error| self.facts.no_value(op, &rec, error))?;
             out.tickets = std::mem::take(&mut rec.tickets);
             return Ok(Some(out));
         }
@@ -158,7 +158,7 @@ impl Worker<'_, '_> {
             return Ok(Some(rec));
         };
         let tests = self.steps.patterns(self.facts, op, rec.shape);
-        let fits = tests.all(&rec).map_err(|error| self.no_value(op, &rec, error))?;
+        let fits = tests.all(&rec).map_err(|error| self.facts.no_value(op, &rec, error))?;
         let tickets = std::mem::take(&mut rec.tickets);
         let offer = cell.lock().offer(rec, fits, patterns);
         Ok(match offer {
@@ -176,10 +176,7 @@ impl Worker<'_, '_> {
 
     fn merge(&mut self, op: OpId, slots: Slots, tickets: Tickets) -> Rec {
         let slots: Vec<Rec> = slots.into_iter().flatten().collect();
-        let step = self.steps.merge(self.facts, op, &slots);
-        let fields = step.fields.iter().map(|(slot, index)| slots[*slot].fields[*index].clone());
-        let tags = step.tags.iter().map(|(slot, index)| slots[*slot].tags[*index]);
-        Rec { shape: step.shape, tickets, tags: tags.collect(), fields: fields.collect() }
+        Rec { tickets, ..self.facts.merge(op, &slots) }
     }
 
     /// The test before the first replica; gives back what leaves at once.
@@ -191,7 +188,7 @@ impl Worker<'_, '_> {
         mut rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let exits = self.steps.exits(self.facts, op, rec.shape);
-        if exits.matches(&rec).map_err(|error| self.no_value(op, &rec, error))? {
+        if exits.matches(&rec).map_err(|error| self.facts.no_value(op, &rec, error))? {
             return Ok(Some(rec));
         }
         let index = self.facts.graph.ops[op.0].entity;
@@ -211,9 +208,9 @@ impl Worker<'_, '_> {
         let mut from = 0;
         loop {
             let tests = self.steps.patterns(self.facts, op, rec.shape);
-            let fits = tests.all(&rec).map_err(|error| self.no_value(op, &rec, error))?;
+            let fits = tests.all(&rec).map_err(|error| self.facts.no_value(op, &rec, error))?;
             if fits == 0 {
-                return Err(self.never_kept(op, &rec).into());
+                return Err(self.facts.never_kept(op, &rec).into());
             }
             let tickets = std::mem::take(&mut rec.tickets);
             let (offer, number) = zipper.lock().offer(rec, fits, from);
@@ -226,7 +223,7 @@ impl Worker<'_, '_> {
                 Offer::Complete(slots) => rec = self.merge(op, slots, tickets),
             }
             let exits = self.steps.exits(self.facts, op, rec.shape);
-            if exits.matches(&rec).map_err(|error| self.no_value(op, &rec, error))? {
+            if exits.matches(&rec).map_err(|error| self.facts.no_value(op, &rec, error))? {
                 return Ok(Some(rec));
             }
             from = number + 1;
@@ -295,7 +292,10 @@ impl Worker<'_, '_> {
             Owner::Replica { parent, after } => Ok(AfterEnd::Goes(parent, *after, rec)),
             Owner::Loop { parent, feedback } => {
                 let back = self.steps.exits(self.facts, *feedback, rec.shape);
-                if back.matches(&rec).map_err(|error| self.no_value(*feedback, &rec, error))? {
+                if back
+                    .matches(&rec)
+                    .map_err(|error| self.facts.no_value(*feedback, &rec, error))?
+                {
                     let Kind::Feedback { body, .. } = self.facts.graph.ops[feedback.0].kind else {
                         return Ok(AfterEnd::Nothing);
                     };
@@ -307,7 +307,7 @@ impl Worker<'_, '_> {
             }
             Owner::Stage { parent, star, .. } | Owner::Dead { parent, star, .. } => {
                 let exits = self.steps.exits(self.facts, *star, rec.shape);
-                if exits.matches(&rec).map_err(|error| self.no_value(*star, &rec, error))? {
+                if exits.matches(&rec).map_err(|error| self.facts.no_value(*star, &rec, error))? {
                     return Ok(AfterEnd::Goes(parent, after(*star), rec));
                 }
                 let to = match &frame.owner {
@@ -333,7 +333,7 @@ impl Worker<'_, '_> {
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Some((low, high)) = self.steps.tags(self.facts, op, rec.shape) else {
-            return Err(self.misfit(op, &rec).into());
+            return Err(self.facts.misfit(op, &rec).into());
         };
         if low == high {
             let value = rec.tags[low];
@@ -345,7 +345,7 @@ impl Worker<'_, '_> {
             return Ok(None);
         }
         if i128::from(high) - i128::from(low) >= MOST_COPIES {
-            return Err(self.too_many(op, &rec).into());
+            return Err(self.facts.too_many(op, &rec).into());
         }
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         for value in low..high {

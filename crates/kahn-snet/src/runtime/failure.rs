@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::answers::Facts;
 use super::expression::NoValue;
 use super::graph::{Kind, OpId};
 use super::shape::{Rec, Shape};
-use super::worker::Worker;
 use crate::record::{ReadError, WriteError};
 use crate::types::Variant;
 
@@ -93,32 +93,37 @@ fn list(lines: &[String]) -> String {
     lines.join("\n")
 }
 
-impl Worker<'_, '_> {
-    fn type_of(&self, rec: &Rec) -> Variant {
-        self.facts.shapes.variant(rec.shape)
+impl Facts<'_> {
+    fn type_of(self, rec: &Rec) -> Variant {
+        self.shapes.variant(rec.shape)
     }
 
     /// The record as text.
-    pub(super) fn text_of(&self, rec: &Rec) -> String {
-        self.facts.shapes.leave(rec.clone()).to_string()
+    pub(super) fn text_of(self, rec: &Rec) -> String {
+        self.shapes.leave(rec.clone()).to_string()
     }
 
-    fn name(&self, op: OpId) -> String {
-        self.facts.graph.ops[op.0].name.clone()
+    /// What is said of a synchro-cell that still keeps a record.
+    pub(super) fn held(self, op: OpId, rec: &Rec) -> String {
+        format!("{} holds {}", self.name(op), self.text_of(rec))
     }
 
-    fn show(&self, shapes: &[Arc<Shape>]) -> String {
+    fn name(self, op: OpId) -> String {
+        self.graph.ops[op.0].name.clone()
+    }
+
+    fn show(self, shapes: &[Arc<Shape>]) -> String {
         let show = |shape: &Arc<Shape>| {
-            let labels = shape.labels.iter().map(|label| self.facts.shapes.name(*label));
+            let labels = shape.labels.iter().map(|label| self.shapes.name(*label));
             labels.collect::<Variant>().to_string()
         };
         let shown: Vec<String> = shapes.iter().map(show).collect();
         if shown.is_empty() { "no records".to_owned() } else { shown.join(" | ") }
     }
 
-    pub(super) fn no_branch(&self, op: OpId, rec: &Rec) -> Failure {
+    pub(super) fn no_branch(self, op: OpId, rec: &Rec) -> Failure {
         let mut branches = Vec::new();
-        if let Kind::Choice(all) = &self.facts.graph.ops[op.0].kind {
+        if let Kind::Choice(all) = &self.graph.ops[op.0].kind {
             for (index, branch) in all.iter().enumerate() {
                 branches.push(format!("branch {} takes {}", index + 1, self.show(&branch.wanted)));
             }
@@ -126,17 +131,16 @@ impl Worker<'_, '_> {
         Failure::NoBranch { record: self.type_of(rec), branches }
     }
 
-    pub(super) fn misfit(&self, op: OpId, rec: &Rec) -> Failure {
-        let facts = self.facts;
-        let wanted = match &facts.graph.ops[op.0].kind {
+    pub(super) fn misfit(self, op: OpId, rec: &Rec) -> Failure {
+        let wanted = match &self.graph.ops[op.0].kind {
             Kind::Filter { filter, .. } => filter.pattern.to_string(),
-            Kind::Box(id) => match facts.plan.box_plan(*id).accepts() {
+            Kind::Box(id) => match self.plan.box_plan(*id).accepts() {
                 Some(accepts) => accepts.to_string(),
                 None => "no records".to_owned(),
             },
             Kind::Split { range: (low, high), .. } => {
                 let labels = std::iter::once(low).chain(high);
-                labels.map(|label| facts.shapes.name(*label)).collect::<Variant>().to_string()
+                labels.map(|label| self.shapes.name(*label)).collect::<Variant>().to_string()
             }
             _ => "others".to_owned(),
         };
@@ -144,16 +148,16 @@ impl Worker<'_, '_> {
         Failure::Misfit { component: self.name(op), record, wanted }
     }
 
-    pub(super) fn no_value(&self, op: OpId, rec: &Rec, cause: NoValue) -> Failure {
+    pub(super) fn no_value(self, op: OpId, rec: &Rec, cause: NoValue) -> Failure {
         let record = self.text_of(rec);
         Failure::NoValue { component: self.name(op), record, cause }
     }
 
-    pub(super) fn never_kept(&self, op: OpId, rec: &Rec) -> Failure {
+    pub(super) fn never_kept(self, op: OpId, rec: &Rec) -> Failure {
         Failure::NeverKept { component: self.name(op), record: self.type_of(rec) }
     }
 
-    pub(super) fn too_many(&self, op: OpId, rec: &Rec) -> Failure {
+    pub(super) fn too_many(self, op: OpId, rec: &Rec) -> Failure {
         let record = self.text_of(rec);
         Failure::TooManyCopies { component: self.name(op), record }
     }

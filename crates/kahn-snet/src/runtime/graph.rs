@@ -51,6 +51,7 @@ pub(super) struct Op {
     pub(super) next: Option<OpId>,
     /// Its entity in the frame.
     pub(super) entity: usize,
+    pub(super) scope: ScopeId,
 }
 
 /// A pattern with a guard.
@@ -109,12 +110,22 @@ pub(super) struct Branch {
 #[error("the program has more than {MOST} components once all nets are put in place")]
 pub struct TooLarge;
 
+/// What joins the operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// Workers who carry a record through whatever needs no turn: there it cannot be overtaken.
+    Carried,
+    /// A stream between any two: on two branches records always may overtake each other.
+    Everywhere,
+}
+
 /// Builds the graph of a net.
 pub(super) fn build(
     plan: &Plan,
     net: NetId,
     shapes: &Shapes,
     trace: bool,
+    streams: Streams,
 ) -> Result<Graph, TooLarge> {
     let mut builder = Builder {
         plan,
@@ -123,6 +134,7 @@ pub(super) fn build(
         graph: Graph::default(),
         open: Vec::new(),
         trace,
+        streams,
     };
     builder.scope(Body::Net(net))?;
     Ok(builder.graph)
@@ -142,6 +154,7 @@ struct Builder<'a> {
     /// The scopes being built, innermost last.
     open: Vec<ScopeId>,
     trace: bool,
+    streams: Streams,
 }
 
 impl Builder<'_> {
@@ -179,7 +192,7 @@ impl Builder<'_> {
         }
         scope.entities += usize::from(keeps);
         scope.collectable &= !keeps || matches!(kind, Kind::Cell(_) | Kind::Box(_));
-        self.graph.ops.push(Op { kind, name: name.into(), next, entity });
+        self.graph.ops.push(Op { kind, name: name.into(), next, entity, scope: inside });
         Ok(OpId(self.graph.ops.len() - 1))
     }
 
@@ -276,7 +289,7 @@ impl Builder<'_> {
                         let wanted = wanted.iter().map(|one| shapes.of_variant(one)).collect();
                         built.push(Branch { wanted, entry: builder.part(*branch, next)? });
                     }
-                    builder.op(Kind::Choice(built), "choice", None, false)
+                    builder.op(Kind::Choice(built), "choice", Some(next), false)
                 })
             }
             PartKind::Star { ordered, body, exits } => {
@@ -350,6 +363,9 @@ impl Builder<'_> {
 
     /// Whether records go through a part without being put down, so that they cannot overtake.
     fn is_direct(&self, part: PartId) -> bool {
+        if self.streams == Streams::Everywhere {
+            return false;
+        }
         match &self.plan.part(part).kind {
             PartKind::Error | PartKind::Identity | PartKind::Filter(_) | PartKind::Cell(_) => true,
             PartKind::Net(net) => self.is_direct(self.plan.net(*net).body),

@@ -6,7 +6,7 @@
 //! | `frame`      | what exists of it: frames, entities, landings (made on demand)             |
 //! | `exec`       | how a record goes from one landing to the next                             |
 //! | `worker`     | who carries it, and where workers look for work                            |
-//! | `step`       | what an operation does with records of one shape, worked out once          |
+//! | `step`       | what an operation does with records of one shape; `answers`: worked out once |
 //! | `calls`      | how boxes are called, several at once, with the order kept                 |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
 //! | `cell`       | synchro-cells, and stars of them fused into one                            |
@@ -14,6 +14,7 @@
 //!
 //! Collectors are not components here: where streams meet without order, records simply go on.
 
+mod answers;
 mod calls;
 mod cell;
 mod exec;
@@ -21,6 +22,8 @@ mod expression;
 mod failure;
 mod frame;
 mod graph;
+mod network;
+mod observe;
 mod order;
 mod report;
 mod shape;
@@ -33,8 +36,6 @@ pub use graph::TooLarge;
 pub use report::{ComponentCount, Report};
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write as _;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use std::sync::{Arc, Weak};
@@ -46,10 +47,11 @@ use crate::boxes::{BindError, BoxFunction, Boxes};
 use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{ReadError, Record, WriteError};
+use answers::{Answers, Facts};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
-use graph::{Graph, Kind, OpId, ScopeId};
+use graph::{Graph, Kind, OpId, ScopeId, Streams};
+use observe::Observers;
 use shape::{Rec, Shapes};
-use step::Facts;
 use worker::{Task, Worker};
 
 /// The stack of a worker; records are carried through nested replicas by recursion.
@@ -115,10 +117,25 @@ pub struct Concurrency {
     pub named: BTreeMap<String, usize>,
 }
 
+/// What carries the records.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Runtime {
+    /// Workers that follow records, as in FRONT.
+    #[default]
+    Front,
+    /// A process of a Kahn network for each component, as in S-RTS.
+    Network {
+        /// The policy of [`kahn::POLICIES`] that runs them; the default one if none.
+        policy: Option<String>,
+    },
+}
+
 /// How to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Threads that carry records.
+    /// What carries the records.
+    pub runtime: Runtime,
+    /// Threads.
     pub workers: usize,
     /// Limits of calls at once.
     pub concurrency: Concurrency,
@@ -134,7 +151,8 @@ impl Default for Options {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let concurrency = Concurrency::default();
-        Self { workers, concurrency, trace: false, strict: false, collect: true }
+        let runtime = Runtime::default();
+        Self { runtime, workers, concurrency, trace: false, strict: false, collect: true }
     }
 }
 
@@ -153,6 +171,9 @@ pub enum RunError {
     /// The system gives no thread.
     #[error("cannot start a worker: {0}")]
     Thread(std::io::Error),
+    /// The network of processes did not run.
+    #[error(transparent)]
+    Network(Box<kahn::RunError>),
     /// Something went wrong on the way.
     #[error(transparent)]
     Failed(#[from] Box<Failure>),
@@ -193,8 +214,31 @@ pub fn run(
     }
     let functions = boxes.functions()?;
     let shapes = Shapes::default();
-    let graph = graph::build(program.plan(), net, &shapes, options.trace)?;
-    let facts = Facts { graph: &graph, plan: program.plan(), shapes: &shapes };
+    let streams = match options.runtime {
+        Runtime::Front => Streams::Carried,
+        Runtime::Network { .. } => Streams::Everywhere,
+    };
+    let graph = graph::build(program.plan(), net, &shapes, options.trace, streams)?;
+    let answers = Answers::default();
+    let facts = Facts { graph: &graph, plan: program.plan(), shapes: &shapes, answers: &answers };
+    match &options.runtime {
+        Runtime::Front => run_front(facts, program, functions, options, source, sink),
+        Runtime::Network { policy } => {
+            network::run(facts, functions, options, policy.as_deref(), source, sink)
+        }
+    }
+}
+
+/// Runs a program by workers that carry records.
+fn run_front(
+    facts: Facts<'_>,
+    program: &Program,
+    functions: Vec<Arc<dyn BoxFunction>>,
+    options: &Options,
+    source: impl Source,
+    sink: &mut dyn Sink,
+) -> Result<Report, RunError> {
+    let graph = facts.graph;
     let root = Frame::new(ScopeId(0), graph.scopes[0].entities, Owner::Program);
     let root = Arc::new(root);
     let entry = graph.scopes[0].entry.unwrap_or(OpId(0));
@@ -203,14 +247,14 @@ pub fn run(
     let shared = Shared {
         facts,
         functions,
-        limits: limits(&graph, program, options),
+        limits: limits(graph, program, options),
         stealers: deques.iter().map(Deque::stealer).collect(),
         output_landing: Landing::new(Weak::clone(&home), entry, LandingKind::Output),
         entry_landing: Landing::new(home, entry, LandingKind::Resume),
         root: Arc::clone(&root),
         input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),
         output: Mutex::new(Output { sink, written: 0 }),
-        observers: Mutex::default(),
+        observers: Observers::default(),
         idle: Mutex::default(),
         woken: Condvar::new(),
         sleeping: AtomicUsize::new(0),
@@ -221,9 +265,9 @@ pub fn run(
     let totals = work(&shared, deques)?;
     let failure = shared.failure.lock().take();
     let mut half_filled = Vec::new();
-    let mut frames = 0;
+    let mut frames = vec![0; graph.scopes.len()];
     frame::dismantle(root, |frame| {
-        frames += 1;
+        frames[frame.scope.0] += 1;
         half_filled.extend(half_filled_in(facts, frame));
     });
     if let Some(failure) = failure {
@@ -234,7 +278,7 @@ pub fn run(
     if options.strict && !half_filled.is_empty() {
         return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
     }
-    Ok(report(&shared, &totals, frames, half_filled))
+    Ok(report(&shared, &totals, &frames, half_filled))
 }
 
 /// Runs the workers to the end; returns what each of them counted.
@@ -318,15 +362,13 @@ fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
 
 fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
     let mut found = Vec::new();
-    for op in &facts.graph.scopes[frame.scope.0].cells {
-        let op = &facts.graph.ops[op.0];
+    for id in &facts.graph.scopes[frame.scope.0].cells {
+        let id = *id;
+        let op = &facts.graph.ops[id.0];
         let Some(entity) = frame.entities.get(op.entity).and_then(|entity| entity.get()) else {
             continue;
         };
-        let mut show = |rec: &Rec| {
-            let record = facts.shapes.leave(rec.clone());
-            found.push(format!("{} holds {record}", op.name));
-        };
+        let mut show = |rec: &Rec| found.push(facts.held(id, rec));
         match entity {
             Entity::Cell(cell) => cell.lock().half_filled().for_each(&mut show),
             Entity::Zipper(zipper) => zipper.lock().half_filled().for_each(&mut show),
@@ -339,7 +381,7 @@ fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
 fn report(
     shared: &Shared<'_>,
     totals: &[Counted],
-    frames: usize,
+    frames: &[u64],
     half_filled: Vec<String>,
 ) -> Report {
     let mut components: Vec<ComponentCount> = Vec::new();
@@ -347,7 +389,8 @@ fn report(
     for (index, op) in graph.ops.iter().enumerate().rev() {
         let records = totals.iter().map(|counted| counted.counts[index]).sum();
         if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
-            components.push(ComponentCount { name: op.name.clone(), records });
+            let (name, instances) = (op.name.clone(), frames[op.scope.0]);
+            components.push(ComponentCount { name, records, instances });
         }
     }
     Report {
@@ -356,7 +399,7 @@ fn report(
         components,
         activations: totals.iter().map(|counted| counted.activations).collect(),
         stolen: totals.iter().map(|counted| counted.stolen).collect(),
-        frames,
+        instances: usize::try_from(frames.iter().sum::<u64>()).unwrap_or(usize::MAX),
         half_filled,
     }
 }
@@ -392,7 +435,7 @@ pub(crate) struct Shared<'r> {
     root: Arc<Frame>,
     input: Mutex<Input<'r>>,
     output: Mutex<Output<'r>>,
-    observers: Mutex<BTreeMap<String, File>>,
+    observers: Observers,
     idle: Mutex<Idle>,
     woken: Condvar,
     sleeping: AtomicUsize,
@@ -524,35 +567,5 @@ impl Shared<'_> {
             output.written += 1;
         }
         Ok(())
-    }
-
-    /// Shows a record that passes an observer.
-    fn observe(
-        &self,
-        name: &str,
-        before: bool,
-        file: Option<&str>,
-        rec: &Rec,
-    ) -> Result<(), Box<Failure>> {
-        let record = self.facts.shapes.leave(rec.clone());
-        let at = if before { "before" } else { "after" };
-        let line = format!("{{\"observer\":\"{name}\",\"at\":\"{at}\",\"record\":{record}}}\n");
-        let mut files = self.observers.lock();
-        let written = match file {
-            None => std::io::stderr().write_all(line.as_bytes()),
-            Some(path) => {
-                let open = match files.entry(path.to_owned()) {
-                    std::collections::btree_map::Entry::Occupied(open) => Ok(open.into_mut()),
-                    std::collections::btree_map::Entry::Vacant(free) => {
-                        File::create(path).map(|file| free.insert(file))
-                    }
-                };
-                open.and_then(|file| file.write_all(line.as_bytes()))
-            }
-        };
-        written.map_err(|error| {
-            let component = name.to_owned();
-            Box::new(Failure::Observer { component, cause: error.to_string() })
-        })
     }
 }

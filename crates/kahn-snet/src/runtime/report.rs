@@ -9,6 +9,8 @@ pub struct ComponentCount {
     pub name: String,
     /// The records that came to it.
     pub records: u64,
+    /// How many instances of it were alive at the end; with processes, how many there were.
+    pub instances: u64,
 }
 
 /// What a run did, by component and by worker.
@@ -24,8 +26,9 @@ pub struct Report {
     pub activations: Vec<u64>,
     /// How many of those it took from another worker.
     pub stolen: Vec<u64>,
-    /// Frames that were alive at the end: replicas and bodies, and the program itself.
-    pub frames: usize,
+    /// Instances alive at the end: replicas and bodies, and the program itself; with processes,
+    /// how many processes there were for components.
+    pub instances: usize,
     /// The synchro-cells that still waited, each with what waited in it.
     pub half_filled: Vec<String>,
 }
@@ -33,10 +36,11 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "records read {}, written {}", self.read, self.written)?;
+        writeln!(f, "{:>12} {:>10}", "records", "instances")?;
         for count in &self.components {
-            writeln!(f, "{:>12}  {}", count.records, count.name)?;
+            writeln!(f, "{:>12} {:>10}  {}", count.records, count.instances, count.name)?;
         }
-        writeln!(f, "instances alive at the end: {}", self.frames)?;
+        writeln!(f, "instances: {}", self.instances)?;
         for (index, (all, stolen)) in self.activations.iter().zip(&self.stolen).enumerate() {
             writeln!(f, "worker {index}: {all} activations, {stolen} of them stolen")?;
         }

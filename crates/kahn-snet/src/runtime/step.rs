@@ -1,18 +1,15 @@
-//! What an operation does with records of one shape, worked out when the first of them comes.
-//!
-//! Each worker keeps its own answers, so that no lock is taken to look one up.
+//! What an operation does with records of one shape; `answers` says who works it out, and when.
 
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::answers::Facts;
 use super::expression::{Code, NoValue};
-use super::graph::{Graph, Kind, OpId, Test};
+use super::graph::{Kind, OpId, Test};
 use super::order::Tickets;
 use super::shape::{LabelId, Position, Rec, Shape, ShapeId, Shapes};
-use crate::plan::{Filter, Plan, Source};
+use crate::plan::{Filter, Source};
 
 /// Where a tag of a new record comes from.
 #[derive(Debug)]
@@ -122,213 +119,116 @@ pub(super) struct BoxOutput {
 pub(super) struct MergeStep {
     pub(super) shape: ShapeId,
     /// Slot and index.
-    pub(super) fields: Vec<(usize, usize)>,
-    pub(super) tags: Vec<(usize, usize)>,
+    fields: Vec<(usize, usize)>,
+    tags: Vec<(usize, usize)>,
 }
 
-/// The answers of a worker, by operation and shape.
-#[derive(Debug, Default)]
-pub(super) struct Steps {
-    filters: Table<Option<Rc<Vec<ArmStep>>>>,
-    routes: Table<Option<OpId>>,
-    tests: Table<Rc<TestStep>>,
-    patterns: Table<Rc<TestStep>>,
-    positions: Table<Option<(usize, usize)>>,
-    boxes: Table<Option<Rc<BoxStep>>>,
-    idle: Table<bool>,
-    merges: HashMap<(OpId, SmallVec<[ShapeId; 4]>), Rc<MergeStep>, FixedState>,
-}
-
-/// Answers by operation and shape.
-#[derive(Debug)]
-struct Table<T>(Vec<Vec<Option<T>>>);
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self(Vec::new())
+impl MergeStep {
+    /// Joins the records; the new one has no places in any order yet.
+    pub(super) fn of(&self, slots: &[Rec]) -> Rec {
+        let fields = self.fields.iter().map(|(slot, index)| slots[*slot].fields[*index].clone());
+        let tags = self.tags.iter().map(|(slot, index)| slots[*slot].tags[*index]);
+        let (fields, tags) = (fields.collect(), tags.collect());
+        Rec { shape: self.shape, tickets: Tickets::default(), tags, fields }
     }
 }
 
-impl<T: Clone> Table<T> {
-    fn get(&mut self, op: OpId, shape: ShapeId, make: impl FnOnce() -> T) -> T {
-        let shape = shape.0 as usize;
-        if let Some(Some(known)) = self.0.get(op.0).and_then(|row| row.get(shape)) {
-            return known.clone();
+/// The arms of a filter; none if the record does not fit it.
+pub(super) fn filter(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<Vec<ArmStep>> {
+    let Kind::Filter { filter, pattern } = &facts.graph.ops[op.0].kind else { return None };
+    let of = facts.shapes.get(shape);
+    of.fits(pattern).then(|| arms(filter, pattern, &of, facts.shapes))
+}
+
+/// The branch of a choice that a record takes, as its index.
+pub(super) fn route(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<usize> {
+    let Kind::Choice(branches) = &facts.graph.ops[op.0].kind else { return None };
+    let of = facts.shapes.get(shape);
+    let mut best: Option<(usize, usize)> = None;
+    for (index, branch) in branches.iter().enumerate() {
+        let fitting = branch.wanted.iter().filter(|wanted| of.fits(wanted));
+        let score = fitting.map(|wanted| wanted.score()).max();
+        if let Some(score) = score
+            && best.is_none_or(|(most, _)| score > most)
+        {
+            best = Some((score, index));
         }
-        if self.0.len() <= op.0 {
-            self.0.resize_with(op.0 + 1, Vec::new);
+    }
+    best.map(|(_, index)| index)
+}
+
+/// The tests at the end of a replica or of the body of a feedback.
+pub(super) fn exits(facts: Facts<'_>, op: OpId, shape: ShapeId) -> TestStep {
+    match &facts.graph.ops[op.0].kind {
+        Kind::Star { exits: tests, .. } | Kind::Feedback { back: tests, .. } => {
+            bind(tests, shape, facts.shapes)
         }
-        let row = &mut self.0[op.0];
-        if row.len() <= shape {
-            row.resize_with(shape + 1, || None);
-        }
-        let made = make();
-        row[shape] = Some(made.clone());
-        made
+        _ => TestStep::default(),
     }
 }
 
-/// What the answers are worked out from.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Facts<'a> {
-    pub(super) graph: &'a Graph,
-    pub(super) plan: &'a Plan,
-    pub(super) shapes: &'a Shapes,
+/// The patterns of a synchro-cell.
+pub(super) fn patterns(facts: Facts<'_>, op: OpId, shape: ShapeId) -> TestStep {
+    match &facts.graph.ops[op.0].kind {
+        Kind::Cell(tests) | Kind::Star { zipper: Some(tests), .. } => {
+            bind(tests, shape, facts.shapes)
+        }
+        _ => TestStep::default(),
+    }
 }
 
-impl Steps {
-    /// The arms of a filter; none if the record does not fit it.
-    pub(super) fn filter(
-        &mut self,
-        facts: Facts<'_>,
-        op: OpId,
-        shape: ShapeId,
-    ) -> Option<Rc<Vec<ArmStep>>> {
-        self.filters.get(op, shape, || {
-            let Kind::Filter { filter, pattern } = &facts.graph.ops[op.0].kind else { return None };
-            let of = facts.shapes.get(shape);
-            of.fits(pattern).then(|| Rc::new(arms(filter, pattern, &of, facts.shapes)))
-        })
+/// Where the tags of a split lie.
+pub(super) fn tags(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<(usize, usize)> {
+    let Kind::Split { range: (low, high), .. } = &facts.graph.ops[op.0].kind else { return None };
+    let of = facts.shapes.get(shape);
+    match (of.position(*low)?, of.position(high.unwrap_or(*low))?) {
+        (Position::Tag(low), Position::Tag(high)) => Some((low, high)),
+        _ => None,
     }
+}
 
-    /// The branch of a choice that a record takes.
-    pub(super) fn route(&mut self, facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<OpId> {
-        self.routes.get(op, shape, || {
-            let Kind::Choice(branches) = &facts.graph.ops[op.0].kind else { return None };
-            let of = facts.shapes.get(shape);
-            let mut best: Option<(usize, OpId)> = None;
-            for branch in branches {
-                let fitting = branch.wanted.iter().filter(|wanted| of.fits(wanted));
-                let score = fitting.map(|wanted| wanted.score()).max();
-                if let Some(score) = score
-                    && best.is_none_or(|(most, _)| score > most)
-                {
-                    best = Some((score, branch.entry));
-                }
-            }
-            best.map(|(_, entry)| entry)
-        })
+/// What a box makes of a record; none if it does not fit.
+pub(super) fn of_box(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<BoxStep> {
+    let Kind::Box(id) = &facts.graph.ops[op.0].kind else { return None };
+    let declared = facts.plan.box_plan(*id);
+    let of = facts.shapes.get(shape);
+    let accepts = declared.accepts().unwrap_or_default();
+    if !of.fits(&facts.shapes.of_variant(&accepts)) {
+        return None;
     }
+    let label = |label| facts.shapes.label(label);
+    let inputs = declared.input.iter().flatten();
+    let inputs = inputs.filter_map(|one| of.position(label(one))).collect();
+    let consumed = declared.consumes();
+    let consumed: Vec<LabelId> = consumed.0.iter().map(label).collect();
+    let outputs = declared.outputs.iter().map(|tuple| {
+        let given: Vec<LabelId> = tuple.iter().map(label).collect();
+        box_output(&given, &consumed, &of, facts.shapes)
+    });
+    Some(BoxStep { inputs, outputs: outputs.collect() })
+}
 
-    /// The tests at the end of a replica or of the body of a feedback.
-    pub(super) fn exits(&mut self, facts: Facts<'_>, op: OpId, shape: ShapeId) -> Rc<TestStep> {
-        self.tests.get(op, shape, || match &facts.graph.ops[op.0].kind {
-            Kind::Star { exits: tests, .. } | Kind::Feedback { back: tests, .. } => {
-                Rc::new(bind(tests, shape, facts.shapes))
-            }
-            _ => Rc::default(),
-        })
-    }
-
-    /// The patterns of a synchro-cell.
-    pub(super) fn patterns(&mut self, facts: Facts<'_>, op: OpId, shape: ShapeId) -> Rc<TestStep> {
-        self.patterns.get(op, shape, || match &facts.graph.ops[op.0].kind {
-            Kind::Cell(tests) | Kind::Star { zipper: Some(tests), .. } => {
-                Rc::new(bind(tests, shape, facts.shapes))
-            }
-            _ => Rc::default(),
-        })
-    }
-
-    /// Where the tags of a split lie.
-    pub(super) fn tags(
-        &mut self,
-        facts: Facts<'_>,
-        op: OpId,
-        shape: ShapeId,
-    ) -> Option<(usize, usize)> {
-        self.positions.get(op, shape, || {
-            let Kind::Split { range: (low, high), .. } = &facts.graph.ops[op.0].kind else {
-                return None;
-            };
-            let of = facts.shapes.get(shape);
-            match (of.position(*low)?, of.position(high.unwrap_or(*low))?) {
-                (Position::Tag(low), Position::Tag(high)) => Some((low, high)),
-                _ => None,
-            }
-        })
-    }
-
-    /// What a box makes of a record; none if it does not fit.
-    pub(super) fn of_box(
-        &mut self,
-        facts: Facts<'_>,
-        op: OpId,
-        shape: ShapeId,
-    ) -> Option<Rc<BoxStep>> {
-        self.boxes.get(op, shape, || {
-            let Kind::Box(id) = &facts.graph.ops[op.0].kind else { return None };
-            let declared = facts.plan.box_plan(*id);
-            let of = facts.shapes.get(shape);
-            let accepts = declared.accepts().unwrap_or_default();
-            if !of.fits(&facts.shapes.of_variant(&accepts)) {
-                return None;
-            }
-            let label = |label| facts.shapes.label(label);
-            let inputs = declared.input.iter().flatten();
-            let inputs = inputs.filter_map(|one| of.position(label(one))).collect();
-            let consumed = declared.consumes();
-            let consumed: Vec<LabelId> = consumed.0.iter().map(label).collect();
-            let outputs = declared.outputs.iter().map(|tuple| {
-                let given: Vec<LabelId> = tuple.iter().map(label).collect();
-                box_output(&given, &consumed, &of, facts.shapes)
-            });
-            Some(Rc::new(BoxStep { inputs, outputs: outputs.collect() }))
-        })
-    }
-
-    /// How the records of a cell become one.
-    pub(super) fn merge(&mut self, facts: Facts<'_>, op: OpId, slots: &[Rec]) -> Rc<MergeStep> {
-        let key = (op, slots.iter().map(|rec| rec.shape).collect::<SmallVec<[ShapeId; 4]>>());
-        if let Some(known) = self.merges.get(&key) {
-            return Rc::clone(known);
-        }
-        let tests = match &facts.graph.ops[op.0].kind {
-            Kind::Cell(tests) | Kind::Star { zipper: Some(tests), .. } => tests.as_slice(),
-            _ => &[],
-        };
-        let mut from: std::collections::BTreeMap<LabelId, (usize, usize)> =
-            std::collections::BTreeMap::new();
-        for (slot, rec) in slots.iter().enumerate() {
-            let of = facts.shapes.get(rec.shape);
-            let labels = if slot == 0 { &of.labels } else { &tests[slot].wanted.labels };
-            for label in labels {
-                if let Some(Position::Field(index) | Position::Tag(index)) = of.position(*label) {
-                    from.insert(*label, (slot, index));
-                }
+/// How records of these shapes become one in a cell.
+pub(super) fn merge(facts: Facts<'_>, op: OpId, slots: &[ShapeId]) -> MergeStep {
+    let tests = match &facts.graph.ops[op.0].kind {
+        Kind::Cell(tests) | Kind::Star { zipper: Some(tests), .. } => tests.as_slice(),
+        _ => &[],
+    };
+    let mut from: BTreeMap<LabelId, (usize, usize)> = BTreeMap::new();
+    for (slot, shape) in slots.iter().enumerate() {
+        let of = facts.shapes.get(*shape);
+        let labels = if slot == 0 { &of.labels } else { &tests[slot].wanted.labels };
+        for label in labels {
+            if let Some(Position::Field(index) | Position::Tag(index)) = of.position(*label) {
+                from.insert(*label, (slot, index));
             }
         }
-        let labels: Vec<LabelId> = from.keys().copied().collect();
-        let (shape, of) = facts.shapes.shape(&labels);
-        let sources: Vec<(usize, usize)> = from.into_values().collect();
-        let (fields, tags) = sources.split_at(of.fields);
-        let step = Rc::new(MergeStep { shape, fields: fields.into(), tags: tags.into() });
-        self.merges.insert(key, Rc::clone(&step));
-        step
     }
-
-    /// Whether a replica whose cells have all fired lets a record through as it is.
-    pub(super) fn passes_dead(&mut self, facts: Facts<'_>, star: OpId, shape: ShapeId) -> bool {
-        let Kind::Star { body, .. } = &facts.graph.ops[star.0].kind else { return false };
-        let mut op = facts.graph.scopes[body.0].entry;
-        let known = self.idle.get(star, shape, || false);
-        if known {
-            return true;
-        }
-        while let Some(at) = op {
-            let here = &facts.graph.ops[at.0];
-            op = match &here.kind {
-                Kind::End => {
-                    self.idle.0[star.0][shape.0 as usize] = Some(true);
-                    return true;
-                }
-                Kind::Cell(_) => here.next,
-                Kind::Choice(_) => self.route(facts, at, shape),
-                _ => None,
-            };
-        }
-        false
-    }
+    let labels: Vec<LabelId> = from.keys().copied().collect();
+    let (shape, of) = facts.shapes.shape(&labels);
+    let sources: Vec<(usize, usize)> = from.into_values().collect();
+    let (fields, tags) = sources.split_at(of.fields);
+    MergeStep { shape, fields: fields.into(), tags: tags.into() }
 }
 
 fn bind(tests: &[Test], shape: ShapeId, shapes: &Shapes) -> TestStep {

@@ -22,12 +22,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use crossbeam_deque::{Steal, Worker as Deque};
 
 use super::Shared;
+use super::answers::{Facts, Steps};
 use super::exec::{Flow, is_dead};
 use super::failure::Failure;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::Kind;
 use super::shape::Rec;
-use super::step::{Facts, Steps};
 
 /// Records taken from a landing at once.
 const BATCH: usize = 64;
@@ -56,7 +56,7 @@ pub(super) struct Worker<'w, 'r> {
     outbox: Vec<(Arc<Landing>, Vec<Rec>)>,
     /// An empty queue with room.
     spare: VecDeque<Rec>,
-    pub(super) steps: Steps,
+    pub(super) steps: Steps<'w>,
     /// How many records came to each operation.
     pub(super) counts: Vec<u64>,
     picks: u32,

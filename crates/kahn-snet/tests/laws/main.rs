@@ -2,7 +2,7 @@
 //!
 //! - printing then reading a program gives the same program, and printing it again the same text;
 //! - a run gives what the reference interpreter gives: the same records, and for deterministic
-//!   programs in the same order, for any number of workers;
+//!   programs in the same order, for both runtimes and any number of workers;
 //! - what comes out has a type that inference said it may have;
 //! - no text and no bytes make a reader panic.
 
@@ -11,17 +11,28 @@ mod reference;
 
 use kahn_snet::boxes::Boxes;
 use kahn_snet::record::{Format, Record, RecordReader};
-use kahn_snet::runtime::{Options, Ready, run};
+use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
 use proptest::prelude::*;
 
 use programs::{Tree, soup, tree};
 use reference::Instance;
 
-/// What a run with these workers gives.
-fn outcome(program: &Program, input: &[Record], workers: usize) -> Vec<Record> {
+/// Every way to run a program: the runtime, and how many workers.
+fn ways() -> impl Iterator<Item = (Runtime, usize)> {
+    let network = Runtime::Network { policy: None };
+    let runtimes = [Runtime::Front, network];
+    runtimes.into_iter().flat_map(|runtime| [1, 2, 8].map(|workers| (runtime.clone(), workers)))
+}
+
+/// What a run gives that is run in this way.
+fn outcome(
+    program: &Program,
+    input: &[Record],
+    (runtime, workers): (Runtime, usize),
+) -> Vec<Record> {
     let net = program.net(None).expect("a net");
-    let options = Options { workers, ..Options::default() };
+    let options = Options { workers, runtime, ..Options::default() };
     let mut output = Vec::new();
     let source = Ready(input.iter().cloned());
     let boxes = Boxes::of(program);
@@ -72,9 +83,9 @@ proptest! {
         let wanted = lines(&wanted.unwrap_or_default());
         let program = Program::read("main.snet", source.clone());
         prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
-        for workers in [1, 2, 8] {
-            let found = outcome(&program, &input, workers);
-            prop_assert_eq!(lines(&found), wanted.clone(), "{} workers\n{}", workers, source);
+        for way in ways() {
+            let found = outcome(&program, &input, way.clone());
+            prop_assert_eq!(lines(&found), wanted.clone(), "{:?}\n{}", way, source);
         }
     }
 
@@ -88,9 +99,9 @@ proptest! {
         let wanted = sorted(&wanted.unwrap_or_default());
         let program = Program::read("main.snet", source.clone());
         prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
-        for workers in [1, 2, 8] {
-            let found = outcome(&program, &input, workers);
-            prop_assert_eq!(sorted(&found), wanted.clone(), "{} workers\n{}", workers, source);
+        for way in ways() {
+            let found = outcome(&program, &input, way.clone());
+            prop_assert_eq!(sorted(&found), wanted.clone(), "{:?}\n{}", way, source);
         }
     }
 
@@ -174,7 +185,7 @@ fn the_reference_and_the_runtime_agree_on_a_program_with_everything() {
     let wanted = expected(&source, &input).expect("few records");
     let program = Program::read("main.snet", source);
     assert!(!wanted.is_empty());
-    for workers in [1, 2, 8] {
-        assert_eq!(lines(&outcome(&program, &input, workers)), lines(&wanted), "{workers}");
+    for way in ways() {
+        assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
     }
 }

@@ -1,0 +1,384 @@
+//! Choices, stars, splits, feedbacks, and the collectors behind those that keep order.
+
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use kahn::{Creator, Receiver, Sender};
+
+use super::component::{Memo, next_record};
+use super::meeting::{Exit, meeting};
+use super::wiring::{Carried, Inside, Item, Maker, Outlet, Wiring};
+use super::{Count, World};
+use crate::runtime::exec::{Flow, MOST_COPIES};
+use crate::runtime::failure::Failure;
+use crate::runtime::graph::{Kind, OpId, ScopeId};
+use crate::runtime::step::{self, TestStep};
+
+/// What a collector does next.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// Pass on a mark of a combinator around.
+    Mark,
+    /// Pass on a record that took no branch.
+    Direct(Carried),
+    /// There is a new branch.
+    New(Exit<Item>),
+    /// Take from a branch, up to its mark.
+    Lane(usize),
+}
+
+/// Takes from each branch what its turn is.
+pub(super) async fn collector(
+    world: &World<'_>,
+    mut turns: Receiver<Turn>,
+    mut lanes: Vec<Exit<Item>>,
+    mut output: Outlet,
+) -> Flow {
+    while let Some(turn) = turns.recv().await {
+        match turn {
+            Turn::Mark => output.mark().await,
+            Turn::Direct(carried) => output.send(world, carried).await?,
+            Turn::New(lane) => lanes.push(lane),
+            Turn::Lane(index) => {
+                while let Some(Item::Record(carried)) = lanes[index].next().await {
+                    output.send(world, carried).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Passes on what meets, in the order of arrival.
+pub(super) async fn merge(mut exit: Exit<Item>, mut output: Outlet) -> Flow {
+    while let Some(item) = exit.next().await {
+        output.pass(item).await;
+    }
+    Ok(())
+}
+
+type Memoed<'a> = Memo<&'a TestStep>;
+
+/// Whether a record leaves a star, or goes back in a feedback.
+fn leaves<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    memo: &mut Memoed<'a>,
+    carried: &Carried,
+) -> Result<bool, Box<Failure>> {
+    let (facts, rec) = (world.facts, &carried.rec);
+    let tests = memo.get(rec.shape, || facts.exits(op, rec.shape));
+    tests.matches(rec).map_err(|error| facts.no_value(op, rec, error).into())
+}
+
+fn branch(
+    world: &World<'_>,
+    op: OpId,
+    memo: &mut Memo<Option<usize>>,
+    carried: &Carried,
+) -> Result<usize, Box<Failure>> {
+    let shape = carried.rec.shape;
+    let index = memo.get(shape, || step::route(world.facts, op, shape));
+    index.ok_or_else(|| world.facts.no_branch(op, &carried.rec).into())
+}
+
+/// A choice whose branches meet behind it.
+pub(super) async fn choice<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    mut input: Receiver<Item>,
+    mut outlets: Vec<Outlet>,
+) -> Flow {
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else { continue };
+        count.one();
+        let index = branch(world, op, &mut memo, &carried)?;
+        outlets[index].send(world, carried).await?;
+    }
+    Ok(())
+}
+
+/// A choice with a collector behind it.
+pub(super) async fn ordered_choice<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    mut input: Receiver<Item>,
+    mut turns: Sender<Turn>,
+    mut outlets: Vec<Outlet>,
+    starts: Vec<bool>,
+) -> Flow {
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    for index in (0..outlets.len()).filter(|index| starts[*index]) {
+        outlets[index].mark().await;
+        turns.send(Turn::Lane(index)).await;
+    }
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else {
+            turns.send(Turn::Mark).await;
+            continue;
+        };
+        count.one();
+        let index = branch(world, op, &mut memo, &carried)?;
+        outlets[index].send(world, carried).await?;
+        outlets[index].mark().await;
+        turns.send(Turn::Lane(index)).await;
+    }
+    Ok(())
+}
+
+/// Before a replica of a star; all that leave meet behind it.
+pub(super) async fn star<'a>(
+    wiring: Wiring<'a>,
+    op: OpId,
+    mut input: Receiver<Item>,
+    shared: Outlet,
+    mut creator: Creator<'a>,
+) -> Flow {
+    let world = wiring.world;
+    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return Ok(()) };
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    let mut shared = shared;
+    let mut next: Option<Outlet> = None;
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else { continue };
+        count.one();
+        if leaves(world, op, &mut memo, &carried)? {
+            shared.send(world, carried).await?;
+            continue;
+        }
+        if next.is_none() {
+            let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+            let maker = &mut Maker::Creator(&mut creator);
+            next = shared.again().map(|to| here.replica(maker, op, body, to));
+        }
+        if let Some(next) = &mut next {
+            next.send(world, carried).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Before a replica of a star that keeps order; the rest of the star is one branch.
+pub(super) async fn ordered_star<'a>(
+    wiring: Wiring<'a>,
+    op: OpId,
+    mut input: Receiver<Item>,
+    mut turns: Sender<Turn>,
+    mut creator: Creator<'a>,
+) -> Flow {
+    let world = wiring.world;
+    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return Ok(()) };
+    let starts = !world.facts.graph.scopes[body.0].initialisers.is_empty();
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    let mut next: Option<Outlet> = None;
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else {
+            turns.send(Turn::Mark).await;
+            continue;
+        };
+        count.one();
+        if leaves(world, op, &mut memo, &carried)? {
+            turns.send(Turn::Direct(carried)).await;
+            continue;
+        }
+        if next.is_none() {
+            let (entry, exit) = meeting();
+            let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+            let maker = &mut Maker::Creator(&mut creator);
+            let mut made = here.replica(maker, op, body, Outlet::meeting(entry));
+            turns.send(Turn::New(exit)).await;
+            if starts {
+                made.mark().await;
+                turns.send(Turn::Lane(0)).await;
+            }
+            next = Some(made);
+        }
+        if let Some(next) = &mut next {
+            next.send(world, carried).await?;
+            next.mark().await;
+            turns.send(Turn::Lane(0)).await;
+        }
+    }
+    Ok(())
+}
+
+/// The replicas that a record is for.
+fn values(
+    world: &World<'_>,
+    op: OpId,
+    memo: &mut Memo<Option<(usize, usize)>>,
+    carried: &Carried,
+) -> Result<std::ops::RangeInclusive<i64>, Box<Failure>> {
+    let (facts, rec) = (world.facts, &carried.rec);
+    let at = memo.get(rec.shape, || step::tags(facts, op, rec.shape));
+    let (low, high) = at.ok_or_else(|| facts.misfit(op, rec))?;
+    let (low, high) = (rec.tags[low], rec.tags[high]);
+    if i128::from(high) - i128::from(low) >= MOST_COPIES {
+        return Err(facts.too_many(op, rec).into());
+    }
+    Ok(low..=high)
+}
+
+/// A split whose replicas meet behind it.
+pub(super) async fn split<'a>(
+    wiring: Wiring<'a>,
+    op: OpId,
+    body: ScopeId,
+    mut input: Receiver<Item>,
+    shared: Outlet,
+    mut creator: Creator<'a>,
+) -> Flow {
+    let world = wiring.world;
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    let mut replicas: HashMap<i64, Outlet, FixedState> = HashMap::default();
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else { continue };
+        count.one();
+        for value in values(world, op, &mut memo, &carried)? {
+            if !replicas.contains_key(&value) {
+                let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+                let Some(to) = shared.again() else { return Ok(()) };
+                let maker = &mut Maker::Creator(&mut creator);
+                replicas.insert(value, here.scope(maker, body, to));
+            }
+            if let Some(replica) = replicas.get_mut(&value) {
+                replica.send(world, carried.copy()).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A split with a collector behind it.
+pub(super) async fn ordered_split<'a>(
+    wiring: Wiring<'a>,
+    op: OpId,
+    body: ScopeId,
+    mut input: Receiver<Item>,
+    mut turns: Sender<Turn>,
+    mut creator: Creator<'a>,
+) -> Flow {
+    let world = wiring.world;
+    let starts = !world.facts.graph.scopes[body.0].initialisers.is_empty();
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    let mut replicas: HashMap<i64, (usize, Outlet), FixedState> = HashMap::default();
+    while let Some(item) = input.recv().await {
+        let Item::Record(carried) = item else {
+            turns.send(Turn::Mark).await;
+            continue;
+        };
+        count.one();
+        for value in values(world, op, &mut memo, &carried)? {
+            if !replicas.contains_key(&value) {
+                let (entry, exit) = meeting();
+                let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+                let maker = &mut Maker::Creator(&mut creator);
+                let mut made = here.scope(maker, body, Outlet::meeting(entry));
+                let lane = replicas.len();
+                turns.send(Turn::New(exit)).await;
+                if starts {
+                    made.mark().await;
+                    turns.send(Turn::Lane(lane)).await;
+                }
+                replicas.insert(value, (lane, made));
+            }
+            if let Some((lane, replica)) = replicas.get_mut(&value) {
+                replica.send(world, carried.copy()).await?;
+                replica.mark().await;
+                turns.send(Turn::Lane(*lane)).await;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lets records into a feedback.
+pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>) -> Flow {
+    while let Some(item) = input.recv().await {
+        let Item::Record(Carried { rec, loops }) = item else { continue };
+        let within = match loops {
+            None => Arc::clone(&inside),
+            outer => Arc::new(Inside { entry: inside.entry.clone(), outer }),
+        };
+        inside.entry.put(Item::Record(Carried { rec, loops: Some(within) }));
+    }
+    Ok(())
+}
+
+/// Sends records back or out behind the body of a feedback.
+pub(super) async fn test_of_feedback<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    mut from_body: Receiver<Item>,
+    mut output: Outlet,
+) -> Flow {
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    while let Some(carried) = next_record(&mut from_body, &mut output).await {
+        count.one();
+        let back = leaves(world, op, &mut memo, &carried)?;
+        let Carried { rec, loops } = carried;
+        let Some(inside) = loops else { continue };
+        if back {
+            let entry = inside.entry.clone();
+            entry.put(Item::Record(Carried { rec, loops: Some(inside) }));
+        } else {
+            let loops = inside.outer.clone();
+            output.send(world, Carried { rec, loops }).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A feedback that keeps order: what an output causes comes before the next output.
+pub(super) async fn ordered_feedback<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    mut input: Receiver<Item>,
+    mut output: Outlet,
+    mut to_body: Outlet,
+    mut from_body: Receiver<Item>,
+    starts: bool,
+) -> Flow {
+    let mut count = Count::new(world, op);
+    let mut memo = Memo::new();
+    // What is still to be tested, the next one last.
+    let mut left = Vec::new();
+    if starts {
+        to_body.mark().await;
+        made_by_body(&mut from_body, &mut left).await;
+    }
+    loop {
+        while let Some(carried) = left.pop() {
+            if leaves(world, op, &mut memo, &carried)? {
+                to_body.send(world, carried).await?;
+                to_body.mark().await;
+                made_by_body(&mut from_body, &mut left).await;
+            } else {
+                output.send(world, carried).await?;
+            }
+        }
+        let Some(carried) = next_record(&mut input, &mut output).await else { return Ok(()) };
+        count.one();
+        to_body.send(world, carried).await?;
+        to_body.mark().await;
+        made_by_body(&mut from_body, &mut left).await;
+    }
+}
+
+/// Takes all that the body makes of a record, the first last.
+async fn made_by_body(from_body: &mut Receiver<Item>, left: &mut Vec<Carried>) {
+    let before = left.len();
+    while let Some(Item::Record(carried)) = from_body.recv().await {
+        left.push(carried);
+    }
+    left[before..].reverse();
+}

@@ -1,0 +1,490 @@
+//! Which process reads from which; backwards, from where records go to where they come from.
+//!
+//! Wiring an operation gives the [`Outlet`] by which one reaches it. So what keeps nothing and
+//! changes nothing needs no process: it is the outlet of what follows. The same code wires the
+//! program before it runs, and replicas while it runs, through a [`Creator`].
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Sender};
+
+use super::World;
+use super::branching::{self, Turn};
+use super::component;
+use super::meeting::{Entry, meeting};
+use crate::runtime::exec::Flow;
+use crate::runtime::graph::{Graph, Kind, OpId, ScopeId};
+use crate::runtime::shape::Rec;
+
+/// The capacity of a stream. Replicas may be many, so it is small.
+const CAPACITY: u32 = 16;
+
+/// What travels on a stream.
+#[derive(Debug)]
+pub(super) enum Item {
+    Record(Carried),
+    /// All that one record caused is out.
+    Mark,
+}
+
+/// A record, and the feedback it is in.
+#[derive(Debug)]
+pub(super) struct Carried {
+    pub(super) rec: Rec,
+    pub(super) loops: Option<Arc<Inside>>,
+}
+
+impl Carried {
+    pub(super) fn copy(&self) -> Self {
+        Self { rec: self.rec.clone(), loops: self.loops.clone() }
+    }
+}
+
+/// Held by all records inside a feedback: the feedback ends when nobody holds it any more, for
+/// then its meeting has no entry.
+#[derive(Debug)]
+pub(super) struct Inside {
+    pub(super) entry: Entry<Item>,
+    pub(super) outer: Option<Arc<Inside>>,
+}
+
+#[derive(Debug)]
+enum To {
+    Stream(Sender<Item>),
+    Meeting(Entry<Item>),
+}
+
+/// Where a process puts its records.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    to: To,
+    /// Who sees what passes.
+    observers: Vec<OpId>,
+}
+
+impl Ports for Outlet {
+    fn visit(&self, see: &mut dyn FnMut(Port)) {
+        if let To::Stream(sender) = &self.to {
+            sender.visit(see);
+        }
+    }
+}
+
+impl Outlet {
+    pub(super) fn stream(sender: Sender<Item>) -> Self {
+        Self { to: To::Stream(sender), observers: Vec::new() }
+    }
+
+    pub(super) fn meeting(entry: Entry<Item>) -> Self {
+        Self { to: To::Meeting(entry), observers: Vec::new() }
+    }
+
+    /// Another outlet to the same meeting; none to a stream, which has one sender.
+    pub(super) fn again(&self) -> Option<Self> {
+        let To::Meeting(entry) = &self.to else { return None };
+        Some(Self { to: To::Meeting(entry.clone()), observers: self.observers.clone() })
+    }
+
+    /// Puts a record in.
+    pub(super) async fn send(&mut self, world: &World<'_>, carried: Carried) -> Flow {
+        for op in &self.observers {
+            world.observers.see(world.facts, *op, &carried.rec)?;
+        }
+        self.put(Item::Record(carried)).await;
+        Ok(())
+    }
+
+    /// Passes on what others have seen already.
+    pub(super) async fn pass(&mut self, item: Item) {
+        self.put(item).await;
+    }
+
+    /// Puts a mark in.
+    pub(super) async fn mark(&mut self) {
+        self.put(Item::Mark).await;
+    }
+
+    async fn put(&mut self, item: Item) {
+        match &mut self.to {
+            To::Stream(sender) => sender.send(item).await,
+            To::Meeting(entry) => entry.put(item),
+        }
+    }
+
+    /// Puts a record in, from a process that may block.
+    pub(super) fn send_blocking(&mut self, world: &World<'_>, carried: Carried) -> Flow {
+        for op in &self.observers {
+            world.observers.see(world.facts, *op, &carried.rec)?;
+        }
+        match &mut self.to {
+            To::Stream(sender) => sender.send_blocking(Item::Record(carried)),
+            To::Meeting(entry) => entry.put(Item::Record(carried)),
+        }
+        Ok(())
+    }
+}
+
+/// Who makes processes: the network before it runs, or a process of it.
+pub(super) enum Maker<'m, 'a> {
+    Network(&'m mut Network<'a>),
+    Creator(&'m mut Creator<'a>),
+}
+
+/// What a process does until it ends; boxed, for processes make their like.
+pub(super) type Doing<'a> = Pin<Box<dyn Future<Output = Flow> + Send + 'a>>;
+
+impl<'a> Maker<'_, 'a> {
+    pub(super) fn stream<T: Send + 'a>(&mut self, name: &str) -> (Sender<T>, Receiver<T>) {
+        let channel = Channel::named(name.to_owned()).capacity(CAPACITY);
+        match self {
+            Self::Network(network) => network.channel_with(channel),
+            Self::Creator(creator) => creator.channel_with(channel),
+        }
+    }
+
+    pub(super) fn creator(&self) -> Creator<'a> {
+        match self {
+            Self::Network(network) => network.creator(),
+            Self::Creator(creator) => creator.again(),
+        }
+    }
+
+    pub(super) fn process<P: Ports + 'a>(
+        &mut self,
+        world: &'a World<'a>,
+        name: &str,
+        ports: P,
+        code: impl FnOnce(P) -> Doing<'a> + Send + 'a,
+    ) {
+        let body = async move |ports: P| {
+            if let Err(failure) = code(ports).await {
+                world.fail(*failure);
+            }
+        };
+        match self {
+            Self::Network(network) => network.process(name.to_owned(), ports, body),
+            Self::Creator(creator) => creator.process(name.to_owned(), ports, body),
+        }
+    }
+}
+
+/// What is known where something is wired.
+#[derive(Clone)]
+pub(super) struct Wiring<'a> {
+    pub(super) world: &'a World<'a>,
+    /// Whether there is a doubled combinator around, so that marks come.
+    pub(super) ordered: bool,
+    /// The feedback around, for records that begin here.
+    pub(super) loops: Option<Arc<Inside>>,
+}
+
+impl<'a> Wiring<'a> {
+    /// The same for a process that stays, which must not keep a feedback from ending.
+    fn of_a_process(&self) -> Self {
+        Self { loops: None, ..self.clone() }
+    }
+
+    /// The name of the process for an operation, unlike that of any other.
+    fn name(&self, op: OpId) -> String {
+        format!("{}: {}", op.0, self.graph().ops[op.0].name)
+    }
+
+    fn graph(&self) -> &'a Graph {
+        self.world.facts.graph
+    }
+
+    /// Wires the whole program.
+    pub(super) fn program(&self, maker: &mut Maker<'_, 'a>, outlet: Outlet) -> Outlet {
+        self.scope(maker, ScopeId(0), outlet)
+    }
+
+    /// Wires an instance of a scope.
+    pub(super) fn scope(&self, maker: &mut Maker<'_, 'a>, scope: ScopeId, to: Outlet) -> Outlet {
+        match self.graph().scopes[scope.0].entry {
+            Some(entry) => self.chain(maker, entry, None, to),
+            None => to,
+        }
+    }
+
+    /// Wires operations that follow each other, up to `end` or the end of the scope.
+    fn chain(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        from: OpId,
+        end: Option<OpId>,
+        mut outlet: Outlet,
+    ) -> Outlet {
+        let all: Vec<OpId> = chain(self.graph(), from, end).collect();
+        for (index, op) in all.iter().enumerate().rev() {
+            let before = index.checked_sub(1).map(|before| &self.graph().ops[all[before].0].kind);
+            let doubled = matches!(before, Some(Kind::Enter));
+            let here = Self { ordered: self.ordered || doubled, ..self.clone() };
+            outlet = here.operation(maker, *op, outlet);
+        }
+        outlet
+    }
+
+    fn operation(&self, maker: &mut Maker<'_, 'a>, op: OpId, mut outlet: Outlet) -> Outlet {
+        let world = self.world;
+        let here = &self.graph().ops[op.0];
+        match &here.kind {
+            Kind::End | Kind::Enter | Kind::Leave(_) => outlet,
+            Kind::Observe { .. } => {
+                outlet.observers.insert(0, op);
+                outlet
+            }
+            Kind::Filter { .. } => self.one(maker, op, outlet, move |input, output| {
+                Box::pin(component::filter(world, op, input, output))
+            }),
+            Kind::Cell(tests) => {
+                let patterns = tests.len();
+                self.one(maker, op, outlet, move |input, output| {
+                    Box::pin(component::cell(world, op, patterns, input, output))
+                })
+            }
+            Kind::Star { zipper: Some(tests), .. } => {
+                let patterns = tests.len();
+                self.one(maker, op, outlet, move |input, output| {
+                    Box::pin(component::zipper(world, op, patterns, input, output))
+                })
+            }
+            Kind::Box(id) => {
+                let id = *id;
+                let starts = world.facts.plan.box_plan(id).input.is_none();
+                if starts && matches!(maker, Maker::Network(_)) {
+                    *world.initialising.lock() += 1;
+                }
+                let loops = self.loops.clone();
+                self.one(maker, op, outlet, move |input, output| {
+                    if starts {
+                        Box::pin(component::initialiser(world, op, id, loops, input, output))
+                    } else {
+                        Box::pin(component::boxed(world, op, id, input, output))
+                    }
+                })
+            }
+            Kind::Choice(branches) => {
+                let wire = |maker: &mut Maker<'_, 'a>, index: usize, to| {
+                    self.chain(maker, branches[index].entry, here.next, to)
+                };
+                let (sender, input) = maker.stream(&self.name(op));
+                if self.ordered {
+                    let (turns, collector) = self.collector(maker, op, outlet);
+                    let mut lanes = Vec::new();
+                    let mut outlets = Vec::new();
+                    for index in 0..branches.len() {
+                        let (entry, exit) = meeting();
+                        outlets.push(wire(maker, index, Outlet::meeting(entry)));
+                        lanes.push(exit);
+                    }
+                    let starts = branches.iter();
+                    let starts = starts.map(|branch| self.starts(branch.entry, here.next));
+                    let starts: Vec<bool> = starts.collect();
+                    collector.make(maker, world, lanes);
+                    let ports = (input, turns, outlets);
+                    maker.process(world, &self.name(op), ports, move |(input, turns, outlets)| {
+                        let choice = branching::ordered_choice;
+                        Box::pin(choice(world, op, input, turns, outlets, starts))
+                    });
+                } else {
+                    let shared = self.met(maker, op, outlet);
+                    let mut outlets = Vec::new();
+                    for index in 0..branches.len() {
+                        let to = shared.again().expect("made to be a meeting");
+                        outlets.push(wire(maker, index, to));
+                    }
+                    maker.process(
+                        world,
+                        &self.name(op),
+                        (input, outlets),
+                        move |(input, outlets)| {
+                            Box::pin(branching::choice(world, op, input, outlets))
+                        },
+                    );
+                }
+                Outlet::stream(sender)
+            }
+            Kind::Star { .. } => self.star(maker, op, outlet),
+            Kind::Split { body, .. } => {
+                let (body, wiring) = (*body, self.of_a_process());
+                let (sender, input) = maker.stream(&self.name(op));
+                let creator = maker.creator();
+                if self.ordered {
+                    let (turns, collector) = self.collector(maker, op, outlet);
+                    collector.make(maker, world, Vec::new());
+                    let ports = (input, turns, creator);
+                    maker.process(world, &self.name(op), ports, move |(input, turns, creator)| {
+                        let split = branching::ordered_split;
+                        Box::pin(split(wiring, op, body, input, turns, creator))
+                    });
+                } else {
+                    let shared = self.met(maker, op, outlet);
+                    let ports = (input, shared, creator);
+                    maker.process(world, &self.name(op), ports, move |(input, shared, creator)| {
+                        Box::pin(branching::split(wiring, op, body, input, shared, creator))
+                    });
+                }
+                Outlet::stream(sender)
+            }
+            Kind::Feedback { body, .. } => self.feedback(maker, op, *body, outlet),
+        }
+    }
+
+    /// Makes a process with one stream in and one out.
+    fn one(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        op: OpId,
+        outlet: Outlet,
+        code: impl FnOnce(Receiver<Item>, Outlet) -> Doing<'a> + Send + 'a,
+    ) -> Outlet {
+        let name = self.name(op);
+        let (sender, input) = maker.stream(&name);
+        maker.process(self.world, &name, (input, outlet), move |(input, output)| {
+            code(input, output)
+        });
+        Outlet::stream(sender)
+    }
+
+    /// Makes an outlet that any number may share.
+    fn met(&self, maker: &mut Maker<'_, 'a>, op: OpId, outlet: Outlet) -> Outlet {
+        if matches!(outlet.to, To::Meeting(_)) {
+            return outlet;
+        }
+        let (entry, exit) = meeting();
+        let name = format!("merge of {}", self.name(op));
+        maker.process(self.world, &name, outlet, move |outlet| {
+            Box::pin(branching::merge(exit, outlet))
+        });
+        Outlet::meeting(entry)
+    }
+
+    /// Prepares the collector behind an ordered combinator.
+    fn collector(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        op: OpId,
+        outlet: Outlet,
+    ) -> (Sender<Turn>, Collector) {
+        let name = format!("collector of {}", self.name(op));
+        let (sender, turns) = maker.stream(&name);
+        (sender, Collector { name, turns, outlet })
+    }
+
+    /// Makes the process that stands before a replica of a star.
+    pub(super) fn star(&self, maker: &mut Maker<'_, 'a>, op: OpId, outlet: Outlet) -> Outlet {
+        let (world, name) = (self.world, &self.name(op));
+        let (sender, input) = maker.stream(name);
+        let creator = maker.creator();
+        let wiring = self.of_a_process();
+        if self.ordered {
+            let (turns, collector) = self.collector(maker, op, outlet);
+            collector.make(maker, world, Vec::new());
+            let ports = (input, turns, creator);
+            maker.process(world, name, ports, move |(input, turns, creator)| {
+                Box::pin(branching::ordered_star(wiring, op, input, turns, creator))
+            });
+        } else {
+            let shared = self.met(maker, op, outlet);
+            let ports = (input, shared, creator);
+            maker.process(world, name, ports, move |(input, shared, creator)| {
+                Box::pin(branching::star(wiring, op, input, shared, creator))
+            });
+        }
+        Outlet::stream(sender)
+    }
+
+    /// Makes the next replica of a star, with the process before the one after it.
+    pub(super) fn replica(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        star: OpId,
+        body: ScopeId,
+        outlet: Outlet,
+    ) -> Outlet {
+        let further = self.star(maker, star, outlet);
+        self.scope(maker, body, further)
+    }
+
+    fn feedback(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        op: OpId,
+        body: ScopeId,
+        outlet: Outlet,
+    ) -> Outlet {
+        let (world, name) = (self.world, &self.name(op));
+        let (sender, input) = maker.stream(name);
+        let (out, from_body) = maker.stream(&format!("body of {name}"));
+        if self.ordered {
+            let to_body = self.scope(maker, body, Outlet::stream(out));
+            let starts = !self.graph().scopes[body.0].initialisers.is_empty();
+            let ports = (input, outlet, to_body, from_body);
+            maker.process(world, name, ports, move |(input, outlet, to_body, from_body)| {
+                let feedback = branching::ordered_feedback;
+                Box::pin(feedback(world, op, input, outlet, to_body, from_body, starts))
+            });
+            return Outlet::stream(sender);
+        }
+        let (entry, exit) = meeting();
+        // Those who stay hold nothing of the feedback around, which ends first.
+        let beginning = Inside { entry: entry.clone(), outer: self.loops.clone() };
+        let within = Self { loops: Some(Arc::new(beginning)), ..self.clone() };
+        let inside = Arc::new(Inside { entry, outer: None });
+        let to_body = within.scope(maker, body, Outlet::stream(out));
+        drop(within);
+        maker.process(world, &format!("entrance of {name}"), to_body, move |to_body| {
+            Box::pin(branching::merge(exit, to_body))
+        });
+        maker.process(world, name, (from_body, outlet), move |(from_body, outlet)| {
+            Box::pin(branching::test_of_feedback(world, op, from_body, outlet))
+        });
+        maker.process(world, &format!("input of {name}"), input, move |input| {
+            Box::pin(branching::into_feedback(input, inside))
+        });
+        Outlet::stream(sender)
+    }
+
+    /// Whether records begin by themselves between two operations.
+    fn starts(&self, from: OpId, end: Option<OpId>) -> bool {
+        let graph = self.graph();
+        let mut all = chain(graph, from, end);
+        all.any(|op| match &graph.ops[op.0].kind {
+            Kind::Box(id) => self.world.facts.plan.box_plan(*id).input.is_none(),
+            Kind::Choice(branches) => {
+                branches.iter().any(|branch| self.starts(branch.entry, graph.ops[op.0].next))
+            }
+            Kind::Feedback { body, .. } => !graph.scopes[body.0].initialisers.is_empty(),
+            _ => false,
+        })
+    }
+}
+
+/// A collector to be made.
+struct Collector {
+    name: String,
+    turns: Receiver<Turn>,
+    outlet: Outlet,
+}
+
+impl Collector {
+    fn make<'a>(
+        self,
+        maker: &mut Maker<'_, 'a>,
+        world: &'a World<'a>,
+        lanes: Vec<super::meeting::Exit<Item>>,
+    ) {
+        let ports = (self.turns, self.outlet);
+        maker.process(world, &self.name, ports, move |(turns, outlet)| {
+            Box::pin(branching::collector(world, turns, lanes, outlet))
+        });
+    }
+}
+
+/// The operations that follow each other, up to `end` or the end of the scope.
+fn chain(graph: &Graph, from: OpId, end: Option<OpId>) -> impl Iterator<Item = OpId> {
+    let goes_on = move |op: &OpId| Some(*op) != end && !matches!(graph.ops[op.0].kind, Kind::End);
+    let next = move |op: &OpId| graph.ops[op.0].next.filter(goes_on);
+    std::iter::successors(Some(from).filter(goes_on), next)
+}
