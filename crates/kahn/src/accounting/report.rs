@@ -54,6 +54,9 @@ pub struct Report {
     pub channels: Vec<ChannelReport>,
     /// Ended channels beyond those listed.
     pub more_channels: Option<(u64, Box<ChannelReport>)>,
+    /// Messages received on the worker that sent them, as a share of all; `None` without messages
+    /// and with [`Accounting::Off`](crate::Accounting::Off).
+    pub local_share: Option<f64>,
     /// How often processes were shared out among the workers anew, if the policy does that.
     pub rebalances: Option<Rebalances>,
     /// Workers.
@@ -114,7 +117,8 @@ pub struct ProcessReport {
     pub name: Name,
     /// How it ended, in words.
     pub ending: String,
-    /// Seconds in which it ran; zero unless accounting is `Timing`.
+    /// Seconds in which it ran; zero unless accounting is `Timing`. Under `partition` and less
+    /// accounting an estimate from samples.
     pub cpu_seconds: f64,
     /// Times it was run.
     pub polls: u64,
@@ -208,17 +212,6 @@ impl Report {
         self.channels.iter().map(|channel| channel.received).sum::<u64>() + more
     }
 
-    /// Messages received by a process on the worker that its sender ran on, as a share of all;
-    /// `None` without messages. Counted from [`Accounting::Counters`](crate::Accounting) on; with
-    /// less, all seem to be local.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-    pub fn local_share(&self) -> Option<f64> {
-        let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.remote);
-        let remote = self.channels.iter().map(|channel| channel.remote).sum::<u64>() + more;
-        let all = self.messages();
-        (all > 0).then(|| 1.0 - remote as f64 / all as f64)
-    }
-
     /// The outcome and what is to be said about it, without the tables.
     pub fn explanation(&self) -> String {
         let mut text = String::new();
@@ -281,7 +274,7 @@ impl fmt::Display for Report {
             self.created.1,
             self.messages()
         )?;
-        if let (Some(local), true) = (self.local_share(), self.workers > 1) {
+        if let (Some(local), true) = (self.local_share, self.workers > 1) {
             write!(f, ", {:.0} % local", local * 100.0)?;
         }
         writeln!(f)?;

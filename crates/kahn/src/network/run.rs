@@ -306,6 +306,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let table = core.scheduler.table.lock();
     let (more, sums) = table.folded;
     let scheduler = &core.scheduler;
+    let counts = core.scheduler.settings().accounting != Accounting::Off;
     let report = Report {
         outcome,
         detail,
@@ -322,6 +323,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
+        local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
         rebalances: core.scheduler.config().balance.as_ref().map(rebalances),
         worker_reports: if own_threads { Vec::new() } else { worker_reports(core) },
     };
@@ -451,6 +453,15 @@ fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
         capacity: 0,
         growths: counts.growths,
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio")]
+fn local_share(channels: &[ChannelRecord], others: &ChannelCounts) -> Option<f64> {
+    let counts = channels.iter().map(|record| &record.counts).chain([others]);
+    let (received, remote) = counts.fold((0, 0), |(received, remote), counts| {
+        (received + counts.received, remote + counts.remote)
+    });
+    (received > 0).then(|| 1.0 - remote as f64 / received as f64)
 }
 
 fn rebalances(balance: &Balance) -> Rebalances {

@@ -230,18 +230,22 @@ impl Worker {
         if self.lie_down(false) { self.watch() } else { None }
     }
 
-    /// Sleeps, and watches the others between naps while it is the first of the sleepers.
+    /// Sleeps, and watches the others between naps while it is the first of the sleepers, or looks
+    /// once more if it is the last that was awake.
     fn watch(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
         let glances = scheduler.settings().glances;
         let mut nap = NAPS.0;
         let mut steps = self.others_steps();
+        // Only threads and parties run from now on: nobody else will look at what we leave behind.
+        let was_last = !scheduler.workers_run();
         let mut looked = !glances;
         loop {
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
             let workers_run = scheduler.workers_run();
             let others_run = scheduler.census.is_busy();
-            let watches = is_first && others_run && (workers_run || !looked);
+            let will_look = !workers_run && !looked && (is_first || was_last);
+            let watches = others_run && (is_first && workers_run || will_look);
             if !watches {
                 self.slot().parker.park();
                 return None;

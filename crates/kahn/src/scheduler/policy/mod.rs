@@ -46,6 +46,10 @@
 //! ```
 
 mod load;
+#[cfg(all(feature = "partition", not(loom)))]
+mod partition;
+#[cfg(all(feature = "partition", not(loom)))]
+mod parts;
 mod placement;
 mod queues;
 mod seeded;

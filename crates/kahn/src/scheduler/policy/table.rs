@@ -106,6 +106,16 @@ pub const POLICIES: &[Entry] = &[
         draws: false,
         build: |setup| Box::new(super::r#static::Static::new(setup.workers, setup.placement)),
     },
+    // METIS is no subject of models.
+    #[cfg(all(feature = "partition", not(loom)))]
+    Entry {
+        name: "partition",
+        summary: "no stealing; equal parts of the graph with little traffic between, cut anew when workers idle",
+        threads: Threads::AsAsked,
+        waits_once: false,
+        draws: false,
+        build: |setup| Box::new(super::partition::Partition::new(setup.workers, setup.tau)),
+    },
     Entry {
         name: "shared",
         summary: "one queue for all workers, first come first served: the baseline",

@@ -1,0 +1,289 @@
+//! Cuts the graph of a network into parts, by METIS (Karypis and Kumar, *A fast and high quality
+//! multilevel scheme for partitioning irregular graphs*, 1998).
+//!
+//! METIS draws from the C library's `rand`, whose state the whole program shares, and while it
+//! works it handles `SIGTERM` and `SIGABRT` itself. So one cut is made at a time, whatever networks
+//! run in the program; each begins with the same seed, and takes milliseconds.
+
+use super::Load;
+use crate::sync::Mutex;
+use metis::{Graph, Idx, option};
+
+/// One cut at a time in the whole program; see above.
+static METIS: Mutex<()> = Mutex::new(());
+
+/// The sum of all weights is scaled to this, so that they fit METIS' numbers.
+const SCALE: u64 = 1 << 28;
+
+/// Up to so many parts METIS' recursive bisection is the better one of its two ways.
+const BISECT: usize = 8;
+
+/// The heaviest part may exceed the average by so many thousandths. CPU times are samples: a finer
+/// balance would be one of noise.
+const UNBALANCE: Idx = 30;
+
+/// A new partition must be better by so many per cent to be worth the moves.
+const WORTH: u64 = 5;
+
+/// What a partition costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    /// The work of the worker that has most.
+    most: u64,
+    /// The volume between workers.
+    cut: u64,
+}
+
+/// The graph as METIS takes it: undirected, without loops, parallel channels joined.
+#[derive(Debug)]
+struct Weighed {
+    work: Vec<Idx>,
+    /// Neighbours of process `p`: `neighbours[first[p]..first[p + 1]]`, with the volumes likewise.
+    first: Vec<Idx>,
+    neighbours: Vec<Idx>,
+    volumes: Vec<Idx>,
+}
+
+/// A worker for each process, if that is better than what there is.
+pub(super) fn better_parts(load: &Load) -> Option<Vec<usize>> {
+    if load.processes.is_empty() {
+        return None;
+    }
+    let graph = Weighed::new(load);
+    let mut homes = if load.processes.len() <= load.workers {
+        (0..load.processes.len()).collect()
+    } else {
+        graph.cut(load.workers)?
+    };
+    keep_labels(load, &mut homes);
+    for (home, process) in homes.iter_mut().zip(&load.processes) {
+        if let Some(pinned) = process.pinned {
+            *home = pinned % load.workers;
+        }
+    }
+    let now: Option<Vec<usize>> = load.processes.iter().map(|process| process.worker).collect();
+    let is_worth = |now: Vec<usize>| {
+        let (now, then) = (graph.cost(load.workers, &now), graph.cost(load.workers, &homes));
+        then.is_better_than(now)
+    };
+    now.is_none_or(is_worth).then_some(homes)
+}
+
+impl Cost {
+    fn is_better_than(self, other: Self) -> bool {
+        let much_less = |new: u64, old: u64| new * 100 < old * (100 - WORTH);
+        much_less(self.most, other.most)
+            || self.most <= other.most && much_less(self.cut, other.cut)
+    }
+}
+
+/// Weights whose sum is about `SCALE`, each at least one.
+fn scaled(weights: &[u64]) -> Vec<Idx> {
+    let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
+    let scale = |&weight: &u64| {
+        let scaled = (u128::from(weight) * u128::from(SCALE)).checked_div(sum).unwrap_or(0);
+        Idx::try_from(scaled).unwrap_or(Idx::MAX).max(1)
+    };
+    weights.iter().map(scale).collect()
+}
+
+/// A number of METIS'. No network that fits a machine's memory has 2^31 ends.
+fn index(number: usize) -> Idx {
+    Idx::try_from(number).unwrap_or(Idx::MAX)
+}
+
+impl Weighed {
+    fn new(load: &Load) -> Self {
+        let mut edges: Vec<_> = load
+            .channels
+            .iter()
+            .filter(|channel| channel.from != channel.to)
+            .flat_map(|channel| {
+                let (a, b) = (channel.from, channel.to);
+                [(a, b, channel.volume), (b, a, channel.volume)]
+            })
+            .collect();
+        edges.sort_unstable_by_key(|&(a, b, _)| (a, b));
+        edges.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            kept.2 += if same { next.2 } else { 0 };
+            same
+        });
+        let work: Vec<_> = load.processes.iter().map(|process| process.work).collect();
+        let volumes: Vec<_> = edges.iter().map(|edge| edge.2).collect();
+        let places = (0..=work.len()).map(|process| {
+            let before = edges.partition_point(|&(from, ..)| from < process);
+            index(before)
+        });
+        Self {
+            first: places.collect(),
+            neighbours: edges.iter().map(|edge| index(edge.1)).collect(),
+            volumes: scaled(&volumes),
+            work: scaled(&work),
+        }
+    }
+
+    /// A part for each process; `None` if METIS cannot, for want of memory.
+    fn cut(&self, parts: usize) -> Option<Vec<usize>> {
+        let mut part = vec![0; self.work.len()];
+        if parts > 1 && !self.neighbours.is_empty() {
+            let graph = Graph::new(1, index(parts), &self.first, &self.neighbours).ok()?;
+            let graph = graph
+                .set_vwgt(&self.work)
+                .set_adjwgt(&self.volumes)
+                .set_option(option::Seed(1))
+                .set_option(option::UFactor(UNBALANCE));
+            let _alone = METIS.lock();
+            if parts <= BISECT {
+                graph.part_recursive(&mut part).ok()?;
+            } else {
+                graph.part_kway(&mut part).ok()?;
+            }
+        } else {
+            // Nothing to cut: each in turn.
+            (0..).zip(&mut part).for_each(|(process, part)| *part = index(process % parts));
+        }
+        Some(part.into_iter().map(|part| usize::try_from(part).unwrap_or(0) % parts).collect())
+    }
+
+    fn cost(&self, workers: usize, homes: &[usize]) -> Cost {
+        let mut work = vec![0_u64; workers];
+        let mut cut = 0;
+        for (process, &home) in homes.iter().enumerate() {
+            work[home] += u64::from(self.work[process].unsigned_abs());
+            let range = self.first[process].unsigned_abs() as usize
+                ..self.first[process + 1].unsigned_abs() as usize;
+            for (other, volume) in self.neighbours[range.clone()].iter().zip(&self.volumes[range]) {
+                if homes[other.unsigned_abs() as usize] != home {
+                    cut += u64::from(volume.unsigned_abs());
+                }
+            }
+        }
+        Cost { most: work.into_iter().max().unwrap_or(0), cut }
+    }
+}
+
+/// Gives the parts those numbers with which most processes, pinned ones first, stay where they are.
+fn keep_labels(load: &Load, parts: &mut [usize]) {
+    let count = load.workers;
+    // How many of a part are on a worker.
+    let mut there = vec![0_usize; count * count];
+    for (process, &part) in load.processes.iter().zip(parts.iter()) {
+        let pinned = process.pinned.map(|worker| (worker % count, load.processes.len()));
+        let worker = pinned.or(process.worker.map(|worker| (worker, 1)));
+        if let Some((worker, weight)) = worker {
+            there[part * count + worker] += weight;
+        }
+    }
+    let mut pairs: Vec<_> = (0..count * count).filter(|&pair| there[pair] > 0).collect();
+    pairs.sort_by_key(|&pair| std::cmp::Reverse(there[pair]));
+    let (mut labels, mut taken) = (vec![None; count], vec![false; count]);
+    let rest = (0..count).flat_map(|part| (0..count).map(move |worker| part * count + worker));
+    for pair in pairs.into_iter().chain(rest) {
+        let (part, worker) = (pair / count, pair % count);
+        if labels[part].is_none() && !taken[worker] {
+            (labels[part], taken[worker]) = (Some(worker), true);
+        }
+    }
+    for part in parts {
+        *part = labels[*part].unwrap_or(*part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::thread;
+
+    /// Two groups of four, each process joined to all of its group, and one channel between.
+    fn cliques() -> Load {
+        let mut channels = vec![(3, 4)];
+        for group in [0, 4] {
+            for a in group..group + 4 {
+                channels.extend((group..a).map(|b| (a, b)));
+            }
+        }
+        Load::of(2, 8, &channels)
+    }
+
+    fn work(load: &mut Load, work: &[u64]) {
+        load.processes.iter_mut().zip(work).for_each(|(process, &work)| process.work = work);
+    }
+
+    fn settle(load: &mut Load, homes: &[usize]) {
+        load.processes
+            .iter_mut()
+            .zip(homes)
+            .for_each(|(process, &home)| process.worker = Some(home));
+    }
+
+    #[test]
+    fn what_talks_much_stays_together() {
+        let homes = better_parts(&cliques()).unwrap();
+        assert_eq!(homes[..4], [homes[0]; 4]);
+        assert_eq!(homes[4..], [homes[4]; 4]);
+        assert_ne!(homes[0], homes[4]);
+    }
+
+    #[test]
+    fn a_ring_is_cut_into_arcs() {
+        for (workers, processes) in [(2, 16), (4, 64), (16, 256)] {
+            let ring = Load::ring(workers, processes);
+            let homes = better_parts(&ring).unwrap();
+            let crossings = ring.channels.iter().filter(|c| homes[c.from] != homes[c.to]).count();
+            assert!(crossings <= workers * 2, "{crossings} crossings with {workers} workers");
+            let most = (0..workers).map(|w| homes.iter().filter(|&&home| home == w).count()).max();
+            assert!(most <= Some(processes / workers + 1 + processes / 20), "{most:?}");
+        }
+    }
+
+    #[test]
+    fn work_is_shared_by_weight_and_volume_decides_where_to_cut() {
+        let mut chain = Load::of(2, 4, &[(0, 1), (1, 2), (2, 3)]);
+        work(&mut chain, &[300, 100, 100, 100]);
+        let homes = better_parts(&chain).unwrap();
+        assert!(homes[0] != homes[1] && homes[1..] == [homes[1]; 3], "{homes:?}");
+        work(&mut chain, &[100; 4]);
+        chain.channels[1].volume = 1000;
+        let homes = better_parts(&chain).unwrap();
+        assert_eq!(homes[1], homes[2], "the busy channel stays inside: {homes:?}");
+    }
+
+    #[test]
+    fn what_is_as_good_as_can_be_stays_and_parts_keep_their_workers() {
+        let mut load = cliques();
+        settle(&mut load, &[1, 1, 1, 1, 0, 0, 0, 0]);
+        assert_eq!(better_parts(&load), None);
+        // One is on the wrong side: it alone moves.
+        settle(&mut load, &[1, 1, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(better_parts(&load), Some(vec![1, 1, 1, 1, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn a_pinned_process_stays_and_its_part_comes_to_it() {
+        let mut load = cliques();
+        load.processes[5].pinned = Some(0);
+        assert_eq!(better_parts(&load), Some(vec![1, 1, 1, 1, 0, 0, 0, 0]));
+        load.processes[0].pinned = Some(2);
+        assert_eq!(better_parts(&load).unwrap()[0], 0, "worker 2 of 2 is worker 0");
+    }
+
+    #[test]
+    fn graphs_without_channels_or_with_few_processes_are_shared_out_too() {
+        assert_eq!(better_parts(&Load::of(2, 0, &[])), None);
+        assert_eq!(better_parts(&Load::of(4, 2, &[(0, 1)])), Some(vec![0, 1]));
+        assert_eq!(better_parts(&Load::of(2, 4, &[])), Some(vec![0, 1, 0, 1]));
+        assert_eq!(better_parts(&Load::of(1, 3, &[(0, 1), (1, 1)])), Some(vec![0, 0, 0]));
+    }
+
+    #[test]
+    fn several_networks_may_cut_at_once() {
+        let cut = || {
+            let thread = thread::Builder::new();
+            thread.spawn(|| better_parts(&Load::ring(4, 200)).unwrap()).unwrap()
+        };
+        let threads: Vec<_> = (0..4).map(|_| cut()).collect();
+        let all: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "each begins with the same seed");
+    }
+}
