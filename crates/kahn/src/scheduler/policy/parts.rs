@@ -7,7 +7,8 @@
 
 use super::Load;
 use crate::sync::Mutex;
-use metis::{Graph, Idx, option};
+use metis::{Graph, Idx, Real, option};
+use std::ops::Range;
 
 /// One cut at a time in the whole program; see above.
 static METIS: Mutex<()> = Mutex::new(());
@@ -15,10 +16,7 @@ static METIS: Mutex<()> = Mutex::new(());
 /// The sum of all weights is scaled to this, so that they fit METIS' numbers.
 const SCALE: u64 = 1 << 28;
 
-/// Up to so many parts METIS' recursive bisection is the better one of its two ways.
-const BISECT: usize = 8;
-
-/// The heaviest part may exceed the average by so many thousandths. CPU times are samples: a finer
+/// The heavier half may exceed its share by so many thousandths. CPU times are samples: a finer
 /// balance would be one of noise.
 const UNBALANCE: Idx = 30;
 
@@ -50,11 +48,7 @@ pub(super) fn better_parts(load: &Load) -> Option<Vec<usize>> {
         return None;
     }
     let graph = Weighed::new(load);
-    let mut homes = if load.processes.len() <= load.workers {
-        (0..load.processes.len()).collect()
-    } else {
-        graph.cut(load.workers)?
-    };
+    let mut homes = graph.cut(load.workers)?;
     keep_labels(load, &mut homes);
     for (home, process) in homes.iter_mut().zip(&load.processes) {
         if let Some(pinned) = process.pinned {
@@ -85,6 +79,24 @@ fn scaled(weights: &[u64]) -> Vec<Idx> {
         Idx::try_from(scaled).unwrap_or(Idx::MAX).max(1)
     };
     weights.iter().map(scale).collect()
+}
+
+/// Weighs a process that is more than a part by itself as one part, for that is what it gets; the
+/// others then share the rest.
+fn cap(work: &mut [Idx], parts: usize) {
+    let mut heaviest: Vec<_> = work.iter().map(|&work| i64::from(work)).collect();
+    heaviest.sort_unstable_by_key(|&work| std::cmp::Reverse(work));
+    let mut rest: i64 = heaviest.iter().sum();
+    let mut most = rest;
+    for (heavy, parts) in heaviest.into_iter().zip((1..=parts).rev()) {
+        most = rest / i64::try_from(parts).unwrap_or(1);
+        if heavy <= most {
+            break;
+        }
+        rest -= heavy;
+    }
+    let most = Idx::try_from(most).unwrap_or(Idx::MAX).max(1);
+    work.iter_mut().for_each(|work| *work = (*work).min(most));
 }
 
 /// A number of METIS'. No network that fits a machine's memory has 2^31 ends.
@@ -125,25 +137,82 @@ impl Weighed {
 
     /// A part for each process; `None` if METIS cannot, for want of memory.
     fn cut(&self, parts: usize) -> Option<Vec<usize>> {
-        let mut part = vec![0; self.work.len()];
-        if parts > 1 && !self.neighbours.is_empty() {
-            let graph = Graph::new(1, index(parts), &self.first, &self.neighbours).ok()?;
-            let graph = graph
-                .set_vwgt(&self.work)
-                .set_adjwgt(&self.volumes)
-                .set_option(option::Seed(1))
-                .set_option(option::UFactor(UNBALANCE));
-            let _alone = METIS.lock();
-            if parts <= BISECT {
-                graph.part_recursive(&mut part).ok()?;
-            } else {
-                graph.part_kway(&mut part).ok()?;
+        let mut homes = vec![0; self.work.len()];
+        let all: Vec<_> = (0..self.work.len()).collect();
+        let mut places = vec![None; self.work.len()];
+        self.halve(&all, 0..parts, &mut places, &mut homes)?;
+        Some(homes)
+    }
+
+    /// Shares these processes out among these parts, halving both. METIS would do the same, but
+    /// where a heavy process leaves a half with fewer processes than parts it writes complaints to
+    /// the standard output, which is for results. `places` is scratch: all `None`, before and after.
+    fn halve(
+        &self,
+        processes: &[usize],
+        parts: Range<usize>,
+        places: &mut [Option<Idx>],
+        homes: &mut [usize],
+    ) -> Option<()> {
+        if processes.len() <= parts.len() || parts.len() == 1 {
+            let last = parts.end - 1;
+            for (&process, part) in processes.iter().zip(parts.chain(std::iter::repeat(last))) {
+                homes[process] = part;
             }
-        } else {
-            // Nothing to cut: each in turn.
-            (0..).zip(&mut part).for_each(|(process, part)| *part = index(process % parts));
+            return Some(());
         }
-        Some(part.into_iter().map(|part| usize::try_from(part).unwrap_or(0) % parts).collect())
+        let middle = parts.start + parts.len() / 2;
+        let sides = self.bisect(processes, [middle - parts.start, parts.end - middle], places)?;
+        let side = |wanted: Idx| -> Vec<usize> {
+            let pairs = processes.iter().zip(&sides);
+            pairs.filter(|(_, side)| **side == wanted).map(|(&process, _)| process).collect()
+        };
+        self.halve(&side(0), parts.start..middle, places, homes)?;
+        self.halve(&side(1), middle..parts.end, places, homes)
+    }
+
+    /// 0 or 1 for each of these processes, with work as these shares.
+    fn bisect(
+        &self,
+        processes: &[usize],
+        shares: [usize; 2],
+        places: &mut [Option<Idx>],
+    ) -> Option<Vec<Idx>> {
+        for (&process, place) in processes.iter().zip(0..) {
+            places[process] = Some(place);
+        }
+        let (mut first, mut neighbours, mut volumes) = (vec![0], Vec::new(), Vec::new());
+        for &process in processes {
+            for edge in self.edges_of(process) {
+                if let Some(place) = places[self.neighbours[edge].unsigned_abs() as usize] {
+                    neighbours.push(place);
+                    volumes.push(self.volumes[edge]);
+                }
+            }
+            first.push(index(neighbours.len()));
+        }
+        processes.iter().for_each(|&process| places[process] = None);
+        let mut work: Vec<_> = processes.iter().map(|&process| self.work[process]).collect();
+        cap(&mut work, shares[0] + shares[1]);
+        #[expect(clippy::cast_precision_loss, reason = "shares of a few workers")]
+        let [left, right] = shares.map(|share| share as Real);
+        let shares = [left / (left + right), right / (left + right)];
+        let mut sides = vec![0; processes.len()];
+        let graph = Graph::new(1, 2, &first, &neighbours).ok()?;
+        let graph = graph
+            .set_vwgt(&work)
+            .set_adjwgt(&volumes)
+            .set_tpwgts(&shares)
+            .set_option(option::Seed(1))
+            .set_option(option::UFactor(UNBALANCE));
+        let _alone = METIS.lock();
+        graph.part_recursive(&mut sides).ok()?;
+        Some(sides)
+    }
+
+    /// Where the edges of a process stand.
+    fn edges_of(&self, process: usize) -> Range<usize> {
+        self.first[process].unsigned_abs() as usize..self.first[process + 1].unsigned_abs() as usize
     }
 
     fn cost(&self, workers: usize, homes: &[usize]) -> Cost {
@@ -151,11 +220,9 @@ impl Weighed {
         let mut cut = 0;
         for (process, &home) in homes.iter().enumerate() {
             work[home] += u64::from(self.work[process].unsigned_abs());
-            let range = self.first[process].unsigned_abs() as usize
-                ..self.first[process + 1].unsigned_abs() as usize;
-            for (other, volume) in self.neighbours[range.clone()].iter().zip(&self.volumes[range]) {
-                if homes[other.unsigned_abs() as usize] != home {
-                    cut += u64::from(volume.unsigned_abs());
+            for edge in self.edges_of(process) {
+                if homes[self.neighbours[edge].unsigned_abs() as usize] != home {
+                    cut += u64::from(self.volumes[edge].unsigned_abs());
                 }
             }
         }
@@ -272,8 +339,19 @@ mod tests {
     fn graphs_without_channels_or_with_few_processes_are_shared_out_too() {
         assert_eq!(better_parts(&Load::of(2, 0, &[])), None);
         assert_eq!(better_parts(&Load::of(4, 2, &[(0, 1)])), Some(vec![0, 1]));
-        assert_eq!(better_parts(&Load::of(2, 4, &[])), Some(vec![0, 1, 0, 1]));
+        let homes = better_parts(&Load::of(2, 4, &[])).unwrap();
+        assert_eq!(homes.iter().sum::<usize>(), 2, "two each: {homes:?}");
         assert_eq!(better_parts(&Load::of(1, 3, &[(0, 1), (1, 1)])), Some(vec![0, 0, 0]));
+    }
+
+    #[test]
+    fn one_heavy_process_leaves_no_half_without_processes_to_complain_about() {
+        let mut star = Load::of(8, 20, &(1..20).map(|leaf| (0, leaf)).collect::<Vec<_>>());
+        star.processes[7].work = 1_000_000;
+        let homes = better_parts(&star).unwrap();
+        let beside = homes.iter().filter(|&&home| home == homes[7]).count();
+        let used = (0..8).filter(|worker| homes.contains(worker)).count();
+        assert!(used >= 7 && beside <= 2, "{homes:?}");
     }
 
     #[test]
