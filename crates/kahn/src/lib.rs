@@ -25,6 +25,7 @@
 
 mod accounting;
 mod channel;
+pub mod csp;
 mod deadlock;
 mod graph;
 mod network;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// `process` stands above `network`, for its processes are written over the public interface, and
 /// so does `testing`.
-const LAYERS: [&str; 9] = [
+const LAYERS: [&str; 10] = [
     "sync",
     "graph",
     "accounting",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 9] = [
     "channel",
     "deadlock",
     "network",
+    "csp",
     "process",
     "testing",
 ];

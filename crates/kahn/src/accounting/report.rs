@@ -28,6 +28,8 @@ use std::fmt;
 pub struct Report {
     /// How the run ended.
     pub outcome: Summary,
+    /// Whether its processes may choose (`kahn::csp`): then the result may depend on the schedule.
+    pub chooses: bool,
     /// What is to be said about the outcome: a deadlock, a misuse, who did not stop.
     pub detail: Option<Detail>,
     /// Failures that were observed, in a fixed order.

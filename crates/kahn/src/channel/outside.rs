@@ -142,7 +142,7 @@ impl Party {
                     Attempt::Failed(Ended::Sender)
                 }
                 Request::End(_) => Attempt::Failed(Ended::Run),
-                Request::None | Request::Again { .. } => Attempt::Wait(None),
+                Request::None | Request::Again { .. } | Request::Commit => Attempt::Wait(None),
             }
         });
         attempt.unwrap_or(Attempt::Failed(Ended::Run))

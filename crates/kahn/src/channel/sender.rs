@@ -302,7 +302,7 @@ pub(super) fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         Request::Wait => worker.block_at(task),
         Request::End(cause) => worker.unwind(cause),
-        Request::None | Request::Again { .. } => worker.flush(),
+        Request::None | Request::Again { .. } | Request::Commit => worker.flush(),
     }
 }
 

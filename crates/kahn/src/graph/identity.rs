@@ -32,6 +32,11 @@ impl Identity {
             order,
         }
     }
+
+    /// A number to draw from, in every run with this seed the same.
+    pub(crate) fn draw_from(self, seed: u64) -> u64 {
+        mix(seed ^ mix(self.creators ^ mix(self.order ^ u64::from(self.depth))))
+    }
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.

@@ -150,6 +150,7 @@ impl Core {
             effects: plan.effects,
             creates,
             pinned: plan.pinned,
+            site: None,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(body),
         }
@@ -287,6 +288,7 @@ impl Core {
             effects: true,
             creates: false,
             pinned: None,
+            site: None,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: None,
         };

@@ -17,7 +17,7 @@ mod creator;
 mod handle;
 mod load;
 mod options;
-mod run;
+pub(crate) mod run;
 
 pub use body::ProcessResult;
 pub use check::Problem;

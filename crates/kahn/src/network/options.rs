@@ -41,6 +41,7 @@ pub struct RunOptions {
     pub(crate) listed: usize,
     pub(crate) placement: Placement,
     pub(crate) tau: Duration,
+    pub(crate) virtual_time: bool,
 }
 
 /// A policy by its name, or one of the user's own.
@@ -67,6 +68,7 @@ impl Default for RunOptions {
             listed: 10_000,
             placement: Placement::default(),
             tau: policy::DEFAULT_TAU,
+            virtual_time: false,
         }
     }
 }
@@ -186,6 +188,14 @@ impl RunOptions {
     #[must_use]
     pub fn wait_once(mut self, wait: bool) -> Self {
         self.wait_once = wait;
+        self
+    }
+
+    /// Gives the run a time of its own, for [`csp`](crate::csp): when nothing else can run, it jumps
+    /// to the next deadline that a process waits for. Tests of days take no time.
+    #[must_use]
+    pub fn virtual_time(mut self, is_virtual: bool) -> Self {
+        self.virtual_time = is_virtual;
         self
     }
 

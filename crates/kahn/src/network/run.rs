@@ -11,9 +11,9 @@ use crate::accounting::{
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
 use crate::graph::{Ending, Identity, Name};
-use crate::scheduler::policy::{self, POLICIES, PlacementError, Policy, Threads};
+use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
 use crate::scheduler::{
-    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Settings, Worker,
+    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings, Worker,
 };
 use crate::sync::system::{clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
@@ -195,8 +195,19 @@ impl Drop for Running {
     }
 }
 
-/// Runs a network to its end, whatever that is.
-pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
+/// What options come to: who runs the processes.
+pub(crate) struct Plan {
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) workers: usize,
+    /// Each process has a thread of its own.
+    pub(crate) own_threads: bool,
+    /// The policy wants every operation to wait once.
+    pub(crate) waits_once: bool,
+    pub(crate) placement: Placement,
+}
+
+/// Decides who runs the processes; refuses to inside an async process, whose worker it would hold.
+pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunError> {
     let in_async = Worker::with_current(|worker| {
         let task = worker.and_then(Worker::current);
         task.is_some_and(|task| task.body().is_some_and(|body| !body.blocking))
@@ -204,10 +215,10 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     if in_async {
         return Err(RunError::Nested);
     }
-    let core = Arc::clone(&network.core);
     let seed = options.seed;
     let asked = options.workers.unwrap_or_else(cores);
-    let (threads, waits_once, choice) = match options.policy {
+    let choice = mem::replace(&mut options.policy, Choice::Named(String::new()));
+    let (threads, waits_once, choice) = match choice {
         Choice::Own(policy) => (Threads::AsAsked, false, Ok(policy)),
         Choice::Named(name) => {
             let Some(entry) = POLICIES.iter().find(|entry| entry.name == name) else {
@@ -218,10 +229,19 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     };
     let workers = if threads == Threads::AsAsked { asked } else { 1 };
     let mut setup = policy::Setup::new(workers);
-    (setup.seed, setup.tau, setup.placement) = (seed, options.tau, options.placement);
+    (setup.seed, setup.tau) = (seed, options.tau);
+    setup.placement = mem::take(&mut options.placement);
     let placement = setup.placement.clone();
     let policy: Box<dyn Policy> = choice.unwrap_or_else(|build| build(setup));
+    let own_threads = threads == Threads::OnePerProcess;
+    Ok((options, Plan { policy, workers, own_threads, waits_once, placement }))
+}
 
+/// Runs a network to its end, whatever that is.
+pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
+    let core = Arc::clone(&network.core);
+    let (options, plan) = plan(options)?;
+    let Plan { policy, workers, own_threads, waits_once, placement } = plan;
     core.channels.configure(options.budget, options.capacity, options.listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
@@ -232,7 +252,6 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     if policy.places() {
         placement.check(workers, names, core.has_creators()).map_err(RunError::Placement)?;
     }
-    let own_threads = threads == Threads::OnePerProcess;
     let only_processes = processes.iter().all(|task| task.kind() == Kind::Pooled);
     let (samples, accounting) = (policy.rebalances_after().is_some(), options.accounting);
     core.scheduler.configure(Config::new(
@@ -309,6 +328,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let counts = core.scheduler.settings().accounting != Accounting::Off;
     let report = Report {
         outcome,
+        chooses: false,
         detail,
         failures,
         unobserved_failures: unobserved,
@@ -325,7 +345,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
         local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
         rebalances: core.scheduler.config().balance.as_ref().map(rebalances),
-        worker_reports: if own_threads { Vec::new() } else { worker_reports(core) },
+        worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },
     };
     drop(table);
     Outcome { report, channels }
@@ -400,7 +420,7 @@ fn failures(
     (seen, unseen)
 }
 
-fn process_report(record: &ProcessRecord) -> ProcessReport {
+pub(crate) fn process_report(record: &ProcessRecord) -> ProcessReport {
     let ending = match &record.ending {
         None => "never".to_owned(),
         Some(Ending::Finished) => "finished".to_owned(),
@@ -415,7 +435,7 @@ fn process_report(record: &ProcessRecord) -> ProcessReport {
     ProcessReport { name: record.name.clone(), ending, ..process_sums(&record.counts) }
 }
 
-fn process_sums(counts: &ProcessCounts) -> ProcessReport {
+pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
     ProcessReport {
         name: Name::from(""),
         ending: String::new(),
@@ -474,8 +494,7 @@ fn rebalances(balance: &Balance) -> Rebalances {
     }
 }
 
-fn worker_reports(core: &Core) -> Vec<WorkerReport> {
-    let scheduler = &core.scheduler;
+pub(crate) fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
     let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
     let reports = scheduler.slots().iter().enumerate().map(|(worker, slot)| {
         let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));

@@ -29,6 +29,7 @@ pub(crate) mod foreign;
 mod idle;
 #[cfg(all(test, loom))]
 mod models;
+mod operation;
 pub mod policy;
 mod request;
 mod stopwatch;
@@ -39,9 +40,9 @@ pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
-pub(crate) use request::{EndCause, Listed, Request, WaitOn};
+pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
-pub(crate) use task::{Bell, Kind, TaskRef};
+pub(crate) use task::{Bell, Info, Kind, TaskRef};
 pub(crate) use threads::Unwound;
 pub(crate) use worker::Worker;
 
@@ -199,6 +200,8 @@ impl Config {
 /// All that the workers of one network share.
 pub(crate) struct Scheduler {
     this: Weak<Self>,
+    /// Tells the networks of a program apart.
+    pub(crate) number: u32,
     config: OnceLock<Config>,
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
@@ -210,6 +213,8 @@ pub(crate) struct Scheduler {
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
     hooks: OnceLock<Box<dyn Hooks>>,
+    /// What a network of communicating processes shares, while it runs; null in others.
+    pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
     thread_count: AtomicUsize,
     /// Workers that run: fewer than there are slots if the system refused threads.
@@ -226,6 +231,7 @@ impl Scheduler {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
+            number: crate::sync::next_number(),
             config: OnceLock::new(),
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),
@@ -235,6 +241,7 @@ impl Scheduler {
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
             hooks: OnceLock::new(),
+            extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
             workers: AtomicUsize::new(0),

@@ -45,6 +45,8 @@ pub(crate) mod mark {
     pub(crate) const AGAIN: u32 = 8;
     /// No message can ever reach it.
     pub(crate) const DEAD: u32 = 16;
+    /// Another process ended it.
+    pub(crate) const KILL: u32 = 32;
 }
 
 /// Bits of [`Task::own`]: what a process has to remember at its next operation.
@@ -55,6 +57,10 @@ pub(crate) mod own {
     pub(crate) const WAIT_ONCE: u32 = 2;
     /// The body is being dropped: operations do nothing.
     pub(crate) const ENDING: u32 = 4;
+    /// Another process may end it wherever it waits.
+    pub(crate) const KILLABLE: u32 = 8;
+    /// It has met poison.
+    pub(crate) const POISONED: u32 = 16;
 }
 
 /// What runs a process.
@@ -97,6 +103,8 @@ pub(crate) struct Info {
     pub(crate) creates: bool,
     /// The worker the user pinned it to.
     pub(crate) pinned: Option<u32>,
+    /// The line that created it, if that is told.
+    pub(crate) site: Option<&'static std::panic::Location<'static>>,
     pub(crate) scheduler: *const Scheduler,
     pub(crate) body: Option<&'static BodyType>,
 }
@@ -111,6 +119,8 @@ pub(crate) struct Local {
     pub(crate) senders: Cell<u32>,
     /// Processes and channels it has created.
     pub(crate) created: Cell<u64>,
+    /// Where its choices are drawn from.
+    pub(crate) draw: Cell<u64>,
 }
 
 /// A process belongs to no worker.
@@ -132,6 +142,8 @@ pub(crate) struct Task {
     pub(crate) polls: AtomicU64,
     pub(crate) blocked_empty: AtomicU32,
     pub(crate) blocked_full: AtomicU32,
+    /// What it offers while it waits for one of several things; see `csp::offer`.
+    pub(crate) offer: AtomicU64,
     // Second line.
     /// Ticks spent in polls, with accounting `timing`.
     pub(crate) busy: AtomicU64,
@@ -240,6 +252,9 @@ impl Task {
             task.blocked_empty.store(0, Relaxed);
             task.blocked_full.store(0, Relaxed);
             task.busy.store(0, Relaxed);
+            // Tickets count on: what was left behind for the old process is not for this one.
+            let tickets = task.offer.load(Relaxed) & (u64::from(u32::MAX) << 32);
+            task.offer.store(tickets, Relaxed);
             task.had_senders.store(0, Relaxed);
             task.assigned.store(NOWHERE, Relaxed);
             task.stolen.store(0, Relaxed);
@@ -265,6 +280,7 @@ impl Task {
                 blocked_empty: AtomicU32::new(0),
                 blocked_full: AtomicU32::new(0),
                 busy: AtomicU64::new(0),
+                offer: AtomicU64::new(0),
                 had_senders: AtomicU8::new(0),
                 assigned: AtomicU16::new(NOWHERE),
                 stolen: AtomicU32::new(0),
@@ -456,6 +472,7 @@ impl Local {
             ends: Cell::new(0),
             senders: Cell::new(0),
             created: Cell::new(0),
+            draw: Cell::new(0),
         }
     }
 

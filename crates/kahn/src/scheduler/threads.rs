@@ -79,6 +79,11 @@ impl Worker {
                         self.rest();
                     }
                 }
+                Some(Request::Commit) => {
+                    if self.commit.get().carry_out(task, self) == Park::Asleep {
+                        self.rest();
+                    }
+                }
                 Some(Request::Again { .. }) => thread::yield_now(),
                 Some(Request::None) => {
                     if self.wait_foreign(task) {

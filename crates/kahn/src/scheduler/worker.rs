@@ -2,7 +2,7 @@
 
 use super::foreign::base_waker;
 use super::policy::{Policy, Ready, Turn};
-use super::request::{EndCause, Listed, Request, WaitOn};
+use super::request::{Commit, EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::Park;
@@ -36,8 +36,9 @@ pub(crate) struct Worker {
     /// The process that runs now.
     pub(super) current: Cell<Option<TaskRef>>,
     /// What the running process asks for, with the details of a wait beside it.
-    request: Cell<Request>,
-    wait: Cell<WaitOn>,
+    pub(super) request: Cell<Request>,
+    pub(super) commit: Cell<Commit>,
+    pub(super) wait: Cell<WaitOn>,
     /// How the process ends whose thread unwinds; found out before its ends are gone.
     pub(super) unwinding: Cell<Option<Ending>>,
     listed: [Cell<Option<Listed>>; LISTED],
@@ -59,6 +60,8 @@ pub(crate) struct Worker {
     timing: bool,
     stopwatch: Stopwatch,
     central: bool,
+    /// The network's number in this program.
+    pub(crate) network: u32,
     /// Senders that parked lately: the first place to look for a ring.
     suspects: [Cell<*const ()>; 8],
 }
@@ -117,6 +120,7 @@ impl Worker {
             own_parker: None,
             current: Cell::new(None),
             request: Cell::new(Request::None),
+            commit: Cell::new(Commit::NOTHING),
             wait: Cell::new(WaitOn::NOWHERE),
             unwinding: Cell::new(None),
             listed: [const { Cell::new(None) }; LISTED],
@@ -135,6 +139,7 @@ impl Worker {
             timing: settings.accounting == Accounting::Timing || settings.samples,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             central: settings.central,
+            network: scheduler.number,
             suspects: [const { Cell::new(ptr::null()) }; 8],
         }
     }
@@ -199,6 +204,13 @@ impl Worker {
         let worker = unsafe { CURRENT.with(Cell::get).as_ref() }?;
         let held = worker.current.get()?;
         (held.as_ptr() == task).then_some(worker)
+    }
+
+    /// The worker of this thread; the reference must not outlive the poll that asks.
+    #[inline]
+    pub(super) fn of_this_thread<'a>() -> Option<&'a Worker> {
+        // SAFETY: as in `with_current`; the caller is inside a poll, which the worker outlives.
+        unsafe { CURRENT.with(Cell::get).as_ref() }
     }
 
     pub(super) fn install(&self) -> Installed {
@@ -338,6 +350,11 @@ impl Worker {
                         break;
                     }
                 }
+                Some(Request::Commit) => {
+                    if self.commit.get().carry_out(task, self) == Park::Asleep {
+                        break;
+                    }
+                }
                 Some(Request::Again { cold }) => {
                     let reason = if cold { Reason::Yielded } else { Reason::Woken };
                     self.make_ready(task, reason);
@@ -368,7 +385,7 @@ impl Worker {
     #[inline(always)]
     pub(super) fn poll(&self, task: TaskRef) -> Option<Request> {
         self.current.set(Some(task));
-        if task.marks.load(Acquire) & (mark::PRUNE | mark::STOP) != 0
+        if task.marks.load(Acquire) & (mark::PRUNE | mark::STOP | mark::KILL) != 0
             && let Some(cause) = self.must_end(task)
         {
             self.drop_body(task, cause);
@@ -382,7 +399,7 @@ impl Worker {
             return None;
         }
         let request = self.request.take();
-        if !matches!(request, Request::Wait) || task.notes() & own::CLOSES != 0 {
+        if !matches!(request, Request::Wait | Request::Commit) || task.notes() & own::CLOSES != 0 {
             return self.settle(task, request);
         }
         self.flush();
@@ -443,6 +460,9 @@ impl Worker {
         if marks & mark::PRUNE != 0 && task.is_prunable() {
             return Some(EndCause::Pruned);
         }
+        if marks & mark::KILL != 0 {
+            return Some(EndCause::Killed);
+        }
         None
     }
 
@@ -469,7 +489,7 @@ impl Worker {
     }
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
-    pub(super) fn wait_foreign(&self, task: TaskRef) -> bool {
+    pub(crate) fn wait_foreign(&self, task: TaskRef) -> bool {
         let foreign = task.foreign(task);
         // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
         if task.marks.load(Acquire) & mark::PRUNE != 0 && self.must_end(task).is_some() {
@@ -482,7 +502,7 @@ impl Worker {
 
     pub(super) fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
         match cause {
-            EndCause::Stopped => Ending::Stopped,
+            EndCause::Stopped | EndCause::Killed => Ending::Stopped,
             EndCause::Pruned => Ending::Pruned,
             EndCause::FailedBy(channel) => self.scheduler.hooks().failed_by(task, channel),
         }
@@ -562,30 +582,6 @@ impl Worker {
                 unsafe { publish(end, self) };
             }
         }
-    }
-
-    // --- for operations -----------------------------------------------------------------------
-
-    /// Asks for something to be done when the poll returns.
-    pub(crate) fn ask(&self, request: Request) {
-        self.request.set(request);
-    }
-
-    /// Asks to be parked when the poll returns.
-    #[inline]
-    pub(crate) fn ask_to_wait(&self, wait: WaitOn) {
-        self.wait.set(wait);
-        self.request.set(Request::Wait);
-    }
-
-    /// Where the process wants to wait that has asked to be parked.
-    pub(crate) fn wanted(&self) -> WaitOn {
-        self.wait.get()
-    }
-
-    /// What the thread of a blocking process asked for.
-    pub(crate) fn asked(&self) -> Request {
-        self.request.take()
     }
 
     pub(super) fn own_parker(&self) -> Option<&Parker> {

@@ -11,6 +11,8 @@ mod pool;
 pub(crate) mod system;
 
 pub(crate) use parker::Parker;
+/// A lock for what belongs to the program and not to a network: no model sees it.
+pub(crate) use parking_lot::Mutex as StaticMutex;
 pub(crate) use pool::BlockPool;
 pub(crate) use std::sync::Arc;
 
@@ -33,6 +35,12 @@ mod native {
 
 #[cfg(loom)]
 mod modelled;
+
+/// Returns another number each time. Not by one of loom's atomics: it is no part of any protocol.
+pub(crate) fn next_number() -> u32 {
+    static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
+}
 
 /// A value alone on its cache lines: two of them, for the prefetcher fetches lines in pairs.
 #[derive(Debug, Default)]

@@ -52,6 +52,11 @@ pub(crate) mod clock {
         origin();
     }
 
+    /// Returns the time since the first call of [`start`], by the system's clock that only grows.
+    pub(crate) fn nanoseconds() -> u64 {
+        u64::try_from(origin().0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Converts ticks to time, by what the counter did since [`start`].
     pub(crate) fn to_duration(ticks: u64) -> Duration {
         let (instant, at_start) = origin();

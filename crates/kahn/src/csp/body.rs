@@ -1,0 +1,247 @@
+//! The body of a process, and how others learn its end.
+//!
+//! ```text
+//!   ┌────────┬──────────────────┬──────────────────────────────┐
+//!   │ header │ join: who waits  │ future, then its result      │   one block of memory
+//!   └────────┴──────────────────┴──────────────────────────────┘
+//! ```
+//!
+//! | the join's flag | means | set by |
+//! |---|---|---|
+//! | `HANDLE` | somebody has a [`Forked`](super::Forked) of it | the fork; taken away by the handle's drop |
+//! | `ENDED` | the result stands in the block, or there will be none | the process's worker |
+//!
+//! The future and its result share the block of the process, and a handle holds a reference to the
+//! block: forking and joining takes no memory but that. The result belongs to the process until
+//! `ENDED`, then to the handle; without a handle nobody wants it and it is dropped at once.
+
+use super::error::Failed;
+use super::gate::{FIRST_FLAG, Gate};
+use super::meeting::{How, Waiter, Wake};
+use super::offer::{self, Taken};
+use crate::graph::Failure;
+use crate::scheduler::task::{BodyType, Polled, Task};
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::Cell;
+use std::any::Any;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+const HANDLE: u32 = FIRST_FLAG << 1;
+const ENDED: u32 = FIRST_FLAG << 2;
+
+/// Who waits for the end of a process. See the module's table.
+#[derive(Debug)]
+pub(super) struct Join {
+    gate: Gate,
+    waiter: Cell<Option<Waiter>>,
+}
+
+impl Join {
+    pub(super) fn new(has_handle: bool) -> Self {
+        let flags = if has_handle { HANDLE } else { 0 };
+        Self { gate: Gate::new(flags), waiter: Cell::new(None) }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.gate.peek() & ENDED != 0
+    }
+
+    /// The joiner's worker: enters it, unless the process has ended. `false` if it has.
+    pub(super) fn enter(&self, alone: bool, waiter: Waiter) -> bool {
+        let flags = self.gate.lock(alone);
+        if flags & ENDED == 0 {
+            self.waiter.set(Some(waiter));
+        }
+        self.gate.unlock(flags);
+        flags & ENDED == 0
+    }
+
+    /// The joiner does not wait any more. Tells whether the process has ended.
+    pub(super) fn leave(&self, alone: bool) -> bool {
+        let flags = self.gate.lock(alone);
+        self.waiter.set(None);
+        self.gate.unlock(flags);
+        flags & ENDED != 0
+    }
+
+    /// The handle goes; `true` if the process has ended, so that its result is the handle's.
+    pub(super) fn detach(&self, alone: bool) -> bool {
+        let flags = self.gate.lock(alone);
+        self.waiter.set(None);
+        self.gate.unlock(flags & !HANDLE);
+        flags & ENDED != 0
+    }
+
+    /// The process has ended: tells the joiner. Returns whether there is a handle.
+    pub(super) fn end(&self, worker: &Worker) -> bool {
+        let flags = self.gate.lock(worker.solo);
+        let wake = self.waiter.take().map_or(Wake::Nobody, |waiter| match waiter.how {
+            How::Plain => Wake::Plain(waiter.task),
+            How::Offer { ticket, guard } => match offer::take(waiter.task, ticket, guard, None) {
+                Taken::Yes { asleep: true } => Wake::Offer(waiter.task),
+                _ => Wake::Nobody,
+            },
+        });
+        self.gate.unlock(flags | ENDED);
+        wake.up(worker);
+        flags & HANDLE != 0
+    }
+}
+
+/// Where a body stands.
+pub(super) enum Body<F, R> {
+    Running(F),
+    Done(Result<R, Failed>),
+    Over,
+}
+
+/// Header, join and body, as they stand in the block.
+#[repr(C)]
+struct Placed<B> {
+    task: Task,
+    join: Join,
+    body: B,
+}
+
+/// The functions of a body of this type, by its type.
+pub(super) struct Type<F, R>(std::marker::PhantomData<(F, R)>);
+
+/// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.
+pub(super) const fn fits<F, R>() -> bool {
+    align_of::<Placed<Body<F, R>>>() == align_of::<Task>()
+}
+
+/// The join of a process of this module.
+pub(super) fn join_of<'a>(task: TaskRef) -> &'a Join {
+    // SAFETY: the block was made by `place`: the join stands behind the header, whatever the body.
+    unsafe { &(*task.as_ptr().cast::<Placed<()>>()).join }
+}
+
+fn body_of<F, R>(task: NonNull<Task>) -> *mut Body<F, R> {
+    let placed = task.cast::<Placed<Body<F, R>>>().as_ptr();
+    // SAFETY: the block was made for this type of body; nothing is read.
+    unsafe { &raw mut (*placed).body }
+}
+
+/// Writes join and body behind a header.
+///
+/// # Safety
+/// The block was made for this type and holds neither, or those of a process that has ended.
+pub(super) unsafe fn place<F, R>(task: NonNull<Task>, join: Join, body: Body<F, R>) {
+    let placed = task.cast::<Placed<Body<F, R>>>().as_ptr();
+    // SAFETY: within the block; nothing is read.
+    let (join_at, body_at) = unsafe { (&raw mut (*placed).join, &raw mut (*placed).body) };
+    // SAFETY: said by the caller; old ones own nothing.
+    unsafe { join_at.write(join) };
+    // SAFETY: as above.
+    unsafe { body_at.write(body) };
+}
+
+/// Takes the result out of an ended process.
+///
+/// # Safety
+/// The body is of this type, the process has ended, and the caller has its only handle.
+pub(super) unsafe fn take_result<F, R>(task: NonNull<Task>) -> Result<R, Failed> {
+    let body = body_of::<F, R>(task);
+    // SAFETY: said by the caller.
+    match mem::replace(unsafe { &mut *body }, Body::Over) {
+        Body::Done(result) => result,
+        Body::Running(_) | Body::Over => Err(Failed::killed()),
+    }
+}
+
+fn failure(payload: &(dyn Any + Send)) -> Failure {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned());
+    Failure { message, panicked: true }
+}
+
+impl<F: Future<Output = R>, R> Type<F, R> {
+    /// The functions of a process whose result somebody may want.
+    pub(super) const FORKED: BodyType = BodyType {
+        poll: Self::poll_forked,
+        drop: Self::drop,
+        size: size_of::<Placed<Body<F, R>>>(),
+        blocking: false,
+    };
+
+    /// Polls the future; drops it and puts the result in its place when it is ready.
+    ///
+    /// # Safety
+    /// The caller holds the process, and its body has not ended.
+    #[inline]
+    unsafe fn poll(task: NonNull<Task>, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let place = body_of::<F, R>(task);
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: said by the caller.
+            let Body::Running(future) = (unsafe { &mut *place }) else { return Poll::Pending };
+            // SAFETY: the body stands in its block until it is dropped there.
+            let result = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
+            // Within the net for panics: destructors are the user's code.
+            // SAFETY: said by the caller; the future is not used any more.
+            unsafe { *place = Body::Done(Ok(result)) };
+            Poll::Ready(())
+        }));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(payload) => {
+                let failure = failure(payload.as_ref());
+                // SAFETY: said by the caller. A second panic would be of the same process.
+                let _ = unsafe { Self::drop(task) };
+                // SAFETY: as above.
+                unsafe { *place = Body::Done(Err(Failed::from(&failure))) };
+                Poll::Ready(Err(failure))
+            }
+        }
+    }
+
+    unsafe fn poll_forked(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
+        // SAFETY: said by the caller.
+        match unsafe { Self::poll(task, context) } {
+            Poll::Pending => Polled::Pending,
+            Poll::Ready(Ok(())) => Polled::Ready(Ok(())),
+            Poll::Ready(Err(failure)) => {
+                // SAFETY: a process of this module.
+                let task = unsafe { TaskRef::new(task) };
+                // Who has a handle is told.
+                let told = join_of(task).gate.peek() & HANDLE != 0;
+                Polled::Ready(if told { Ok(()) } else { Err(failure) })
+            }
+        }
+    }
+
+    unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
+        // SAFETY: said by the caller.
+        let body = unsafe { &mut *body_of::<F, R>(task) };
+        catch_unwind(AssertUnwindSafe(|| *body = Body::Over))
+            .map_err(|payload| failure(payload.as_ref()))
+    }
+}
+
+impl<F: Future<Output = Option<String>>> Type<F, Option<String>> {
+    /// The functions of a process that runs by itself, and returns why it failed.
+    pub(super) const DETACHED: BodyType = BodyType { poll: Self::poll_detached, ..Self::FORKED };
+
+    unsafe fn poll_detached(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
+        // SAFETY: said by the caller.
+        match unsafe { Self::poll(task, context) } {
+            Poll::Pending => Polled::Pending,
+            Poll::Ready(Err(failure)) => Polled::Ready(Err(failure)),
+            Poll::Ready(Ok(())) => {
+                // SAFETY: it has just ended, and nobody else wants its result.
+                let result = unsafe { take_result::<F, Option<String>>(task) };
+                Polled::Ready(match result {
+                    Ok(Some(message)) => Err(Failure { message, panicked: false }),
+                    Ok(None) | Err(_) => Ok(()),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! Channels by their type: making them, moving a message, closing, poison.
+
+use super::meeting::{Entry, How, Meeting, Partner, Side, Wake, flag};
+use super::{memory, offer};
+use crate::graph::Name;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::Cell;
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::ptr::{self, NonNull};
+
+/// What came of an operation that was entered at a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nothing yet.
+    Open,
+    /// The message has moved.
+    Done,
+    /// The receiver has the message and acts; the sender is not let go yet.
+    Held,
+    /// The other end was dropped.
+    Closed,
+    /// The other end was dropped with poison.
+    Poisoned,
+    /// The result was given to the process.
+    Over,
+}
+
+/// The part of a waiting operation that its partner writes.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Slot<T> {
+    pub(super) outcome: Cell<Outcome>,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Slot<T> {
+    pub(super) fn empty() -> Self {
+        Self { outcome: Cell::new(Outcome::Open), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    pub(super) fn with(message: T) -> Self {
+        Self {
+            outcome: Cell::new(Outcome::Open),
+            value: UnsafeCell::new(MaybeUninit::new(message)),
+        }
+    }
+
+    /// Moves the message out.
+    ///
+    /// # Safety
+    /// There is one, it is the caller's, and nobody moves it out again.
+    #[inline]
+    pub(super) unsafe fn read(&self) -> T {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().read() }
+    }
+
+    /// Moves a message in.
+    ///
+    /// # Safety
+    /// There is none, and the slot is the caller's.
+    #[inline]
+    pub(super) unsafe fn write(&self, message: T) {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().write(message) };
+    }
+}
+
+/// What came of one look at a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process that was taken is to be run again"]
+pub enum Attempt {
+    /// The outcome stands in the slot.
+    Done,
+    /// Nobody is there; the process is entered, if it asked for that.
+    Nothing,
+    /// The process's own offer was taken meanwhile.
+    WeWere,
+}
+
+/// The messages of a buffered channel.
+pub(super) struct Buffer<T> {
+    messages: VecDeque<T>,
+    capacity: usize,
+}
+
+/// A channel by its type: what both ends point to.
+pub(super) struct Channel<T> {
+    meeting: NonNull<Meeting>,
+    type_of: PhantomData<fn(T) -> T>,
+}
+
+impl<T> Clone for Channel<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Channel<T> {}
+
+// SAFETY: a pointer to type-stable memory; who may touch what is said in `meeting`.
+unsafe impl<T: Send> Send for Channel<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Channel<T> {}
+
+/// The process's own offer, kept `BUSY` while it looks at a channel where it wants to be entered.
+struct Own(Option<(TaskRef, u32)>);
+
+impl Own {
+    fn of(entry: Option<Entry>) -> Self {
+        Self(entry.and_then(|entry| match entry.waiter.how {
+            How::Plain => None,
+            How::Offer { guard, .. } => Some((entry.waiter.task, guard)),
+        }))
+    }
+
+    fn task(&self) -> Option<TaskRef> {
+        self.0.map(|(task, _)| task)
+    }
+
+    /// `false` if it was taken already.
+    fn keep(&self) -> bool {
+        self.0.is_none_or(|(task, _)| offer::make_busy(task))
+    }
+
+    fn chosen(&self) {
+        if let Some((task, guard)) = self.0 {
+            offer::leave_busy(task, offer::Leave::Taken(guard));
+        }
+    }
+
+    fn open(&self) {
+        if let Some((task, _)) = self.0 {
+            offer::leave_busy(task, offer::Leave::Open);
+        }
+    }
+}
+
+impl<T> Channel<T> {
+    pub(super) fn new(network: u32, name: Name, capacity: usize) -> Self {
+        let buffer = if capacity == 0 {
+            ptr::null_mut()
+        } else {
+            let buffer: Buffer<T> =
+                Buffer { messages: VecDeque::with_capacity(capacity), capacity };
+            Box::into_raw(Box::new(buffer)).cast()
+        };
+        Self { meeting: memory::make(network, name, buffer), type_of: PhantomData }
+    }
+
+    #[inline]
+    pub(super) fn meeting(&self) -> &Meeting {
+        // SAFETY: type-stable memory, a meeting as long as an end exists.
+        unsafe { self.meeting.as_ref() }
+    }
+
+    pub(super) fn place(self) -> *const Meeting {
+        self.meeting.as_ptr()
+    }
+
+    /// Whether a look may find something to do for that side.
+    #[inline]
+    pub(super) fn is_promising(self, side: Side) -> bool {
+        let ready = match side {
+            Side::Sender => flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM,
+            Side::Receiver => flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES,
+        };
+        self.meeting().gate.peek() & ready != 0
+    }
+
+    /// Behind the gate.
+    #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
+    fn buffer(&self) -> Option<&mut Buffer<T>> {
+        let buffer = self.meeting().buffer.get().cast::<Buffer<T>>();
+        // SAFETY: made by `new` for this type; the caller holds the gate.
+        unsafe { buffer.as_mut() }
+    }
+
+    /// Moves a message into the receiver's `slot`, if there is one; else enters it, if told to.
+    #[inline]
+    pub(super) fn receive(
+        &self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        extended: bool,
+        entry: Option<Entry>,
+    ) -> Attempt {
+        let meeting = self.meeting();
+        let alone = worker.solo;
+        let mut flags = meeting.gate.lock(alone);
+        meeting.used_by(Side::Receiver, task);
+        let own = Own::of(entry);
+        let ready = flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES;
+        if flags & ready != 0 {
+            if !own.keep() {
+                meeting.gate.unlock(flags);
+                return Attempt::WeWere;
+            }
+            if flags & flag::MESSAGES != 0 {
+                let wake = self.receive_buffered(slot, &mut flags);
+                own.chosen();
+                meeting.gate.unlock(flags);
+                wake.up(worker);
+                return Attempt::Done;
+            }
+            match meeting.partner(Side::Sender, &mut flags, own.task()) {
+                Partner::Found { entry: partner, wake } => {
+                    // SAFETY: the partner's slot is ours: its sender waits with a message in it.
+                    let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+                    // SAFETY: as above.
+                    let message = unsafe { theirs.read() };
+                    // SAFETY: ours is empty, for we wait for a message.
+                    unsafe { slot.write(message) };
+                    slot.outcome.set(Outcome::Done);
+                    meeting.count();
+                    own.chosen();
+                    if extended {
+                        // The sender stays: it is woken when the receiver lets it go.
+                        theirs.outcome.set(Outcome::Held);
+                        self.hold(partner, wake, flags, worker);
+                        return Attempt::Done;
+                    }
+                    theirs.outcome.set(Outcome::Done);
+                    meeting.gate.unlock(flags);
+                    wake.up(worker);
+                    return Attempt::Done;
+                }
+                Partner::WeWere => {
+                    meeting.gate.unlock(flags);
+                    return Attempt::WeWere;
+                }
+                Partner::None if flags & flag::SENDER_GONE != 0 => {
+                    slot.outcome.set(gone(flags, Side::Sender));
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    return Attempt::Done;
+                }
+                Partner::None => own.open(),
+            }
+        }
+        if let Some(entry) = entry {
+            meeting.enter(Side::Receiver, &mut flags, entry);
+        }
+        meeting.gate.unlock(flags);
+        Attempt::Nothing
+    }
+
+    /// Takes the first message of the buffer; a sender that waits puts its own in.
+    fn receive_buffered(&self, slot: &Slot<T>, flags: &mut u32) -> Wake {
+        let meeting = self.meeting();
+        let buffer = self.buffer().expect("only a buffer holds messages");
+        let first = buffer.messages.pop_front().expect("the flag says that there is one");
+        // SAFETY: ours is empty, for we wait for a message.
+        unsafe { slot.write(first) };
+        slot.outcome.set(Outcome::Done);
+        meeting.count();
+        // Never `WeWere`: our own offer is settled, so whoever we find is not told of it.
+        let mut woken = Wake::Nobody;
+        if let Partner::Found { entry: partner, wake } = meeting.partner(Side::Sender, flags, None)
+        {
+            // SAFETY: the partner's slot is ours: its sender waits with a message in it.
+            let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+            // SAFETY: as above.
+            buffer.messages.push_back(unsafe { theirs.read() });
+            theirs.outcome.set(Outcome::Done);
+            woken = wake;
+        }
+        *flags &= !(flag::MESSAGES | flag::ROOM);
+        if !buffer.messages.is_empty() {
+            *flags |= flag::MESSAGES;
+        }
+        if buffer.messages.len() < buffer.capacity {
+            *flags |= flag::ROOM;
+        }
+        woken
+    }
+
+    /// Moves the message out of the sender's `slot`, if somebody takes it; else enters it, if told
+    /// to.
+    #[inline]
+    pub(super) fn send(
+        &self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        entry: Option<Entry>,
+    ) -> Attempt {
+        let meeting = self.meeting();
+        let alone = worker.solo;
+        let mut flags = meeting.gate.lock(alone);
+        meeting.used_by(Side::Sender, task);
+        let own = Own::of(entry);
+        let ready = flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM;
+        if flags & ready != 0 {
+            if !own.keep() {
+                meeting.gate.unlock(flags);
+                return Attempt::WeWere;
+            }
+            match meeting.partner(Side::Receiver, &mut flags, own.task()) {
+                Partner::Found { entry: partner, wake } => {
+                    // SAFETY: the partner's slot is ours: its receiver waits for a message.
+                    let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+                    // SAFETY: ours holds the message that we are to send.
+                    let message = unsafe { slot.read() };
+                    // SAFETY: as above.
+                    unsafe { theirs.write(message) };
+                    theirs.outcome.set(Outcome::Done);
+                    let held = partner.extended;
+                    slot.outcome.set(if held { Outcome::Held } else { Outcome::Done });
+                    if held {
+                        flags |= flag::SENDER_HELD;
+                    }
+                    meeting.count();
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    wake.up(worker);
+                    return Attempt::Done;
+                }
+                Partner::WeWere => {
+                    meeting.gate.unlock(flags);
+                    return Attempt::WeWere;
+                }
+                Partner::None if flags & flag::RECEIVER_GONE != 0 => {
+                    slot.outcome.set(gone(flags, Side::Receiver));
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    return Attempt::Done;
+                }
+                Partner::None if flags & flag::ROOM != 0 => {
+                    let buffer = self.buffer().expect("only a buffer has room");
+                    // SAFETY: ours holds the message that we are to send.
+                    buffer.messages.push_back(unsafe { slot.read() });
+                    slot.outcome.set(Outcome::Done);
+                    flags |= flag::MESSAGES;
+                    if buffer.messages.len() == buffer.capacity {
+                        flags &= !flag::ROOM;
+                    }
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    return Attempt::Done;
+                }
+                Partner::None => own.open(),
+            }
+        }
+        if let Some(entry) = entry {
+            meeting.enter(Side::Sender, &mut flags, entry);
+        }
+        meeting.gate.unlock(flags);
+        Attempt::Nothing
+    }
+
+    // --- extended rendezvous ----------------------------------------------------------------------
+
+    /// Behind the gate, which this opens: a sender whose message was taken stays.
+    fn hold(self, partner: Entry, wake: Wake, mut flags: u32, worker: &Worker) {
+        let meeting = self.meeting();
+        flags |= flag::SENDER_HELD;
+        match wake {
+            Wake::Plain(_) => {
+                // It sleeps on in its entry, which is no longer found by its flag.
+                meeting.enter(Side::Sender, &mut flags, partner);
+                flags &= !Side::Sender.waits();
+                meeting.gate.unlock(flags);
+            }
+            // It offered other things too: it runs, leaves those, and comes back to wait here.
+            Wake::Offer(_) | Wake::Nobody => {
+                meeting.forget(Side::Sender);
+                meeting.gate.unlock(flags);
+                wake.up(worker);
+            }
+        }
+    }
+
+    /// The sender, whose message was taken: waits for the receiver to let it go. `false` if it has.
+    pub(super) fn wait_held(self, worker: &Worker, slot: &Slot<T>, entry: Entry) -> bool {
+        let meeting = self.meeting();
+        let mut flags = meeting.gate.lock(worker.solo);
+        let held = flags & flag::SENDER_HELD != 0;
+        if held {
+            meeting.enter(Side::Sender, &mut flags, entry);
+            flags &= !Side::Sender.waits();
+        } else {
+            slot.outcome.set(Outcome::Done);
+        }
+        meeting.gate.unlock(flags);
+        held
+    }
+
+    /// The receiver has acted: lets the sender go.
+    pub(super) fn release(self, worker: &Worker) {
+        let meeting = self.meeting();
+        let mut flags = meeting.gate.lock(worker.solo);
+        let mut woken = Wake::Nobody;
+        if flags & flag::SENDER_HELD != 0 {
+            flags &= !flag::SENDER_HELD;
+            if let Some(entry) = meeting.entry(Side::Sender) {
+                flags |= Side::Sender.waits();
+                if let Partner::Found { entry: held, wake } =
+                    meeting.partner(Side::Sender, &mut flags, None)
+                {
+                    debug_assert_eq!(entry.slot, held.slot, "one sender is held");
+                    // SAFETY: the partner's slot is ours: its sender waits for us.
+                    unsafe { &*held.slot.cast::<Slot<T>>() }.outcome.set(Outcome::Done);
+                    woken = wake;
+                }
+                meeting.forget(Side::Sender);
+            }
+        }
+        meeting.gate.unlock(flags);
+        woken.up(worker);
+    }
+
+    // --- the end ----------------------------------------------------------------------------------
+
+    /// Ends one side, whose end is dropped.
+    pub(super) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
+        let meeting = self.meeting();
+        let mut flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo));
+        flags |= side.gone();
+        if poison {
+            flags |= side.poison();
+        }
+        let mut woken = Wake::Nobody;
+        if let Partner::Found { entry, wake } = meeting.partner(side.other(), &mut flags, None) {
+            // SAFETY: the partner's slot is ours; whatever its message, the outcome stands first.
+            let theirs = unsafe { &*entry.slot.cast::<Slot<T>>() };
+            theirs.outcome.set(gone(flags, side));
+            woken = wake;
+        }
+        let mut unread = VecDeque::new();
+        if side == Side::Receiver
+            && let Some(buffer) = self.buffer()
+        {
+            // They may hold ends that others wait at.
+            mem::swap(&mut unread, &mut buffer.messages);
+            flags &= !(flag::MESSAGES | flag::ROOM);
+        }
+        let is_last = flags & side.other().gone() != 0;
+        meeting.gate.unlock(flags);
+        if let Some(worker) = worker {
+            woken.up(worker);
+        }
+        if is_last {
+            self.free();
+        }
+        drop(unread);
+    }
+
+    /// Closes an end that was dropped where its network does not run.
+    ///
+    /// # Safety
+    /// The meeting is that of a channel of this type, and the end is the caller's.
+    pub(super) unsafe fn close_at(
+        meeting: *const Meeting,
+        side: Side,
+        poison: bool,
+        worker: Option<&Worker>,
+    ) {
+        if let Some(meeting) = NonNull::new(meeting.cast_mut()) {
+            Self { meeting, type_of: PhantomData }.close(side, poison, worker);
+        }
+    }
+
+    fn free(self) {
+        let buffer = self.meeting().buffer.replace(ptr::null_mut()).cast::<Buffer<T>>();
+        memory::give_back(self.meeting);
+        if !buffer.is_null() {
+            // SAFETY: made by `new`, and both ends are gone.
+            drop(unsafe { Box::from_raw(buffer) });
+        }
+    }
+}
+
+fn gone(flags: u32, side: Side) -> Outcome {
+    if flags & side.poison() != 0 { Outcome::Poisoned } else { Outcome::Closed }
+}

@@ -1,0 +1,415 @@
+//! Claims: one at a time, first come first served.
+//!
+//! | step | who | does, behind the gate |
+//! |---|---|---|
+//! | claim | the process | takes it if it is free; else enters itself at the end of the queue |
+//! | release | the holder, or whoever drops its claim | hands it to the first of the queue; else it is free |
+//! | leave | a process that does not wait any more | takes itself out of the queue, or passes on what it was given |
+//!
+//! *First come, first served.* While anybody waits the claim is never free: it goes from hand to
+//! hand, so nobody can come in between.
+
+use super::channel::Attempt;
+use super::core::network_here;
+use super::gate::{FIRST_FLAG, Gate};
+use super::meeting::{How, Waiter, Wake};
+use super::offer::{self, Taken};
+use super::outside::{self, Errand};
+use super::wait::{self, Place, Stage};
+use crate::graph::Name;
+use crate::scheduler::task::Task;
+use crate::scheduler::word::Park;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::{Arc, Cell};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomPinned;
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::ptr;
+use std::task::{Context, Poll};
+
+const HELD: u32 = FIRST_FLAG << 1;
+
+/// A process that waits, in the queue.
+#[derive(Debug)]
+struct Queued {
+    waiter: Cell<Option<Waiter>>,
+    before: Cell<*const Queued>,
+    behind: Cell<*const Queued>,
+    /// It has been handed over.
+    granted: Cell<bool>,
+}
+
+impl Queued {
+    fn new() -> Self {
+        Self {
+            waiter: Cell::new(None),
+            before: Cell::new(ptr::null()),
+            behind: Cell::new(ptr::null()),
+            granted: Cell::new(false),
+        }
+    }
+}
+
+/// Who holds it, and who waits.
+#[derive(Debug)]
+pub(super) struct Queue {
+    gate: Gate,
+    network: u32,
+    pub(super) name: Name,
+    first: Cell<*const Queued>,
+    last: Cell<*const Queued>,
+    /// The process that holds it, or held it last.
+    holder: Cell<*const Task>,
+    claims: Cell<u64>,
+}
+
+impl Queue {
+    fn new(network: u32, name: Name) -> Self {
+        Self {
+            gate: Gate::new(0),
+            network,
+            name,
+            first: Cell::new(ptr::null()),
+            last: Cell::new(ptr::null()),
+            holder: Cell::new(ptr::null()),
+            claims: Cell::new(0),
+        }
+    }
+
+    /// How often it was claimed, and who holds it.
+    pub(super) fn state(&self) -> (u64, Option<TaskRef>) {
+        let flags = self.gate.lock(false);
+        let held = flags & HELD != 0;
+        let holder = Some(self.holder.get()).filter(|_| held);
+        // SAFETY: the headers of processes are type-stable memory.
+        let holder = holder.and_then(|holder| unsafe { TaskRef::from_ptr(holder) });
+        let claims = self.claims.get();
+        self.gate.unlock(flags);
+        (claims, holder)
+    }
+
+    fn give_to(&self, task: TaskRef) {
+        self.holder.set(task.as_ptr());
+        self.claims.set(self.claims.get() + 1);
+    }
+
+    /// Takes it if it is free; else enters the process, if told to.
+    #[inline]
+    fn claim(&self, alone: bool, task: TaskRef, enter: Option<(&Queued, How)>) -> Attempt {
+        let flags = self.gate.lock(alone);
+        if flags & HELD == 0 {
+            self.give_to(task);
+            self.gate.unlock(flags | HELD);
+            return Attempt::Done;
+        }
+        if let Some((queued, how)) = enter {
+            queued.waiter.set(Some(Waiter { task, how }));
+            let last = self.last.replace(queued);
+            queued.before.set(last);
+            queued.behind.set(ptr::null());
+            // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+            match unsafe { last.as_ref() } {
+                Some(last) => last.behind.set(queued),
+                None => self.first.set(queued),
+            }
+        }
+        self.gate.unlock(flags);
+        Attempt::Nothing
+    }
+
+    /// Behind the gate: takes somebody out of the queue.
+    fn unlink(&self, queued: &Queued) {
+        let (before, behind) = (queued.before.get(), queued.behind.get());
+        // SAFETY: neighbours in the queue are pinned, and leave it behind the gate.
+        match unsafe { before.as_ref() } {
+            Some(before) => before.behind.set(behind),
+            None => self.first.set(behind),
+        }
+        // SAFETY: as above.
+        match unsafe { behind.as_ref() } {
+            Some(behind) => behind.before.set(before),
+            None => self.last.set(before),
+        }
+        queued.waiter.set(None);
+    }
+
+    /// Hands it to the first who waits.
+    pub(super) fn release(&self, worker: Option<&Worker>) {
+        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let (flags, wake) = self.hand_on(flags);
+        self.gate.unlock(flags);
+        if let Some(worker) = worker {
+            wake.up(worker);
+        }
+    }
+
+    /// Behind the gate, which stays locked.
+    fn hand_on(&self, flags: u32) -> (u32, Wake) {
+        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        while let Some(first) = unsafe { self.first.get().as_ref() } {
+            let waiter = first.waiter.get().expect("who is in the queue waits");
+            self.unlink(first);
+            let wake = match waiter.how {
+                How::Plain => Wake::Plain(waiter.task),
+                How::Offer { ticket, guard } => {
+                    match offer::take(waiter.task, ticket, guard, None) {
+                        Taken::Yes { asleep: true } => Wake::Offer(waiter.task),
+                        Taken::Yes { asleep: false } => Wake::Nobody,
+                        // It is being ended.
+                        Taken::No | Taken::WeWere => continue,
+                    }
+                }
+            };
+            first.granted.set(true);
+            self.give_to(waiter.task);
+            return (flags, wake);
+        }
+        (flags & !HELD, Wake::Nobody)
+    }
+
+    /// Somebody does not wait any more: out of the queue, or on with what it was given.
+    fn leave(&self, queued: &Queued, worker: Option<&Worker>) {
+        let mut flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let mut wake = Wake::Nobody;
+        if queued.waiter.get().is_some() {
+            self.unlink(queued);
+        } else if queued.granted.replace(false) {
+            (flags, wake) = self.hand_on(flags);
+        }
+        self.gate.unlock(flags);
+        if let Some(worker) = worker {
+            wake.up(worker);
+        }
+    }
+}
+
+struct Inner<E> {
+    queue: Queue,
+    shared: UnsafeCell<E>,
+}
+
+// SAFETY: the queue is behind its gate, and what is shared is used by who has the claim.
+unsafe impl<E: Send> Sync for Inner<E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Send for Inner<E> {}
+
+/// Something that several processes use, one at a time: they claim it.
+///
+/// Usually an end of a channel: with a shared sender any of several processes sends, with a shared
+/// receiver any receives. Clones share it; the end is dropped with the last.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+///     let (out, mut words) = csp::channel::<String>("words");
+///     let out = csp::Shared::new("printer", out);
+///     for name in ["ann", "bob"] {
+///         let out = out.clone();
+///         scope.spawn(name, async move {
+///             // Both words of one process, with nobody's in between.
+///             let mut printer = out.claim().await;
+///             printer.send(format!("{name}:")).await?;
+///             printer.send("hello".to_owned()).await
+///         });
+///     }
+///     drop(out);
+///     let mut said = Vec::new();
+///     while let Ok(word) = words.recv().await {
+///         said.push(word);
+///     }
+///     said
+/// })?;
+/// assert_eq!(run.result.len(), 4);
+/// assert_eq!(run.result[1], "hello");
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+///
+/// Source: occam-pi's `SHARED` ends and `CLAIM`; CCSP section 1.1, `MTLock`.
+pub struct Shared<E> {
+    inner: Arc<Inner<E>>,
+}
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<E> fmt::Debug for Shared<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(&self.inner.queue.name).finish()
+    }
+}
+
+impl<E: Send> Shared<E> {
+    /// Shares something under a name.
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](super::run).
+    pub fn new(name: impl Into<Name>, shared: E) -> Self {
+        let queue = Queue::new(network_here("a shared end"), name.into());
+        Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
+    }
+
+    /// Waits until nobody else has it, in the order of claiming.
+    ///
+    /// The claim ends when it is dropped, in whatever way.
+    pub fn claim(&self) -> Claiming<'_, E> {
+        Claiming {
+            shared: self,
+            queued: Queued::new(),
+            stage: Stage::Fresh,
+            _pinned: PhantomPinned,
+        }
+    }
+}
+
+/// A wait for a claim; made by [`Shared::claim`].
+#[must_use = "nothing is claimed unless it is awaited"]
+pub struct Claiming<'a, E> {
+    shared: &'a Shared<E>,
+    queued: Queued,
+    stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: what stands in the queue is touched behind the gate.
+unsafe impl<E: Send> Send for Claiming<'_, E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Sync for Claiming<'_, E> {}
+
+impl<E> fmt::Debug for Claiming<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claiming").field(&self.shared.inner.queue.name).finish()
+    }
+}
+
+impl<'a, E> Claiming<'a, E> {
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let queue = &this.shared.inner.queue;
+        wait::enter_alone(task, worker, |how| {
+            let attempt = queue.claim(worker.solo, task, Some((&this.queued, how)));
+            if attempt == Attempt::Done {
+                this.queued.granted.set(true);
+            }
+            attempt
+        })
+    }
+
+    fn granted(&mut self) -> Poll<Claim<'a, E>> {
+        self.stage = Stage::Over;
+        Poll::Ready(Claim { shared: self.shared })
+    }
+}
+
+impl<'a, E: Send> Future for Claiming<'a, E> {
+    type Output = Claim<'a, E>;
+
+    /// # Panics
+    /// Panics outside of a process of the network that it was shared in.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Claim<'a, E>> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let queue = &this.shared.inner.queue;
+        let (worker, task) = wait::here(queue.network, "a claim");
+        if this.stage == Stage::Waiting {
+            if wait::resumed(task) {
+                // Whoever hands it over has done when the gate opens.
+                let flags = queue.gate.lock(worker.solo);
+                queue.gate.unlock(flags);
+            }
+            if this.queued.granted.replace(false) {
+                return this.granted();
+            }
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        if queue.gate.peek() & HELD == 0 && queue.claim(worker.solo, task, None) == Attempt::Done {
+            return this.granted();
+        }
+        this.stage = Stage::Waiting;
+        let place = Place::Claim(ptr::from_ref(queue).cast());
+        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        Poll::Pending
+    }
+}
+
+impl<E> Drop for Claiming<'_, E> {
+    fn drop(&mut self) {
+        if self.stage != Stage::Waiting {
+            return;
+        }
+        let queue = &self.shared.inner.queue;
+        let worker = Worker::running_in(queue.network).map(|(worker, _)| worker);
+        if let Some(worker) = worker {
+            // Perhaps it has only just asked.
+            worker.take_back();
+        }
+        queue.leave(&self.queued, worker);
+    }
+}
+
+/// What is shared, for the one who has claimed it; made by [`Shared::claim`].
+#[must_use = "dropping it ends the claim"]
+pub struct Claim<'a, E> {
+    shared: &'a Shared<E>,
+}
+
+// SAFETY: the one claim gives the one access.
+unsafe impl<E: Send> Send for Claim<'_, E> {}
+// SAFETY: as a shared reference to what is claimed.
+unsafe impl<E: Sync> Sync for Claim<'_, E> {}
+
+impl<E: fmt::Debug> fmt::Debug for Claim<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claim").field(&**self).finish()
+    }
+}
+
+impl<E> Deref for Claim<'_, E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        // SAFETY: there is one claim at a time, and we have it.
+        unsafe { &*self.shared.inner.shared.get() }
+    }
+}
+
+impl<E> DerefMut for Claim<'_, E> {
+    fn deref_mut(&mut self) -> &mut E {
+        // SAFETY: as above.
+        unsafe { &mut *self.shared.inner.shared.get() }
+    }
+}
+
+unsafe fn release_at<E>(inner: *const (), worker: Option<&Worker>) {
+    // SAFETY: the errand has a counted reference, which is given up here.
+    let inner = unsafe { Arc::from_raw(inner.cast::<Inner<E>>()) };
+    inner.queue.release(worker);
+}
+
+impl<E> Drop for Claim<'_, E> {
+    #[inline]
+    fn drop(&mut self) {
+        let queue = &self.shared.inner.queue;
+        match Worker::running_in(queue.network) {
+            Some((worker, _)) => queue.release(Some(worker)),
+            None => outside::leave(
+                queue.network,
+                Errand::Call {
+                    what: Arc::into_raw(Arc::clone(&self.shared.inner)).cast(),
+                    call: release_at::<E>,
+                },
+            ),
+        }
+    }
+}

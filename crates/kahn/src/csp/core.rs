@@ -1,0 +1,320 @@
+//! What the processes of one network share, and what the scheduler asks of them.
+
+use super::blocking::Helpers;
+use super::body::{self, Body, Join, Type};
+use super::error::Failed;
+use super::process::{Forked, Process};
+use super::timer::Timers;
+use super::{explain, outside};
+use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
+use crate::scheduler::task::{BodyType, Task, own};
+use crate::scheduler::{Hooks, Info, Kind, Scheduler, TaskRef, Worker};
+use crate::sync::{Arc, Mutex, Ordering::*};
+use std::panic::Location;
+use std::ptr::NonNull;
+
+/// Why a run ended before all its processes had.
+#[derive(Clone, Debug)]
+pub(super) enum Verdict {
+    Deadlock(Explanation),
+    Quiescent,
+    Stopped,
+}
+
+/// What the processes of one network share. Lives as long as its run.
+pub(super) struct Core {
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) verdict: Mutex<Option<Verdict>>,
+    pub(super) quiescence: bool,
+    pub(super) timers: Arc<Timers>,
+    pub(super) helpers: Arc<Helpers>,
+    /// What drawn choices begin with.
+    pub(super) seed: u64,
+    /// Failures of processes whose handles were dropped.
+    pub(super) unheard: Mutex<Vec<Failed>>,
+}
+
+/// The network that makes something now.
+///
+/// # Panics
+/// Panics outside of a process of this module.
+pub(super) fn network_here(what: &str) -> u32 {
+    Core::with_here(what, |core, _, _| core.scheduler.number)
+}
+
+impl Core {
+    /// Calls `f` with the network, the worker and the process that run on this thread.
+    ///
+    /// # Panics
+    /// Panics outside of a process of this module.
+    #[inline]
+    pub(super) fn with_here<R>(what: &str, f: impl FnOnce(&Core, &Worker, TaskRef) -> R) -> R {
+        Worker::with_current(|worker| {
+            let here = worker.and_then(|worker| {
+                let task = worker.current()?;
+                // SAFETY: set by `run`, whose core outlives every process.
+                let core =
+                    unsafe { worker.scheduler().extension.load(Acquire).cast::<Core>().as_ref() }?;
+                Some((core, worker, task))
+            });
+            match here {
+                Some((core, worker, task)) => f(core, worker, task),
+                None => panic!("{what} of `kahn::csp` is made in a process of `csp::run`"),
+            }
+        })
+    }
+
+    /// The worker and the process that run on this thread.
+    ///
+    /// # Panics
+    /// Panics outside of a process of this module.
+    #[inline]
+    pub(super) fn here<'a>(what: &str) -> (&'a Worker, TaskRef) {
+        match Self::here_if_any() {
+            Some(here) => here,
+            None => panic!("{what} of `kahn::csp` works in a process of `csp::run`"),
+        }
+    }
+
+    /// The worker and the process of this module that run on this thread, if any do.
+    #[inline]
+    pub(super) fn here_if_any<'a>() -> Option<(&'a Worker, TaskRef)> {
+        let (worker, task) = Worker::running()?;
+        // Relaxed: set before anything runs.
+        (!worker.scheduler().extension.load(Relaxed).is_null()).then_some((worker, task))
+    }
+
+    /// Calls `f` with the network of a worker that runs a process of this module.
+    #[inline]
+    pub(super) fn with_worker<R>(worker: &Worker, f: impl FnOnce(&Core) -> R) -> R {
+        // SAFETY: set by `run`, whose core outlives every process.
+        let core = unsafe { worker.scheduler().extension.load(Acquire).cast::<Core>().as_ref() };
+        f(core.expect("the worker is one of a run of this module"))
+    }
+
+    /// Creates a process with a handle.
+    pub(super) fn create<F>(
+        &self,
+        process: Process,
+        site: &'static Location<'static>,
+        by: Option<(TaskRef, &Worker)>,
+        code: F,
+    ) -> Forked<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        if body::fits::<F, F::Output>() {
+            self.create_forked(process, site, by, code)
+        } else {
+            self.create_forked(process, site, by, Box::pin(code))
+        }
+    }
+
+    fn create_forked<F>(
+        &self,
+        process: Process,
+        site: &'static Location<'static>,
+        by: Option<(TaskRef, &Worker)>,
+        code: F,
+    ) -> Forked<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        let types = &const { Type::<F, F::Output>::FORKED };
+        let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
+        let task = self.make(process, site, by, types);
+        // SAFETY: the block was made for this type of body, a moment ago.
+        unsafe {
+            body::place::<F, F::Output>(task.non_null(), Join::new(true), Body::Running(code));
+        }
+        task.add_reference();
+        self.begin(task, by.map(|(_, worker)| worker));
+        Forked::new(task, self.scheduler.number, take)
+    }
+
+    /// Creates a process that runs by itself.
+    pub(super) fn create_detached<F>(
+        &self,
+        process: Process,
+        site: &'static Location<'static>,
+        by: (TaskRef, &Worker),
+        code: F,
+    ) where
+        F: Future<Output = Option<String>> + Send,
+    {
+        if !body::fits::<F, Option<String>>() {
+            return self.create_detached_boxed(process, site, by, Box::pin(code));
+        }
+        self.create_detached_boxed(process, site, by, code);
+    }
+
+    fn create_detached_boxed<F>(
+        &self,
+        process: Process,
+        site: &'static Location<'static>,
+        by: (TaskRef, &Worker),
+        code: F,
+    ) where
+        F: Future<Output = Option<String>> + Send,
+    {
+        let types = &const { Type::<F, Option<String>>::DETACHED };
+        let task = self.make(process, site, Some(by), types);
+        // SAFETY: the block was made for this type of body, a moment ago.
+        unsafe {
+            body::place::<F, Option<String>>(
+                task.non_null(),
+                Join::new(false),
+                Body::Running(code),
+            );
+        }
+        self.begin(task, Some(by.1));
+    }
+
+    fn make(
+        &self,
+        process: Process,
+        site: &'static Location<'static>,
+        by: Option<(TaskRef, &Worker)>,
+        types: &'static BodyType,
+    ) -> TaskRef {
+        let parent = by.map(|(task, _)| task);
+        let mut table = self.scheduler.table.lock();
+        let identity = match parent {
+            None => table.next_fixed(),
+            Some(parent) => {
+                let count = parent.local.created.get();
+                parent.local.created.set(count + 1);
+                parent.info().identity.child(count)
+            }
+        };
+        let task = table.make(Info {
+            name: process.name,
+            identity,
+            kind: Kind::Pooled,
+            effects: true,
+            creates: true,
+            pinned: process.worker.or_else(|| parent.and_then(|parent| parent.info().pinned)),
+            site: Some(site),
+            scheduler: Arc::as_ptr(&self.scheduler),
+            body: Some(types),
+        });
+        drop(table);
+        task.local.draw.set(identity.draw_from(self.seed));
+        if process.killable {
+            task.note(own::KILLABLE);
+        }
+        let settings = self.scheduler.settings();
+        if settings.wait_once {
+            task.note(own::WAIT_ONCE);
+        }
+        if settings.threads {
+            task.set_kind(Kind::Threaded);
+        }
+        task
+    }
+
+    fn begin(&self, task: TaskRef, by: Option<&Worker>) {
+        self.scheduler.enlist(task);
+        if let Some(worker) = by {
+            self.scheduler.start(task, worker.origin());
+        }
+    }
+
+    /// A process failed, and whoever had its handle did not ask.
+    pub(super) fn unheard(&self, failed: Failed) {
+        self.unheard.lock().push(failed);
+    }
+
+    /// Ends the run; the first reason counts.
+    pub(super) fn end_with(&self, verdict: Verdict) {
+        let mut slot = self.verdict.lock();
+        if slot.is_none() && !self.scheduler.is_ending() {
+            *slot = Some(verdict);
+        }
+        drop(slot);
+        self.scheduler.end_run();
+    }
+}
+
+/// The scheduler's way to the network it belongs to.
+pub(super) struct Way(pub(super) NonNull<Core>);
+
+// SAFETY: the core is shared by all workers, and outlives them.
+unsafe impl Send for Way {}
+// SAFETY: as above.
+unsafe impl Sync for Way {}
+
+impl Way {
+    fn core(&self) -> &Core {
+        // SAFETY: the scheduler asks only during the run, which the core outlives.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Hooks for Way {
+    fn settled(&self, _task: TaskRef, _worker: &Worker) {}
+
+    fn ended(&self, task: TaskRef, _ending: &Ending, worker: &Worker) {
+        if !body::join_of(task).end(worker)
+            && let Some(body) = task.body()
+        {
+            // Nobody wants the result. What its destructor panics with is lost with it.
+            // SAFETY: we hold the process; the future is gone.
+            let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
+        }
+    }
+
+    fn failed_by(&self, _task: TaskRef, _channel: *const ()) -> Ending {
+        Ending::Stopped
+    }
+
+    fn glance(&self, _worker: &Worker, _budget: usize) -> usize {
+        outside::run_errands(&self.core().scheduler);
+        0
+    }
+
+    fn share_out(&self) -> Option<u64> {
+        None
+    }
+
+    fn look_everywhere(&self) {}
+
+    fn look_from(&self, _task: TaskRef) {}
+
+    fn stuck(&self, _worker: &Worker) {
+        let core = self.core();
+        let scheduler = &core.scheduler;
+        if !scheduler.is_running() || scheduler.live.load(SeqCst) == 0 {
+            return;
+        }
+        if outside::run_errands(scheduler) {
+            return;
+        }
+        // A foreign waker makes its process ready and somebody busy before it stops being counted;
+        // so if we see none of them, and then nobody busy, nobody can act any more.
+        let stand_still = scheduler.foreign.load(SeqCst) == 0
+            && scheduler.cancellable.load(SeqCst) == 0
+            && scheduler.busy.load(SeqCst) == 0;
+        if !stand_still || !scheduler.is_running() {
+            return;
+        }
+        if core.timers.jump(scheduler) {
+            return;
+        }
+        core.end_with(if core.quiescence {
+            Verdict::Quiescent
+        } else {
+            Verdict::Deadlock(explain::explain(core))
+        });
+    }
+
+    fn end_left_behind(&self, _task: TaskRef) -> Option<Name> {
+        None
+    }
+
+    fn parked(&self, _task: TaskRef) {}
+
+    fn woken(&self, _task: TaskRef) {}
+
+    fn misuse(&self, _task: TaskRef, _what: Misuse) {}
+}

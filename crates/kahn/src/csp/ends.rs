@@ -1,0 +1,462 @@
+//! The two ends of a channel, and sending and receiving.
+
+use super::channel::{Attempt, Channel, Outcome, Slot};
+use super::error::{Gone, Unsent};
+use super::meeting::{Entry, How, Meeting, Side, Waiter};
+use super::outside::{self, Errand};
+use super::wait::{self, Place, Stage};
+use crate::graph::Name;
+use crate::scheduler::task::own;
+use crate::scheduler::word::Park;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::thread;
+use std::fmt;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Makes a channel without a buffer: sender and receiver meet.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+///     let (mut ping, mut pinged) = csp::channel::<u32>("ping");
+///     scope.spawn("pinger", async move { ping.send(7).await });
+///     pinged.recv().await
+/// })?;
+/// assert_eq!(run.result, Ok(7));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+///
+/// # Panics
+/// Panics outside of a process of [`csp::run`](super::run).
+///
+/// Source: Hoare 1985; CCSP section 1.1, `ChanInit`.
+pub fn channel<T: Send>(name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
+    ends(name.into(), 0)
+}
+
+/// Makes a channel that holds up to `capacity` messages: its sender waits only when it is full.
+///
+/// # Panics
+/// Panics outside of a process of [`csp::run`](super::run), and if `capacity` is 0.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new(), async |_scope| {
+///     let (mut out, mut numbers) = csp::buffered::<u32>("numbers", 2);
+///     // Nobody receives yet, and nobody has to.
+///     out.send(1).await.expect("there is room");
+///     out.send(2).await.expect("there is room");
+///     drop(out);
+///     let mut sum = 0;
+///     while let Ok(n) = numbers.recv().await {
+///         sum += n;
+///     }
+///     sum
+/// })?;
+/// assert_eq!(run.result, 3);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub fn buffered<T: Send>(name: impl Into<Name>, capacity: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(capacity > 0, "a buffer holds a message at least: `csp::channel` is without one");
+    ends(name.into(), capacity)
+}
+
+fn ends<T: Send>(name: Name, capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let channel = Channel::new(super::core::network_here("a channel"), name, capacity);
+    (Sender { channel }, Receiver { channel })
+}
+
+/// The end of a channel that messages go into.
+///
+/// It may itself be sent in a message, to whoever is to send from then on. Dropping it closes the
+/// channel.
+///
+/// # Examples
+///
+/// See [`channel`].
+pub struct Sender<T: Send> {
+    pub(super) channel: Channel<T>,
+}
+
+/// The end of a channel that messages come out of.
+///
+/// It may itself be sent in a message, to whoever is to receive from then on. Dropping it closes
+/// the channel: a sender learns it, and gets its message back.
+///
+/// # Examples
+///
+/// See [`channel`].
+pub struct Receiver<T: Send> {
+    pub(super) channel: Channel<T>,
+}
+
+impl<T: Send> Sender<T> {
+    /// Sends a message: waits until a receiver has it, or a buffer.
+    ///
+    /// Also a guard of an [alternation](super::alt).
+    ///
+    /// # Errors
+    /// [`Unsent`] returns the message if the receiver was dropped.
+    pub fn send(&mut self, message: T) -> Sending<'_, T> {
+        Sending {
+            end: self,
+            slot: Slot::with(message),
+            stage: Stage::Fresh,
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// Drops the end with poison: the receiver learns it, after the messages that were sent.
+    ///
+    /// Whoever meets poison passes it on: the ends that its process drops from then on, at its end
+    /// or before, are poisoned too, unless it [takes an antidote](super::antidote).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::csp::{self, Gone};
+    ///
+    /// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+    ///     let (out, mut first) = csp::channel::<u32>("first");
+    ///     let (mut on, mut second) = csp::channel::<u32>("second");
+    ///     scope.spawn("between", async move {
+    ///         while let Ok(n) = first.recv().await {
+    ///             let _ = on.send(n).await;
+    ///         }
+    ///     });
+    ///     out.poison();
+    ///     second.recv().await
+    /// })?;
+    /// assert_eq!(run.result, Err(Gone::Poisoned));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// Source: Sputh and Allen, *JCSP-Poison*, 2005.
+    pub fn poison(self) {
+        let channel = self.channel;
+        std::mem::forget(self);
+        drop_end(channel, Side::Sender, true);
+    }
+
+    /// Returns the name of the channel.
+    pub fn name(&self) -> &Name {
+        self.channel.meeting().name()
+    }
+}
+
+impl<T: Send> Receiver<T> {
+    /// Receives a message, waiting until there is one.
+    ///
+    /// Also a guard of an [alternation](super::alt).
+    ///
+    /// # Errors
+    /// [`Gone`] if the sender was dropped, after all that it sent.
+    pub fn recv(&mut self) -> Receiving<'_, T> {
+        Receiving { end: self, slot: Slot::empty(), stage: Stage::Fresh, _pinned: PhantomPinned }
+    }
+
+    /// Drops the end with poison: the sender learns it. See [`Sender::poison`].
+    pub fn poison(self) {
+        let channel = self.channel;
+        std::mem::forget(self);
+        drop_end(channel, Side::Receiver, true);
+    }
+
+    /// Returns the name of the channel.
+    pub fn name(&self) -> &Name {
+        self.channel.meeting().name()
+    }
+}
+
+/// Ends one side of a channel, with poison if the process that does it has met some or panics.
+fn drop_end<T: Send>(channel: Channel<T>, side: Side, poison: bool) {
+    let network = channel.meeting().network();
+    match Worker::running_in(network) {
+        Some((worker, task)) => {
+            let poison = poison || task.notes() & own::POISONED != 0 || thread::panicking();
+            channel.close(side, poison, Some(worker));
+        }
+        None => outside::leave(
+            network,
+            Errand::Close {
+                meeting: channel.place(),
+                close: Channel::<T>::close_at,
+                side,
+                poison: poison || thread::panicking(),
+            },
+        ),
+    }
+}
+
+impl<T: Send> Drop for Sender<T> {
+    fn drop(&mut self) {
+        drop_end(self.channel, Side::Sender, false);
+    }
+}
+
+impl<T: Send> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        drop_end(self.channel, Side::Receiver, false);
+    }
+}
+
+impl<T: Send> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sender").field(self.name()).finish()
+    }
+}
+
+impl<T: Send> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receiver").field(self.name()).finish()
+    }
+}
+
+/// A send in progress; made by [`Sender::send`].
+#[must_use = "nothing is sent unless it is awaited"]
+pub struct Sending<'a, T: Send> {
+    pub(super) end: &'a mut Sender<T>,
+    pub(super) slot: Slot<T>,
+    pub(super) stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+/// A receive in progress; made by [`Receiver::recv`].
+#[must_use = "nothing is received unless it is awaited"]
+pub struct Receiving<'a, T: Send> {
+    pub(super) end: &'a mut Receiver<T>,
+    pub(super) slot: Slot<T>,
+    pub(super) stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: a slot holds at most a message, which is `Send`; what others write there is ordered by
+// the gate of the channel.
+unsafe impl<T: Send> Send for Sending<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Receiving<'_, T> {}
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl<T: Send> Sync for Sending<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Receiving<'_, T> {}
+
+/// An entry for a process at its slot.
+pub(super) fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
+    Entry { waiter: Waiter { task, how }, slot: std::ptr::from_ref(slot).cast(), extended }
+}
+
+impl<T: Send> Sending<'_, T> {
+    /// Enters the sender, after its poll.
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let channel = this.end.channel;
+        if this.slot.outcome.get() == Outcome::Held {
+            return wait::enter_alone(task, worker, |how| {
+                let entry = entry(task, how, &this.slot, false);
+                if channel.wait_held(worker, &this.slot, entry) {
+                    Attempt::Nothing
+                } else {
+                    Attempt::Done
+                }
+            });
+        }
+        wait::enter_alone(task, worker, |how| {
+            channel.send(worker, task, &this.slot, Some(entry(task, how, &this.slot, false)))
+        })
+    }
+
+    /// What the outcome in the slot comes to.
+    #[inline]
+    fn finish(&mut self) -> Result<(), Unsent<T>> {
+        self.stage = Stage::Over;
+        match self.slot.outcome.replace(Outcome::Over) {
+            outcome @ (Outcome::Closed | Outcome::Poisoned) => {
+                let why = Gone::from_outcome(outcome);
+                super::poison::meet(why);
+                // SAFETY: nobody took the message, and the slot is ours again.
+                Err(Unsent { message: unsafe { self.slot.read() }, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn wait(&self, worker: &Worker, task: TaskRef) {
+        let place: *const Meeting = self.end.channel.place();
+        wait::ask_to_enter(worker, task, Place::Send(place.cast()), self, Self::commit);
+    }
+}
+
+impl<T: Send> Future for Sending<'_, T> {
+    type Output = Result<(), Unsent<T>>;
+
+    /// # Panics
+    /// Panics outside of a process of the channel's own network, and if it was completed before.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let channel = this.end.channel;
+        let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
+        if this.stage == Stage::Waiting && wait::resumed(task) {
+            channel.meeting().leave(Side::Sender, (&raw const this.slot).cast(), worker.solo);
+        }
+        match this.slot.outcome.get() {
+            Outcome::Open => {}
+            Outcome::Held => {
+                this.stage = Stage::Waiting;
+                this.wait(worker, task);
+                return Poll::Pending;
+            }
+            Outcome::Over => panic!("a send was polled after it was completed"),
+            Outcome::Done | Outcome::Closed | Outcome::Poisoned => {
+                return Poll::Ready(this.finish());
+            }
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        if channel.is_promising(Side::Sender)
+            && channel.send(worker, task, &this.slot, None) == Attempt::Done
+            && this.slot.outcome.get() != Outcome::Held
+        {
+            return Poll::Ready(this.finish());
+        }
+        this.stage = Stage::Waiting;
+        this.wait(worker, task);
+        Poll::Pending
+    }
+}
+
+impl<T: Send> Receiving<'_, T> {
+    /// Enters the receiver, after its poll.
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        wait::enter_alone(task, worker, |how| {
+            let entry = entry(task, how, &this.slot, false);
+            this.end.channel.receive(worker, task, &this.slot, false, Some(entry))
+        })
+    }
+
+    /// Whether the sender is kept until the receiver has acted.
+    pub(super) fn extended(&self) -> bool {
+        false
+    }
+
+    /// What the outcome in the slot comes to.
+    #[inline]
+    fn finish(&mut self) -> Result<T, Gone> {
+        self.stage = Stage::Over;
+        received(&self.slot)
+    }
+}
+
+impl<T: Send> Future for Receiving<'_, T> {
+    type Output = Result<T, Gone>;
+
+    /// # Panics
+    /// Panics outside of a process of the channel's own network, and if it was completed before.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let channel = this.end.channel;
+        let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
+        if this.stage == Stage::Waiting && wait::resumed(task) {
+            channel.meeting().leave(Side::Receiver, (&raw const this.slot).cast(), worker.solo);
+        }
+        match this.slot.outcome.get() {
+            Outcome::Open => {}
+            Outcome::Over => panic!("a receive was polled after it was completed"),
+            _ => return Poll::Ready(this.finish()),
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        if channel.is_promising(Side::Receiver)
+            && channel.receive(worker, task, &this.slot, false, None) == Attempt::Done
+        {
+            return Poll::Ready(this.finish());
+        }
+        this.stage = Stage::Waiting;
+        let place: *const Meeting = channel.place();
+        let receive = Place::Receive(place.cast());
+        wait::ask_to_enter(worker, task, receive, &raw const *this, Self::commit);
+        Poll::Pending
+    }
+}
+
+/// What stands in the slot of a receiver whose wait is over.
+#[inline]
+pub(super) fn received<T>(slot: &Slot<T>) -> Result<T, Gone> {
+    let outcome = slot.outcome.replace(Outcome::Over);
+    if outcome == Outcome::Done {
+        // SAFETY: the sender has moved its message in, and the slot is ours again.
+        return Ok(unsafe { slot.read() });
+    }
+    let why = Gone::from_outcome(outcome);
+    super::poison::meet(why);
+    Err(why)
+}
+
+/// Drops a message that was received and given to nobody.
+pub(super) fn drop_received<T>(slot: &Slot<T>) {
+    if slot.outcome.get() == Outcome::Done {
+        // SAFETY: it was received and not given to anyone.
+        drop(unsafe { slot.read() });
+    }
+}
+
+/// Takes an operation out of wherever it waits, before its memory goes.
+pub(super) fn withdraw<T: Send>(channel: Channel<T>, side: Side, slot: &Slot<T>) {
+    let meeting = channel.meeting();
+    let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
+    if let Some(worker) = worker {
+        // Perhaps it has only just asked.
+        worker.take_back();
+    }
+    let alone = worker.is_some_and(|worker| worker.solo);
+    meeting.leave(side, std::ptr::from_ref(slot).cast(), alone);
+}
+
+impl<T: Send> Drop for Sending<'_, T> {
+    fn drop(&mut self) {
+        if self.stage == Stage::Waiting {
+            withdraw(self.end.channel, Side::Sender, &self.slot);
+        }
+        if matches!(self.slot.outcome.get(), Outcome::Open | Outcome::Closed | Outcome::Poisoned) {
+            // SAFETY: nobody took the message, and nobody can any more.
+            drop(unsafe { self.slot.read() });
+        }
+    }
+}
+
+impl<T: Send> Drop for Receiving<'_, T> {
+    fn drop(&mut self) {
+        if self.stage == Stage::Waiting {
+            withdraw(self.end.channel, Side::Receiver, &self.slot);
+        }
+        drop_received(&self.slot);
+    }
+}
+
+impl<T: Send> fmt::Debug for Sending<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending").field("on", self.end.name()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send> fmt::Debug for Receiving<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiving").field("from", self.end.name()).finish_non_exhaustive()
+    }
+}

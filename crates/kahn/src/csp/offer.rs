@@ -1,0 +1,242 @@
+//! The offer of a process that waits for one of several things: who gets it?
+//!
+//! One word in the header of each process, in type-stable memory:
+//!
+//! ```text
+//!   63              32 31               8    4         3       2       1 0
+//!   ┌─────────────────┬──────────────────┬──────────┬──────┬─────────┬───────┐
+//!   │ ticket          │ guard            │ ENTERING │ KILL │ FOREIGN │ state │
+//!   └─────────────────┴──────────────────┴──────────┴──────┴─────────┴───────┘
+//! ```
+//!
+//! | state | means | leaves by |
+//! |---|---|---|
+//! | `IDLE` | it offers nothing | the process's worker → `OPEN`, with the next ticket |
+//! | `OPEN` | whoever comes first may have it | a partner → `TAKEN` with its guard; the worker → `BUSY`; a killer → `IDLE` |
+//! | `BUSY` | its worker, still entering it at its guards, has found a partner there | the worker → `TAKEN`, `IDLE` or back to `OPEN` |
+//! | `TAKEN` | a guard was chosen | the process, resumed → `IDLE` |
+//!
+//! **Whoever moves `OPEN` to `TAKEN` owns the process** and must make it ready, unless it is still
+//! `ENTERING`: then its worker, who takes that bit away at the end, finds `TAKEN` and runs it again.
+//! The owner completes the communication while it holds the gate of the channel, so the process,
+//! which must lock that gate to leave, cannot be gone.
+//!
+//! *No message is lost or doubled.* Each offer is taken once, for a compare-and-swap decides; the
+//! ticket makes an entry that was left behind somewhere worthless.
+//!
+//! *Two offers that want each other.* A process that is not entered anywhere is *active*: nobody
+//! can take it, so it may take any `OPEN` partner. One that is being entered is visible already. If
+//! it finds a partner it first moves itself to `BUSY`, so that nobody takes it meanwhile, and then
+//! takes the partner, or goes back to `OPEN`. Two that find each other `BUSY` would wait for ever;
+//! so the one with the greater address goes back to `OPEN` and lets itself be taken. Waiting for a
+//! `BUSY` partner is bounded: whoever waits has the smaller address, so chains of waits are finite,
+//! and the last of a chain moves on by itself. `BUSY` is left without locking any further gate.
+//!
+//! *No partner is missed.* Of two that are entered at the same channel one locks its gate second,
+//! and finds the other there. If the other is `BUSY`, the second waits or gives way; if it is
+//! `TAKEN`, it is about to leave and will do so through the same gate.
+
+use super::gate::pause;
+use crate::scheduler::TaskRef;
+use crate::scheduler::task::own;
+use crate::sync::Ordering::*;
+
+const STATE: u64 = 3;
+const IDLE: u64 = 0;
+const OPEN: u64 = 1;
+const BUSY: u64 = 2;
+const TAKEN: u64 = 3;
+/// A waker of another library may resume the process too: it is woken through its foreign waker.
+const FOREIGN: u64 = 4;
+/// Somebody wants the process to end.
+const KILL: u64 = 8;
+/// Its worker has not entered it everywhere yet: whoever takes it leaves waking to that worker.
+const ENTERING: u64 = 16;
+const GUARD_SHIFT: u32 = 8;
+const GUARD: u64 = 0x00ff_ffff << GUARD_SHIFT;
+const TICKET_SHIFT: u32 = 32;
+
+/// What identifies one wait of a process.
+pub(super) type Ticket = u32;
+
+/// What came of an attempt to take an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process that was taken and is not woken is lost"]
+pub(super) enum Taken {
+    /// The process is ours: we make it ready, or its worker does if it is not asleep yet.
+    Yes { asleep: bool },
+    /// Somebody else has it, or it offers something else by now.
+    No,
+    /// We were taken ourselves meanwhile.
+    WeWere,
+}
+
+fn ticket_of(offer: u64) -> Ticket {
+    #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
+    let ticket = (offer >> TICKET_SHIFT) as u32;
+    ticket
+}
+
+/// The process's worker: opens an offer, before it is entered anywhere. `None` if the process is
+/// to be ended.
+pub(super) fn open(task: TaskRef, foreign: bool) -> Option<Ticket> {
+    // Whether a process that waits for a foreign waker too is asleep is said by that waker's state.
+    let flags = if foreign { OPEN | FOREIGN } else { OPEN | ENTERING };
+    let seen = task.offer.load(Relaxed);
+    debug_assert_eq!(seen & STATE, IDLE, "one offer at a time");
+    let ticket = ticket_of(seen).wrapping_add(1);
+    let next = u64::from(ticket) << TICKET_SHIFT | flags;
+    if task.notes() & own::KILLABLE == 0 {
+        // Nobody else writes while it is `IDLE`. Release is not needed for the slots, which are
+        // handed over by the gates, but for who reads the ticket without a gate.
+        task.offer.store(next, Release);
+        return Some(ticket);
+    }
+    // A killer may write its bit at any time: it must not be overwritten.
+    (seen & KILL == 0 && task.offer.compare_exchange(seen, next, AcqRel, Acquire).is_ok())
+        .then_some(ticket)
+}
+
+/// The process, resumed: the guard that was chosen, if one was. It offers nothing from now on.
+pub(super) fn close(task: TaskRef) -> Option<usize> {
+    let mut seen = task.offer.load(Acquire);
+    loop {
+        let next = seen & !(STATE | GUARD | FOREIGN | ENTERING);
+        // Also if `OPEN`: a foreign waker has resumed the process, and others may still come.
+        match task.offer.compare_exchange(seen, next, AcqRel, Acquire) {
+            Ok(_) if seen & STATE == TAKEN => {
+                return usize::try_from((seen & GUARD) >> GUARD_SHIFT).ok();
+            }
+            Ok(_) => return None,
+            Err(now) if now & STATE == BUSY => {
+                // Somebody looks at it for an explanation.
+                pause(&mut 0);
+                seen = task.offer.load(Acquire);
+            }
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// The worker: the process is entered everywhere. `false` if it was taken meanwhile, or is to end:
+/// it runs again.
+pub(super) fn settle(task: TaskRef) -> bool {
+    let mut seen = task.offer.load(Relaxed);
+    let mut spins = 0;
+    loop {
+        match seen & STATE {
+            // Release: the process is handed over to whoever takes it. Acquire: what was given to it.
+            OPEN => match task.offer.compare_exchange(seen, seen & !ENTERING, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            },
+            // Somebody looks at it for an explanation.
+            BUSY => {
+                pause(&mut spins);
+                seen = task.offer.load(Acquire);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// The worker that enters the process: keeps others off for a moment; `false` if it is too late.
+pub(super) fn make_busy(task: TaskRef) -> bool {
+    let seen = task.offer.load(Relaxed);
+    seen & STATE == OPEN
+        && task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Relaxed).is_ok()
+}
+
+/// Moves `BUSY` on: only who made it so may. A killer's bit stays.
+pub(super) fn leave_busy(task: TaskRef, to: Leave) {
+    let mut seen = task.offer.load(Relaxed);
+    debug_assert_eq!(seen & STATE, BUSY, "only who made it busy ends that");
+    loop {
+        let next = seen & !(STATE | GUARD)
+            | match to {
+                Leave::Open => OPEN,
+                Leave::Taken(guard) => TAKEN | u64::from(guard) << GUARD_SHIFT,
+            };
+        match task.offer.compare_exchange(seen, next, AcqRel, Relaxed) {
+            Ok(_) => return,
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// What `BUSY` becomes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Leave {
+    Open,
+    Taken(u32),
+}
+
+/// Takes the offer of `task` if it is still the one with this ticket. `by` is who wants it, if that
+/// process is itself `BUSY`: entered elsewhere.
+pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef>) -> Taken {
+    let mut spins = 0;
+    loop {
+        let seen = task.offer.load(Acquire);
+        if ticket_of(seen) != ticket {
+            return Taken::No;
+        }
+        match seen & STATE {
+            OPEN => {
+                let next = seen & !(STATE | GUARD) | TAKEN | u64::from(guard) << GUARD_SHIFT;
+                // AcqRel: the process is handed over, and what its taker did to it.
+                if task.offer.compare_exchange(seen, next, AcqRel, Relaxed).is_ok() {
+                    return Taken::Yes { asleep: seen & ENTERING == 0 };
+                }
+            }
+            BUSY => {
+                if let Some(by) = by
+                    && by.as_ptr() > task.as_ptr()
+                {
+                    leave_busy(by, Leave::Open);
+                    pause(&mut spins);
+                    if !make_busy_again(by) {
+                        return Taken::WeWere;
+                    }
+                } else {
+                    pause(&mut spins);
+                }
+            }
+            _ => return Taken::No,
+        }
+    }
+}
+
+fn make_busy_again(task: TaskRef) -> bool {
+    loop {
+        if make_busy(task) {
+            return true;
+        }
+        if task.offer.load(Acquire) & STATE != OPEN {
+            return false;
+        }
+    }
+}
+
+/// Wants the process to end: `true` if it was asleep with an open offer, and is ours now.
+pub(super) fn kill(task: TaskRef) -> bool {
+    let mut seen = task.offer.fetch_or(KILL, AcqRel) | KILL;
+    let mut spins = 0;
+    loop {
+        match seen & STATE {
+            OPEN => match task.offer.compare_exchange(seen, seen & !STATE, AcqRel, Acquire) {
+                Ok(_) => return seen & ENTERING == 0,
+                Err(now) => seen = now,
+            },
+            BUSY => {
+                pause(&mut spins);
+                seen = task.offer.load(Acquire);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Whether the owner of a taken process wakes it through its foreign waker.
+pub(super) fn is_foreign(task: TaskRef) -> bool {
+    task.offer.load(Relaxed) & FOREIGN != 0
+}

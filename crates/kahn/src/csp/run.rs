@@ -1,0 +1,186 @@
+//! The run of a network of communicating processes.
+
+use super::core::{Core, Verdict, Way};
+use super::outside;
+use super::process::{Process, Scope};
+use super::timer::Timers;
+use crate::accounting::{Detail, FailureReport, Report, Summary};
+use crate::graph::Ending;
+use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
+use crate::network::{RunError, RunOptions};
+use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
+use crate::sync::system::clock;
+use crate::sync::{Arc, Mutex, Ordering::*};
+use std::panic::Location;
+use std::ptr::NonNull;
+
+/// What a run leaves behind.
+///
+/// # Examples
+///
+/// See [`run`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Run<R> {
+    /// What the first process returned.
+    pub result: R,
+    /// What happened, and what it cost.
+    pub report: Report,
+}
+
+/// Runs a network of communicating processes, and returns when all of them have ended.
+///
+/// The code is the first process; the others are created by it and by each other, with the
+/// [`Scope`] it is given. The calling thread is one of the workers.
+///
+/// What these processes come to may depend on the schedule, for they may choose: the report says so
+/// with [`chooses`](Report::chooses). With one worker and a seed, every choice is repeatable.
+///
+/// # Errors
+/// [`RunError::Ended`] if a process failed, or if processes are left that can never go on;
+/// [`RunError::UnknownPolicy`]; [`RunError::Nested`] inside an async process.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{RunOptions, csp};
+///
+/// let run = csp::run(RunOptions::new(), async |scope| {
+///     let (mut out, mut numbers) = csp::channel::<u32>("numbers");
+///     scope.spawn("source", async move {
+///         for n in 1..=10 {
+///             out.send(n).await?;
+///         }
+///         Ok::<(), csp::Unsent<u32>>(())
+///     });
+///     let mut sum = 0;
+///     while let Ok(n) = numbers.recv().await {
+///         sum += n;
+///     }
+///     sum
+/// })?;
+/// assert_eq!(run.result, 55);
+/// assert!(run.report.chooses);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[track_caller]
+pub fn run<'env, C, F, R>(options: RunOptions, code: C) -> Result<Run<R>, RunError>
+where
+    C: FnOnce(Scope<'env>) -> F,
+    F: Future<Output = R> + Send + 'env,
+    R: Send,
+{
+    let site = Location::caller();
+    let (options, Plan { policy, workers, own_threads, waits_once, .. }) = plan(options)?;
+    let core = Box::new(Core {
+        scheduler: Scheduler::new(),
+        verdict: Mutex::new(None),
+        quiescence: options.quiescence,
+        seed: options.seed,
+        timers: Timers::new(options.virtual_time),
+        helpers: Arc::default(),
+        unheard: Mutex::new(Vec::new()),
+    });
+    let scheduler = Arc::clone(&core.scheduler);
+    scheduler.set_hooks(Box::new(Way(NonNull::from(&*core))));
+    scheduler.extension.store(std::ptr::from_ref(&*core).cast_mut().cast(), Release);
+    scheduler.configure(Config::new(
+        policy,
+        workers,
+        Settings {
+            accounting: options.accounting,
+            wait_once: waits_once || options.wait_once,
+            central: false,
+            samples: false,
+            glances: true,
+            threads: own_threads,
+            pin: options.pin,
+            // Threads that help out touch nothing but run queues.
+            solo: workers == 1 && !own_threads,
+            listed_processes: options.listed,
+        },
+    ));
+    let mut first = core.create(Process::named("main"), site, None, code(Scope::new()));
+    outside::begin(&scheduler);
+    clock::start();
+    let since = clock::ticks();
+    scheduler.run();
+    let ticks = clock::ticks() - since;
+    end_processes(&scheduler);
+    core.timers.end();
+    core.helpers.end();
+    outside::end(scheduler.number);
+    let result = first.take();
+    let report = report(&core, ticks, own_threads);
+    match result {
+        Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
+        _ => Err(RunError::Ended(Box::new(report))),
+    }
+}
+
+/// Drops the bodies of processes that have not ended, in the order of their creation.
+fn end_processes(scheduler: &Scheduler) {
+    let mut left = scheduler.table.lock().all();
+    left.retain(|task| !task.has_ended());
+    left.sort_by_key(|task| task.info().identity);
+    for task in left {
+        Worker::for_clearing(scheduler).end(task, EndCause::Stopped);
+    }
+}
+
+fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
+    let scheduler = &core.scheduler;
+    let verdict = core.verdict.lock().clone();
+    let table = scheduler.table.lock();
+    let mut records = table.records();
+    if matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent)) {
+        for record in &mut records {
+            record.ending.take_if(|ending| matches!(ending, Ending::Stopped));
+        }
+    }
+    let mut failures: Vec<_> = records
+        .iter()
+        .filter_map(|record| match &record.ending {
+            Some(Ending::Failed(failure)) => Some(FailureReport {
+                process: record.name.clone(),
+                message: failure.message.clone(),
+                panicked: failure.panicked,
+                ended_with_it: Vec::new(),
+            }),
+            _ => None,
+        })
+        .collect();
+    failures.extend(core.unheard.lock().drain(..).map(|failed| FailureReport {
+        process: failed.process,
+        message: failed.message,
+        panicked: failed.panicked,
+        ended_with_it: Vec::new(),
+    }));
+    let (outcome, detail) = match verdict {
+        Some(Verdict::Deadlock(waits)) => (Summary::Deadlock, Some(Detail::Waits(waits))),
+        Some(Verdict::Stopped) => (Summary::Stopped, None),
+        _ if !failures.is_empty() => (Summary::Failed, None),
+        Some(Verdict::Quiescent) => (Summary::Quiescent, None),
+        None => (Summary::Finished, None),
+    };
+    let (more, sums) = table.folded;
+    Report {
+        outcome,
+        chooses: true,
+        detail,
+        failures,
+        unobserved_failures: Vec::new(),
+        policy: scheduler.policy().name().to_owned(),
+        workers: scheduler.worker_count(),
+        seconds: clock::to_duration(ticks).as_secs_f64(),
+        created: (table.created, 0),
+        slot_bytes: (0, 0),
+        warnings: Vec::new(),
+        processes: records.iter().map(process_report).collect(),
+        more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
+        channels: Vec::new(),
+        more_channels: None,
+        rebalances: None,
+        worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },
+    }
+}

@@ -1,0 +1,60 @@
+//! What the operations of a process ask of the worker that runs it.
+
+use super::request::{Commit, Request, WaitOn};
+use super::{TaskRef, Worker};
+
+impl Worker {
+    /// The worker of this thread and the process it runs, if they belong to the network of this
+    /// number.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub(crate) fn running_in<'a>(network: u32) -> Option<(&'a Worker, TaskRef)> {
+        Self::running().filter(|(worker, _)| worker.network == network)
+    }
+
+    /// The worker of this thread and the process it runs.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub(crate) fn running<'a>() -> Option<(&'a Worker, TaskRef)> {
+        let worker = Self::of_this_thread()?;
+        worker.current.get().map(|task| (worker, task))
+    }
+
+    /// Asks for something to be done when the poll returns.
+    pub(crate) fn ask(&self, request: Request) {
+        self.request.set(request);
+    }
+
+    /// Asks to be parked when the poll returns.
+    #[inline]
+    pub(crate) fn ask_to_wait(&self, wait: WaitOn) {
+        self.wait.set(wait);
+        self.request.set(Request::Wait);
+    }
+
+    /// Where the process wants to wait that has asked to be parked.
+    pub(crate) fn wanted(&self) -> WaitOn {
+        self.wait.get()
+    }
+
+    /// Asks for something to be done when the poll has returned; `false` if the process has asked
+    /// for anything in this poll already.
+    #[must_use = "a process that waits for two things at once waits for none"]
+    #[inline]
+    pub(crate) fn ask_to_commit(&self, commit: Commit) -> bool {
+        self.commit.set(commit);
+        matches!(self.request.replace(Request::Commit), Request::None)
+    }
+
+    /// Takes back what the running process asked for.
+    pub(crate) fn take_back(&self) -> Request {
+        self.request.take()
+    }
+
+    /// What the thread of a blocking process asked for.
+    pub(crate) fn asked(&self) -> Request {
+        self.request.take()
+    }
+}
