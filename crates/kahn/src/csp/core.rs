@@ -290,12 +290,7 @@ impl Hooks for Way {
         if outside::run_errands(scheduler) {
             return;
         }
-        // A foreign waker makes its process ready and somebody busy before it stops being counted;
-        // so if we see none of them, and then nobody busy, nobody can act any more.
-        let stand_still = scheduler.foreign.load(SeqCst) == 0
-            && scheduler.cancellable.load(SeqCst) == 0
-            && scheduler.busy.load(SeqCst) == 0;
-        if !stand_still || !scheduler.is_running() {
+        if !scheduler.census.is_over() || !scheduler.is_running() {
             return;
         }
         if core.timers.jump(scheduler) {

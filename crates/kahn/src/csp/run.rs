@@ -181,6 +181,7 @@ fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
         channels: Vec::new(),
         more_channels: None,
         rebalances: None,
+        local_share: None,
         worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },
     }
 }

@@ -26,7 +26,7 @@ use super::wait::{self, Place, Stage};
 use crate::scheduler::word::Park;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
 use crate::sync::system::clock;
-use crate::sync::{Arc, Condvar, Mutex, Ordering::*, thread};
+use crate::sync::{Arc, Condvar, Mutex, thread};
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::ops::{Add, Sub};
@@ -145,7 +145,7 @@ impl Timers {
         if self.is_virtual {
             return;
         }
-        scheduler.foreign.fetch_add(1, SeqCst);
+        scheduler.census.expect();
         if state.thread.is_none() {
             let (timers, scheduler) = (Arc::clone(self), Arc::downgrade(&scheduler.strong()));
             let thread = thread::Builder::new()
@@ -164,7 +164,7 @@ impl Timers {
         if let Some(key) = at.take() {
             state.heap.take_back(key);
             if !self.is_virtual {
-                scheduler.foreign.fetch_sub(1, SeqCst);
+                scheduler.census.settle();
             }
         }
     }
@@ -187,7 +187,7 @@ impl Timers {
             any = true;
             if counted {
                 // After the process is ready: whoever sees nothing pending sees it ready.
-                scheduler.foreign.fetch_sub(1, SeqCst);
+                scheduler.census.settle();
             }
         }
         any
