@@ -2,6 +2,7 @@
 //!
 //! This is how one would write it without a runtime, to compare with.
 
+use std::fs;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, scope};
 
@@ -10,6 +11,13 @@ use crate::Failure;
 
 /// An element needs hardly any stack, and there may be thousands.
 const STACK: usize = 64 * 1024;
+
+/// How many areas of memory the system keeps for a thread: its stack and the one for signals, each
+/// with a guard.
+const AREAS: u32 = 4;
+
+/// How many areas the program has besides, and some to spare.
+const OTHER_AREAS: u32 = 512;
 
 /// The other side of a channel has ended, because a thread could not be started.
 struct Gone;
@@ -21,6 +29,13 @@ impl Ring {
     ///
     /// Returns [`Failure::Input`] if the system refuses to start so many threads.
     pub fn threads(self, watch: impl FnMut(Moment)) -> Result<u64, Failure> {
+        if self.processes > most_threads() {
+            let (processes, most) = (self.processes, most_threads());
+            return Err(Failure::input(format!(
+                "--processes {processes}: the system has room for {most} threads here"
+            ))
+            .with_help("take fewer, or raise the limit on areas of memory (vm.max_map_count)"));
+        }
         let refused = |element: u32, why: &dyn std::fmt::Display| {
             let processes = self.processes;
             Failure::input(format!(
@@ -82,6 +97,14 @@ impl Ring {
         recv()?;
         Ok(sum)
     }
+}
+
+/// Says how many threads can be had. Past that limit the standard library does not return an error:
+/// it ends the program.
+fn most_threads() -> u32 {
+    let areas = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let areas = areas.and_then(|text| text.trim().parse::<u32>().ok());
+    areas.map_or(u32::MAX, |areas| areas.saturating_sub(OTHER_AREAS) / AREAS)
 }
 
 /// An element: passes tokens on, and ends with the 0 behind them.
