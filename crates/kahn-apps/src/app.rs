@@ -1,4 +1,4 @@
-//! What a program is, and the table of all of them.
+//! What a program is.
 //!
 //! A program goes through four values, each made from the one before:
 //!
@@ -16,133 +16,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
+use clap::{ArgMatches, Command};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
-use crate::{
-    Failure, Progress, aes, hamming, kmeans, pipeline, random_network, ring, scatter_gather, sieve,
-    wordcount,
-};
-
-/// Every program, in the order in which `kahn list` shows them.
-pub const APPS: &[App] = &[
-    App {
-        name: "wordcount",
-        summary: "counts how often each word stands in files",
-        examples: wordcount::EXAMPLES,
-        variants: &[Variant::Network, Variant::MapReduce, Variant::Sequential],
-        default_parts: wordcount::DEFAULT_PARTS,
-        most_parts: wordcount::MOST_PARTS,
-        arguments: wordcount::Arguments::augment_args,
-        prepare: |matches, settings| {
-            let arguments = wordcount::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(wordcount::WordCount::prepare(&arguments, settings)?))
-        },
-    },
-    App {
-        name: "kmeans",
-        summary: "groups points around K means",
-        examples: kmeans::EXAMPLES,
-        variants: &[Variant::Network, Variant::MapReduce, Variant::Sequential],
-        default_parts: kmeans::DEFAULT_PARTS,
-        most_parts: kmeans::MOST_PARTS,
-        arguments: kmeans::Arguments::augment_args,
-        prepare: |matches, settings| {
-            let arguments = kmeans::Arguments::from_arg_matches(matches)?;
-            kmeans::prepare(&arguments, settings)
-        },
-    },
-    App {
-        name: "sieve",
-        summary: "finds the primes up to N, with one process a prime",
-        examples: sieve::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: sieve::Arguments::augment_args,
-        prepare: |matches, _| {
-            Ok(Box::new(sieve::Sieve::new(sieve::Arguments::from_arg_matches(matches)?.limit)))
-        },
-    },
-    App {
-        name: "hamming",
-        summary: "finds the first N numbers with no prime factor beyond five",
-        examples: hamming::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: hamming::Arguments::augment_args,
-        prepare: |matches, _| {
-            let arguments = hamming::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(hamming::Hamming::prepare(arguments.count)?))
-        },
-    },
-    App {
-        name: "ring",
-        summary: "passes tokens round a ring of processes",
-        examples: ring::EXAMPLES,
-        variants: &[Variant::Network, Variant::Threads, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: ring::Arguments::augment_args,
-        prepare: |matches, _| {
-            let arguments = ring::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(ring::RingProgram::prepare(&arguments)?))
-        },
-    },
-    App {
-        name: "scatter-gather",
-        summary: "hands tasks out to many processes and awaits all, in rounds",
-        examples: scatter_gather::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: scatter_gather::Arguments::augment_args,
-        prepare: |matches, _| {
-            let arguments = scatter_gather::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(scatter_gather::ScatterGatherProgram::new(&arguments)))
-        },
-    },
-    App {
-        name: "pipeline",
-        summary: "passes messages of a size through stages in a row",
-        examples: pipeline::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: pipeline::Arguments::augment_args,
-        prepare: |matches, _| {
-            let arguments = pipeline::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(pipeline::PipelineProgram::prepare(&arguments)?))
-        },
-    },
-    App {
-        name: "random",
-        summary: "passes work through layers of processes joined at random, with cycles",
-        examples: random_network::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: 1,
-        most_parts: usize::MAX,
-        arguments: random_network::Arguments::augment_args,
-        prepare: |matches, settings| {
-            let arguments = random_network::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(random_network::RandomProgram::prepare(&arguments, settings)?))
-        },
-    },
-    App {
-        name: "aes",
-        summary: "encrypts a file with AES-128, or a block of memory many times",
-        examples: aes::EXAMPLES,
-        variants: &[Variant::Network, Variant::Sequential],
-        default_parts: aes::DEFAULT_PARTS,
-        most_parts: aes::MOST_PARTS,
-        arguments: aes::Arguments::augment_args,
-        prepare: |matches, settings| {
-            let arguments = aes::Arguments::from_arg_matches(matches)?;
-            aes::prepare(&arguments, settings)
-        },
-    },
-];
+use crate::table::APPS;
+use crate::{Failure, Progress};
 
 /// A line of the table: a program by name, and how to get it ready.
 pub struct App {

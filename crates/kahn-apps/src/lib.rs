@@ -4,17 +4,18 @@
 //! runtime, and a `network` variant that must print the same bytes, whatever the number of
 //! workers, the policy or the capacities:
 //!
-//! | folder        | problem                                   | the network                          |
-//! |---------------|-------------------------------------------|--------------------------------------|
-//! | [`wordcount`] | how often each word stands in some files  | split, count, sum and sort, merge    |
-//! | [`kmeans`]    | groups of points around their means       | a cycle: iterate and assign          |
-//! | [`sieve`]     | prime numbers                             | grows as it runs: a process a prime  |
-//! | [`hamming`]   | numbers with no prime factor beyond five  | a cycle whose channels grow          |
-//! | [`ring`]      | tokens go round; what a message costs     | one ring, full if one likes          |
-//! | [`scatter_gather`] | tasks in rounds; what a barrier costs | a root and many around it            |
-//! | [`pipeline`]  | stages in a row; what a message's size costs | a row                             |
-//! | [`random_network`] | work through layers at random      | drawn from a seed, with cycles       |
-//! | [`aes`]       | encryption of a file or a block           | a root and many around it            |
+//! | folder             | problem                                      | the network                          |
+//! |--------------------|----------------------------------------------|--------------------------------------|
+//! | [`wordcount`]      | how often each word stands in some files     | split, count, sum and sort, merge    |
+//! | [`kmeans`]         | groups of points around their means          | a cycle: iterate and assign          |
+//! | [`sieve`]          | prime numbers                                | grows as it runs: a process a prime  |
+//! | [`hamming`]        | numbers with no prime factor beyond five     | a cycle whose channels grow          |
+//! | [`ring`]           | tokens go round; what a message costs        | one ring, full if one likes          |
+//! | [`scatter_gather`] | tasks in rounds; what a barrier costs        | a root and many around it            |
+//! | [`pipeline`]       | stages in a row; what a message's size costs | a row                                |
+//! | [`random_network`] | work through layers at random                | drawn from a seed, with cycles       |
+//! | [`aes`]            | encryption of a file or a block              | a root and many around it            |
+//! | [`h264_graph`]     | frames through a video encoder's graph       | twenty stages, three of them divided |
 //!
 //! Two of them, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
 //! [`kahn_mapreduce`] makes of the same problem.
@@ -29,6 +30,7 @@ mod app;
 pub mod checksum;
 mod execution;
 mod failure;
+pub mod h264_graph;
 pub mod hamming;
 mod input;
 pub mod kmeans;
@@ -42,14 +44,16 @@ pub mod scatter_gather;
 pub mod sieve;
 pub mod size;
 mod slot;
+mod table;
 pub mod wordcount;
 pub mod work;
 
 pub use app::{
-    APPS, Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
+    Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };
 pub use execution::{Ran, build, run};
 pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;
 pub use slot::{Giver, Slot};
+pub use table::APPS;

@@ -231,6 +231,14 @@ fn files_of_every_length_are_encrypted_in_every_way() {
     }
 }
 
+#[test]
+fn frames_are_coded_in_every_way_with_any_number_of_workers() {
+    for (pick, parts) in [1, 2, 7].into_iter().enumerate() {
+        check("h264-graph", &["--frames", "8", "--iterations", "20000"], parts, 4 * pick);
+    }
+    check("h264-graph", &["--frames", "0"], 2, 3);
+}
+
 /// Lloyd's algorithm read out of a book, in plain floats.
 fn kmeans_by_the_book(points: &[[f64; 2]], groups: usize) -> Vec<[f64; 2]> {
     let mut means = points[..groups].to_vec();
