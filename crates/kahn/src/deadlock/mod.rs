@@ -111,15 +111,18 @@ impl Resolver {
     }
 
     /// Looks at `suspects` and then at some channels in turn, for about `budget` looks. Returns
-    /// what it found and what it spent.
+    /// what it found and what it spent. Who does so in passing gives way to others who look; who is
+    /// about to sleep must not: they may have passed by what it leaves behind.
     pub(crate) fn glance(
         &self,
         scheduler: &Scheduler,
         table: &ChannelTable,
         suspects: impl Iterator<Item = *const ()>,
         budget: usize,
+        in_passing: bool,
     ) -> (Found, usize) {
-        let Some(_guard) = self.lock.try_lock() else { return (Found::Nothing, 0) };
+        let guard = if in_passing { self.lock.try_lock() } else { Some(self.lock.lock()) };
+        let Some(_guard) = guard else { return (Found::Nothing, 0) };
         let mut spent = 0;
         for suspect in suspects {
             // SAFETY: noted from a `waits_at` of this network.

@@ -1,11 +1,11 @@
 //! Names of processes and channels: cheap to copy, readable in every message.
 
+use smol_str::SmolStr;
 use std::fmt;
-use std::sync::Arc;
 
 /// The name of a process or a channel.
 ///
-/// Made from a `&'static str`, which costs nothing, or from a `String`.
+/// Made from a `&'static str` or a short `String` without a place on the heap.
 ///
 /// # Examples
 ///
@@ -16,34 +16,25 @@ use std::sync::Arc;
 /// let made = Name::from(format!("count {}", 3));
 /// assert_eq!(format!("{fixed}, {made}"), "split, count 3");
 /// ```
-#[derive(Clone)]
-pub struct Name(Text);
-
-#[derive(Clone)]
-enum Text {
-    Fixed(&'static str),
-    Made(Arc<str>),
-}
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(SmolStr);
 
 impl Name {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
-        match &self.0 {
-            Text::Fixed(text) => text,
-            Text::Made(text) => text,
-        }
+        &self.0
     }
 }
 
 impl From<&'static str> for Name {
     fn from(text: &'static str) -> Self {
-        Self(Text::Fixed(text))
+        Self(SmolStr::new_static(text))
     }
 }
 
 impl From<String> for Name {
     fn from(text: String) -> Self {
-        Self(Text::Made(text.into()))
+        Self(text.into())
     }
 }
 
@@ -56,26 +47,6 @@ impl fmt::Display for Name {
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl PartialEq for Name {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for Name {}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Name {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.as_str().cmp(other.as_str())
     }
 }
 

@@ -4,8 +4,10 @@ use super::core::Core;
 use crate::channel::raw::End;
 use crate::graph::Name;
 use crate::sync::Ordering::*;
+use foldhash::fast::FixedState;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::hash::BuildHasher as _;
 
 /// Something wrong with a network as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,16 +63,12 @@ impl Core {
         let mut warnings = Vec::new();
         let mut channels = self.channels.all();
         channels.sort_by_key(|channel| channel.label().identity);
-        let mut names = BTreeSet::new();
         for channel in &channels {
             for (end, called) in [(End::Sender, "sender"), (End::Receiver, "receiver")] {
                 if channel.owner(end).is_none() {
                     let channel = channel.name().clone();
                     problems.push(Problem::Unused { channel, end: called });
                 }
-            }
-            if !names.insert(channel.name()) {
-                problems.push(Problem::SameChannel(channel.name().clone()));
             }
             let (from, to) = (channel.owner(End::Sender), channel.owner(End::Receiver));
             if from.is_some() && from == to && channel.cold.initial.load(Relaxed) == 0 {
@@ -81,18 +79,30 @@ impl Core {
                 ));
             }
         }
+        let twice = named_twice(channels.iter().map(|channel| channel.name()));
+        problems.extend(twice.into_iter().map(Problem::SameChannel));
         let mut processes = self.scheduler.table.lock().all();
         processes.sort_by_key(|task| task.info().identity);
-        let mut names = BTreeSet::new();
-        for task in &processes {
-            if !names.insert(&task.info().name) {
-                problems.push(Problem::SameProcess(task.info().name.clone()));
-            }
-        }
+        let twice = named_twice(processes.iter().map(|task| &task.info().name));
+        problems.extend(twice.into_iter().map(Problem::SameProcess));
         let (needed, budget) = self.channels.usage();
         if needed > budget {
             problems.push(Problem::Budget { needed, budget });
         }
         (problems, warnings)
     }
+}
+
+/// Every name that was there before, in order.
+///
+/// A set of hashes, sorted: of a million names the texts of few are ever compared.
+fn named_twice<'a>(names: impl Iterator<Item = &'a Name> + Clone) -> Vec<Name> {
+    let hash = |name: &Name| FixedState::default().hash_one(name.as_str());
+    let mut hashes: Vec<u64> = names.clone().map(hash).collect();
+    hashes.sort_unstable();
+    let alike = hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    let alike = alike.collect::<BTreeSet<_>>();
+    let mut known = BTreeSet::new();
+    let twice = names.filter(|name| alike.contains(&hash(name)) && !known.insert(*name));
+    twice.cloned().collect()
 }

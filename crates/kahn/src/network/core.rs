@@ -349,7 +349,8 @@ impl Core {
             return;
         }
         // First where it is likely.
-        let (found, _) = self.resolver().glance(scheduler, &self.channels, worker.suspects(), 64);
+        let suspects = worker.suspects();
+        let (found, _) = self.resolver().glance(scheduler, &self.channels, suspects, 64, false);
         if found == Found::Freed {
             return;
         }
@@ -471,12 +472,12 @@ impl Hooks for Joined {
         Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
     }
 
-    fn glance(&self, worker: &Worker, budget: usize) -> usize {
+    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
         let Some(core) = self.core() else { return 0 };
         // A channel that must not grow is no verdict yet: others run, and may give back bytes.
-        let (_, spent) =
-            core.resolver().glance(&core.scheduler, &core.channels, worker.suspects(), budget);
-        spent
+        let (scheduler, channels) = (&core.scheduler, &core.channels);
+        let suspects = worker.suspects();
+        core.resolver().glance(scheduler, channels, suspects, budget, in_passing).1
     }
 
     fn look_everywhere(&self) {

@@ -101,6 +101,11 @@ impl Scheduler {
         self.slots()[worker].parker.unpark();
     }
 
+    /// Whether every worker but the caller sleeps.
+    fn all_others_sleep(&self) -> bool {
+        self.sleeping.load(SeqCst) + 1 >= self.workers.load(SeqCst)
+    }
+
     /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
     fn stay_awake(&self, worker: usize) -> bool {
         let mut sleepers = self.sleepers.lock();
@@ -223,7 +228,7 @@ impl Worker {
         let scheduler = self.scheduler();
         let glances = scheduler.settings().glances;
         if glances {
-            scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
+            scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
         }
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
@@ -239,8 +244,10 @@ impl Worker {
         let mut steps = self.others_steps();
         // Only threads and parties run from now on: nobody else will look at what we leave behind.
         let was_last = !scheduler.workers_run();
-        let mut looked = !glances;
+        // What the others had run when this worker looked everywhere while they all slept.
+        let mut looked_after: Option<Vec<u64>> = None;
         loop {
+            let looked = !glances || looked_after.as_ref() == Some(&self.others_steps());
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
             let workers_run = scheduler.workers_run();
             let others_run = scheduler.census.is_busy();
@@ -270,13 +277,15 @@ impl Worker {
             }
             steps = self.others_steps();
             scheduler.share_out_if_due();
-            if workers_run && glances {
-                scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP);
+            if !scheduler.all_others_sleep() {
+                if glances {
+                    scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
+                }
             } else if !looked {
                 // Only threads and parties run: they look from where they park themselves, so one
                 // look everywhere finds what the workers have left behind.
                 scheduler.hooks().look_everywhere();
-                looked = true;
+                looked_after = Some(steps.clone());
             }
             nap = (nap * 2).min(NAPS.1);
             if !self.lie_down(true) {

@@ -85,8 +85,9 @@ pub(crate) trait Hooks: Send + Sync {
     fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker);
     /// How a process ends that has reached the failure mark of a channel.
     fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending;
-    /// A worker has `budget` units of time for looking at waits. Returns what was spent.
-    fn glance(&self, worker: &Worker, budget: usize) -> usize;
+    /// A worker has `budget` units of time for looking at waits; in passing, or before it sleeps.
+    /// Returns what was spent.
+    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize;
     /// The workers sleep and others run: look for rings once.
     fn look_everywhere(&self);
     /// A thread or a party has parked: look whether that closed a ring.

@@ -272,7 +272,7 @@ impl Worker {
             self.glance_debt.set(debt - GLANCE_BUDGET);
             return;
         }
-        let spent = self.scheduler.hooks().glance(self, GLANCE_BUDGET - debt);
+        let spent = self.scheduler.hooks().glance(self, GLANCE_BUDGET - debt, true);
         self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
     }
 

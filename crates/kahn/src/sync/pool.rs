@@ -5,7 +5,6 @@
 //! the words finds that out, but it is never somebody else's memory. See `deadlock`.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
 /// Blocks of the same size are cut from chunks of about this many bytes.
@@ -16,11 +15,13 @@ const ALIGN: usize = 64;
 /// Blocks by size class, in multiples of a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct BlockPool {
-    classes: BTreeMap<usize, Class>,
+    /// Few, so they are searched from the first.
+    classes: Vec<Class>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Class {
+    size: usize,
     free: Vec<NonNull<u8>>,
     chunks: Vec<(NonNull<u8>, Layout)>,
     /// The part of the newest chunk that was never handed out: next block, blocks left.
@@ -43,10 +44,20 @@ impl BlockPool {
         size.next_multiple_of(ALIGN).max(ALIGN)
     }
 
+    fn of_class(&mut self, size: usize) -> &mut Class {
+        let known = self.classes.iter().position(|class| class.size == size);
+        let place = known.unwrap_or_else(|| {
+            let class = Class { size, free: Vec::new(), chunks: Vec::new(), fresh: None };
+            self.classes.push(class);
+            self.classes.len() - 1
+        });
+        &mut self.classes[place]
+    }
+
     /// Takes a block of at least `size` bytes, aligned to a cache line.
     pub(crate) fn take(&mut self, size: usize) -> Block {
         let size = Self::class(size);
-        let class = self.classes.entry(size).or_default();
+        let class = self.of_class(size);
         if let Some(start) = class.free.pop() {
             return Block { start, recycled: true };
         }
@@ -70,14 +81,13 @@ impl BlockPool {
 
     /// Takes back a block of `size` bytes, as it was asked for.
     pub(crate) fn give(&mut self, start: NonNull<u8>, size: usize) {
-        let class = self.classes.entry(Self::class(size)).or_default();
-        class.free.push(start);
+        self.of_class(Self::class(size)).free.push(start);
     }
 }
 
 impl Drop for BlockPool {
     fn drop(&mut self) {
-        for class in self.classes.values() {
+        for class in &self.classes {
             for &(start, layout) in &class.chunks {
                 // SAFETY: allocated by `take` with this layout, and freed only here.
                 unsafe { dealloc(start.as_ptr(), layout) };

@@ -48,7 +48,7 @@ impl Schedule {
 
 /// Runs a network under the eye of the watchdog.
 pub(crate) fn run(network: Network<'_>, options: RunOptions) -> Report {
-    let _watched = watch(network.stop_handle());
+    let _watched = watch_as(&format!(" with {options:?}"), network.stop_handle());
     match network.run_with(options) {
         Ok(report) => report,
         Err(RunError::Ended(report)) => *report,
@@ -139,11 +139,15 @@ impl Drop for Watched {
 
 /// Has the watchdog explain and abort if what follows hangs.
 pub(crate) fn watch(stop: StopHandle) -> Watched {
+    watch_as("", stop)
+}
+
+fn watch_as(how: &str, stop: StopHandle) -> Watched {
     if !IS_WATCHED.swap(true, Ordering::AcqRel) {
         let watchdog = std::thread::Builder::new().name("watchdog".into());
         watchdog.spawn(bark).expect("a thread for the watchdog");
     }
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let test = format!("{}{how}", std::thread::current().name().unwrap_or("a test"));
     let mut runs = RUNS.lock();
     let id = runs.last_key_value().map_or(0, |(last, _)| last + 1);
     runs.insert(id, (PATIENCE, test, stop));
