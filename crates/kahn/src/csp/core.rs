@@ -268,7 +268,7 @@ impl Hooks for Way {
         Ending::Stopped
     }
 
-    fn glance(&self, _worker: &Worker, _budget: usize) -> usize {
+    fn glance(&self, _worker: &Worker, _budget: usize, _in_passing: bool) -> usize {
         outside::run_errands(&self.core().scheduler);
         0
     }
