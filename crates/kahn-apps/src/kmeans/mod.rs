@@ -65,7 +65,8 @@ Examples:
   kahn run kmeans points.csv --groups 8                    eight means, one a line
   kahn run kmeans points.csv --groups 8 --epsilon 0.001    stop when the means hardly move
   kahn run kmeans points.csv --groups 8 --assignments groups.txt
-  kahn run kmeans --random 100000 --seed 1 --groups 100 --arithmetic integer --report";
+  kahn run kmeans --random 100000 --seed 1 --groups 100 --arithmetic integer --report
+  kahn run kmeans --random 100000 --groups 100 --variant mapreduce --report    as MapReduce";
 
 /// What is typed after `kmeans`.
 #[derive(Debug, clap::Args)]

@@ -52,7 +52,8 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   kahn run wordcount book.txt                       count the words of a file
   kahn run wordcount *.txt --workers 2 --report     of many, on two workers; say what it cost
-  kahn run wordcount book.txt --variant sequential  the same bytes without a network";
+  kahn run wordcount book.txt --variant sequential  the same bytes without a network
+  kahn run wordcount book.txt --variant mapreduce   the same bytes from two MapReduce jobs";
 
 /// What is typed after `wordcount`.
 #[derive(Debug, clap::Args)]
