@@ -77,11 +77,19 @@ mutation() {
     printf "$row" "$name" "$model" "$verdict" "$said"
 }
 
-binary=$(build) || { cat "$copy/errors"; exit 1; }
-if ! models_hold "$binary" ''; then
-    cat "$copy/output"
-    printf '\nthe models fail without any mutation\n'
-    exit 1
+# Two runs would overwrite each other's programs.
+mkdir -p "$CARGO_TARGET_DIR"
+if command -v flock > /dev/null; then
+    exec 9> "$CARGO_TARGET_DIR/mutations.lock"
+    flock 9
+fi
+if ! ((${#chosen[@]})); then
+    binary=$(build) || { cat "$copy/errors"; exit 1; }
+    if ! models_hold "$binary" ''; then
+        cat "$copy/output"
+        printf '\nthe models fail without any mutation\n'
+        exit 1
+    fi
 fi
 # shellcheck disable=SC2059
 printf "$row" mutation models verdict 'what is said'
@@ -120,6 +128,11 @@ mutation gate-relaxed channel:: channel/raw.rs \
 mutation gate-opened-relaxed channel:: channel/raw.rs \
     's/(gate\.store\(gate\.bits, )Release/$1Relaxed/'
 
+mutation gate-without-lock channel::an_end_changes_hands channel/raw.rs \
+    's/if bits & gate::LOCKED != 0 \{/if bits == u8::MAX {/; s/(bits \| )gate::LOCKED(, Acquire)/${1}0$2/'
+mutation owner-asked-outside-the-gate channel::an_end_changes_hands channel/closing.rs \
+    's/(let is_sender = end == End::Sender;)(\s*channel\.with_gate\(\|)gate(\| \{\s*)(let is_observed =.*?;)/$1\n let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();$2_gate$3/s'
+
 # --- deque ------------------------------------------------------------------------------------
 
 mutation pop-without-fence deque:: scheduler/deque.rs \
@@ -131,24 +144,33 @@ mutation push-relaxed deque:: scheduler/deque.rs \
 mutation last-one-without-exchange deque:: scheduler/deque.rs \
     's/let won =.*?is_ok\(\);/let won = true;\n self.top.store(top.wrapping_add(1), SeqCst);/s'
 
+mutation hot-taken-without-swap run::a_watcher scheduler/worker.rs \
+    's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
+mutation hot-relaxed run::a_watcher scheduler/worker.rs \
+    's/(Release hands the process to whoever.*?)hot\.swap\(task\.as_ptr\(\)\.cast_mut\(\), AcqRel\)/$1hot.swap(task.as_ptr().cast_mut(), Relaxed)/s'
+
 # --- sleep ------------------------------------------------------------------------------------
 
 mutation bell-without-lock parker:: sync/parker.rs \
     's/drop\(self\.lock\.lock\(\)\);//'
 mutation unpark-relaxed parker:: sync/parker.rs \
     's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
-mutation notify-without-fence run:: scheduler/idle.rs \
+mutation notify-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
-mutation sleep-without-fence run:: scheduler/idle.rs \
+mutation sleep-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
-mutation sleep-without-second-look run:: scheduler/idle.rs \
+mutation sleep-without-second-look run::a_foreign_waker_wakes scheduler/idle.rs \
     's/let has_work = scheduler\.has_free_core\(\) && .*?;/let has_work = false;/'
-mutation woken-but-not-counted run:: scheduler/idle.rs \
+mutation woken-but-not-counted run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(fn wake_worker.*?)self\.census\.wake\(\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
     's/if scheduler\.census\.rest\(\) \{/if !scheduler.census.rest() {/'
 mutation rung-but-not-counted run::a_party_outside scheduler/mod.rs \
     's/(fn ring\(.*?)self\.census\.wake\(\);/$1/s'
+mutation free-core-looked-for-too-early run::a_foreign_waker_wakes scheduler/idle.rs \
+    's/(fn lie_down.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = )scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
+mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
+    's/(\*this\.party\.task\.bell\.lock\(\) = Some\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if sleeps\(wait\) && scheduler\.is_running\(\) \{/if sleeps(wait) && scheduler.is_running() {\n $1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
     's/while sleeps\(&wait\) && scheduler\.is_running\(\) \{\s*parker\.park\(\);\s*\}//'
 

@@ -5,8 +5,11 @@
 //! 2 to 5 messages.
 
 use super::{Driven, check};
+use crate::channel::closing::hand_over;
+use crate::channel::raw::End;
 use crate::network::core::Core;
-use crate::sync::{Arc, thread};
+use crate::scheduler::Worker;
+use crate::sync::{Arc, Ordering::*, thread};
 use crate::{Receiver, Sender};
 use std::sync::Mutex;
 
@@ -190,4 +193,30 @@ fn a_token_goes_round() {
 #[test]
 fn a_token_goes_round_published_late() {
     check(3, || token(4));
+}
+
+/// A process hands its sender on to another while the receiver leaves: whoever has the sender then
+/// is not observed any more, and nobody is told so twice.
+#[test]
+fn an_end_changes_hands_while_its_peer_leaves() {
+    check(3, || {
+        let model = Driven::new();
+        let (sender, receiver, channel) = model.channel::<u32>("numbers", 1, Vec::new());
+        let giver = model.process("gives", sender, async |_sender: Sender<u32>| {});
+        let to = model.process("to", receiver, async |receiver: Receiver<u32>| drop(receiver));
+        let taker = model.process("takes", (), async |()| {});
+        model.ready();
+        let other = {
+            let core = Arc::clone(&model.core);
+            thread::spawn(move || Driven::work(&core, 1, [to]))
+        };
+        let worker = Worker::new(&model.core.scheduler, 0);
+        hand_over(channel, End::Sender, Some((giver, &worker)), taker);
+        other.join().expect("the other worker does not panic");
+        assert_eq!(channel.owner(End::Sender), Some(taker));
+        assert_eq!(giver.observed.load(Relaxed), 0);
+        assert_eq!(taker.observed.load(Relaxed), 0, "the receiver has left");
+        // The sender is still in the first body, which never runs.
+        std::mem::forget(model);
+    });
 }

@@ -2,17 +2,17 @@
 //! out that nothing can go on.
 //!
 //! A lost wake-up is a model in which everybody sleeps: loom calls that a deadlock. There is no
-//! time under loom, so no nap ends by itself and hides one, but where a model wants that. Bounds: two workers, one or two
-//! processes, one message or two, one thread outside.
+//! time under loom, so no nap ends by itself and hides one, but where a model wants that. Bounds:
+//! two workers, once three, one or two processes, one message or two, one thread outside.
 
 use super::check;
-use crate::sync::{Arc, Mutex, end_naps, thread};
+use crate::sync::{Arc, Mutex, Parker, end_naps, thread};
 use crate::{
     Accounting, Detection, Ended, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
 };
 use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 fn options(policy: &str, detection: Detection) -> RunOptions {
     RunOptions::new().workers(2).policy(policy).accounting(Accounting::Off).detection(detection)
@@ -269,5 +269,53 @@ fn a_party_outside_is_not_woken_by_the_start() {
         assert_eq!(receiver.recv_blocking(), Err(Ended::Run));
         drop(sender);
         running.join().expect("it does not panic");
+    });
+}
+
+/// Wakes the thread of a task of another executor.
+struct Unparks(Parker);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// A task of another executor that is polled with one waker and then waits with another, as one
+/// does that was moved: whoever wakes it meanwhile rings one of the two.
+#[test]
+fn a_party_outside_changes_its_waker() {
+    check(2, || {
+        let mut network = Network::new();
+        let (sender, receiver) = network.channel::<u32>("numbers");
+        network.process("from", sender, async |mut sender: Sender<u32>| sender.send(0).await);
+        let mut receiver = network.outside("outside", receiver);
+        let outside = thread::spawn(move || {
+            let unparks = Arc::new(Unparks(Parker::new()));
+            let waker = Waker::from(Arc::clone(&unparks));
+            let mut receiving = pin!(receiver.recv());
+            let mut polled = receiving.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            while polled.is_pending() {
+                polled = receiving.as_mut().poll(&mut Context::from_waker(&waker));
+                if polled.is_pending() {
+                    unparks.0.park();
+                }
+            }
+            assert_eq!(polled, Poll::Ready(Ok(Some(0))));
+        });
+        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        outside.join().expect("it does not panic");
+    });
+}
+
+/// More workers than cores: those beyond sit out, and whoever lies down last still sees the work.
+#[test]
+fn a_foreign_waker_wakes_more_workers_than_cores() {
+    check(0, || {
+        let answer = Arc::new(Answer::default());
+        let network = asking(&answer);
+        let other = thread::spawn(move || answer.tell());
+        assert_finishes(network, options("shared", Detection::Off).workers(3));
+        other.join().expect("it does not panic");
     });
 }
