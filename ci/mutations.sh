@@ -144,10 +144,10 @@ mutation push-relaxed deque:: scheduler/deque.rs \
 mutation last-one-without-exchange deque:: scheduler/deque.rs \
     's/let won =.*?is_ok\(\);/let won = true;\n self.top.store(top.wrapping_add(1), SeqCst);/s'
 
-mutation hot-taken-without-swap run::a_watcher scheduler/worker.rs \
+mutation hot-taken-without-swap hot:: scheduler/worker.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
-mutation hot-relaxed run::a_watcher scheduler/worker.rs \
-    's/(Release hands the process to whoever.*?)hot\.swap\(task\.as_ptr\(\)\.cast_mut\(\), AcqRel\)/$1hot.swap(task.as_ptr().cast_mut(), Relaxed)/s'
+mutation hot-relaxed hot:: scheduler/worker.rs \
+    's/hot\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/hot.store(task.as_ptr().cast_mut(), Relaxed)/'
 
 # --- sleep ------------------------------------------------------------------------------------
 

@@ -200,7 +200,7 @@ impl Worker {
 
     /// Relieves workers that have not got on since their `steps` were read: takes the process one
     /// of them keeps for itself, and has the running ones publish.
-    fn relieve(&self, steps: &[u64]) -> Option<Ready> {
+    pub(super) fn relieve(&self, steps: &[u64]) -> Option<Ready> {
         for (index, slot) in self.scheduler().slots().iter().enumerate() {
             if index == self.index() || slot.steps.load(Relaxed) != steps[index] {
                 continue;

@@ -276,7 +276,7 @@ impl Worker {
         self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
     }
 
-    fn take_hot(&self) -> Option<TaskRef> {
+    pub(super) fn take_hot(&self) -> Option<TaskRef> {
         let hot = &self.slot().hot;
         let taken = if self.solo {
             let task = hot.load(Relaxed);

@@ -5,6 +5,7 @@
 //! | `word` | publish, park and close on the words of one channel | 2 |
 //! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
+//! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
@@ -23,6 +24,7 @@ mod channel;
 mod deque;
 mod detector;
 mod foreign;
+mod hot;
 mod parker;
 mod run;
 mod verdict;
@@ -62,6 +64,7 @@ const WORKERS: usize = 2;
 struct Own {
     workers: [std::sync::Mutex<VecDeque<Ready>>; WORKERS],
     outside: Mutex<VecDeque<Ready>>,
+    keeps_hot: bool,
 }
 
 impl Own {
@@ -93,6 +96,10 @@ impl Policy for Own {
 
     fn has_work(&self, worker: usize) -> bool {
         self.with(worker, |queue| !queue.is_empty())
+    }
+
+    fn keeps_hot(&self) -> bool {
+        self.keeps_hot
     }
 }
 
@@ -132,6 +139,10 @@ impl Driven {
 
     /// Decides how the network is run; from now on workers may be made.
     fn ready(&self) {
+        self.ready_under(Own::default());
+    }
+
+    fn ready_under(&self, policy: Own) {
         let settings = Settings {
             accounting: Accounting::Off,
             samples: false,
@@ -143,7 +154,7 @@ impl Driven {
             solo: false,
             listed_processes: usize::MAX,
         };
-        self.core.scheduler.configure(Config::new(Box::new(Own::default()), WORKERS, settings));
+        self.core.scheduler.configure(Config::new(Box::new(policy), WORKERS, settings));
         let resolver = Resolver::new(Detection::Deferred);
         self.core.resolver.set(resolver).expect("a model is made ready once");
     }
