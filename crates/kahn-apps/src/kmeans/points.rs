@@ -127,6 +127,23 @@ mod tests {
     }
 
     #[test]
+    fn shares_begin_where_those_before_end_and_none_is_larger_than_asked_for() {
+        let mut points = Points::<i64>::new(1);
+        (0..100).for_each(|n| points.push(&[n]));
+        for (parts, most) in [(1, 1000), (3, 1000), (1, 16), (40, 16)] {
+            let mut next = 0;
+            let mut count = 0;
+            for share in points.shares(parts, most) {
+                assert_eq!(share.first, next, "{parts} parts of {most} points at most");
+                assert!(share.count <= most, "{} points, {most} at most", share.count);
+                next += share.count;
+                count += 1;
+            }
+            assert!(next == 100 && count >= parts);
+        }
+    }
+
+    #[test]
     fn a_row_is_the_point_that_was_pushed() {
         let mut points = Points::<i64>::new(3);
         (0..20).for_each(|n| points.push(&[n, 10 * n, 100 * n]));
