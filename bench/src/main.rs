@@ -1,29 +1,40 @@
-//! Benchmarks: ours, a peer and the floor, in turn and in the same run.
+//! Benchmarks: ours, what one would take instead, and the floor, in turn and in the same run.
 //!
 //! ```text
 //! cargo run --release -p kahn-bench -- list
-//! cargo run --release -p kahn-bench -- run ring --workers 1,2 --repeat 9
+//! cargo run --release -p kahn-bench -- run ring --tokens 64 --workers 1,2 --peers tokio-kanal,go
 //! cargo run --release -p kahn-bench -- table
+//! cargo run --release -p kahn-bench -- instructions
 //! ```
 //!
-//! Every metric is a cost: smaller is better. A line of the table is the median and the minimum of
-//! the runs, and the ratio of the median to that of the first runtime of the workload. The runs are
-//! interleaved (A B A B …), so that a noisy machine is noisy for all.
+//! Every metric is a cost: smaller is better. A line is the median and the minimum of the runs, and
+//! the ratio of the median to that of the first runtime, ours. `params` are equal for all that are
+//! compared: forms that take many messages at a time are apart from those that take one.
 
-// A program for people prints, and a benchmark reads the clock.
-#![expect(clippy::print_stdout, reason = "a command's output")]
-
+mod child;
+mod contest;
 mod floor;
+mod instructions;
+mod lines;
 mod measure;
+mod peers;
+mod session;
+mod table;
+mod work;
 mod workloads;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, Parser, Subcommand};
-use measure::{Line, Runs};
-use std::fs::File;
-use std::io::Write;
+use anyhow::Result;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use contest::{Settings, Workload};
+use kahn_apps::output;
+use lines::Line;
+use peers::PEERS;
+use session::{Selection, Session, say};
+use std::cell::Cell;
 use std::path::PathBuf;
-use workloads::{Settings, WORKLOADS, Workload};
+use std::process::ExitCode;
+use workloads::{PROCESSES, WORKLOADS};
 
 #[derive(Parser)]
 #[command(about, version, arg_required_else_help = true)]
@@ -34,43 +45,90 @@ struct Command {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the workloads, one line each.
+    /// List the workloads and the peers, one line each.
     List,
     /// Run one workload, or `all`.
     Run {
-        /// The workload's name.
+        /// The workload's name, or `all`.
         workload: String,
         #[command(flatten)]
         options: Options,
     },
-    /// Run all workloads and print a Markdown table, with the machine.
+    /// Run all workloads and print the table of the README, with machine and versions.
     Table {
         #[command(flatten)]
         options: Options,
     },
+    /// Print the instructions that send, receive, block, wake and spawn take, under valgrind.
+    Instructions,
+    /// Measure one entry once: what this program calls itself with.
+    #[command(hide = true)]
+    Measure {
+        /// The entry, as JSON.
+        order: String,
+    },
+    /// Run the operations that `instructions` counts: what it calls itself with.
+    #[command(hide = true)]
+    Operations,
 }
 
 #[derive(Args, Clone)]
 struct Options {
     /// Numbers of workers.
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2")]
+    #[arg(value_parser = kahn_apps::at_least_one::<usize>)]
     workers: Vec<usize>,
-    /// Times each is run; the median counts.
-    #[arg(long, default_value_t = 9)]
+    /// Times each is measured.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = kahn_apps::at_least_one::<usize>)]
     repeat: usize,
+    /// Peers beside ours: `all`, `none` or names.
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all")]
+    peers: Vec<String>,
+    /// Numbers of tokens in the ring, 1 to 255.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,64")]
+    #[arg(value_parser = tokens)]
+    tokens: Vec<u32>,
     /// Smaller sizes, for a look.
     #[arg(long)]
     quick: bool,
     /// Write JSON lines to this file as well.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-fn main() -> Result<()> {
-    match Command::parse().what {
+/// With as many tokens as processes the ring must grow, and peers would hang.
+fn tokens(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|n| (1..PROCESSES).contains(n));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {}", PROCESSES - 1))
+}
+
+fn main() -> ExitCode {
+    let command = Command::parse();
+    match run(command.what) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Ends the program as for any other argument that is wrong: with a message, and exit code 2.
+fn refuse(message: &str) -> ! {
+    Command::command().error(ErrorKind::InvalidValue, message).exit()
+}
+
+#[expect(clippy::print_stdout, reason = "a command prints its results")]
+fn run(what: What) -> Result<()> {
+    match what {
         What::List => {
             for workload in WORKLOADS {
                 println!("{:<16} {}", workload.name, workload.summary);
+            }
+            println!("\npeers:");
+            for peer in PEERS {
+                println!("{:<22} {}", peer.name, peer.summary);
             }
             Ok(())
         }
@@ -80,68 +138,75 @@ fn main() -> Result<()> {
                 .filter(|entry| workload == "all" || entry.name == workload)
                 .collect();
             if chosen.is_empty() {
-                bail!("there is no workload `{workload}`: `list` shows what there is");
+                refuse(&format!("there is no workload `{workload}`: `list` shows what there is"));
             }
-            run(&chosen, &options)
+            let headed = Cell::new(false);
+            measure(&chosen, &options, |line| {
+                if !headed.replace(true) {
+                    println!("{}", table::HEAD);
+                }
+                println!("{}", table::row(line));
+            })
+            .map(drop)
         }
         What::Table { options } => {
-            println!("{}\n", machine());
-            run(&WORKLOADS.iter().collect::<Vec<_>>(), &options)
+            let chosen: Vec<_> = WORKLOADS.iter().collect();
+            let (lines, missing) = measure(&chosen, &options, |_| {})?;
+            println!("{}", table::markdown(&lines, &missing));
+            Ok(())
         }
+        What::Instructions => {
+            print!("{}", instructions::count()?);
+            Ok(())
+        }
+        What::Measure { order } => {
+            let order: child::Order = serde_json::from_str(&order)
+                .unwrap_or_else(|error| refuse(&format!("that is no order: {error}")));
+            println!("{}", serde_json::to_string(&order.measure()?)?);
+            Ok(())
+        }
+        What::Operations => instructions::operations(),
     }
 }
 
-fn run(chosen: &[&Workload], options: &Options) -> Result<()> {
-    if options.workers.contains(&0) || options.repeat == 0 {
-        bail!("--workers and --repeat are 1 or more");
+/// All lines, and the peers that were left out.
+type Measured = (Vec<Line>, table::Missing);
+
+/// Measures workloads; `each` gets every line as soon as it is known.
+fn measure(chosen: &[&Workload], options: &Options, each: impl Fn(&Line)) -> Result<Measured> {
+    let peers = Selection::of(&options.peers).unwrap_or_else(|message| refuse(&message));
+    if let Some(path) = &options.json
+        && let Err(error) = output::check_writable(path)
+    {
+        refuse(&error.to_string());
     }
-    let mut json = match &options.json {
-        Some(path) => Some(File::create(path).with_context(|| format!("{}", path.display()))?),
-        None => None,
+    let inputs = tempfile::tempdir()?;
+    let settings = Settings {
+        quick: options.quick,
+        tokens: options.tokens.clone(),
+        steps_per_microsecond: work::steps_per_microsecond(),
+        inputs: inputs.path().to_owned(),
     };
-    println!("| workload | params | workers | runtime | metric | median | min | ratio |");
-    println!("|---|---|---:|---|---|---:|---:|---:|");
+    let mut session = Session {
+        settings,
+        workers: options.workers.clone(),
+        repeat: options.repeat,
+        peers,
+        missing: table::Missing::new(),
+    };
+    let mut lines = Vec::new();
     for workload in chosen {
-        for &workers in &options.workers {
-            let settings = Settings { workers, quick: options.quick };
-            let mut runs = Runs::default();
-            for _ in 0..options.repeat {
-                (workload.run)(&settings, &mut runs)?;
-            }
-            for line in runs.lines(workload.name, workers) {
-                show(&line);
-                if let Some(file) = &mut json {
-                    writeln!(file, "{}", serde_json::to_string(&line)?)?;
-                }
-            }
-        }
+        session.run(workload, |new| {
+            new.iter().for_each(&each);
+            lines.extend_from_slice(new);
+            Ok(())
+        })?;
     }
-    Ok(())
-}
-
-fn show(line: &Line) {
-    println!(
-        "| {} | {} | {} | {} | {} ({}) | {:.2} | {:.2} | {:.2} |",
-        line.workload,
-        line.params,
-        line.workers,
-        line.runtime,
-        line.metric,
-        line.unit,
-        line.median,
-        line.min,
-        line.ratio
-    );
-}
-
-/// What the figures were taken on.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"))
-        .and_then(|rest| rest.split(':').nth(1))
-        .map_or("unknown processor", str::trim);
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    format!("{model}, {cores} cores, kahn-bench {}", env!("CARGO_PKG_VERSION"))
+    if let Some(path) = &options.json {
+        let lines = lines.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        output::write_whole(path, &|out| {
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+        })?;
+    }
+    Ok((lines, session.missing))
 }

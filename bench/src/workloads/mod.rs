@@ -1,70 +1,145 @@
 //! The workloads, one file each.
 
 mod churn;
+mod deadlock;
+mod floor;
 mod idle;
+mod kmeans;
 mod oversubscribed;
 mod pipeline;
 mod policies;
+mod random;
 mod ring;
 mod scatter;
 mod spawn;
+mod wordcount;
 
-use crate::measure::Runs;
-use anyhow::Result;
+pub(crate) use ring::PROCESSES;
 
-/// How a workload is run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) workers: usize,
-    pub(crate) quick: bool,
-}
+use crate::contest::Workload;
+use crate::measure::{Figure, real};
+use anyhow::{Result, ensure};
+use kahn::{Accounting, Detection, Report, RunOptions};
+use std::time::Duration;
 
-impl Settings {
-    /// Chooses a size.
-    pub(crate) fn size(&self, full: usize, quick: usize) -> usize {
-        if self.quick { quick } else { full }
-    }
-}
-
-/// A row of [`WORKLOADS`].
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
-    pub(crate) summary: &'static str,
-    /// Runs every runtime once.
-    pub(crate) run: fn(&Settings, &mut Runs) -> Result<()>,
-}
-
-/// All workloads, in the order in which tables show them.
+/// Every workload, in the order in which `list` and `table` show them.
 pub(crate) const WORKLOADS: &[Workload] = &[
     Workload {
+        name: "floor",
+        summary: "what the hardware charges: atomics, calls, cache lines, futexes",
+        contests: floor::contests,
+        prepare: nothing,
+    },
+    Workload {
         name: "ring",
-        summary: "256 processes in a ring, capacity 1, 1 and 64 tokens",
-        run: ring::run,
+        summary: "256 processes pass 1 or 64 tokens round, capacity 1",
+        contests: ring::contests,
+        prepare: nothing,
     },
     Workload {
         name: "pipeline",
-        summary: "50 stages, capacity 64, messages of 8 and 2048 bytes",
-        run: pipeline::run,
+        summary: "50 stages, capacity 64: 8 and 2048 bytes, work of 0 to 10 us a message",
+        contests: pipeline::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "stream",
+        summary: "one channel of capacity 1024 between two processes",
+        contests: pipeline::streams,
+        prepare: nothing,
     },
     Workload {
         name: "spawn",
-        summary: "create a process, one message in, one reply out; time and memory each",
-        run: spawn::run,
+        summary: "create a process, one message in, one reply out, end: time and memory",
+        contests: spawn::contests,
+        prepare: nothing,
     },
     Workload {
         name: "churn",
         summary: "10^7 short processes, 1000 alive at a time: memory stays constant",
-        run: churn::run,
+        contests: churn::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "scatter-gather",
+        summary: "one process gives work of 10 and 100 us to 256 and waits for all",
+        contests: scatter::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "random",
+        summary: "a random network of 50 layers, with and without cycles, 100 to 100 000 messages",
+        contests: random::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "deadlock",
+        summary: "networks that must grow, and what looking for rings of waits costs",
+        contests: deadlock::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "idle",
+        summary: "CPU time of an idle network, and how long it takes to wake it",
+        contests: idle::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "oversubscribed",
+        summary: "pipeline and scatter-gather on 64 workers, beside 2",
+        contests: oversubscribed::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "wordcount",
+        summary: "counts the words of 100 MB, with many and few different ones",
+        contests: wordcount::contests,
+        prepare: wordcount::prepare,
+    },
+    Workload {
+        name: "kmeans",
+        summary: "groups 100 000 and 200 000 points around 50 and 100 means",
+        contests: kmeans::contests,
+        prepare: nothing,
     },
     Workload {
         name: "policies",
         summary: "ring, pipeline and scatter-gather under each policy: what the default rests on",
-        run: policies::run,
-    },
-    Workload { name: "idle", summary: "CPU time of an idle network", run: idle::run },
-    Workload {
-        name: "oversubscribed",
-        summary: "the pipeline on 64 workers, beside as many as asked for",
-        run: oversubscribed::run,
+        contests: policies::contests,
+        prepare: nothing,
     },
 ];
+
+/// For workloads without input. The signature is that of those with some.
+#[expect(clippy::unnecessary_wraps, reason = "others can fail")]
+fn nothing(_settings: &crate::contest::Settings) -> Result<()> {
+    Ok(())
+}
+
+/// A form of ours: its name, and what it changes.
+type Form = (&'static str, fn(RunOptions) -> RunOptions);
+
+/// Other levels of accounting and other detection: forms of ours besides the default, `kahn`.
+const FORMS: &[Form] = &[
+    ("kahn-uncounted", |options| options.accounting(Accounting::Off)),
+    ("kahn-timing", |options| options.accounting(Accounting::Timing)),
+    ("kahn-undetected", |options| options.detection(Detection::Off)),
+    ("kahn-central", |options| options.detection(Detection::Central)),
+];
+
+/// Gives the usual options.
+fn on(workers: usize) -> RunOptions {
+    RunOptions::new().workers(workers)
+}
+
+/// Says what a run cost a message, if as many messages were received as should have been.
+fn per_message(time: Duration, report: &Report, messages: usize) -> Result<Vec<Figure>> {
+    let received: u64 = report.channels.iter().map(|channel| channel.received).sum();
+    ensure!(received == messages as u64, "{received} messages, expected {messages}");
+    Ok(Figure::each(crate::measure::PER_MESSAGE, time, messages))
+}
+
+/// Divides, for figures.
+fn share(total: usize, count: usize) -> f64 {
+    real(total) / real(count)
+}

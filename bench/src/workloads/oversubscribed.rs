@@ -1,15 +1,30 @@
 //! Many more workers than cores: nothing may collapse.
 
-use super::{Settings, pipeline};
-use crate::measure::{PER_HOP, Runs};
-use anyhow::Result;
-use kahn::RunOptions;
+use super::on;
+use super::pipeline::Bench as Pipeline;
+use super::scatter::Bench as Scatter;
+use crate::contest::{Contest, Settings};
+use crate::peers::{Kanal, May, Smol, Tokio};
 
-pub(super) fn run(settings: &Settings, runs: &mut Runs) -> Result<()> {
-    let messages = settings.size(200_000, 20_000);
-    let ours = |workers| pipeline::ours(RunOptions::new().workers(workers), messages, 0_u64);
-    let params = "50 stages, capacity 64, 8 bytes";
-    runs.add("kahn", params, PER_HOP, ours(settings.workers)?);
-    runs.add("kahn-64-workers", params, PER_HOP, ours(64)?);
-    Ok(())
+/// As many as there are cores here, and many more.
+const WORKERS: [usize; 2] = [2, 64];
+
+pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
+    let pipeline = Pipeline::usual(settings.size(100_000, 10_000));
+    let scatter = Scatter::of(settings, 64, 10, 200);
+    let contests = [
+        Contest::new("pipeline of 50 stages, 8 bytes", "kahn", move |workers| {
+            pipeline.ours(on(workers))
+        })
+        .with_tasks::<Tokio, Kanal>("tokio-kanal", pipeline)
+        .with_tasks::<Smol, Kanal>("smol-kanal", pipeline)
+        .with_blocking::<May>("may", pipeline),
+        Contest::new(format!("scatter-gather of {}", scatter.params(10)), "kahn", move |workers| {
+            scatter.ours(on(workers))
+        })
+        .with_tasks::<Tokio, Kanal>("tokio-kanal", scatter)
+        .with_tasks::<Smol, Kanal>("smol-kanal", scatter)
+        .with_blocking::<May>("may", scatter),
+    ];
+    contests.map(|contest| contest.with_floor().on_workers(WORKERS.into())).into()
 }

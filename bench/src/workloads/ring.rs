@@ -1,101 +1,180 @@
-//! A ring of processes that pass tokens on (Vrba 2009; Ritson, Sampson, Barnes 2009).
+//! The ring of `kahn-apps`, and the same for peers: a warm lap, then tokens go round; the time is
+//! taken by the root (Ritson, Sampson, Barnes 2009, section 5.2).
 
-use super::Settings;
-use crate::floor;
-use crate::measure::{PER_HOP, Runs, each, time};
-use anyhow::Result;
-use kahn::{Channel, Network, RunOptions};
-use std::sync::Arc;
+use super::{FORMS, on};
+use crate::contest::{Contest, Settings};
+use crate::measure::{Figure, PER_MESSAGE, Stopwatch, now};
+use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
+use anyhow::{Context as _, Result, ensure};
+use kahn::{Network, RunOptions};
+use kahn_apps::Compare;
+use kahn_apps::ring::{Moment, Ring};
+use std::time::Duration;
 
-pub(super) const PROCESSES: usize = 256;
+pub(crate) const PROCESSES: u32 = 256;
 
-pub(super) fn run(settings: &Settings, runs: &mut Runs) -> Result<()> {
-    for tokens in [1, 64] {
-        let hops = settings.size(2_000_000, 200_000) / (PROCESSES * tokens) * PROCESSES * tokens;
-        let params = format!("{PROCESSES} processes, {tokens} tokens");
-        let options = RunOptions::new().workers(settings.workers);
-        runs.add("kahn", &params, PER_HOP, ours(options, tokens, hops)?);
-        runs.add("tokio-kanal", &params, PER_HOP, kanal(settings.workers, tokens, hops)?);
-        runs.add("floor", &params, PER_HOP, floor::read_modify_write());
+pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
+    let contest = |&tokens: &u32| {
+        let bench = RingBench::of(tokens, settings.size(3_000_000, 300_000));
+        // A hop of a thread takes microseconds.
+        let slow = RingBench::of(tokens, settings.size(30_000, 3000));
+        let contest = Contest::new(bench.params(), "kahn", move |workers| bench.ours(on(workers)));
+        let contest = FORMS.iter().fold(contest, |contest, &(name, form)| {
+            contest.with(name, move |workers| bench.ours(form(on(workers))))
+        });
+        contest
+            .with_all_tasks(bench)
+            .with_blocking::<May>("may", bench)
+            .with_all_threads(slow)
+            .with_foreign(&[&"ring", &PROCESSES, &tokens, &bench.0.cycles])
+            .with_floor()
+    };
+    settings.tokens.iter().map(contest).collect()
+}
+
+/// A ring to be measured.
+#[derive(Clone, Copy)]
+pub(super) struct RingBench(Ring);
+
+impl RingBench {
+    /// As many cycles as need so many messages.
+    pub(super) fn of(tokens: u32, messages: usize) -> Self {
+        let cycles = messages as u64 / u64::from(tokens * PROCESSES);
+        Self(Ring { processes: PROCESSES, tokens, cycles: cycles.max(1) })
     }
-    Ok(())
+
+    pub(super) fn params(self) -> String {
+        let plural = if self.0.tokens == 1 { "" } else { "s" };
+        format!("{PROCESSES} processes, {} token{plural}, capacity 1", self.0.tokens)
+    }
+
+    /// One token makes a lap each cycle; several make one more while the ring fills and drains.
+    fn figures(self, time: Duration, total: u64) -> Result<Vec<Figure>> {
+        let Ring { processes, tokens, cycles } = self.0;
+        ensure!(Some(total) == self.0.total(), "the tokens come home with {total}");
+        let laps = if tokens == 1 { cycles } else { u64::from(tokens) * (cycles + 1) };
+        Ok(Figure::each(PER_MESSAGE, time, usize::try_from(u64::from(processes) * laps)?))
+    }
+
+    pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+        let watch = Stopwatch::default();
+        let mut network = Network::new();
+        let total = self.0.network(&mut network, Compare::Numbers, |moment| match moment {
+            Moment::Start => watch.start(),
+            Moment::Cycle => {}
+            Moment::End => watch.stop(),
+        });
+        network.run_with(options.capacity(1))?;
+        let total = total.take().context("the ring has no total")?;
+        self.figures(watch.time().context("the root took no time")?, total)
+    }
 }
 
-/// How often each process receives; those that start a token send one before.
-fn laps(hops: usize) -> usize {
-    hops / PROCESSES
-}
-
-fn starts(process: usize, tokens: usize) -> bool {
-    process.is_multiple_of(PROCESSES / tokens)
-}
-
-/// Nanoseconds for one message over one channel.
-pub(super) fn ours(options: RunOptions, tokens: usize, hops: usize) -> Result<f64> {
-    let mut network = Network::new();
-    let mut channels: Vec<_> = (0..PROCESSES)
-        .map(|n| network.channel_with(Channel::<u64>::named(format!("to {n}")).capacity(1)))
-        .map(|(sender, receiver)| (Some(sender), Some(receiver)))
-        .collect();
-    for process in 0..PROCESSES {
-        let (Some(receiver), Some(sender)) =
-            (channels[process].1.take(), channels[(process + 1) % PROCESSES].0.take())
-        else {
-            unreachable!("each end is taken once")
-        };
-        let (starts, laps) = (starts(process, tokens), laps(hops));
-        let ports = (receiver, sender);
-        network.process(format!("element {process}"), ports, async move |(mut left, mut right)| {
-            if starts {
-                right.send(0).await;
+impl TaskProgram for RingBench {
+    fn on_tasks<E: Executor, W: Wire>(self, workers: usize) -> Result<Vec<Figure>> {
+        let Ring { processes, tokens, cycles } = self.0;
+        let (time, total) = E::run(workers, async move {
+            let (mut right, mut left) = W::bounded::<u64>(1);
+            let mut elements = Vec::new();
+            for _ in 1..processes {
+                let (mut out, next) = W::bounded::<u64>(1);
+                let mut from = left;
+                elements.push(E::spawn(async move {
+                    while let Some(token) = W::recv(&mut from).await {
+                        if token == 0 {
+                            W::send(&mut out, 0).await;
+                            return;
+                        }
+                        W::send(&mut out, token + 1).await;
+                    }
+                }));
+                left = next;
             }
-            for _ in usize::from(starts)..laps {
-                if let Some(token) = left.recv().await {
-                    right.send(token + 1).await;
+            W::send(&mut right, 1).await;
+            let mut token = W::recv(&mut left).await?;
+            let since = now();
+            let mut total = 0;
+            if tokens == 1 {
+                for _ in 0..cycles {
+                    W::send(&mut right, token + 1).await;
+                    token = W::recv(&mut left).await?;
+                }
+                total = token;
+            } else {
+                for token in 1..=u64::from(tokens) {
+                    W::send(&mut right, token).await;
+                }
+                for _ in 0..cycles * u64::from(tokens) {
+                    let token = W::recv(&mut left).await?;
+                    W::send(&mut right, token + 1).await;
+                }
+                for _ in 0..tokens {
+                    total += W::recv(&mut left).await?;
                 }
             }
-            if starts {
-                left.recv().await;
-            }
-        });
+            let time = since.elapsed();
+            W::send(&mut right, 0).await;
+            W::recv(&mut left).await?;
+            join_all::<E, _>(elements).await;
+            Some((time, total))
+        })?
+        .context("the ring has broken")?;
+        self.figures(time, total)
     }
-    let (time, report) = time(|| network.run_with(options));
-    report?;
-    Ok(each(time, hops))
 }
 
-fn kanal(workers: usize, tokens: usize, hops: usize) -> Result<f64> {
-    let runtime =
-        Arc::new(tokio::runtime::Builder::new_multi_thread().worker_threads(workers).build()?);
-    let channels: Vec<_> = (0..PROCESSES).map(|_| kanal::bounded_async::<u64>(1)).collect();
-    let (time, ended) = time(|| {
-        let tasks: Vec<_> = (0..PROCESSES)
-            .map(|process| {
-                let left = channels[process].1.clone();
-                let right = channels[(process + 1) % PROCESSES].0.clone();
-                let (starts, laps) = (starts(process, tokens), laps(hops));
-                runtime.spawn(async move {
-                    if starts {
-                        right.send(0).await?;
+impl BlockingProgram for RingBench {
+    fn on_threads<B: Blocking>(self, workers: usize) -> Result<Vec<Figure>> {
+        B::start(workers);
+        let Ring { processes, tokens, cycles } = self.0;
+        let (mut right, mut left) = B::bounded::<u64>(1);
+        let mut elements = Vec::new();
+        for _ in 1..processes {
+            let (mut out, next) = B::bounded::<u64>(1);
+            let mut from = left;
+            elements.push(B::spawn(move || {
+                while let Some(token) = B::recv(&mut from) {
+                    if token == 0 {
+                        B::send(&mut out, 0);
+                        return;
                     }
-                    for _ in usize::from(starts)..laps {
-                        let token = left.recv().await?;
-                        right.send(token + 1).await?;
-                    }
-                    if starts {
-                        left.recv().await?;
-                    }
-                    anyhow::Ok(())
-                })
-            })
-            .collect();
-        runtime.block_on(async {
-            for task in tasks {
-                task.await??;
+                    B::send(&mut out, token + 1);
+                }
+            })?);
+            left = next;
+        }
+        let root = B::spawn(move || {
+            B::send(&mut right, 1);
+            let mut token = B::recv(&mut left)?;
+            let since = now();
+            let mut total = 0;
+            if tokens == 1 {
+                for _ in 0..cycles {
+                    B::send(&mut right, token + 1);
+                    token = B::recv(&mut left)?;
+                }
+                total = token;
+            } else {
+                for token in 1..=u64::from(tokens) {
+                    B::send(&mut right, token);
+                }
+                for _ in 0..cycles * u64::from(tokens) {
+                    let token = B::recv(&mut left)?;
+                    B::send(&mut right, token + 1);
+                }
+                for _ in 0..tokens {
+                    total += B::recv(&mut left)?;
+                }
             }
-            anyhow::Ok(())
-        })
-    });
-    ended?;
-    Ok(each(time, hops))
+            let time = since.elapsed();
+            B::send(&mut right, 0);
+            B::recv(&mut left)?;
+            Some((time, total))
+        })?;
+        let (time, total) = join::<B, _>(root)?.context("the ring has broken")?;
+        for element in elements {
+            join::<B, ()>(element)?;
+        }
+        self.figures(time, total)
+    }
 }

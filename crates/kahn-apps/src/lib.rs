@@ -47,6 +47,7 @@ mod slot;
 mod table;
 pub mod wordcount;
 pub mod work;
+pub mod zipf;
 
 pub use app::{
     Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,

@@ -7,9 +7,56 @@
 use super::number::Number;
 use super::points::LANES;
 
-/// Finds, for each point of a tile, the first of the nearest means.
+/// How the nearest mean is found. The result is the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, kahn::Digest)]
+pub enum Kernel {
+    /// One point at a time, as one would write it first; to compare with what does so.
+    Plain,
+    /// Several points at a time, in vector registers.
+    #[default]
+    Vector,
+}
+
+impl Kernel {
+    /// Finds, for each point of a tile, the first of the nearest means.
+    #[inline]
+    pub(super) fn nearest<T: Number>(
+        self,
+        tile: &[T],
+        means: &[T],
+        dimensions: usize,
+    ) -> [u32; LANES] {
+        match self {
+            Self::Plain => nearest_one_by_one(tile, means, dimensions),
+            Self::Vector => nearest(tile, means, dimensions),
+        }
+    }
+}
+
+/// Looks at one point after the other.
+#[inline(never)]
+fn nearest_one_by_one<T: Number>(tile: &[T], means: &[T], dimensions: usize) -> [u32; LANES] {
+    let mut point = vec![T::default(); dimensions];
+    std::array::from_fn(|lane| {
+        for (coordinate, row) in point.iter_mut().zip(tile.as_chunks::<LANES>().0) {
+            *coordinate = row[lane];
+        }
+        let (mut nearest, mut least) = (0, T::FARTHEST);
+        for (group, mean) in (0..).zip(means.chunks_exact(dimensions)) {
+            let coordinates = point.iter().zip(mean);
+            let distance = coordinates.fold(T::default(), |distance, (this, other)| {
+                T::add_square(distance, *this, *other)
+            });
+            if distance < least {
+                (nearest, least) = (group, distance);
+            }
+        }
+        nearest
+    })
+}
+
 #[inline]
-pub(super) fn nearest<T: Number>(tile: &[T], means: &[T], dimensions: usize) -> [u32; LANES] {
+fn nearest<T: Number>(tile: &[T], means: &[T], dimensions: usize) -> [u32; LANES] {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
@@ -70,7 +117,9 @@ mod tests {
             means in prop::collection::vec(-1e3..1e3, 3..90),
         ) {
             let means = &means[..means.len() / 3 * 3];
-            prop_assert_eq!(nearest(&tile, means, 3), nearest_portable(&tile, means, 3));
+            let nearest = nearest_portable(&tile, means, 3);
+            prop_assert_eq!(Kernel::Vector.nearest(&tile, means, 3), nearest);
+            prop_assert_eq!(Kernel::Plain.nearest(&tile, means, 3), nearest);
         }
 
         #[test]
@@ -79,7 +128,9 @@ mod tests {
             means in prop::collection::vec(-3_i64..3, 2..60),
         ) {
             let means = &means[..means.len() / 2 * 2];
-            prop_assert_eq!(nearest(&tile, means, 2), nearest_portable(&tile, means, 2));
+            let nearest = nearest_portable(&tile, means, 2);
+            prop_assert_eq!(Kernel::Vector.nearest(&tile, means, 2), nearest);
+            prop_assert_eq!(Kernel::Plain.nearest(&tile, means, 2), nearest);
         }
     }
 }

@@ -37,9 +37,11 @@ use std::path::PathBuf;
 
 use kahn::Network;
 
-use self::number::Number;
+pub use self::kernel::Kernel;
+pub use self::number::Number;
 use self::points::Points;
-use self::rounds::{Rounds, Solution};
+use self::rounds::Solution;
+pub use self::rounds::{Assigned, Rounds, Sums};
 use crate::random::Random;
 use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings, at_least_one, output};
 
@@ -126,8 +128,24 @@ pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Pro
 }
 
 /// The points and where the means start.
+///
+/// The steps of a round are public, for programs that do them without a network:
+///
+/// ```
+/// use kahn_apps::kmeans::{KMeans, Kernel};
+///
+/// let kmeans = KMeans::<i64>::random(1000, 5, 1, 2)?.with_kernel(Kernel::Plain);
+/// let mut rounds = kmeans.rounds();
+/// let mut points = kmeans.share(0, 1);
+/// let mut count = 1;
+/// while !rounds.finish(&points.assign(rounds.means())) {
+///     count += 1;
+/// }
+/// assert!(count > 1);
+/// # Ok::<(), kahn_apps::Failure>(())
+/// ```
 #[derive(Debug)]
-struct KMeans<T> {
+pub struct KMeans<T> {
     points: Points<T>,
     means: Vec<T>,
     epsilon: Option<f64>,
@@ -167,7 +185,31 @@ impl<T: Number> KMeans<T> {
         })
     }
 
-    fn rounds(&self) -> Rounds<'_, T> {
+    /// Makes `count` points and `groups` starting means: three numbers of [0,1000) each.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if there are fewer points than groups, or no memory for them.
+    pub fn random(count: usize, groups: usize, seed: u64, parts: usize) -> Result<Self, Failure> {
+        let (points, means) = random(count, groups, seed)?;
+        let progress = Progress::new("rounds", None);
+        Ok(Self { points, means, epsilon: None, assignments: None, parts, progress })
+    }
+
+    /// Chooses how distances are computed.
+    #[must_use]
+    pub fn with_kernel(mut self, kernel: Kernel) -> Self {
+        self.points.set_kernel(kernel);
+        self
+    }
+
+    /// Gives the points of share `part` of `parts`, none of them in a group yet.
+    pub fn share(&self, part: usize, parts: usize) -> Assigned<'_, T> {
+        Assigned::new(self.points.share(part, parts), &self.points)
+    }
+
+    /// Starts with the first means.
+    pub fn rounds(&self) -> Rounds<'_, T> {
         Rounds::new(&self.points, self.means.clone(), self.epsilon)
     }
 

@@ -9,7 +9,7 @@ use std::fmt::{Debug, Display};
 use kahn::Digest;
 
 /// A coordinate, a squared distance or a mean.
-pub(super) trait Number:
+pub trait Number:
     Copy + Default + PartialOrd + From<u16> + Debug + Digest + Display + Send + Sync + 'static
 {
     /// More than any distance, or as much.
@@ -42,6 +42,7 @@ pub(super) trait Number:
     fn mean(sum: i128, count: u64, unit: i32) -> Self;
 
     /// Gives the magnitude.
+    #[must_use]
     fn magnitude(self) -> Self;
 
     /// Gives the number as a real one.

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::kernel::Kernel;
 use super::number::Number;
 
 /// How many points are in a tile. Eight of them and what is computed of them fit into registers.
@@ -19,11 +20,18 @@ pub(super) struct Points<T> {
     count: usize,
     coordinates: Vec<T>,
     largest: T,
+    kernel: Kernel,
 }
 
 impl<T: Number> Points<T> {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { dimensions, count: 0, coordinates: Vec::new(), largest: T::default() }
+        Self {
+            dimensions,
+            count: 0,
+            coordinates: Vec::new(),
+            largest: T::default(),
+            kernel: Kernel::default(),
+        }
     }
 
     /// Makes room for so many points at once; says whether there is that much memory.
@@ -35,6 +43,16 @@ impl<T: Number> Points<T> {
 
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
+    }
+
+    /// Says how distances of these points are computed.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Chooses how distances are computed.
+    pub(super) fn set_kernel(&mut self, kernel: Kernel) {
+        self.kernel = kernel;
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! What a round does: assign the points of a share, add up, move the means, decide whether to go
 //! on. Both variants are made of these steps; they differ in who does them and when.
 
-use super::kernel::nearest;
+use super::kernel::Kernel;
 use super::number::Number;
 use super::points::{LANES, Points, Share};
 
@@ -13,7 +13,7 @@ const PIECE: usize = 8 << 20;
 
 /// What the points of a share add up to, and how many of them changed their group.
 #[derive(Debug, Clone, PartialEq, Eq, kahn::Digest)]
-pub(super) struct Sums {
+pub struct Sums {
     /// For each group, each coordinate in units.
     coordinates: Vec<i128>,
     /// For each group, its points.
@@ -28,7 +28,7 @@ impl Sums {
     }
 
     /// Adds the sums of another share. The order does not matter: they are integers.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         let coordinates = self.coordinates.iter_mut().zip(&other.coordinates);
         coordinates.for_each(|(sum, more)| *sum += more);
         let counts = self.counts.iter_mut().zip(&other.counts);
@@ -39,10 +39,11 @@ impl Sums {
 
 /// The points of a share and the groups they are in.
 #[derive(Debug, kahn::Digest)]
-pub(super) struct Assigned<'env, T> {
+pub struct Assigned<'env, T> {
     share: Share<'env, T>,
     dimensions: usize,
     unit: i32,
+    kernel: Kernel,
     groups: Vec<u32>,
     /// How many points changed their group in the last round that was told by `regroup`.
     changed: u64,
@@ -52,11 +53,12 @@ impl<'env, T: Number> Assigned<'env, T> {
     /// Starts with no point in a group.
     pub(super) fn new(share: Share<'env, T>, points: &Points<T>) -> Self {
         let groups = vec![NO_GROUP; share.count];
-        Self { share, dimensions: points.dimensions(), unit: points.unit(), groups, changed: 0 }
+        let (dimensions, unit, kernel) = (points.dimensions(), points.unit(), points.kernel());
+        Self { share, dimensions, unit, kernel, groups, changed: 0 }
     }
 
     /// Puts every point into the group of the nearest mean and adds up.
-    pub(super) fn assign(&mut self, means: &[T]) -> Sums {
+    pub fn assign(&mut self, means: &[T]) -> Sums {
         let mut sums = self.no_sums(means);
         for piece in 0..self.pieces(means) {
             self.assign_piece(piece, means, &mut sums);
@@ -86,7 +88,7 @@ impl<'env, T: Number> Assigned<'env, T> {
         let tiles =
             self.share.coordinates[start * self.dimensions..].chunks_exact(self.dimensions * LANES);
         for (tile, groups) in tiles.zip(self.groups[start..end].chunks_mut(LANES)) {
-            let nearest = nearest(tile, means, self.dimensions);
+            let nearest = self.kernel.nearest(tile, means, self.dimensions);
             for (lane, (group, nearest)) in groups.iter_mut().zip(nearest).enumerate() {
                 sums.changed += u64::from(*group != nearest);
                 *group = nearest;
@@ -108,7 +110,8 @@ impl<'env, T: Number> Assigned<'env, T> {
         let tiles = self.share.coordinates.chunks_exact(self.dimensions * LANES);
         let mut place = self.share.first;
         for (tile, groups) in tiles.zip(self.groups.chunks_mut(LANES)) {
-            for (group, nearest) in groups.iter_mut().zip(nearest(tile, means, self.dimensions)) {
+            let nearest = self.kernel.nearest(tile, means, self.dimensions);
+            for (group, nearest) in groups.iter_mut().zip(nearest) {
                 self.changed += u64::from(*group != nearest);
                 *group = nearest;
                 each(nearest, place);
@@ -135,7 +138,7 @@ fn points_in_piece(groups: usize) -> usize {
 
 /// The means from round to round.
 #[derive(Debug)]
-pub(super) struct Rounds<'env, T> {
+pub struct Rounds<'env, T> {
     points: &'env Points<T>,
     means: Vec<T>,
     epsilon: Option<f64>,
@@ -150,7 +153,7 @@ impl<'env, T: Number> Rounds<'env, T> {
     }
 
     /// Gives the means that the next round assigns to.
-    pub(super) fn means(&self) -> &[T] {
+    pub fn means(&self) -> &[T] {
         &self.means
     }
 
@@ -161,7 +164,7 @@ impl<'env, T: Number> Rounds<'env, T> {
 
     /// Moves the means to the middle of their groups. Says whether that was the last round.
     #[must_use]
-    pub(super) fn finish(&mut self, sums: &Sums) -> bool {
+    pub fn finish(&mut self, sums: &Sums) -> bool {
         let (dimensions, unit) = (self.points.dimensions(), self.points.unit());
         let groups = sums.coordinates.chunks_exact(dimensions).zip(&sums.counts).enumerate();
         for (group, (sums, &count)) in groups.filter(|(_, (_, count))| **count > 0) {

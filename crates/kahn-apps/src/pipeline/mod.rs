@@ -11,6 +11,7 @@
 //! A message is either the bytes themselves, which are copied into the channel and out of it, or a
 //! pointer to them; see [`Message`].
 
+mod batches;
 mod network;
 mod sequential;
 
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use kahn::{Digest, Network};
 
+pub use self::sequential::{pass, sum};
 use crate::work::{Work, WorkArguments};
 use crate::{Answer, Compare, Failure, Pending, Program, Progress, at_least_one};
 

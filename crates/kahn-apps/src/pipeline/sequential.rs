@@ -19,14 +19,16 @@ impl Pipeline {
     }
 }
 
-/// What a stage does with a message.
-pub(super) fn pass(message: &mut impl Message, stage: u32, work: Work) {
+/// Does what a stage does with a message. For the same pipeline on something else than a network.
+#[inline]
+pub fn pass(message: &mut impl Message, stage: u32, work: Work) {
     let first = &mut message.words()[0];
     *first = work.spend(mix(u64::from(stage), *first));
 }
 
-/// Takes all words of a message into a checksum.
-pub(super) fn sum(checksum: u64, message: &mut impl Message) -> u64 {
+/// Takes all words of a message into a checksum, as the sink does.
+#[inline]
+pub fn sum(checksum: u64, message: &mut impl Message) -> u64 {
     // A plain sum of the words is a few vector instructions, however large the message is.
     mix(checksum, message.words().iter().fold(0, |sum, word| sum.wrapping_add(*word)))
 }

@@ -48,19 +48,23 @@ pub struct Graph {
 
 /// A process, as it is drawn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Vertex {
+pub struct Vertex {
     /// Its layer, the source's being 0, and its place there.
-    pub(super) at: (u32, u32),
-    /// Its edges, by their places in [`Graph::edges`], in the order of use.
-    pub(super) inputs: Vec<usize>,
-    pub(super) outputs: Vec<usize>,
-    pub(super) back: Option<Back>,
+    pub at: (u32, u32),
+    /// The edges that it receives from, by their numbers, in the order of use.
+    pub inputs: Vec<usize>,
+    /// The edges that it sends to, in the order of use.
+    pub outputs: Vec<usize>,
+    /// Its edge back, if it has one.
+    pub back: Option<Back>,
 }
 
-/// The end of an edge back.
+/// The end of an edge back, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Back {
+pub enum Back {
+    /// The process sends there, after its other outputs.
     Sends(usize),
+    /// The process receives there, after its other outputs.
     Receives(usize),
 }
 
@@ -120,6 +124,13 @@ impl Graph {
     /// Counts the processes, all edges, and the edges back among them.
     pub fn size(&self) -> (usize, usize, u32) {
         (self.vertices.len(), self.edges.len(), self.back_edges)
+    }
+
+    /// Shows the processes, from the source to the sink; edges are numbered from 0.
+    ///
+    /// For running the same network on something else.
+    pub fn vertices(&self) -> &[Vertex] {
+        &self.vertices
     }
 
     /// Draws the edges between two layers.

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use kahn::{Digest, Network};
 
-pub use self::graph::{Graph, Shape};
+pub use self::graph::{Back, Graph, Shape, Vertex};
 use crate::checksum::mix;
 use crate::work::{Pace, Work, WorkArguments};
 use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings, at_least_one};
@@ -77,8 +77,19 @@ pub struct Load {
 }
 
 impl Load {
+    /// Makes what the source sends in a round.
+    pub fn first(work: Work, number: u64) -> Self {
+        Self { units: work.units(), trace: number }
+    }
+
+    /// Takes what has come over an edge back into what a process remembers.
+    #[must_use]
+    pub fn remember(self, memory: u64) -> u64 {
+        mix(memory, self.trace)
+    }
+
     /// Adds up what has come, and begins a trace with what a process remembers.
-    fn total(loads: impl Iterator<Item = Self>, memory: u64) -> Self {
+    pub fn total(loads: impl Iterator<Item = Self>, memory: u64) -> Self {
         loads.fold(Self { units: 0, trace: memory }, |sum, load| Self {
             units: sum.units + load.units,
             trace: mix(sum.trace, load.trace),
@@ -86,12 +97,14 @@ impl Load {
     }
 
     /// Spends the work.
-    fn spend(self, pace: Pace) -> Self {
+    #[must_use]
+    pub fn spend(self, pace: Pace) -> Self {
         Self { trace: pace.spend(self.units, self.trace), ..self }
     }
 
     /// Gives the part that goes to output `place` of `outputs`.
-    fn part(self, place: usize, outputs: usize) -> Self {
+    #[must_use]
+    pub fn part(self, place: usize, outputs: usize) -> Self {
         let (place, outputs) = (place as u64, outputs as u64);
         let left = if place + 1 == outputs { self.units % outputs } else { 0 };
         Self { units: self.units / outputs + left, trace: mix(self.trace, place) }
@@ -108,11 +121,15 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    fn nothing() -> Self {
+    /// Begins with nothing.
+    pub fn nothing() -> Self {
         Self { units: 0, checksum: 0 }
     }
 
-    fn add(self, load: Load) -> Self {
+    /// Adds what has come in a round.
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "what is added is no sum")]
+    pub fn add(self, load: Load) -> Self {
         Self {
             units: self.units + u128::from(load.units),
             checksum: mix(self.checksum, load.trace),

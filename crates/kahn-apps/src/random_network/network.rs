@@ -4,9 +4,9 @@ use kahn::{Network, Process, Receiver, Sender};
 
 use super::graph::{Back, Graph};
 use super::{Arrived, Load};
+use crate::Compare;
 use crate::slot::{Giver, Slot};
 use crate::work::{Pace, Work};
-use crate::{Compare, checksum::mix};
 
 /// The ends of all channels, until each has its process.
 struct Ends {
@@ -99,8 +99,7 @@ impl Graph {
 /// Sends the same work in each round.
 async fn source(messages: u64, work: Work, mut outputs: Vec<Sender<Load>>) {
     for number in 0..messages {
-        let load = Load { units: work.units(), trace: number };
-        split(load, &mut outputs).await;
+        split(Load::first(work, number), &mut outputs).await;
     }
 }
 
@@ -120,7 +119,7 @@ async fn inner(
         }
         if let Some(back) = &mut from {
             let Some(load) = back.recv().await else { return };
-            memory = mix(memory, load.trace);
+            memory = load.remember(memory);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::graph::{Back, Graph};
 use super::{Arrived, Load};
-use crate::checksum::mix;
 use crate::work::Work;
 
 impl Graph {
@@ -16,7 +15,7 @@ impl Graph {
             for (place, vertex) in self.vertices.iter().enumerate() {
                 let inputs = vertex.inputs.iter().map(|edge| on_edges[*edge]);
                 let load = match place {
-                    0 => Load { units: work.units(), trace: number },
+                    0 => Load::first(work, number),
                     _ if place == sink => Load::total(inputs, 0),
                     _ => Load::total(inputs, memories[place]).spend(work.pace()),
                 };
@@ -32,7 +31,7 @@ impl Graph {
             }
             for (vertex, memory) in self.vertices.iter().zip(&mut memories) {
                 if let Some(Back::Receives(edge)) = vertex.back {
-                    *memory = mix(*memory, on_edges[edge].trace);
+                    *memory = on_edges[edge].remember(*memory);
                 }
             }
         }

@@ -60,7 +60,11 @@ impl<'text> Counts<'text> {
     }
 
     /// Divides the words among `parts` by their hash: the same word goes to the same part.
-    pub(super) fn into_parts(self, parts: usize) -> Vec<Vec<Entry<'text>>> {
+    ///
+    /// # Panics
+    ///
+    /// Panics if `parts` is 0.
+    pub fn into_parts(self, parts: usize) -> Vec<Vec<Entry<'text>>> {
         let hash = FixedState::with_seed(PARTS_SEED);
         let share = (self.short.len() + self.long.len()) / parts;
         let mut entries: Vec<_> = (0..parts).map(|_| Vec::with_capacity(share)).collect();

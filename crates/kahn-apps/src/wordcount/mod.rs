@@ -83,15 +83,23 @@ impl WordCount {
     ///
     /// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory.
     pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Self, Failure> {
-        let files = arguments.files.iter().map(|path| Input::open(path));
-        let files = files.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { combine: arguments.combine, ..Self::open(&arguments.files, settings.parts)? })
+    }
+
+    /// Opens files to be counted by so many processes.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] as [`prepare`](Self::prepare) does.
+    pub fn open(files: &[PathBuf], parts: usize) -> Result<Self, Failure> {
+        let files = files.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
         let bytes = files.iter().map(|file| file.len() as u64).sum();
-        let (parts, combine) = (settings.parts, arguments.combine);
-        Ok(Self { files, parts, combine, progress: Progress::new("bytes", Some(bytes)) })
+        let progress = Progress::new("bytes", Some(bytes));
+        Ok(Self { files, parts, combine: false, progress })
     }
 
     /// Gives the pieces of all files, cut between words, in order.
-    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().flat_map(|file| words::chunks(file, CHUNK))
     }
 }

@@ -1,0 +1,3 @@
+module kahn-bench-go
+
+go 1.21

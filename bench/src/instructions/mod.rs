@@ -1,0 +1,289 @@
+//! How many instructions the operations of a process take: the one measure that a noisy machine
+//! leaves alone.
+//!
+//! The program runs itself under callgrind. Its processes switch the counting on right before an
+//! operation and off right behind it, by requests to valgrind that do nothing without it. An
+//! operation is done many times, and once before to warm up; what the requests themselves count is
+//! taken off.
+//!
+//! | operation         | from … to …                                                             |
+//! |-------------------|--------------------------------------------------------------------------|
+//! | send, receive     | there is room, or a message; nobody is woken                             |
+//! | send and wake     | the reader sleeps at a channel of capacity 1, and is made ready          |
+//! | block and switch  | a receive that must wait, until the next process has its message         |
+//! | create a channel  | by a process while the network runs                                      |
+//! | create a process  | the same, with two ends of channels                                      |
+//! | spawn             | a process and its two channels, one message in, one out, and its end     |
+
+mod requests;
+
+use anyhow::{Context as _, Result, bail};
+use kahn::{Channel, Creator, Network, Process, Receiver, RunOptions, Sender};
+use requests::{collect, dump, zero};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How often each operation is done.
+const TIMES: u32 = 1000;
+
+/// One worker and nobody else needs no atomic operations; a blocking process besides changes that.
+const WORLDS: [&str; 2] = ["alone", "shared"];
+
+/// What is counted, in the order of the output.
+const OPERATIONS: [&str; 7] = [
+    "send",
+    "receive",
+    "send and wake",
+    "block and switch",
+    "create a channel",
+    "create a process",
+    "spawn",
+];
+
+/// What the requests count by themselves.
+const NOTHING: &str = "nothing";
+
+/// Counts, and gives a table; nothing but a message where there is no valgrind.
+pub(crate) fn count() -> Result<String> {
+    if !cfg!(target_arch = "x86_64") || Command::new("valgrind").arg("--version").output().is_err()
+    {
+        crate::session::say("skipped: valgrind is not installed, or the processor is another one");
+        return Ok(String::new());
+    }
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("count");
+    let status = Command::new("valgrind")
+        .args(["--tool=callgrind", "--quiet", "--collect-atstart=no"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(std::env::current_exe()?)
+        .arg("operations")
+        .stdin(Stdio::null())
+        .status()?;
+    if !status.success() {
+        bail!("under valgrind: {status}");
+    }
+    let counted = read(folder.path())?;
+    let of = |operation: &str, world: &str| -> Result<f64> {
+        let name = format!("{operation}, {world}");
+        let found = counted.iter().find(|(counted, _)| *counted == name);
+        let (_, instructions) = found.with_context(|| format!("`{name}` was not counted"))?;
+        Ok(instructions / f64::from(TIMES))
+    };
+    let mut table = String::from("| instructions of | alone | shared |\n|---|---:|---:|\n");
+    for operation in OPERATIONS {
+        write!(table, "| {operation} |")?;
+        for world in WORLDS {
+            write!(table, " {:.1} |", of(operation, world)? - of(NOTHING, world)?)?;
+        }
+        table.push('\n');
+    }
+    Ok(table)
+}
+
+/// Reads the counts that were dumped, with their names.
+fn read(folder: &Path) -> Result<Vec<(String, f64)>> {
+    let mut counts = Vec::new();
+    for file in fs::read_dir(folder)? {
+        let text = fs::read_to_string(file?.path())?;
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+        let Some(name) = field("desc: Trigger: Client Request: ") else { continue };
+        let total = field("totals: ").or_else(|| field("summary: ")).context("a dump is empty")?;
+        counts.push((name.trim().to_owned(), total.trim().parse()?));
+    }
+    Ok(counts)
+}
+
+/// Does all operations; what `instructions` runs under valgrind.
+pub(crate) fn operations() -> Result<()> {
+    for world in WORLDS {
+        for _ in 0..TIMES {
+            collect();
+            collect();
+        }
+        dump(&format!("{NOTHING}, {world}"));
+        send_and_receive(world)?;
+        wake_and_block(world)?;
+        create(world)?;
+        spawn(world)?;
+    }
+    Ok(())
+}
+
+fn run(world: &str, mut network: Network<'_>) -> Result<()> {
+    if world == "shared" {
+        // It waits until the run is over, in which it has no part.
+        let (hold, held) = network.channel::<()>("hold");
+        network.process("holder", hold, async |_hold| {});
+        network.blocking("waits", held, |mut held| while held.recv_blocking().is_some() {});
+    }
+    network.run_with(RunOptions::new().workers(1))?;
+    Ok(())
+}
+
+/// The counted round is the second.
+const ROUNDS: [bool; 2] = [false, true];
+
+/// There is always room and always a message, and nothing is published in between.
+fn send_and_receive(world: &'static str) -> Result<()> {
+    let mut network = Network::new();
+    let (out, messages) =
+        network.channel_with(Channel::<u64>::named("messages").capacity(4 * TIMES));
+    let (go, may) = network.channel_with(Channel::<()>::named("go").capacity(1));
+    network.process("send", (out, may), async move |(mut out, mut may): Ends<u64, ()>| {
+        for counts in ROUNDS {
+            zero();
+            for n in 0..u64::from(TIMES) {
+                collect();
+                out.send(n).await;
+                collect();
+            }
+            if counts {
+                dump(&format!("send, {world}"));
+            }
+            out.flush().await;
+            may.recv().await;
+        }
+    });
+    network.process(
+        "receive",
+        (go, messages),
+        async move |(mut go, mut messages): Ends<(), u64>| {
+            for counts in ROUNDS {
+                // The first is not counted: for it the process may have to wait.
+                messages.recv().await;
+                zero();
+                for _ in 1..TIMES {
+                    collect();
+                    messages.recv().await;
+                    collect();
+                }
+                if counts {
+                    collect();
+                    collect();
+                    dump(&format!("receive, {world}"));
+                }
+                go.send(()).await;
+            }
+        },
+    );
+    run(world, network)
+}
+
+type Ends<S, R> = (Sender<S>, Receiver<R>);
+
+/// Two processes take turns; in one round waking is counted, in another blocking.
+fn wake_and_block(world: &'static str) -> Result<()> {
+    for counted in ["send and wake", "block and switch"] {
+        let wakes = counted == "send and wake";
+        let mut network = Network::new();
+        let one = |name| Channel::<u64>::named(name).capacity(1);
+        let (there, here) = network.channel_with(one("there"));
+        let (back, home) = network.channel_with(one("back"));
+        network.process(
+            "asks",
+            (there, home),
+            async move |(mut there, mut home): Ends<u64, u64>| {
+                for counts in ROUNDS {
+                    zero();
+                    for n in 0..u64::from(TIMES) {
+                        if wakes {
+                            collect();
+                            there.send(n).await;
+                            collect();
+                            home.recv().await;
+                        } else {
+                            there.send(n).await;
+                            collect();
+                            home.recv().await;
+                        }
+                    }
+                    if counts {
+                        dump(&format!("{counted}, {world}"));
+                    }
+                }
+            },
+        );
+        network.process(
+            "answers",
+            (back, here),
+            async move |(mut back, mut here): Ends<u64, u64>| {
+                while let Some(n) = here.recv().await {
+                    if !wakes {
+                        collect();
+                    }
+                    back.send(n).await;
+                }
+            },
+        );
+        run(world, network)?;
+    }
+    Ok(())
+}
+
+/// Channels and processes are counted apart; the processes end without having run long.
+fn create(world: &'static str) -> Result<()> {
+    let mut network = Network::new();
+    let creator = network.creator();
+    let process = Process::named("creates").effects();
+    network.process_with(process, creator, async move |mut create: Creator<'_>| {
+        for counts in ROUNDS {
+            zero();
+            let mut ports = Vec::new();
+            for _ in 0..TIMES {
+                collect();
+                let channel = create.channel_with(Channel::<u64>::named("one").capacity(1));
+                collect();
+                ports.push(channel);
+            }
+            if counts {
+                dump(&format!("create a channel, {world}"));
+            }
+            zero();
+            for (out, back) in ports {
+                collect();
+                create.process("short", (out, back), async |_ports: Ends<u64, u64>| {});
+                collect();
+            }
+            if counts {
+                dump(&format!("create a process, {world}"));
+            }
+            kahn::yield_now().await;
+        }
+    });
+    run(world, network)
+}
+
+/// All that the benchmark `spawn` times.
+fn spawn(world: &'static str) -> Result<()> {
+    let mut network = Network::new();
+    let creator = network.creator();
+    let process = Process::named("creates").effects();
+    network.process_with(process, creator, async move |mut create: Creator<'_>| {
+        for counts in ROUNDS {
+            zero();
+            for _ in 0..TIMES {
+                collect();
+                let (mut ask, asked) =
+                    create.channel_with(Channel::<u64>::named("ask").capacity(1));
+                let (answer, mut hear) =
+                    create.channel_with(Channel::<u64>::named("answer").capacity(1));
+                let ports = (answer, asked);
+                create.process("short", ports, async |(mut answer, mut asked): Ends<u64, u64>| {
+                    if let Some(n) = asked.recv().await {
+                        answer.send(n + 1).await;
+                    }
+                });
+                ask.send(1).await;
+                hear.recv().await;
+                drop((ask, hear));
+                collect();
+            }
+            if counts {
+                dump(&format!("spawn, {world}"));
+            }
+        }
+    });
+    run(world, network)
+}

@@ -1,0 +1,127 @@
+//! Programs in other languages: built into the target folder when they are first needed.
+
+use crate::child;
+use crate::measure::Figure;
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// A program that takes a workload with its numbers and prints a figure a line:
+/// `METRIC<TAB>UNIT<TAB>VALUE`.
+pub(crate) struct Foreign {
+    pub(crate) name: &'static str,
+    /// Its source, in `bench/peers`.
+    source: &'static str,
+    /// Builds the source into the file.
+    build: fn(source: &Path, into: &Path) -> Command,
+    /// Prints its version.
+    version: &'static [&'static str],
+}
+
+/// All of them.
+pub(crate) const FOREIGN: &[Foreign] = &[
+    Foreign { name: "go", source: "go/main.go", build: go, version: &["go", "version"] },
+    Foreign {
+        name: "boost-fiber",
+        source: "cpp/fiber.cpp",
+        build: |source, into| cpp(source, into, &["-lboost_fiber", "-lboost_context"]),
+        version: &["c++", "--version"],
+    },
+    Foreign {
+        name: "onetbb",
+        source: "cpp/tbb.cpp",
+        build: |source, into| cpp(source, into, &["-ltbb"]),
+        version: &["c++", "--version"],
+    },
+];
+
+impl Foreign {
+    /// Finds one by its name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        FOREIGN.iter().find(|program| program.name == name)
+    }
+
+    /// Builds the program if it is missing or older than its source.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(self.source);
+        let program = self.program()?;
+        if modified(&program).is_some_and(|built| modified(&source).is_none_or(|at| at <= built)) {
+            return Ok(());
+        }
+        if let Some(folder) = program.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut command = (self.build)(&source, &program);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let built = command.output().map_err(|error| anyhow!("`{name}`: {error}"))?;
+        if !built.status.success() {
+            let complaints = String::from_utf8_lossy(&built.stderr).into_owned();
+            let first = complaints.lines().find(|line| line.contains("error")).unwrap_or_default();
+            bail!("cannot be built here: {first}");
+        }
+        Ok(())
+    }
+
+    /// Says what builds it here, as far as it is installed.
+    pub(crate) fn version(&self) -> Option<String> {
+        let (program, arguments) = self.version.split_first()?;
+        let said = Command::new(program).args(arguments).output().ok()?;
+        Some(String::from_utf8(said.stdout).ok()?.lines().next()?.to_owned())
+    }
+
+    /// Runs a workload.
+    pub(crate) fn measure(&self, workers: usize, arguments: &[String]) -> Result<Vec<Figure>> {
+        let mut command = Command::new(self.program()?);
+        command.arg(workers.to_string()).args(arguments);
+        if let Ok(libraries) = std::env::join_paths(library_folders()) {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        let text = child::output(&mut command)?;
+        text.lines().map(figure).collect()
+    }
+
+    /// Beside this program, in the target folder.
+    fn program(&self) -> Result<PathBuf> {
+        let own = std::env::current_exe()?;
+        let folder = own.parent().context("this program is in no folder")?;
+        Ok(folder.join("kahn-bench-peers").join(self.name))
+    }
+}
+
+fn figure(line: &str) -> Result<Figure> {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next().with_context(|| format!("a line is no figure: {line}"));
+    Ok(Figure::new(next()?, next()?, next()?.parse()?))
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+fn go(source: &Path, into: &Path) -> Command {
+    let mut command = Command::new("go");
+    if let Some(folder) = source.parent() {
+        command.current_dir(folder);
+    }
+    command.args(["build", "-o"]).arg(into).arg(".");
+    command
+}
+
+fn cpp(source: &Path, into: &Path, libraries: &[&str]) -> Command {
+    let mut command = Command::new("c++");
+    command.args(["-std=c++17", "-O3", "-march=native", "-pthread", "-o"]).arg(into).arg(source);
+    command.args(libraries);
+    command
+}
+
+/// The compiler finds libraries through `LIBRARY_PATH`; so do the programs that it makes.
+#[expect(clippy::disallowed_methods, reason = "a command reads its environment")]
+fn library_folders() -> Vec<PathBuf> {
+    ["LD_LIBRARY_PATH", "LIBRARY_PATH"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>())
+        .collect()
+}

@@ -1,0 +1,225 @@
+//! Lines as Markdown: all of them, or ours beside the best peer for the README.
+
+use crate::contest::is_peer;
+use crate::floor::{cores, median};
+use crate::lines::Line;
+use crate::peers::{FOREIGN, Foreign};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+
+/// The head of all rows.
+pub(crate) const HEAD: &str = "\
+| workload | params | workers | runtime | metric | median | min | ratio |
+|---|---|---:|---|---|---:|---:|---:|";
+
+/// A line as a row.
+pub(crate) fn row(line: &Line) -> String {
+    let ratio = line.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+    format!(
+        "| {} | {} | {} | {} | {} ({}) | {} | {} | {ratio} |",
+        line.workload,
+        line.params,
+        line.workers,
+        line.runtime,
+        line.metric,
+        line.unit,
+        figure(line.median),
+        figure(line.min),
+    )
+}
+
+/// As many digits as mean something.
+fn figure(value: f64) -> String {
+    match value {
+        1000.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// What a peer that was left out is called, and why.
+pub(crate) type Missing = BTreeMap<&'static str, String>;
+
+/// The table of the README: a row for each contest and metric, ours beside the best peer.
+pub(crate) fn markdown(lines: &[Line], missing: &Missing) -> String {
+    let mut text = format!("{}\n\n{}\n", circumstances(lines), floors(lines));
+    text.push_str("| workload | metric | workers | kahn | other forms | best peer | ratio |\n");
+    text.push_str("|---|---|---:|---:|---|---|---:|\n");
+    let mut lost = Vec::new();
+    for ours in lines.iter().filter(|line| is_first(line, lines)) {
+        let same = |line: &&Line| {
+            (line.workload, &line.params, line.workers, &line.metric)
+                == (ours.workload, &ours.params, ours.workers, &ours.metric)
+        };
+        let others: Vec<_> = lines
+            .iter()
+            .filter(same)
+            .filter(|line| line.runtime != ours.runtime && !is_peer(line.runtime))
+            .filter(|line| line.runtime != "floor")
+            .map(|line| format!("{} {}", form(line.runtime), figure(line.median)))
+            .collect();
+        let peers = lines.iter().filter(same).filter(|line| is_peer(line.runtime));
+        let best = peers.min_by(|a, b| a.median.total_cmp(&b.median));
+        let (peer, ratio) = match best {
+            Some(best) if best.median > 0.0 => {
+                let ratio = ours.median / best.median;
+                if ratio > 1.0 {
+                    lost.push((ours, best, ratio));
+                }
+                (format!("{} {}", best.runtime, figure(best.median)), format!("{ratio:.2}"))
+            }
+            _ => ("-".to_owned(), "-".to_owned()),
+        };
+        let comma = if ours.params.is_empty() { "" } else { ": " };
+        let _infallible = writeln!(
+            text,
+            "| {}{comma}{} | {}, {} | {} | {} | {} | {peer} | {ratio} |",
+            ours.workload,
+            ours.params,
+            ours.metric,
+            ours.unit,
+            ours.workers,
+            figure(ours.median),
+            others.join(", "),
+        );
+    }
+    text.push_str(&losses(&lost));
+    for (name, reason) in missing {
+        let _infallible = writeln!(text, "\nLeft out: {name}, {reason}.");
+    }
+    text
+}
+
+/// Says whether a line is that of ours to which the others of its contest are compared.
+fn is_first(line: &Line, lines: &[Line]) -> bool {
+    let contest = lines.iter().find(|other| {
+        (other.workload, &other.params, other.workers, &other.metric)
+            == (line.workload, &line.params, line.workers, &line.metric)
+    });
+    line.runtime != "floor" && contest.is_some_and(|first| first.runtime == line.runtime)
+}
+
+/// A form of ours without the name that all have.
+fn form(runtime: &str) -> &str {
+    runtime.strip_prefix("kahn-").unwrap_or(runtime)
+}
+
+fn losses(lost: &[(&Line, &Line, f64)]) -> String {
+    if lost.is_empty() {
+        return "\nNothing is lost to a peer.\n".to_owned();
+    }
+    let mut text = "\nLost:\n\n".to_owned();
+    for (ours, best, ratio) in lost {
+        let _infallible = writeln!(
+            text,
+            "- {} ({}), {}, {} workers: {ratio:.2} times {}",
+            ours.workload, ours.params, ours.metric, ours.workers, best.runtime
+        );
+    }
+    text
+}
+
+/// What the hardware charged, over all contests.
+fn floors(lines: &[Line]) -> String {
+    let mut text = "| floor | workers | ns |\n|---|---:|---:|\n".to_owned();
+    let mut figures: BTreeMap<(&str, usize), Vec<f64>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.runtime == "floor" && line.unit == "ns") {
+        figures.entry((&line.metric, line.workers)).or_default().push(line.median);
+    }
+    for ((metric, workers), mut figures) in figures {
+        let _infallible =
+            writeln!(text, "| {metric} | {workers} | {} |", figure(median(&mut figures)));
+    }
+    text
+}
+
+/// When, on what, with what.
+fn circumstances(lines: &[Line]) -> String {
+    let said = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        Some(String::from_utf8(output.stdout).ok()?.lines().next()?.to_owned())
+    };
+    let runs = lines.iter().map(|line| line.runs).max().unwrap_or(0);
+    let mut parts = vec![format!("Medians of {runs} runs in turn")];
+    parts.extend(said("date", &["-u", "+%F"]));
+    parts.push(format!("{}, {} cores", processor(), cores()));
+    parts.extend(said("uname", &["-sr"]));
+    parts.extend(said("rustc", &["--version"]));
+    parts.push(format!("kahn {}", env!("CARGO_PKG_VERSION")));
+    parts.extend(peer_versions());
+    parts.extend(FOREIGN.iter().take(2).filter_map(Foreign::version));
+    parts.join("; ") + "."
+}
+
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = info.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.split(':').nth(1)?.trim().to_owned())
+    };
+    let model = field("model name").unwrap_or_else(|| "unknown processor".to_owned());
+    match (field("cpu family"), field("model\t")) {
+        (Some(family), Some(number)) => format!("{model} (family {family}, model {number})"),
+        _ => model,
+    }
+}
+
+/// The versions of the peers' packages, from the lock file that this program was built with.
+fn peer_versions() -> Vec<String> {
+    const PACKAGES: [&str; 9] = [
+        "async-channel",
+        "async-executor",
+        "crossbeam-channel",
+        "hashbrown",
+        "kanal",
+        "may",
+        "rayon",
+        "rtrb",
+        "tokio",
+    ];
+    let lock = include_str!("../../Cargo.lock");
+    let entries = lock.split("[[package]]").filter_map(|entry| {
+        let field =
+            |name: &str| entry.lines().find_map(|line| line.strip_prefix(name))?.strip_suffix('"');
+        Some((field("name = \"")?, field("version = \"")?))
+    });
+    entries
+        .filter(|(name, _)| PACKAGES.contains(name))
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::Runs;
+    use crate::measure::Figure;
+
+    fn lines(ours: f64, peer: f64) -> Vec<Line> {
+        let mut runs = Runs::default();
+        let entries =
+            [("kahn", ours), ("kahn-timing", 9.0), ("go", peer), ("may", 77.0), ("floor", 2.0)];
+        for (runtime, value) in entries {
+            let metric = if runtime == "floor" { "dynamic call" } else { "time" };
+            runs.add(runtime, 2, vec![Figure::new(metric, "ns", value)]);
+        }
+        runs.lines("ring", "1 token")
+    }
+
+    #[test]
+    fn ours_stands_beside_the_best_peer_and_the_floor_apart() {
+        let text = markdown(&lines(3.0, 6.0), &Missing::new());
+        assert!(
+            text.contains("| ring: 1 token | time, ns | 2 | 3.00 | timing 9.00 | go 6.00 | 0.50 |")
+        );
+        assert!(text.contains("| dynamic call | 2 | 2.00 |"));
+        assert!(text.contains("Nothing is lost"));
+    }
+
+    #[test]
+    fn what_is_lost_is_said() {
+        let text = markdown(&lines(3.0, 2.0), &Missing::new());
+        assert!(text.contains("Lost:\n\n- ring (1 token), time, 2 workers: 1.50 times go"));
+    }
+}
