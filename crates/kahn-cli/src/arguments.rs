@@ -11,14 +11,17 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches as _, Subcommand as _, ValueEnum, value_parser,
 };
 use clap_complete::Shell;
+use kahn::policy::DEFAULT;
 use kahn::{Accounting, Detection, POLICIES, RunOptions};
 use kahn_apps::{APPS, App, Failure, Variant, at_least_one, size};
 use kahn_snet::command::Command as Snet;
 
+use crate::placing::Placing;
+
 /// What the command is asked to do.
 pub(crate) enum Request {
     Run(&'static App, ArgMatches, Box<RunArguments>),
-    Verify(&'static App, ArgMatches, Shape),
+    Verify(&'static App, ArgMatches, VerifyArguments),
     Graph(&'static App, ArgMatches, GraphArguments),
     /// Something about S-Net, whose crate brings its own command line.
     Snet(Box<Snet>),
@@ -72,6 +75,9 @@ struct Schedule {
     #[arg(long, value_name = "P", value_parser = policies(), global = true)]
     policy: Option<String>,
 
+    #[command(flatten)]
+    placing: Placing,
+
     /// Gives every channel room for N messages at the start
     #[arg(long, value_name = "N", value_parser = at_least_one::<u32>, global = true)]
     capacity: Option<u32>,
@@ -111,6 +117,17 @@ enum AccountingName {
     Counters,
     /// Times too
     Timing,
+}
+
+/// What is typed after `kahn verify`, besides the program's own arguments.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every verification")]
+pub(crate) struct VerifyArguments {
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+
+    #[command(flatten)]
+    pub(crate) placing: Placing,
 }
 
 /// What is typed after `kahn graph`, besides the program's own arguments.
@@ -154,10 +171,16 @@ impl Shape {
 }
 
 impl RunArguments {
+    /// Where processes are to belong.
+    pub(crate) fn placing(&self) -> &Placing {
+        &self.schedule.placing
+    }
+
     /// Understands the options of a run.
-    pub(crate) fn options(&self) -> RunOptions {
-        let Schedule { workers, policy, capacity, budget, detection, accounting, pin } =
+    pub(crate) fn options(&self) -> Result<RunOptions, Failure> {
+        let Schedule { workers, policy, placing, capacity, budget, detection, accounting, pin } =
             &self.schedule;
+        placing.check(policy.as_deref().unwrap_or(DEFAULT))?;
         let mut options = RunOptions::new().seed(self.shape.seed).pin(*pin);
         if let Some(workers) = workers {
             options = options.workers(*workers);
@@ -185,7 +208,13 @@ impl RunArguments {
                 AccountingName::Timing => Accounting::Timing,
             });
         }
-        options
+        if let Some(placement) = placing.placement()? {
+            options = options.placement(placement);
+        }
+        if let Some(tau) = placing.tau() {
+            options = options.tau(tau);
+        }
+        Ok(options)
     }
 }
 
@@ -217,7 +246,7 @@ fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
             let arguments = RunArguments::from_arg_matches(own)?;
             Request::Run(app, matches, Box::new(arguments))
         }
-        "verify" => Request::Verify(app, matches, Shape::from_arg_matches(own)?),
+        "verify" => Request::Verify(app, matches, VerifyArguments::from_arg_matches(own)?),
         _ => Request::Graph(app, matches, GraphArguments::from_arg_matches(own)?),
     })
 }
@@ -233,7 +262,7 @@ pub(crate) fn command() -> Command {
     let run = RunArguments::augment_args(with_apps("run"))
         .about("Runs a program; its result goes to standard output")
         .after_help(EXIT_CODES);
-    let verify = Shape::augment_args(with_apps("verify"))
+    let verify = VerifyArguments::augment_args(with_apps("verify"))
         .about("Runs a program under many schedules and compares")
         .after_help(VERDICTS);
     let graph = GraphArguments::augment_args(with_apps("graph"))

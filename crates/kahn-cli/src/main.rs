@@ -5,7 +5,7 @@
 //! could not be written), 2 for wrong usage or bad input, and 130 after Ctrl-C. A reader of
 //! standard output that leaves early (`kahn … | head`) is no failure.
 //!
-//! Three steps, each in modules of its own: what was typed ([`arguments`]), what is done
+//! Three steps, each in modules of its own: what was typed ([`arguments`], [`placing`]), what is done
 //! ([`run`], [`verify`], [`graph`], [`list`]) and what a person is told ([`messages`],
 //! [`progress`], [`interrupt`], [`result`]).
 
@@ -14,6 +14,7 @@ mod graph;
 mod interrupt;
 mod list;
 mod messages;
+mod placing;
 mod progress;
 mod result;
 mod run;

@@ -21,11 +21,12 @@ pub(crate) fn run(
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
     }
+    let options = arguments.options()?;
     let interrupt = Interrupt::new();
     let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let ran = progress::watched(program.progress(), || {
-        kahn_apps::run(&*program, variant, arguments.options(), |stop| interrupt.running(stop))
+        kahn_apps::run(&*program, variant, options, |stop| interrupt.running(stop))
     });
     interrupt.ended();
 
@@ -40,6 +41,9 @@ pub(crate) fn run(
         }
         Err(failure) => {
             if let Failure::Run(error) = &failure {
+                if let Some(refused) = arguments.placing().refused(error, app.name) {
+                    return Err(refused);
+                }
                 cost.tell(error.report(), &[])?;
             }
             Err(failure)

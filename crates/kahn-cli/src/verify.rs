@@ -8,22 +8,33 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ArgMatches;
-use kahn::testing::Schedules;
+use kahn::testing::{Schedules, VerifyError};
 use kahn_apps::{Answer, App, Compare, Failure, Pending, Progress};
 
-use crate::arguments::Shape;
+use crate::arguments::VerifyArguments;
 use crate::{progress, result};
 
 /// How long one run may take. Far more than it needs: a run that hangs is explained and given up.
 const TIME_LIMIT: Duration = Duration::from_hours(1);
 
 /// Runs the network of a program under many schedules and compares.
-pub(crate) fn verify(app: &App, matches: &ArgMatches, shape: &Shape) -> Result<(), Failure> {
+pub(crate) fn verify(
+    app: &App,
+    matches: &ArgMatches,
+    arguments: &VerifyArguments,
+) -> Result<(), Failure> {
+    let VerifyArguments { shape, placing } = arguments;
     let variant = shape.network(app)?;
     let settings = app.settings(shape.parts, shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let expected = bytes(&program.sequential()?);
-    let schedules = Schedules::new().time_limit(TIME_LIMIT);
+    let mut schedules = Schedules::new().time_limit(TIME_LIMIT);
+    if let Some(placement) = placing.placement()? {
+        schedules = schedules.placement(placement);
+    }
+    if let Some(tau) = placing.tau() {
+        schedules = schedules.tau(tau);
+    }
     let progress = Progress::new("schedules", Some(schedules.list().len() as u64));
     let verified = progress::watched(&progress, || {
         schedules.verify_with(
@@ -35,7 +46,13 @@ pub(crate) fn verify(app: &App, matches: &ArgMatches, shape: &Shape) -> Result<(
             |_| progress.add(1),
         )
     });
-    let verified = verified.map_err(|error| Failure::Difference(error.to_string()))?;
+    let verified = verified.map_err(|error| {
+        match &error {
+            VerifyError::Refused { error: refused, .. } => placing.refused(refused, app.name),
+            _ => None,
+        }
+        .unwrap_or_else(|| Failure::Difference(error.to_string()))
+    })?;
     match &verified.result {
         Output::Other(what) => Err(Failure::Difference(format!("in every run {what}"))),
         Output::Expected if !verified.cut.is_empty() => {
