@@ -23,7 +23,7 @@ pub(crate) use self::native::*;
 
 #[cfg(not(loom))]
 mod native {
-    pub(crate) use parking_lot::{Condvar, Mutex};
+    pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
     pub(crate) use std::cell::Cell;
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{

@@ -298,5 +298,5 @@ fn what_is_written_down_wrong_is_refused_before_the_run() {
 #[test]
 fn a_policy_that_does_not_exist() {
     let error = Network::new().run_with(RunOptions::new().policy("best")).expect_err("wrong");
-    insta::assert_snapshot!(error, @r"there is no policy `best`: choose one of stealing, ws-cur, ws-last, static, partition, shared, threads, sequential, seeded");
+    insta::assert_snapshot!(error, @r"there is no policy `best`: choose one of stealing, ws-cur, ws-last, static, partition, batch, shared, threads, sequential, seeded");
 }

@@ -6,6 +6,7 @@
 //! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
 //! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
+//! | `window` | the owner of a migration window against thieves | 2 to 3 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
@@ -28,6 +29,7 @@ mod hot;
 mod parker;
 mod run;
 mod verdict;
+mod window;
 mod word;
 
 use crate::channel::raw::ChannelRef;

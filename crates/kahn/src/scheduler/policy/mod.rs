@@ -45,6 +45,7 @@
 //! # Ok::<(), kahn::RunError>(())
 //! ```
 
+mod batch;
 mod load;
 #[cfg(all(feature = "partition", not(loom)))]
 mod partition;
@@ -59,6 +60,7 @@ mod r#static;
 mod stealing;
 mod table;
 mod threads;
+pub(crate) mod window;
 mod ws_cur;
 mod ws_last;
 

@@ -117,6 +117,14 @@ pub const POLICIES: &[Entry] = &[
         build: |setup| Box::new(super::partition::Partition::new(setup.workers, setup.tau)),
     },
     Entry {
+        name: "batch",
+        summary: "CCSP's: processes that wake each other drift into one batch; batches are stolen whole",
+        threads: Threads::AsAsked,
+        waits_once: false,
+        draws: false,
+        build: |setup| Box::new(super::batch::Batch::new(setup.workers)),
+    },
+    Entry {
         name: "shared",
         summary: "one queue for all workers, first come first served: the baseline",
         threads: Threads::AsAsked,
