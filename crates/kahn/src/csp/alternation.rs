@@ -13,7 +13,7 @@ use super::channel::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::offer;
-use super::wait::{self, Place, Stage};
+use super::wait::{self, About, Place, Stage};
 use crate::scheduler::task::mark;
 use crate::scheduler::word::Park;
 use crate::scheduler::{TaskRef, Worker};
@@ -21,6 +21,7 @@ use crate::sync::Ordering::*;
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll};
 
 /// In which order guards are looked at.
@@ -139,6 +140,7 @@ pub struct Alternating<'f, G: Guard> {
     order: Order<'f>,
     stage: Stage,
     chosen: Option<usize>,
+    about: About,
     _pinned: PhantomPinned,
 }
 
@@ -150,7 +152,14 @@ impl<G: Guard> fmt::Debug for Alternating<'_, G> {
 
 impl<'f, G: Guard> Alternating<'f, G> {
     fn new(guards: G, order: Order<'f>) -> Self {
-        Self { guards, order, stage: Stage::Fresh, chosen: None, _pinned: PhantomPinned }
+        Self {
+            guards,
+            order,
+            stage: Stage::Fresh,
+            chosen: None,
+            about: About { what: ptr::null(), describe: Self::describe },
+            _pinned: PhantomPinned,
+        }
     }
 
     fn guards(self: Pin<&mut Self>) -> Pin<&mut G> {
@@ -187,6 +196,11 @@ impl<'f, G: Guard> Alternating<'f, G> {
         // Nothing else is ready: `skip` is.
         at.skips = true;
         self.guards().look(&mut at, 0, count)
+    }
+
+    unsafe fn describe(this: *const (), see: &mut dyn FnMut(String)) {
+        // SAFETY: said by the caller: it waits, and this is its type.
+        unsafe { &*this.cast::<Self>() }.guards.describe(see);
     }
 
     /// Enters the process at its guards, after its poll.
@@ -246,7 +260,8 @@ impl<G: Guard> Future for Alternating<'_, G> {
         // SAFETY: as above.
         let this = unsafe { self.get_unchecked_mut() };
         this.stage = Stage::Waiting;
-        let place = Place::Alternation(std::ptr::null());
+        this.about.what = ptr::from_ref(this).cast();
+        let place = Place::Alternation(ptr::from_ref(&this.about).cast());
         wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
         Poll::Pending
     }

@@ -107,32 +107,32 @@ unsafe impl<T: Send> Send for Channel<T> {}
 unsafe impl<T: Send> Sync for Channel<T> {}
 
 /// The process's own offer, kept `BUSY` while it looks at a channel where it wants to be entered.
-struct Own(Option<(TaskRef, u32)>);
+pub(super) struct Own(Option<(TaskRef, u32)>);
 
 impl Own {
-    fn of(entry: Option<Entry>) -> Self {
+    pub(super) fn of(entry: Option<Entry>) -> Self {
         Self(entry.and_then(|entry| match entry.waiter.how {
             How::Plain => None,
             How::Offer { guard, .. } => Some((entry.waiter.task, guard)),
         }))
     }
 
-    fn task(&self) -> Option<TaskRef> {
+    pub(super) fn task(&self) -> Option<TaskRef> {
         self.0.map(|(task, _)| task)
     }
 
     /// `false` if it was taken already.
-    fn keep(&self) -> bool {
+    pub(super) fn keep(&self) -> bool {
         self.0.is_none_or(|(task, _)| offer::make_busy(task))
     }
 
-    fn chosen(&self) {
+    pub(super) fn chosen(&self) {
         if let Some((task, guard)) = self.0 {
             offer::leave_busy(task, offer::Leave::Taken(guard));
         }
     }
 
-    fn open(&self) {
+    pub(super) fn open(&self) {
         if let Some((task, _)) = self.0 {
             offer::leave_busy(task, offer::Leave::Open);
         }
@@ -414,6 +414,16 @@ impl<T> Channel<T> {
         woken.up(worker);
     }
 
+    /// Lets the sender go outside of a process of the network.
+    ///
+    /// # Safety
+    /// The meeting is that of a channel of this type, which has ends.
+    pub(super) unsafe fn release_at(meeting: *const (), worker: Option<&Worker>) {
+        if let (Some(meeting), Some(worker)) = (NonNull::new(meeting.cast_mut().cast()), worker) {
+            Self { meeting, type_of: PhantomData }.release(worker);
+        }
+    }
+
     // --- the end ----------------------------------------------------------------------------------
 
     /// Ends one side, whose end is dropped.
@@ -475,6 +485,7 @@ impl<T> Channel<T> {
     }
 }
 
-fn gone(flags: u32, side: Side) -> Outcome {
+/// What the end of a side comes to for the other.
+pub(super) fn gone(flags: u32, side: Side) -> Outcome {
     if flags & side.poison() != 0 { Outcome::Poisoned } else { Outcome::Closed }
 }

@@ -29,6 +29,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
 
+/// No place is free. What is claimed has one place, a semaphore may have more.
 const HELD: u32 = FIRST_FLAG << 1;
 
 /// A process that waits, in the queue.
@@ -63,12 +64,15 @@ pub(super) struct Queue {
     /// The process that holds it, or held it last.
     holder: Cell<*const Task>,
     claims: Cell<u64>,
+    /// Free places.
+    places: Cell<u32>,
 }
 
 impl Queue {
-    fn new(network: u32, name: Name) -> Self {
+    fn new(network: u32, name: Name, places: u32) -> Self {
         Self {
-            gate: Gate::new(0),
+            gate: Gate::new(if places == 0 { HELD } else { 0 }),
+            places: Cell::new(places),
             network,
             name,
             first: Cell::new(ptr::null()),
@@ -101,7 +105,9 @@ impl Queue {
         let flags = self.gate.lock(alone);
         if flags & HELD == 0 {
             self.give_to(task);
-            self.gate.unlock(flags | HELD);
+            let left = self.places.get() - 1;
+            self.places.set(left);
+            self.gate.unlock(if left == 0 { flags | HELD } else { flags });
             return Attempt::Done;
         }
         if let Some((queued, how)) = enter {
@@ -166,6 +172,7 @@ impl Queue {
             self.give_to(waiter.task);
             return (flags, wake);
         }
+        self.places.set(self.places.get() + 1);
         (flags & !HELD, Wake::Nobody)
     }
 
@@ -252,7 +259,12 @@ impl<E: Send> Shared<E> {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](super::run).
     pub fn new(name: impl Into<Name>, shared: E) -> Self {
-        let queue = Queue::new(network_here("a shared end"), name.into());
+        Self::with_places(name.into(), shared, 1)
+    }
+
+    /// The same with so many places; only for what needs no exclusion.
+    pub(super) fn with_places(name: Name, shared: E, places: u32) -> Self {
+        let queue = Queue::new(network_here("a shared end"), name, places);
         Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
     }
 
@@ -391,6 +403,29 @@ impl<E> DerefMut for Claim<'_, E> {
     }
 }
 
+impl<E> Shared<E> {
+    /// Gives a place free that nobody has, or that was forgotten.
+    pub(super) fn add_place(&self) {
+        let (worker, _) = wait::here(self.inner.queue.network, "a semaphore");
+        self.inner.queue.release(Some(worker));
+    }
+
+    /// The same from wherever a place that was forgotten is dropped.
+    pub(super) fn give_back(&self) {
+        let queue = &self.inner.queue;
+        match Worker::running_in(queue.network) {
+            Some((worker, _)) => queue.release(Some(worker)),
+            None => outside::leave(
+                queue.network,
+                Errand::Call {
+                    what: Arc::into_raw(Arc::clone(&self.inner)).cast(),
+                    call: release_at::<E>,
+                },
+            ),
+        }
+    }
+}
+
 unsafe fn release_at<E>(inner: *const (), worker: Option<&Worker>) {
     // SAFETY: the errand has a counted reference, which is given up here.
     let inner = unsafe { Arc::from_raw(inner.cast::<Inner<E>>()) };
@@ -400,16 +435,6 @@ unsafe fn release_at<E>(inner: *const (), worker: Option<&Worker>) {
 impl<E> Drop for Claim<'_, E> {
     #[inline]
     fn drop(&mut self) {
-        let queue = &self.shared.inner.queue;
-        match Worker::running_in(queue.network) {
-            Some((worker, _)) => queue.release(Some(worker)),
-            None => outside::leave(
-                queue.network,
-                Errand::Call {
-                    what: Arc::into_raw(Arc::clone(&self.shared.inner)).cast(),
-                    call: release_at::<E>,
-                },
-            ),
-        }
+        self.shared.give_back();
     }
 }

@@ -160,7 +160,7 @@ impl<T: Send> Receiver<T> {
     /// # Errors
     /// [`Gone`] if the sender was dropped, after all that it sent.
     pub fn recv(&mut self) -> Receiving<'_, T> {
-        Receiving { end: self, slot: Slot::empty(), stage: Stage::Fresh, _pinned: PhantomPinned }
+        Receiving::new(self, false)
     }
 
     /// Drops the end with poison: the sender learns it. See [`Sender::poison`].
@@ -235,6 +235,8 @@ pub struct Receiving<'a, T: Send> {
     pub(super) end: &'a mut Receiver<T>,
     pub(super) slot: Slot<T>,
     pub(super) stage: Stage,
+    /// Whether the sender is kept until the receiver has acted.
+    pub(super) extended: bool,
     _pinned: PhantomPinned,
 }
 
@@ -336,20 +338,19 @@ impl<T: Send> Future for Sending<'_, T> {
     }
 }
 
-impl<T: Send> Receiving<'_, T> {
+impl<'a, T: Send> Receiving<'a, T> {
+    pub(super) fn new(end: &'a mut Receiver<T>, extended: bool) -> Self {
+        Self { end, slot: Slot::empty(), stage: Stage::Fresh, extended, _pinned: PhantomPinned }
+    }
+
     /// Enters the receiver, after its poll.
     unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
         // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         wait::enter_alone(task, worker, |how| {
-            let entry = entry(task, how, &this.slot, false);
-            this.end.channel.receive(worker, task, &this.slot, false, Some(entry))
+            let entry = entry(task, how, &this.slot, this.extended);
+            this.end.channel.receive(worker, task, &this.slot, this.extended, Some(entry))
         })
-    }
-
-    /// Whether the sender is kept until the receiver has acted.
-    pub(super) fn extended(&self) -> bool {
-        false
     }
 
     /// What the outcome in the slot comes to.
@@ -383,7 +384,7 @@ impl<T: Send> Future for Receiving<'_, T> {
             return Poll::Pending;
         }
         if channel.is_promising(Side::Receiver)
-            && channel.receive(worker, task, &this.slot, false, None) == Attempt::Done
+            && channel.receive(worker, task, &this.slot, this.extended, None) == Attempt::Done
         {
             return Poll::Ready(this.finish());
         }
@@ -417,21 +418,21 @@ pub(super) fn drop_received<T>(slot: &Slot<T>) {
 }
 
 /// Takes an operation out of wherever it waits, before its memory goes.
-pub(super) fn withdraw<T: Send>(channel: Channel<T>, side: Side, slot: &Slot<T>) {
-    let meeting = channel.meeting();
+pub(super) fn withdraw(meeting: &Meeting, side: Side, slot: *const ()) {
     let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
     if let Some(worker) = worker {
         // Perhaps it has only just asked.
         worker.take_back();
     }
     let alone = worker.is_some_and(|worker| worker.solo);
-    meeting.leave(side, std::ptr::from_ref(slot).cast(), alone);
+    meeting.leave(side, slot, alone);
 }
 
 impl<T: Send> Drop for Sending<'_, T> {
     fn drop(&mut self) {
         if self.stage == Stage::Waiting {
-            withdraw(self.end.channel, Side::Sender, &self.slot);
+            let slot = (&raw const self.slot).cast();
+            withdraw(self.end.channel.meeting(), Side::Sender, slot);
         }
         if matches!(self.slot.outcome.get(), Outcome::Open | Outcome::Closed | Outcome::Poisoned) {
             // SAFETY: nobody took the message, and nobody can any more.
@@ -443,9 +444,14 @@ impl<T: Send> Drop for Sending<'_, T> {
 impl<T: Send> Drop for Receiving<'_, T> {
     fn drop(&mut self) {
         if self.stage == Stage::Waiting {
-            withdraw(self.end.channel, Side::Receiver, &self.slot);
+            let slot = (&raw const self.slot).cast();
+            withdraw(self.end.channel.meeting(), Side::Receiver, slot);
         }
+        let held = self.extended && self.slot.outcome.get() == Outcome::Done;
         drop_received(&self.slot);
+        if held {
+            super::extended::let_go(self.end.channel);
+        }
     }
 }
 

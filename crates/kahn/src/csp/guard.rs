@@ -52,7 +52,7 @@ impl fmt::Debug for Leaving<'_> {
 }
 
 impl Leaving<'_> {
-    fn alone(&self) -> bool {
+    pub(super) fn alone(&self) -> bool {
         self.worker.is_some_and(|worker| worker.solo)
     }
 }
@@ -110,6 +110,10 @@ pub unsafe trait Guard {
     #[doc(hidden)]
     fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output>;
 
+    /// Says for what it waits.
+    #[doc(hidden)]
+    fn describe(&self, see: &mut dyn FnMut(String));
+
     /// Makes it a guard only if `condition` holds. Its number in the alternation stays the same.
     ///
     /// # Examples
@@ -151,14 +155,14 @@ unsafe impl<T: Send> Guard for Receiving<'_, T> {
         let channel = self.end.channel;
         wait::check_network(at.worker, channel.meeting().network(), "an end of a channel");
         let done = channel.is_promising(Side::Receiver)
-            && channel.receive(at.worker, at.task, &self.slot, self.extended(), None)
+            && channel.receive(at.worker, at.task, &self.slot, self.extended, None)
                 == Attempt::Done;
         done.then_some(0)
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        let entry = entry(at.task, at.how(base), &self.slot, self.extended());
-        let extended = self.extended();
+        let extended = self.extended;
+        let entry = entry(at.task, at.how(base), &self.slot, extended);
         self.end.channel.receive(at.worker, at.task, &self.slot, extended, Some(entry))
     }
 
@@ -169,6 +173,10 @@ unsafe impl<T: Send> Guard for Receiving<'_, T> {
 
     fn finish(self: Pin<&mut Self>, _nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll(context)
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("receive from `{}`", self.end.name()));
     }
 }
 
@@ -202,6 +210,10 @@ unsafe impl<T: Send> Guard for Sending<'_, T> {
 
     fn finish(self: Pin<&mut Self>, _nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll(context)
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("send to `{}`", self.end.name()));
     }
 }
 
@@ -303,6 +315,12 @@ unsafe impl<T: Send> Guard for Any<'_, T> {
     fn finish(self: Pin<&mut Self>, nth: usize, _context: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready((nth, super::ends::received(&self.slot)))
     }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        for end in self.ends.iter() {
+            see(format!("receive from `{}`", end.name()));
+        }
+    }
 }
 
 impl<T: Send> Drop for Any<'_, T> {
@@ -361,6 +379,14 @@ unsafe impl<G: Guard> Guard for When<G> {
     fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.guard().finish(nth, context)
     }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        if self.condition {
+            self.guard.describe(see);
+        } else {
+            see("(guarded off)".to_owned());
+        }
+    }
 }
 
 // SAFETY: the guard itself, which its owner pinned.
@@ -394,6 +420,10 @@ unsafe impl<G: Guard> Guard for Pin<&mut G> {
 
     fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.get_mut().as_mut().finish(nth, context)
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        (**self).describe(see);
     }
 }
 
@@ -433,6 +463,10 @@ unsafe impl Guard for Skip {
 
     fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see("skip".to_owned());
     }
 }
 
@@ -505,5 +539,9 @@ unsafe impl<F: Future> Guard for On<F> {
         // SAFETY: the output is not pinned.
         let output = unsafe { &mut self.get_unchecked_mut().output };
         Poll::Ready(output.take().expect("chosen because it was ready"))
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see("a future of another library".to_owned());
     }
 }

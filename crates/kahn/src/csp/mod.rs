@@ -36,6 +36,8 @@
 //! | `FORK`, `FORKING` | [`Scope::spawn`]; [`Scope::fork`] with a result; [`Scope::forks`] |
 //! | `CHAN OF T`, `!`, `?` | [`channel`], [`Sender::send`], [`Receiver::recv`] |
 
+//! | `??` (extended rendezvous) | [`Receiver::recv_extended`] |
+//! | `MTChanXChg` (exchange) | [`exchange()`] |
 //! | `ALT`, `PRI ALT`, fair `ALT` | [`alt`], [`pri`], [`Fair::alt`] |
 //! | guards: input, `AFTER`, `SKIP`, `condition &` | `recv()`, [`until`], [`skip`], [`Guard::when`] |
 //! | … and what occam has not | `send(…)`, [`after`], [`on`] a future; any mixture, at both ends |
@@ -43,6 +45,7 @@
 //! | `SHARED`, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //! | `BARRIER`, `ENROLL`, `SYNC` | [`Barrier`]: `clone()`, [`Barrier::sync`], drop resigns |
 //! | `MOBILE` data, `MOBILE` channel ends | messages are moved; ends are messages |
+//! | semaphores, buckets, events, CREW locks | [`Semaphore`], [`Bucket`], [`Event`], [`Crew`] |
 //! | timers | [`now`], [`sleep`], [`until`] |
 //! | `RESCHEDULE` | [`yield_now`] |
 //! | blocking system calls | [`blocking()`] |
@@ -83,21 +86,23 @@
 //! | `process`, `parallel`, `body` | creating processes, joining them | whose the result is |
 //! | `run`, `core`, `outside`, `explain` | the run, its verdict, what is dropped elsewhere | |
 
-#![allow(dead_code, reason = "explanations follow")]
-
 mod alternation;
 mod barrier;
 mod blocking;
 mod body;
+mod bucket;
 mod channel;
 mod claim;
 mod core;
 mod ends;
 mod error;
+mod exchange;
 mod explain;
+mod extended;
 mod gate;
 mod guard;
 mod heap;
+mod library;
 mod meeting;
 mod memory;
 mod offer;
@@ -114,14 +119,18 @@ mod yielding;
 pub use alternation::{Alternating, Fair, alt, pri};
 pub use barrier::{Barrier, Syncing};
 pub use blocking::{Blocking, blocking};
+pub use bucket::{Bucket, Event, Falling};
 pub use claim::{Claim, Claiming, Shared};
 pub use ends::{Receiver, Receiving, Sender, Sending, buffered, channel};
 pub use error::{Failed, Gone, Unsent};
+pub use exchange::{Exchange, Swapping, exchange};
+pub use extended::{Extended, ReceivingExtended};
 pub use guard::{Any, Entering, Guard, Leaving, Looking, On, Skip, When, any, on, skip};
+pub use library::{Crew, Permit, Reading, Semaphore, Writing};
 pub use parallel::{Forks, Parallel};
 pub use poison::antidote;
 pub use process::{Forked, Joining, Process, Scope};
-pub use run::{Run, run};
+pub use run::{Run, run, stop};
 pub use several::{OneOf1, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6};
 pub use timer::{Sleeping, Time, after, now, sleep, until};
 pub use yielding::{Yielding, yield_now};

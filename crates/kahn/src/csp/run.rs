@@ -111,11 +111,44 @@ where
     core.helpers.end();
     outside::end(scheduler.number);
     let result = first.take();
+    if let Some(Err(failed)) = &result
+        && failed.panicked
+    {
+        core.unheard(failed.clone());
+    }
     let report = report(&core, ticks, own_threads);
     match result {
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
         _ => Err(RunError::Ended(Box::new(report))),
     }
+}
+
+/// Ends the run this process belongs to: every process is dropped where it is. The outcome is
+/// [`Summary::Stopped`](crate::Summary::Stopped).
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{RunOptions, Summary, csp};
+///
+/// let error = csp::run(RunOptions::new(), async |scope| {
+///     scope.spawn("for ever", async {
+///         loop {
+///             csp::yield_now().await;
+///         }
+///     });
+///     csp::stop();
+/// });
+/// let error = error.expect_err("stopped");
+/// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
+/// ```
+///
+/// # Panics
+/// Panics outside of a process of [`run`].
+///
+/// Source: CCSP section 1.1, `Shutdown`.
+pub fn stop() {
+    Core::with_here("stopping", |core, _, _| core.end_with(Verdict::Stopped));
 }
 
 /// Drops the bodies of processes that have not ended, in the order of their creation.

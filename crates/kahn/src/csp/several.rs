@@ -108,6 +108,10 @@ macro_rules! several {
                 )+
                 unreachable!("guard {nth} of {base} was chosen")
             }
+
+            fn describe(&self, see: &mut dyn FnMut(String)) {
+                $(self.$place.describe(see);)+
+            }
         }
     };
 }
@@ -192,6 +196,12 @@ macro_rules! all_of_a_kind {
                     })
                 });
                 finished.expect("one of the members was chosen")
+            }
+
+            fn describe(&self, see: &mut dyn FnMut(String)) {
+                for member in self.iter() {
+                    member.describe(see);
+                }
             }
         }
     )+};

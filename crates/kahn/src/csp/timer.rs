@@ -398,8 +398,7 @@ impl Future for Sleeping {
             return Poll::Ready(());
         }
         this.stage = Stage::Waiting;
-        let place = Place::Sleep(std::ptr::null());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        wait::ask_to_enter(worker, task, Place::Sleep, &raw const *this, Self::commit);
         Poll::Pending
     }
 }
@@ -442,5 +441,9 @@ unsafe impl Guard for Sleeping {
 
     fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see("a time".to_owned());
     }
 }

@@ -147,10 +147,24 @@ pub(super) enum Place {
     Claim(*const ()),
     Barrier(*const ()),
     Join(*const ()),
-    Sleep(*const ()),
+    Bucket(*const ()),
+    Sleep,
 }
 
+/// What a place points to is aligned, so that its kind fits in beside it.
 const KIND: usize = 7;
+
+/// What an alternation waits for, in its own memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About {
+    pub(super) what: *const (),
+    pub(super) describe: unsafe fn(*const (), &mut dyn FnMut(String)),
+}
+
+// SAFETY: it is followed only while the process stands still whose memory it points to.
+unsafe impl Send for About {}
+// SAFETY: as above.
+unsafe impl Sync for About {}
 
 impl Place {
     #[inline]
@@ -162,7 +176,9 @@ impl Place {
             Self::Claim(pointer) => (pointer, 4),
             Self::Barrier(pointer) => (pointer, 5),
             Self::Join(pointer) => (pointer, 6),
-            Self::Sleep(pointer) => (pointer, 7),
+            Self::Bucket(pointer) => (pointer, 7),
+            // No place is at the address of nothing.
+            Self::Sleep => (std::ptr::null(), 7),
         };
         pointer.map_addr(|address| address | kind).cast_mut()
     }
@@ -178,7 +194,8 @@ impl Place {
             4 => Self::Claim(pointer),
             5 => Self::Barrier(pointer),
             6 => Self::Join(pointer),
-            7 => Self::Sleep(pointer),
+            7 if pointer.is_null() => Self::Sleep,
+            7 => Self::Bucket(pointer),
             _ => return None,
         })
     }

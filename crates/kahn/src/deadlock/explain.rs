@@ -32,6 +32,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
                 Kind::Threaded => "blocking",
                 Kind::Outside => "outside",
             },
+            created_at: None,
         })
         .collect();
     let mut explanation = Explanation { waiting, rings, remedies: Vec::new() };

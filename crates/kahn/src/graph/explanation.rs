@@ -31,6 +31,9 @@ pub struct Waiting {
     pub activity: Activity,
     /// What kind of process it is: `process`, `blocking` or `outside`.
     pub kind: &'static str,
+    /// The line that created it, of communicating processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
 }
 
 /// What a process does at one moment.
@@ -58,6 +61,52 @@ pub enum Activity {
         /// The process that would take one.
         to: Option<Name>,
     },
+    /// A communicating process waits to meet another at a channel.
+    Meets {
+        /// `send` or `receive`.
+        operation: &'static str,
+        /// The channel.
+        channel: Name,
+        /// The number of the message; the first is 1.
+        message: u64,
+        /// The process that used the other end last.
+        partner: Option<Name>,
+    },
+    /// A communicating process waits for the first of several things.
+    Alternates {
+        /// What they are.
+        guards: Vec<String>,
+    },
+    /// A communicating process waits at a barrier.
+    Synchronises {
+        /// The barrier.
+        barrier: Name,
+        /// The number of the phase; the first is 0.
+        phase: u64,
+        /// Who is enrolled and has not come; unnamed if it never used its enrolment.
+        missing: Vec<Option<Name>>,
+    },
+    /// A communicating process waits for a claim.
+    Claims {
+        /// What it claims.
+        what: Name,
+        /// How often that was claimed so far.
+        claims: u64,
+        /// Who holds it.
+        holder: Option<Name>,
+    },
+    /// A communicating process waits for a bucket to be flushed, or for an event.
+    FallenIn {
+        /// The bucket.
+        bucket: Name,
+    },
+    /// A communicating process waits for the end of another.
+    Joins {
+        /// That process, unless it has ended.
+        process: Option<Name>,
+    },
+    /// A communicating process waits for a time.
+    Sleeps,
     /// It waits for something that is not of this network, and may come.
     WaitsForeign,
     /// It waits for something that is not of this network, and that nobody can wake it for.
@@ -120,15 +169,25 @@ impl fmt::Display for Explanation {
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` ", self.process)?;
-        match &self.activity {
-            Activity::Receives { channel, message, from } => {
+        fmt::Display::fmt(&self.activity, f)?;
+        match &self.created_at {
+            Some(site) => write!(f, " (created at {site})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Receives { channel, message, from } => {
                 write!(f, "waits to receive message {message} from `{channel}` (empty)")?;
                 match from {
                     Some(from) => write!(f, ", which `{from}` sends"),
                     None => Ok(()),
                 }
             }
-            Activity::Sends { channel, message, capacity, to } => {
+            Self::Sends { channel, message, capacity, to } => {
                 write!(
                     f,
                     "waits to send message {message} to `{channel}` (full, {capacity} of {capacity})"
@@ -138,12 +197,45 @@ impl fmt::Display for Waiting {
                     None => Ok(()),
                 }
             }
-            Activity::WaitsForeign => write!(f, "waits for something outside the network"),
-            Activity::Orphaned => {
+            Self::Meets { operation, channel, message, partner } => {
+                let way = if *operation == "send" { "to" } else { "from" };
+                write!(f, "waits to {operation} message {message} {way} `{channel}`")?;
+                match partner {
+                    Some(partner) => write!(f, ", where `{partner}` was the other"),
+                    None => write!(f, ", whose other end nobody has used"),
+                }
+            }
+            Self::Alternates { guards } => {
+                write!(f, "waits for one of {}: {}", guards.len(), guards.join(", "))
+            }
+            Self::Synchronises { barrier, phase, missing } => {
+                let missing: Vec<_> = missing
+                    .iter()
+                    .map(|name| match name {
+                        Some(name) => format!("`{name}`"),
+                        None => "somebody who never came".to_owned(),
+                    })
+                    .collect();
+                let missing = missing.join(", ");
+                write!(f, "waits in phase {phase} at barrier `{barrier}` for {missing}")
+            }
+            Self::Claims { what, claims, holder } => {
+                write!(f, "waits to claim `{what}`, claimed {claims} times")?;
+                match holder {
+                    Some(holder) => write!(f, ", which `{holder}` holds"),
+                    None => write!(f, ", which nobody alive holds"),
+                }
+            }
+            Self::FallenIn { bucket } => write!(f, "waits for `{bucket}` to be flushed or set"),
+            Self::Joins { process: Some(process) } => write!(f, "waits for the end of `{process}`"),
+            Self::Joins { process: None } => write!(f, "waits for the end of a process"),
+            Self::Sleeps => write!(f, "waits for a time"),
+            Self::WaitsForeign => write!(f, "waits for something outside the network"),
+            Self::Orphaned => {
                 write!(f, "waits for something outside the network that can never wake it")
             }
-            Activity::Computes => write!(f, "computes, without channel operations"),
-            Activity::Ready => write!(f, "is ready to run"),
+            Self::Computes => write!(f, "computes, without channel operations"),
+            Self::Ready => write!(f, "is ready to run"),
         }
     }
 }

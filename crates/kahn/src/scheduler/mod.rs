@@ -232,7 +232,7 @@ impl Scheduler {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
-            number: crate::sync::next_number(),
+            number: crate::sync::system::next_number(),
             config: OnceLock::new(),
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),

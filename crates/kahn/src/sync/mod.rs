@@ -36,12 +36,6 @@ mod native {
 #[cfg(loom)]
 mod modelled;
 
-/// Returns another number each time. Not by one of loom's atomics: it is no part of any protocol.
-pub(crate) fn next_number() -> u32 {
-    static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
-}
-
 /// A value alone on its cache lines: two of them, for the prefetcher fetches lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]

@@ -13,6 +13,14 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
+/// Returns another number each time. Not by one of loom's atomics: it is no part of any protocol.
+pub(crate) fn next_number() -> u32 {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 /// A clock for measuring: cheap ticks, converted to time when somebody asks.
 pub(crate) mod clock {
     use std::time::{Duration, Instant};

@@ -1,59 +1,53 @@
 //! The laws of communicating processes.
+//!
+//! Whole networks under every policy, several numbers of workers and seeds. What happens between
+//! two instructions is checked by the models (`ci/loom.sh`).
 
-use kahn::{RunOptions, csp};
+mod alternation;
+mod deadlock;
+mod ends;
+mod killing;
+mod occam;
+mod random;
+mod sharing;
+mod time;
 
-fn ring(options: RunOptions, processes: u32, tokens: u32, cycles: u32) -> u64 {
-    csp::run(options, async |scope| {
-        let (mut first, mut left) = csp::channel::<u32>("ring");
-        for _ in 1..processes {
-            let (mut out, next) = csp::channel::<u32>("ring");
-            let mut input = std::mem::replace(&mut left, next);
-            scope.spawn("element", async move {
-                while let Ok(token) = input.recv().await {
-                    if token == 0 {
-                        let _ = out.send(0).await;
-                        return;
-                    }
-                    if out.send(token + 1).await.is_err() {
-                        return;
-                    }
-                }
-            });
+use kahn::csp::{self, Scope};
+use kahn::{RunError, RunOptions};
+
+/// Runs a network under every policy and a few numbers of workers and seeds.
+fn everywhere<R: Send>(network: impl Fn(RunOptions) -> R, check: impl Fn(R)) {
+    for policy in ["ws-cur", "ws-last", "shared", "threads", "sequential"] {
+        for workers in [1, 2, 4] {
+            check(network(RunOptions::new().workers(workers).policy(policy)));
         }
-        first.send(1).await.expect("the ring is closed");
-        left.recv().await.expect("the ring is closed");
-        for token in 1..=tokens {
-            first.send(token).await.expect("the ring is closed");
-        }
-        for _ in 0..cycles * tokens {
-            let token = left.recv().await.expect("the ring is closed");
-            first.send(token + 1).await.expect("the ring is closed");
-        }
-        let mut total = 0;
-        for _ in 0..tokens {
-            total += u64::from(left.recv().await.expect("the ring is closed"));
-        }
-        first.send(0).await.expect("the ring is closed");
-        let _ = left.recv().await;
-        total
-    })
-    .expect("the ring finishes")
-    .result
+    }
+    for seed in 0..20 {
+        check(network(RunOptions::new().policy("seeded").seed(seed)));
+    }
 }
 
-#[test]
-fn a_ring_counts() {
-    for policy in ["ws-cur", "sequential", "seeded", "ws-last", "shared", "threads"] {
-        for workers in [1, 2, 4] {
-            for tokens in [1, 4, 7] {
-                let options = RunOptions::new().workers(workers).policy(policy);
-                let (t, n, c) = (u64::from(tokens), 8, 20);
-                assert_eq!(
-                    ring(options, 8, tokens, 20),
-                    t * (t + 1) / 2 + t * (n - 1 + n * c),
-                    "{policy} {workers}"
-                );
-            }
-        }
+/// Runs the first process of a network that must end well.
+fn succeeds<'env, F, R>(options: RunOptions, code: impl FnOnce(Scope<'env>) -> F) -> R
+where
+    F: Future<Output = R> + Send + 'env,
+    R: Send,
+{
+    match csp::run(options, code) {
+        Ok(run) => run.result,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs a network that must not end well, and returns what is said about it.
+fn fails<'env, F, R>(options: RunOptions, code: impl FnOnce(Scope<'env>) -> F) -> String
+where
+    F: Future<Output = R> + Send + 'env,
+    R: Send,
+{
+    match csp::run(options, code) {
+        Ok(_) => panic!("the network should not end well"),
+        Err(RunError::Ended(report)) => report.explanation(),
+        Err(error) => panic!("{error}"),
     }
 }

@@ -1,0 +1,310 @@
+//! Buckets and events: many fall in and wait, one lets all of them go.
+//!
+//! Those who wait stand in a list behind a gate; whoever flushes takes the whole list in one go.
+//! An event is a bucket that may stay open: then nobody waits.
+
+use super::channel::Attempt;
+use super::core::network_here;
+use super::gate::{FIRST_FLAG, Gate};
+use super::meeting::{How, Waiter, Wake};
+use super::offer::{self, Taken};
+use super::wait::{self, Place, Stage};
+use crate::graph::Name;
+use crate::scheduler::word::Park;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::{Arc, Cell};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomPinned;
+use std::mem;
+use std::pin::Pin;
+use std::ptr;
+use std::task::{Context, Poll};
+
+/// Nobody has to wait.
+const OPEN: u32 = FIRST_FLAG << 1;
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    waiter: Waiter,
+    released: *const Cell<bool>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    gate: Gate,
+    network: u32,
+    name: Name,
+    /// Behind the gate: who waits, and an empty list for after the next flush.
+    lists: UnsafeCell<(Vec<Waiting>, Vec<Waiting>)>,
+}
+
+// SAFETY: the lists are behind the gate; what they point to leaves behind it too.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl Inner {
+    fn new(name: Name) -> Arc<Self> {
+        Arc::new(Self {
+            gate: Gate::new(0),
+            network: network_here("a bucket"),
+            name,
+            lists: UnsafeCell::new((Vec::new(), Vec::new())),
+        })
+    }
+
+    /// Behind the gate.
+    #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
+    fn lists(&self) -> &mut (Vec<Waiting>, Vec<Waiting>) {
+        // SAFETY: said above.
+        unsafe { &mut *self.lists.get() }
+    }
+
+    fn enter(&self, alone: bool, waiting: Waiting) -> Attempt {
+        let flags = self.gate.lock(alone);
+        if flags & OPEN == 0 {
+            self.lists().0.push(waiting);
+        }
+        self.gate.unlock(flags);
+        if flags & OPEN == 0 { Attempt::Nothing } else { Attempt::Done }
+    }
+
+    fn leave(&self, alone: bool, released: &Cell<bool>) {
+        let flags = self.gate.lock(alone);
+        self.lists().0.retain(|waiting| !ptr::eq(waiting.released, released));
+        self.gate.unlock(flags);
+    }
+
+    /// Lets all go who wait; returns how many. `open`: nobody waits from now on.
+    fn flush(&self, open: bool) -> usize {
+        let (worker, _) = wait::here(self.network, "a bucket");
+        let flags = self.gate.lock(worker.solo);
+        let lists = self.lists();
+        let spare = mem::take(&mut lists.1);
+        let mut waiting = mem::replace(&mut lists.0, spare);
+        waiting.retain(|waiting| {
+            let asleep = match waiting.waiter.how {
+                How::Plain => true,
+                How::Offer { ticket, guard } => {
+                    let taken = offer::take(waiting.waiter.task, ticket, guard, None);
+                    taken == Taken::Yes { asleep: true }
+                }
+            };
+            // SAFETY: a process that waits is pinned, and leaves behind the gate.
+            unsafe { (*waiting.released).set(true) };
+            asleep
+        });
+        self.gate.unlock(if open { flags | OPEN } else { flags });
+        for waiting in &waiting {
+            let task = waiting.waiter.task;
+            match waiting.waiter.how {
+                How::Plain => Wake::Plain(task).up(worker),
+                How::Offer { .. } => Wake::Offer(task).up(worker),
+            }
+        }
+        let count = waiting.len();
+        waiting.clear();
+        let flags = self.gate.lock(worker.solo);
+        self.lists().1 = waiting;
+        self.gate.unlock(flags);
+        count
+    }
+
+    fn count(&self) -> usize {
+        let (worker, _) = wait::here(self.network, "a bucket");
+        let flags = self.gate.lock(worker.solo);
+        let count = self.lists().0.len();
+        self.gate.unlock(flags);
+        count
+    }
+
+    fn close(&self) {
+        let (worker, _) = wait::here(self.network, "an event");
+        let flags = self.gate.lock(worker.solo);
+        self.gate.unlock(flags & !OPEN);
+    }
+}
+
+/// Where processes fall in and wait until somebody flushes all of them out.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new().workers(1), async |scope| {
+///     let bucket = csp::Bucket::new("night");
+///     for _ in 0..3 {
+///         let bucket = bucket.clone();
+///         scope.spawn("sleeper", async move { bucket.fall_in().await });
+///     }
+///     while bucket.count() < 3 {
+///         csp::yield_now().await;
+///     }
+///     bucket.flush()
+/// })?;
+/// assert_eq!(run.result, 3);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+///
+/// Source: occam-pi's library of synchronisations, `BUCKET`.
+#[derive(Clone, Debug)]
+pub struct Bucket(Arc<Inner>);
+
+impl Bucket {
+    /// Makes an empty bucket.
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](super::run).
+    pub fn new(name: impl Into<Name>) -> Self {
+        Self(Inner::new(name.into()))
+    }
+
+    /// Waits for the next flush.
+    pub fn fall_in(&self) -> Falling<'_> {
+        Falling::new(&self.0)
+    }
+
+    /// Lets all go who have fallen in; returns how many.
+    ///
+    /// # Panics
+    /// Panics outside of a process of the bucket's network.
+    pub fn flush(&self) -> usize {
+        self.0.flush(false)
+    }
+
+    /// Returns how many have fallen in.
+    ///
+    /// # Panics
+    /// As for [`flush`](Self::flush).
+    pub fn count(&self) -> usize {
+        self.0.count()
+    }
+}
+
+/// Something that happens, and that processes wait for; it stays happened until it is reset.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+///     let dawn = csp::Event::new("dawn");
+///     let cock = dawn.clone();
+///     scope.spawn("cock", async move { cock.set() });
+///     dawn.wait().await;
+/// })?;
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+///
+/// Source: occam-pi's library of synchronisations, `EVENT`.
+#[derive(Clone, Debug)]
+pub struct Event(Arc<Inner>);
+
+impl Event {
+    /// Makes an event that has not happened.
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](super::run).
+    pub fn new(name: impl Into<Name>) -> Self {
+        Self(Inner::new(name.into()))
+    }
+
+    /// Waits until it has happened.
+    pub fn wait(&self) -> Falling<'_> {
+        Falling::new(&self.0)
+    }
+
+    /// Lets it happen; returns how many waited.
+    ///
+    /// # Panics
+    /// Panics outside of a process of the event's network.
+    pub fn set(&self) -> usize {
+        self.0.flush(true)
+    }
+
+    /// Lets it not have happened.
+    ///
+    /// # Panics
+    /// As for [`set`](Self::set).
+    pub fn reset(&self) {
+        self.0.close();
+    }
+}
+
+/// A wait for a flush; made by [`Bucket::fall_in`] and [`Event::wait`].
+#[must_use = "nothing waits unless it is awaited"]
+pub struct Falling<'a> {
+    bucket: &'a Inner,
+    released: Cell<bool>,
+    stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: `released` is touched behind the gate, or by the process when it runs.
+unsafe impl Sync for Falling<'_> {}
+
+impl fmt::Debug for Falling<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Falling").field(&self.bucket.name).finish()
+    }
+}
+
+impl<'a> Falling<'a> {
+    fn new(bucket: &'a Inner) -> Self {
+        Self { bucket, released: Cell::new(false), stage: Stage::Fresh, _pinned: PhantomPinned }
+    }
+
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll`; it is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        wait::enter_alone(task, worker, |how| {
+            let waiting =
+                Waiting { waiter: Waiter { task, how }, released: &raw const this.released };
+            this.bucket.enter(worker.solo, waiting)
+        })
+    }
+}
+
+impl Future for Falling<'_> {
+    type Output = ();
+
+    /// # Panics
+    /// Panics outside of a process of the network.
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let (worker, task) = wait::here(this.bucket.network, "a bucket");
+        if this.stage == Stage::Waiting && wait::resumed(task) {
+            // Whoever flushes has done when the gate opens.
+            this.bucket.leave(worker.solo, &this.released);
+        }
+        if this.released.get() || this.bucket.gate.peek() & OPEN != 0 {
+            this.stage = Stage::Over;
+            return Poll::Ready(());
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        this.stage = Stage::Waiting;
+        let place = Place::Bucket(ptr::from_ref(&this.bucket.name).cast());
+        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        Poll::Pending
+    }
+}
+
+impl Drop for Falling<'_> {
+    fn drop(&mut self) {
+        if self.stage == Stage::Waiting {
+            let worker = Worker::running_in(self.bucket.network).map(|(worker, _)| worker);
+            if let Some(worker) = worker {
+                // Perhaps it has only just asked.
+                worker.take_back();
+            }
+            let alone = worker.is_some_and(|worker| worker.solo);
+            self.bucket.leave(alone, &self.released);
+        }
+    }
+}

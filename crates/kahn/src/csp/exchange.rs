@@ -1,0 +1,307 @@
+//! Exchange: both give and both take, in one meeting.
+
+use super::channel::{Attempt, Channel, Outcome, Own, gone};
+use super::core::network_here;
+use super::error::{Gone, Unsent};
+use super::guard::{Entering, Guard, Leaving, Looking};
+use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter};
+use super::outside::{self, Errand};
+use super::wait::{self, Place, Stage};
+use crate::graph::Name;
+use crate::scheduler::task::own;
+use crate::scheduler::word::Park;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::{Cell, thread};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::{PhantomData, PhantomPinned};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Makes a place where two processes swap what they have: one gives an `A` and takes a `B`, the
+/// other the reverse.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::csp;
+///
+/// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+///     let (mut here, mut there) = csp::exchange::<u32, String>("market");
+///     scope.spawn("tailor", async move {
+///         let paid = there.swap("a coat".to_owned()).await;
+///         assert_eq!(paid, Ok(30));
+///     });
+///     here.swap(30).await
+/// })?;
+/// assert_eq!(run.result, Ok("a coat".to_owned()));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+///
+/// # Panics
+/// Panics outside of a process of [`csp::run`](super::run).
+///
+/// Source: CCSP section 1.1, `MTChanXChg`.
+pub fn exchange<A: Send, B: Send>(name: impl Into<Name>) -> (Exchange<A, B>, Exchange<B, A>) {
+    let channel = Channel::<()>::new(network_here("an exchange"), name.into(), 0);
+    (
+        Exchange { channel, side: Side::Sender, types: PhantomData },
+        Exchange { channel, side: Side::Receiver, types: PhantomData },
+    )
+}
+
+/// One of the two ends of an exchange, where an `A` is given for a `B`; made by [`exchange()`].
+pub struct Exchange<A: Send, B: Send> {
+    /// Only its meeting is used.
+    channel: Channel<()>,
+    side: Side,
+    types: PhantomData<fn(A) -> B>,
+}
+
+impl<A: Send, B: Send> Exchange<A, B> {
+    /// Gives `message` for the other's: waits until both are there.
+    ///
+    /// Also a guard of an [alternation](super::alt).
+    ///
+    /// # Errors
+    /// [`Unsent`] returns the message if the other end was dropped.
+    pub fn swap(&mut self, message: A) -> Swapping<'_, A, B> {
+        Swapping {
+            end: self,
+            slot: Slot {
+                outcome: Cell::new(Outcome::Open),
+                give: UnsafeCell::new(MaybeUninit::new(message)),
+                take: UnsafeCell::new(MaybeUninit::uninit()),
+            },
+            stage: Stage::Fresh,
+            _pinned: PhantomPinned,
+        }
+    }
+}
+
+impl<A: Send, B: Send> fmt::Debug for Exchange<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Exchange").field(self.channel.meeting().name()).finish()
+    }
+}
+
+impl<A: Send, B: Send> Drop for Exchange<A, B> {
+    fn drop(&mut self) {
+        let network = self.channel.meeting().network();
+        if let Some((worker, task)) = Worker::running_in(network) {
+            let poison = task.notes() & own::POISONED != 0 || thread::panicking();
+            self.channel.close(self.side, poison, Some(worker));
+            return;
+        }
+        outside::leave(
+            network,
+            Errand::Close {
+                meeting: self.channel.place(),
+                close: Channel::<()>::close_at,
+                side: self.side,
+                poison: thread::panicking(),
+            },
+        );
+    }
+}
+
+/// The part of a waiting exchange that its partner writes.
+#[repr(C)]
+struct Slot<A, B> {
+    /// First, as in every slot: whoever closes the other end knows no more.
+    outcome: Cell<Outcome>,
+    give: UnsafeCell<MaybeUninit<A>>,
+    take: UnsafeCell<MaybeUninit<B>>,
+}
+
+impl<A, B> Slot<A, B> {
+    /// Moves both messages.
+    ///
+    /// # Safety
+    /// Both slots are the caller's, hold what they give, and nothing that they take.
+    unsafe fn swap(&self, theirs: &Slot<B, A>) {
+        // SAFETY: said by the caller.
+        unsafe { self.take.get().cast::<B>().copy_from(theirs.give.get().cast(), 1) };
+        // SAFETY: as above.
+        unsafe { theirs.take.get().cast::<A>().copy_from(self.give.get().cast(), 1) };
+        self.outcome.set(Outcome::Done);
+        theirs.outcome.set(Outcome::Done);
+    }
+}
+
+/// An exchange in progress; made by [`Exchange::swap`].
+#[must_use = "nothing is swapped unless it is awaited"]
+pub struct Swapping<'a, A: Send, B: Send> {
+    end: &'a mut Exchange<A, B>,
+    slot: Slot<A, B>,
+    stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: the slot holds messages, which are `Send`; others touch it behind the gate.
+unsafe impl<A: Send, B: Send> Send for Swapping<'_, A, B> {}
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl<A: Send, B: Send> Sync for Swapping<'_, A, B> {}
+
+impl<A: Send, B: Send> fmt::Debug for Swapping<'_, A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Swapping").field(&self.end).finish()
+    }
+}
+
+impl<A: Send, B: Send> Swapping<'_, A, B> {
+    fn meeting(&self) -> &Meeting {
+        self.end.channel.meeting()
+    }
+
+    fn place(&self) -> *const () {
+        (&raw const self.slot).cast()
+    }
+
+    /// Swaps with whoever waits at the other side, if anyone does; else enters, if told to.
+    fn attempt(&self, worker: &Worker, enter: Option<(TaskRef, How)>) -> Attempt {
+        let (meeting, side) = (self.meeting(), self.end.side);
+        let mut flags = meeting.gate.lock(worker.solo);
+        let entry = enter.map(|(task, how)| Entry {
+            waiter: Waiter { task, how },
+            slot: self.place(),
+            extended: false,
+        });
+        let own = Own::of(entry);
+        if flags & (side.other().waits() | side.other().gone()) != 0 {
+            if !own.keep() {
+                meeting.gate.unlock(flags);
+                return Attempt::WeWere;
+            }
+            match meeting.partner(side.other(), &mut flags, own.task()) {
+                Partner::Found { entry: partner, wake } => {
+                    // SAFETY: the partner's slot is ours, and of the other end's type.
+                    let theirs = unsafe { &*partner.slot.cast::<Slot<B, A>>() };
+                    // SAFETY: as above; ours holds what we give.
+                    unsafe { self.slot.swap(theirs) };
+                    meeting.count();
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    wake.up(worker);
+                    return Attempt::Done;
+                }
+                Partner::WeWere => {
+                    meeting.gate.unlock(flags);
+                    return Attempt::WeWere;
+                }
+                Partner::None if flags & side.other().gone() != 0 => {
+                    self.slot.outcome.set(gone(flags, side.other()));
+                    own.chosen();
+                    meeting.gate.unlock(flags);
+                    return Attempt::Done;
+                }
+                Partner::None => own.open(),
+            }
+        }
+        if let Some(entry) = entry {
+            meeting.enter(side, &mut flags, entry);
+        }
+        meeting.gate.unlock(flags);
+        Attempt::Nothing
+    }
+
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        wait::enter_alone(task, worker, |how| this.attempt(worker, Some((task, how))))
+    }
+
+    fn finish_swap(&mut self) -> Result<B, Unsent<A>> {
+        self.stage = Stage::Over;
+        match self.slot.outcome.replace(Outcome::Over) {
+            outcome @ (Outcome::Closed | Outcome::Poisoned) => {
+                let why = Gone::from_outcome(outcome);
+                super::poison::meet(why);
+                // SAFETY: nobody took it, and nobody can any more.
+                let message = unsafe { self.slot.give.get().cast::<A>().read() };
+                Err(Unsent { message, why })
+            }
+            // SAFETY: the partner has moved it in, and has ours.
+            _ => Ok(unsafe { self.slot.take.get().cast::<B>().read() }),
+        }
+    }
+}
+
+impl<A: Send, B: Send> Future for Swapping<'_, A, B> {
+    type Output = Result<B, Unsent<A>>;
+
+    /// # Panics
+    /// Panics outside of a process of the network, and if it was completed before.
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let (worker, task) = wait::here(this.meeting().network(), "an exchange");
+        if this.stage == Stage::Waiting && wait::resumed(task) {
+            this.meeting().leave(this.end.side, this.place(), worker.solo);
+        }
+        match this.slot.outcome.get() {
+            Outcome::Open => {}
+            Outcome::Over => panic!("an exchange was polled after it was completed"),
+            _ => return Poll::Ready(this.finish_swap()),
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        if this.attempt(worker, None) == Attempt::Done {
+            return Poll::Ready(this.finish_swap());
+        }
+        this.stage = Stage::Waiting;
+        let place = Place::Send(this.end.channel.place().cast());
+        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        Poll::Pending
+    }
+}
+
+// SAFETY: entered and left at one meeting, under its gate.
+unsafe impl<A: Send, B: Send> Guard for Swapping<'_, A, B> {
+    type Output = Result<B, Unsent<A>>;
+
+    fn look(
+        self: Pin<&mut Self>,
+        at: &mut Looking<'_, '_>,
+        _from: usize,
+        _to: usize,
+    ) -> Option<usize> {
+        wait::check_network(at.worker, self.meeting().network(), "an exchange");
+        (self.attempt(at.worker, None) == Attempt::Done).then_some(0)
+    }
+
+    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
+        self.attempt(at.worker, Some((at.task, at.how(base))))
+    }
+
+    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
+        self.meeting().leave(self.end.side, self.place(), at.alone());
+    }
+
+    fn finish(self: Pin<&mut Self>, _nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll(context)
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("swap at `{}`", self.meeting().name()));
+    }
+}
+
+impl<A: Send, B: Send> Drop for Swapping<'_, A, B> {
+    fn drop(&mut self) {
+        if self.stage == Stage::Waiting {
+            super::ends::withdraw(self.meeting(), self.end.side, self.place());
+        }
+        match self.slot.outcome.get() {
+            // SAFETY: nobody took it, and nobody can any more.
+            Outcome::Open | Outcome::Closed | Outcome::Poisoned => {
+                drop(unsafe { self.slot.give.get().cast::<A>().read() });
+            }
+            // SAFETY: the partner has moved it in, and it was given to nobody.
+            Outcome::Done => drop(unsafe { self.slot.take.get().cast::<B>().read() }),
+            Outcome::Held | Outcome::Over => {}
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! How channels end: closing, poison, ends that are dropped elsewhere.
+
+use crate::{everywhere, fails, succeeds};
+use kahn::RunOptions;
+use kahn::csp::{self, Gone, Unsent};
+
+#[test]
+fn a_receiver_gets_all_that_was_sent_and_then_learns_the_end() {
+    for capacity in [0, 1, 3] {
+        everywhere(
+            |options| {
+                succeeds(options, async move |scope| {
+                    let (mut out, mut input) = if capacity == 0 {
+                        csp::channel::<u32>("channel")
+                    } else {
+                        csp::buffered("channel", capacity)
+                    };
+                    scope.spawn("sender", async move {
+                        for n in 0..7 {
+                            out.send(n).await.expect("it is received");
+                        }
+                        if capacity == 3 {
+                            out.poison();
+                        }
+                    });
+                    let mut all = Vec::new();
+                    loop {
+                        match input.recv().await {
+                            Ok(n) => all.push(n),
+                            Err(gone) => return (all, gone),
+                        }
+                    }
+                })
+            },
+            |(all, gone)| {
+                assert_eq!(all, (0..7).collect::<Vec<_>>());
+                let expected = if capacity == 3 { Gone::Poisoned } else { Gone::Closed };
+                assert_eq!(gone, expected);
+            },
+        );
+    }
+}
+
+#[test]
+fn a_sender_gets_its_message_back_from_a_receiver_that_left() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut out, input) = csp::channel::<String>("channel");
+                scope.spawn("leaver", async move {
+                    csp::yield_now().await;
+                    drop(input);
+                });
+                out.send("back".to_owned()).await
+            })
+        },
+        |sent| assert_eq!(sent, Err(Unsent { message: "back".to_owned(), why: Gone::Closed })),
+    );
+}
+
+#[test]
+fn poison_reaches_everyone() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                // A line of processes, and a star at its end.
+                let (first, mut left) = csp::channel::<u32>("line");
+                for _ in 0..6 {
+                    let (mut out, next) = csp::channel::<u32>("line");
+                    let mut input = std::mem::replace(&mut left, next);
+                    scope.spawn("link", async move {
+                        while let Ok(n) = input.recv().await {
+                            let _ = out.send(n).await;
+                        }
+                    });
+                }
+                let mut told = Vec::new();
+                let mut outs = Vec::new();
+                for _ in 0..4 {
+                    let (out, mut input) = csp::buffered::<u32>("star", 2);
+                    outs.push(out);
+                    told.push(scope.fork("leaf", async move { input.recv().await }));
+                }
+                scope.spawn("hub", async move {
+                    while let Ok(n) = left.recv().await {
+                        for out in &mut outs {
+                            let _ = out.send(n).await;
+                        }
+                    }
+                });
+                first.poison();
+                let mut ends = Vec::new();
+                for leaf in told {
+                    ends.push(leaf.join().await.expect("it ends"));
+                }
+                ends
+            })
+        },
+        |ends| assert_eq!(ends, [Err(Gone::Poisoned); 4]),
+    );
+}
+
+#[test]
+fn a_process_that_panics_poisons_its_ends() {
+    let error = fails(RunOptions::new(), async |scope| {
+        let (out, mut input) = csp::channel::<u32>("channel");
+        scope.spawn("panics", async move {
+            let _out = out;
+            if true {
+                panic!("no luck");
+            }
+        });
+        assert_eq!(input.recv().await, Err(Gone::Poisoned));
+    });
+    assert!(error.contains("process `panics` panicked: no luck"), "{error}");
+}
+
+#[test]
+fn the_error_of_a_process_fails_the_run() {
+    let error = fails(RunOptions::new(), async |scope| {
+        let (mut out, input) = csp::channel::<u32>("channel");
+        drop(input);
+        scope.spawn("sender", async move { out.send(1).await });
+    });
+    assert!(error.contains("process `sender` failed: a message could not be sent"), "{error}");
+}
+
+#[test]
+fn an_end_may_be_dropped_on_another_thread() {
+    everywhere(
+        |options| {
+            succeeds(options, async |_scope| {
+                let (out, mut input) = csp::channel::<u32>("channel");
+                let thread = std::thread::spawn(move || drop(out));
+                // Another thread is no process: only a blocking call makes the network wait for it.
+                let joined = csp::blocking(move || thread.join().is_ok()).await;
+                (input.recv().await, joined)
+            })
+        },
+        |result| assert_eq!(result, (Err(Gone::Closed), true)),
+    );
+}
+
+#[test]
+fn an_end_may_outlive_its_run() {
+    let (out, input) =
+        succeeds(RunOptions::new(), async |_scope| csp::buffered::<String>("channel", 1));
+    drop(input);
+    drop(out);
+}
+
+#[test]
+fn messages_that_nobody_receives_are_dropped() {
+    let message = std::sync::Arc::new(());
+    let kept = message.clone();
+    everywhere(
+        |options| {
+            let message = &message;
+            succeeds(options, async move |scope| {
+                let (mut out, input) = csp::buffered("buffer", 4);
+                out.send(message.clone()).await.expect("room");
+                out.send(message.clone()).await.expect("room");
+                let (mut send, sent) = csp::channel("rendezvous");
+                let waits = csp::Process::named("waits").killable();
+                let message = message.clone();
+                let waits = scope.fork(waits, async move { send.send(message).await.is_ok() });
+                csp::yield_now().await;
+                waits.kill();
+                let _ = waits.join().await;
+                drop((input, sent));
+            });
+        },
+        |()| {},
+    );
+    drop(message);
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+}

@@ -1,0 +1,80 @@
+//! Claims are first come, first served, and end with whoever holds them.
+
+use crate::{everywhere, succeeds};
+use kahn::RunOptions;
+use kahn::csp;
+
+#[test]
+fn claims_are_first_come_first_served() {
+    for policy in ["ws-cur", "sequential", "shared", "ws-last"] {
+        let order = succeeds(RunOptions::new().workers(1).policy(policy), async |scope| {
+            let list = csp::Shared::new("list", (Vec::new(), Vec::new()));
+            let arrivals = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            let first = list.claim().await;
+            let forks = scope.forks("clients");
+            for n in 0..20 {
+                let (list, arrivals) = (list.clone(), arrivals.clone());
+                forks.spawn("client", async move {
+                    arrivals.lock().expect("not poisoned").push(n);
+                    list.claim().await.0.push(n);
+                });
+            }
+            for _ in 0..3 {
+                csp::yield_now().await;
+            }
+            drop(first);
+            forks.join().await;
+            let mut claim = list.claim().await;
+            claim.1.clone_from(&arrivals.lock().expect("not poisoned"));
+            claim.clone()
+        });
+        assert_eq!(order.0, order.1, "{policy}: as they came");
+    }
+}
+
+#[test]
+fn a_claim_ends_with_a_panic() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let shared = csp::Shared::new("shared", 1_u32);
+                let theirs = shared.clone();
+                let panics = scope.fork("panics", async move {
+                    let _claim = theirs.claim().await;
+                    if true {
+                        panic!("with the claim");
+                    }
+                });
+                assert!(panics.join().await.is_err());
+                *shared.claim().await
+            })
+        },
+        |value| assert_eq!(value, 1),
+    );
+}
+
+#[test]
+fn nobody_else_is_in_while_one_is() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let counter = csp::Shared::new("counter", 0_u32);
+                let forks = scope.forks("clients");
+                for _ in 0..10 {
+                    let counter = counter.clone();
+                    forks.spawn("client", async move {
+                        for _ in 0..10 {
+                            let mut claim = counter.claim().await;
+                            let before = *claim;
+                            csp::yield_now().await;
+                            *claim = before + 1;
+                        }
+                    });
+                }
+                forks.join().await;
+                *counter.claim().await
+            })
+        },
+        |count| assert_eq!(count, 100),
+    );
+}
