@@ -125,7 +125,9 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
         sorted.clear();
         sorted.reserve_exact(count);
         // One after the other, so that each gives back its memory as soon as it is empty.
-        lists.into_iter().for_each(|list| sorted.extend(list));
+        for list in lists {
+            sorted.extend(list);
+        }
         sort(sorted.make_contiguous());
         loop {
             let mut results = Vec::with_capacity(sorted.len().min(RECORDS));
