@@ -272,3 +272,51 @@ fn a_reader_of_two_failed_sources_ends_with_the_mark_it_reaches_first() {
         assert_eq!(report.unobserved_failures.len(), 1);
     });
 }
+
+/// Says that it was dropped.
+struct Dropped(Heard<u64>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.push(u64::MAX);
+    }
+}
+
+#[test]
+fn a_blocking_process_ends_at_the_mark_of_a_failure_and_passes_it_on() {
+    everywhere(|schedule| {
+        for way in WAYS {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            network.process("fail", out, async move |mut out| {
+                for n in 0..3 {
+                    out.send(n).await;
+                }
+                way.go()
+            });
+            let (copies_out, copies) = network.channel::<u64>("copies");
+            let unwound = Heard::default();
+            let dropped = Dropped(unwound.clone());
+            network.blocking("block", (numbers, copies_out), move |(mut numbers, mut copies)| {
+                let dropped = dropped;
+                while let Some(n) = numbers.recv_blocking() {
+                    copies.send_blocking(n);
+                }
+                // The mark is no end of the stream: nobody comes here.
+                dropped.0.push(0);
+            });
+            let heard = listen(&mut network, "listen", copies);
+            let report = schedule.run(network);
+            assert_eq!(report.outcome, Summary::Failed);
+            assert_eq!(heard.all(), [0, 1, 2]);
+            assert!(!heard.is_complete(), "a failure looked like an end");
+            assert_eq!(unwound.all(), [u64::MAX], "unwound, its values dropped once");
+            assert_eq!(report.failures.len(), 1);
+            let failure = &report.failures[0];
+            assert_eq!(failure.process.as_str(), "fail");
+            assert_eq!(failure.panicked, way == Way::Panic);
+            let with: Vec<_> = failure.ended_with_it.iter().map(kahn::Name::as_str).collect();
+            assert_eq!(with, ["block", "listen"]);
+        }
+    });
+}

@@ -13,10 +13,12 @@
 //! | `outside` | blocking processes, outside parties, rings through both |
 //! | `foreign` | futures and wakers of others; networks inside networks |
 //! | `messages` | types of messages; every one is dropped exactly once |
+//! | `cores` | more workers than cores: nobody waits for one that is kept asleep |
 //! | `creation` | networks that grow while they run |
 //! | `reports` | what is told afterwards, and in which order |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
+mod cores;
 mod creation;
 mod failures;
 mod foreign;
