@@ -16,6 +16,7 @@ use kahn::{Accounting, Detection, POLICIES, RunOptions};
 use kahn_apps::{APPS, App, Failure, Variant, at_least_one, size};
 use kahn_snet::command::Command as Snet;
 
+use crate::experiment::{self, ExperimentArguments};
 use crate::placing::Placing;
 
 /// What the command is asked to do.
@@ -25,6 +26,7 @@ pub(crate) enum Request {
     Graph(&'static App, ArgMatches, GraphArguments),
     /// Something about S-Net, whose crate brings its own command line.
     Snet(Box<Snet>),
+    Experiment(ExperimentArguments),
     List,
     Completions(Shell),
 }
@@ -231,6 +233,9 @@ fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
     let Some((name, matches)) = matches.subcommand() else { return Err(incomplete()) };
     match name {
         "list" => return Ok(Request::List),
+        "experiment" => {
+            return Ok(Request::Experiment(ExperimentArguments::from_arg_matches(matches)?));
+        }
         "snet" => return Ok(Request::Snet(Box::new(Snet::from_arg_matches(matches)?))),
         "completions" => {
             let shell = matches.get_one::<Shell>("shell").copied();
@@ -268,6 +273,9 @@ pub(crate) fn command() -> Command {
     let graph = GraphArguments::augment_args(with_apps("graph"))
         .about("Writes a program's network as DOT, for Graphviz")
         .after_help("A network that grows as it runs is shown as it starts.");
+    let experiment = ExperimentArguments::augment_args(Command::new("experiment"))
+        .about("Measures the tables and figures of the papers again")
+        .after_help(experiment::NOTES);
     let shell = Arg::new("shell").required(true).value_parser(value_parser!(Shell));
     Command::new("kahn")
         .version(env!("CARGO_PKG_VERSION"))
@@ -278,6 +286,7 @@ pub(crate) fn command() -> Command {
         .max_term_width(100)
         .subcommands([run, verify, graph])
         .subcommand(snet())
+        .subcommand(experiment)
         .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
         .subcommand(Command::new("completions").about("Writes completions for a shell").arg(shell))
 }
@@ -316,6 +325,7 @@ Examples:
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
   kahn snet run factorial.snet --input records.json      records through an S-Net program
+  kahn experiment list                           the tables and figures of the papers
   kahn completions bash > ~/.local/share/bash-completion/completions/kahn";
 
 const VERDICTS: &str = "\

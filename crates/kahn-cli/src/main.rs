@@ -6,10 +6,11 @@
 //! standard output that leaves early (`kahn … | head`) is no failure.
 //!
 //! Three steps, each in modules of its own: what was typed ([`arguments`], [`placing`]), what is done
-//! ([`run`], [`verify`], [`graph`], [`list`]) and what a person is told ([`messages`],
-//! [`progress`], [`interrupt`], [`result`]).
+//! ([`run`], [`verify`], [`graph`], [`experiment`], [`list`]) and what a person is told
+//! ([`messages`], [`progress`], [`interrupt`], [`result`]).
 
 mod arguments;
+mod experiment;
 mod graph;
 mod interrupt;
 mod list;
@@ -53,6 +54,7 @@ fn perform(request: Request) -> Result<ExitCode, Failure> {
         Request::Run(app, matches, arguments) => run::run(app, &matches, &arguments),
         Request::Verify(app, matches, arguments) => verify::verify(app, &matches, &arguments),
         Request::Graph(app, matches, arguments) => graph::graph(app, &matches, &arguments),
+        Request::Experiment(arguments) => experiment::experiment(&arguments),
         Request::List => list::list(),
         Request::Completions(shell) => result::write(|out| {
             // The generator panics when it cannot write, so it writes to memory first.

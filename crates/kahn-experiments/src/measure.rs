@@ -8,20 +8,20 @@ use crate::page::{ELAPSED, OTHERS};
 
 /// Measures how long `f` takes, in seconds.
 #[expect(clippy::disallowed_methods, reason = "an experiment reads the clock")]
-pub fn time<R>(f: impl FnOnce() -> R) -> (f64, R) {
+pub(crate) fn time<R>(f: impl FnOnce() -> R) -> (f64, R) {
     let since = Instant::now();
     let result = f();
     (since.elapsed().as_secs_f64(), result)
 }
 
 /// Forgets how much memory this program has used at most, where the system can.
-pub fn forget_peak_memory() {
+pub(crate) fn forget_peak_memory() {
     // What cannot be forgotten is only counted too high.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Bytes of memory that this program has used at most.
-pub fn peak_memory() -> Option<f64> {
+pub(crate) fn peak_memory() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.trim().split(' ').next()?.parse().ok()?;
@@ -58,4 +58,21 @@ fn seconds_of_others() -> Option<f64> {
     let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let own = Duration::try_from(own).ok()?.as_secs_f64();
     Some(busy / 100.0 - own)
+}
+
+/// A clock that is started once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// Starts.
+    #[expect(clippy::disallowed_methods, reason = "an experiment reads the clock")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Says how long ago that was.
+    pub(crate) fn seconds(self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
 }

@@ -22,13 +22,13 @@ use crate::{Measured, Outcome, Point, Refused};
 
 /// Whose the measurements of a file are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub(crate) struct Owner {
     /// What was measured.
-    pub study: String,
+    pub(crate) study: String,
     /// In which size.
-    pub size: String,
+    pub(crate) size: String,
     /// By what.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,7 +48,7 @@ enum Written {
 
 /// The measurements of one study.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     path: PathBuf,
     file: Option<File>,
     owner: Owner,
@@ -62,7 +62,7 @@ impl Store {
     /// # Errors
     ///
     /// Returns what the system said about the file.
-    pub fn open(path: &Path, owner: Owner) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, owner: Owner) -> io::Result<Self> {
         let mut store = Self::empty(path, owner);
         if let Some(text) = read(path)? {
             match store.take(&text) {
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Whether there were measurements of another owner, which are put aside.
-    pub fn put_aside(&self) -> bool {
+    pub(crate) fn put_aside(&self) -> bool {
         self.put_aside
     }
 
@@ -92,7 +92,7 @@ impl Store {
     /// # Errors
     ///
     /// Returns what the system said about the file.
-    pub fn read_only(path: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn read_only(path: &Path) -> io::Result<Option<Self>> {
         let Some(text) = read(path)? else { return Ok(None) };
         let first = text.lines().next().unwrap_or_default();
         let Ok(owner) = serde_json::from_str(first) else { return Ok(None) };
@@ -122,12 +122,12 @@ impl Store {
     }
 
     /// Whose they are.
-    pub fn owner(&self) -> &Owner {
+    pub(crate) fn owner(&self) -> &Owner {
         &self.owner
     }
 
     /// Finds a measurement.
-    pub fn get(&self, point: &Point, round: usize) -> Option<&Outcome> {
+    pub(crate) fn get(&self, point: &Point, round: usize) -> Option<&Outcome> {
         self.lines.get(&(point.key(), round))
     }
 
@@ -136,7 +136,7 @@ impl Store {
     /// # Errors
     ///
     /// Returns what the system said about the file.
-    pub fn keep(&mut self, point: &Point, round: usize, outcome: Outcome) -> io::Result<()> {
+    pub(crate) fn keep(&mut self, point: &Point, round: usize, outcome: Outcome) -> io::Result<()> {
         let written = match &outcome {
             Outcome::Measured(measured) => Written::Measured(measured.0.clone()),
             Outcome::Refused(refused) => Written::Refused(refused.clone()),

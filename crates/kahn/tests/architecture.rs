@@ -31,13 +31,14 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 6] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("kahn-derive", &[]),
     ("kahn", &["kahn-derive"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn"]),
     ("kahn-apps", &["kahn", "kahn-mapreduce", "kahn-snet"]),
-    ("kahn-cli", &["kahn", "kahn-apps", "kahn-snet"]),
+    ("kahn-experiments", &["kahn", "kahn-apps"]),
+    ("kahn-cli", &["kahn", "kahn-apps", "kahn-experiments", "kahn-snet"]),
 ];
 
 /// A folder of models for loom: they are tests, and put together what they need.

@@ -1,0 +1,52 @@
+//! What the machine refuses, by which limit, and what its value is.
+
+use std::fs;
+
+use kahn::RunError;
+use rustix::process::{Resource, getrlimit};
+
+use crate::experiment::Refused;
+
+/// Tells a network that failed because the system gave no more threads from other failures.
+pub(crate) fn refused_thread(error: &RunError) -> Option<Refused> {
+    let failures = &error.report()?.failures;
+    let refusal = failures.iter().find(|failure| failure.message.contains("refused a thread"))?;
+    Some(no_thread(&refusal.message))
+}
+
+/// Tells why there are no more threads.
+pub(super) fn no_thread(what: &str) -> Refused {
+    Refused {
+        what: what.to_owned(),
+        limit: "kernel.threads-max, vm.max_map_count, RLIMIT_NPROC".to_owned(),
+        value: format!(
+            "{}, {}, {}",
+            setting("/proc/sys/kernel/threads-max"),
+            setting("/proc/sys/vm/max_map_count"),
+            limit(Resource::Nproc)
+        ),
+    }
+}
+
+/// Tells why there are no more message queues.
+#[cfg(target_os = "linux")]
+pub(super) fn no_queue(error: nix::errno::Errno) -> Refused {
+    use nix::errno::Errno;
+    let (limit, value) = match error {
+        Errno::EMFILE => (
+            "RLIMIT_MSGQUEUE, RLIMIT_NOFILE",
+            format!("{} bytes, {}", limit(Resource::Msgqueue), limit(Resource::Nofile)),
+        ),
+        Errno::ENOSPC => ("fs.mqueue.queues_max", setting("/proc/sys/fs/mqueue/queues_max")),
+        _ => ("the system", "unknown".to_owned()),
+    };
+    Refused { what: format!("a message queue: {error}"), limit: limit.to_owned(), value }
+}
+
+fn setting(path: &str) -> String {
+    fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+fn limit(resource: Resource) -> String {
+    getrlimit(resource).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
+}

@@ -1,0 +1,14 @@
+//! What the papers compare with: threads and POSIX message queues, as the system has them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `queue` | a POSIX message queue with two ends |
+//! | `ring` | the ring over such queues, on threads and on the workers of a network |
+//! | `limits` | what the machine refuses, and by which limit |
+
+mod limits;
+mod queue;
+mod ring;
+
+pub(crate) use limits::refused_thread;
+pub(crate) use ring::{network_ring, thread_ring};

@@ -1,0 +1,18 @@
+//! The experiments, a file a workload: what is measured, how it is drawn, what the paper says.
+//!
+//! A new one is a `Study` and an `Experiment` in a file here, and a line in [`EXPERIMENTS`].
+
+mod options;
+mod program;
+mod ring;
+mod transaction;
+
+use crate::experiment::Experiment;
+
+/// All experiments, in the order in which lists show them.
+///
+/// ```
+/// let names: Vec<_> = kahn_experiments::EXPERIMENTS.iter().map(|one| one.name).collect();
+/// assert!(names.contains(&"nornir-transaction"));
+/// ```
+pub static EXPERIMENTS: &[&Experiment] = &[&transaction::TRANSACTION, &ring::FIGURE_3];
