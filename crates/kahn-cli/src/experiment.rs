@@ -110,7 +110,8 @@ impl Watcher for Bar {
             self.bar.set_length(total as u64);
             self.bar.set_position(there as u64);
             self.bar.reset_eta();
-            let template = format!("{study} {{wide_bar}} {{pos}} of {{len}}, {{eta}} left  {{msg}}");
+            let template =
+                format!("{study} {{wide_bar}} {{pos}} of {{len}}, {{eta}} left  {{msg}}");
             let style = ProgressStyle::with_template(&template);
             self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         } else {

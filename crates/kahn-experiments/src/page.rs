@@ -25,7 +25,10 @@ pub(crate) fn page(
     let (short, place) = (experiment.paper.short, experiment.place);
     let _ = writeln!(text, "After {short}, {place}. {}\n", size(view.plan.size));
     let _ = writeln!(text, "![{}]({name}.svg)\n", experiment.summary);
-    let _ = writeln!(text, "Figures: [CSV]({name}.csv); picture: [SVG]({name}.svg), [PNG]({name}.png).\n");
+    let _ = writeln!(
+        text,
+        "Figures: [CSV]({name}.csv); picture: [SVG]({name}.svg), [PNG]({name}.png).\n"
+    );
     let _ = writeln!(text, "## What the paper found\n\n{}\n", experiment.found);
     let _ = writeln!(text, "## What we find\n");
     let _ = writeln!(text, "| promise | here | verdict | why |\n|---|---|---|---|");
@@ -33,7 +36,8 @@ pub(crate) fn page(
         let Claim { promise, ours, verdict, why } = claim;
         let _ = writeln!(text, "| {promise} | {ours} | **{verdict}** | {why} |");
     }
-    let _ = writeln!(text, "\n## How it was done\n\n{} {}", experiment.method, how(experiment, view));
+    let _ =
+        writeln!(text, "\n## How it was done\n\n{} {}", experiment.method, how(experiment, view));
     conditions(&mut text, view);
     let _ = writeln!(text, "\n## Figures");
     for panel in panels {
@@ -142,9 +146,11 @@ fn refusals(text: &mut String, view: &View) {
 
 /// Writes all figures, a line each point.
 pub(crate) fn csv(view: &View) -> String {
-    let rows = || view.studies.iter().flat_map(|(study, rows)| {
-        rows.iter().map(move |row| (*study, rows, row))
-    });
+    let rows = || {
+        view.studies
+            .iter()
+            .flat_map(|(study, rows)| rows.iter().map(move |row| (*study, rows, row)))
+    };
     let (mut parameters, mut quantities) = (Vec::<String>::new(), Vec::<String>::new());
     for (_, _, row) in rows() {
         for (name, _) in row.point.parameters() {

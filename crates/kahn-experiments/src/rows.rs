@@ -213,7 +213,10 @@ impl Curve {
                 y: spot.y / below.y,
                 low: spot.low / below.high,
                 high: spot.high / below.low,
-                quartiles: (spot.quartiles.0 / below.quartiles.1, spot.quartiles.1 / below.quartiles.0),
+                quartiles: (
+                    spot.quartiles.0 / below.quartiles.1,
+                    spot.quartiles.1 / below.quartiles.0,
+                ),
             })
         });
         Self(spots.collect())

@@ -15,8 +15,7 @@ mod posix {
 
     use nix::errno::Errno;
     use nix::mqueue::{
-        MQ_OFlag, MqAttr, MqdT, mq_attr_member_t, mq_close, mq_open, mq_receive, mq_send,
-        mq_unlink,
+        MQ_OFlag, MqAttr, MqdT, mq_attr_member_t, mq_close, mq_open, mq_receive, mq_send, mq_unlink,
     };
     use nix::sys::stat::Mode;
 
@@ -49,9 +48,7 @@ mod posix {
     pub(in crate::native) struct QueueReceiver(Arc<Queue>);
 
     /// Makes a queue that holds so many messages.
-    pub(in crate::native) fn queue(
-        messages: u32,
-    ) -> Result<(QueueSender, QueueReceiver), Refused> {
+    pub(in crate::native) fn queue(messages: u32) -> Result<(QueueSender, QueueReceiver), Refused> {
         // Two queues at the same time have two names.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Relaxed);
@@ -59,9 +56,8 @@ mod posix {
         let flags = MQ_OFlag::O_CREAT | MQ_OFlag::O_EXCL | MQ_OFlag::O_RDWR;
         let bytes = mq_attr_member_t::try_from(MESSAGE).expect("a small number");
         let shape = MqAttr::new(0, mq_attr_member_t::from(messages), bytes, 0);
-        let descriptor =
-            mq_open(name.as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR, Some(&shape))
-                .map_err(no_queue)?;
+        let descriptor = mq_open(name.as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR, Some(&shape))
+            .map_err(no_queue)?;
         let queue = Arc::new(Queue(Some(descriptor)));
         mq_unlink(name.as_str()).map_err(no_queue)?;
         Ok((QueueSender(Arc::clone(&queue)), QueueReceiver(queue)))

@@ -51,10 +51,7 @@ pub(crate) fn svg(
     };
     let rows = panels.len().div_ceil(columns).max(1);
     let head = 36;
-    let size = (
-        PANEL.0 * u32::try_from(columns)?,
-        head + PANEL.1 * u32::try_from(rows)?,
-    );
+    let size = (PANEL.0 * u32::try_from(columns)?, head + PANEL.1 * u32::try_from(rows)?);
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();

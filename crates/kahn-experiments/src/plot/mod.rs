@@ -60,9 +60,10 @@ impl Axis {
     pub(crate) fn name_of(&self, place: f64) -> String {
         match &self.spread {
             Spread::Steps(names) => {
-                let name = names.iter().enumerate().find(|(index, _)| {
-                    crate::point::float(*index).total_cmp(&place).is_eq()
-                });
+                let name = names
+                    .iter()
+                    .enumerate()
+                    .find(|(index, _)| crate::point::float(*index).total_cmp(&place).is_eq());
                 name.map_or_else(|| place.to_string(), |(_, name)| name.clone())
             }
             Spread::Linear | Spread::Logarithmic => place.to_string(),

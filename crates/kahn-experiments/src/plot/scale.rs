@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use plotters::coord::ranged1d::{
-    KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter,
-};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 use super::{Axis, Spread};
 use crate::point::float;
@@ -102,8 +100,7 @@ fn logarithmic_ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
     let base: f64 = if decades < 3.0 { 2.0 } else { 10.0 };
     let first = (start.ln() / base.ln()).ceil();
     let last = (end.ln() / base.ln()).floor();
-    let ticks: Vec<_> =
-        whole_numbers(last - first).map(|n| base.powf(first + n)).collect();
+    let ticks: Vec<_> = whole_numbers(last - first).map(|n| base.powf(first + n)).collect();
     let stride = ticks.len().div_ceil(most.max(1)).max(1);
     ticks.into_iter().step_by(stride).collect()
 }

@@ -119,7 +119,9 @@ fn panels(view: &View) -> Vec<Panel> {
 fn claims(view: &View) -> Vec<Claim> {
     let ratio = |above: &str, below: &str| curve(view, above).over(&curve(view, below));
     let times = |least: f64, better: f64| {
-        move |ratio: f64| (format!("{} times", show(ratio)), Verdict::at_least(ratio, least, better))
+        move |ratio: f64| {
+            (format!("{} times", show(ratio)), Verdict::at_least(ratio, least, better))
+        }
     };
     let threads = curve(view, "P/n/O");
     let flat = |curve: &Curve| curve.at(1000.0).zip(curve.at(100.0)).map(|(far, near)| far / near);
@@ -154,12 +156,11 @@ fn claims(view: &View) -> Vec<Claim> {
         .because("a queue costs two system calls a message, ours costs none"),
         Claim::judge(
             "our scheduler performs best with a single runner",
-            curve(view, "U/1/O").at(1000.0).zip(
-                curve(view, "U/G/2/O").at(1000.0).zip(curve(view, "U/B/2/O").at(1000.0)),
-            ),
+            curve(view, "U/1/O")
+                .at(1000.0)
+                .zip(curve(view, "U/G/2/O").at(1000.0).zip(curve(view, "U/B/2/O").at(1000.0))),
             |(one, (good, bad))| {
-                let text =
-                    format!("{} ns, {} (good), {} (bad)", show(one), show(good), show(bad));
+                let text = format!("{} ns, {} (good), {} (bad)", show(one), show(good), show(bad));
                 (text, Verdict::holds(one <= good.min(bad) * 1.05))
             },
         )
