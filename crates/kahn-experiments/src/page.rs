@@ -93,7 +93,8 @@ fn conditions(text: &mut String, view: &View) {
     };
     let busy = total(OTHERS) / total(ELAPSED).max(1e-9);
     let _ = writeln!(text, "| other programs meanwhile | {busy:.2} cores busy on average |");
-    let by_cpus = |row: &Row| row.point.get("cpus").is_some();
+    let one = crate::Value::from(1_usize);
+    let by_cpus = |row: &Row| row.point.get("cpus").is_some_and(|cpus| *cpus != one);
     if machine.cores < 8 && view.studies.values().flat_map(Rows::iter).any(by_cpus) {
         let _ = writeln!(
             text,

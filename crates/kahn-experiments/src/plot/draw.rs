@@ -57,7 +57,11 @@ pub(crate) fn svg(
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
         root.fill(&WHITE)?;
         let middle = i32::try_from(size.0 / 2)?;
-        let style = font(16).color(&BLACK).pos(Pos::new(HPos::Center, VPos::Center));
+        // A letter is about half as wide as it is high.
+        let letters = u32::try_from(title.chars().count().max(1))?;
+        let style = font((2 * size.0 / letters).clamp(9, 16))
+            .color(&BLACK)
+            .pos(Pos::new(HPos::Center, VPos::Center));
         root.draw_text(title, &style, (middle, 20))?;
         let (_, body) = root.split_vertically(head);
         for (panel, area) in panels.iter().zip(body.split_evenly((rows, columns))) {
@@ -96,8 +100,12 @@ fn draw_panel(panel: &Panel, area: &Area<'_>) -> Drawn {
         .label_style(font(11))
         .axis_desc_style(font(12))
         .draw()?;
-    let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
     let plane = chart.plotting_area().strip_coord_spec();
+    let corner = plane.get_base_pixel();
+    let place = |x: f64, y: f64| {
+        let (across, down) = chart.backend_coord(&(x, y));
+        (across - corner.0, down - corner.1)
+    };
     let ground = place(0.0, 0.0).1;
     let columns = panel.series.iter().filter(|series| series.marks == Marks::Columns).count();
     let mut column = 0;

@@ -2,9 +2,12 @@
 //!
 //! A new one is a `Study` and an `Experiment` in a file here, and a line in [`EXPERIMENTS`].
 
+mod message;
 mod options;
+mod pipeline;
 mod program;
 mod ring;
+mod scatter;
 mod transaction;
 
 use crate::experiment::Experiment;
@@ -15,4 +18,10 @@ use crate::experiment::Experiment;
 /// let names: Vec<_> = kahn_experiments::EXPERIMENTS.iter().map(|one| one.name).collect();
 /// assert!(names.contains(&"nornir-transaction"));
 /// ```
-pub static EXPERIMENTS: &[&Experiment] = &[&transaction::TRANSACTION, &ring::FIGURE_3];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &transaction::TRANSACTION,
+    &message::COPY_OR_MOVE,
+    &scatter::FIGURE_5,
+    &pipeline::FIGURE_14,
+    &ring::FIGURE_3,
+];

@@ -7,7 +7,11 @@
 //! | `detection` | `central`, as in the papers, `deferred`, or `off` |
 //! | `accounting` | `off`, `counters`, `timing` |
 //! | `placement` | for `static`: `round-robin`, `good`, `bad` |
+//! | `tau` | for `partition`: seconds |
 
+use std::time::Duration;
+
+use kahn::policy::Placement;
 use kahn::{Accounting, Detection, RunOptions};
 
 use crate::point::{Point, Value};
@@ -38,6 +42,16 @@ pub(crate) fn options(point: &Point) -> RunOptions {
             "timing" => Accounting::Timing,
             _ => Accounting::Counters,
         });
+    }
+    if let Some(placement) = text("placement") {
+        options = options.placement(match placement {
+            "good" => Placement::Good,
+            "bad" => Placement::Bad,
+            _ => Placement::RoundRobin,
+        });
+    }
+    if point.get("tau").is_some() {
+        options = options.tau(Duration::from_secs_f64(point.number("tau")));
     }
     options
 }

@@ -93,8 +93,8 @@ fn panels(view: &View) -> Vec<Panel> {
     let axis = Axis::steps("accounting", LEVELS);
     vec![
         Panel::new("one transaction", axis, Axis::logarithmic("ns"))
-            .and(Series::line("here", &ours))
-            .and(Series::quoted("paper, 2009", &paper, Marks::Broken)),
+            .and(Series::columns("here", &ours))
+            .and(Series::quoted("paper, 2009", &paper, Marks::Columns)),
     ]
 }
 

@@ -1,0 +1,125 @@
+//! The pipeline: how little work on a message is too little, by the size of messages.
+
+use kahn_apps::{Failure, Variant};
+
+use super::options::options;
+use super::program::Job;
+use crate::claim::{Claim, Verdict, show};
+use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::papers::NORNIR;
+use crate::plot::{Axis, Panel, Series};
+use crate::point::{Point, float};
+use crate::rows::{Curve, Rows};
+use crate::{Bench, View};
+
+static STUDY: Study = Study { name: "pipeline", rounds: 9, points, measure };
+
+const STAGES: usize = 50;
+const SIZES: [usize; 5] = [8, 32, 128, 512, 2048];
+/// Messages for each second of work in a stage.
+const DIVISIONS: [usize; 3] = [1_000, 10_000, 100_000];
+
+fn points(plan: &Plan) -> Vec<Point> {
+    let sizes = plan.size.of(&SIZES[..1], &SIZES[..], &SIZES[..]);
+    let sizes: &[usize] = if plan.size.name() == "quick" { &[8, 2048] } else { sizes };
+    // The share of the paper's messages: the work on each is the paper's.
+    let share = plan.size.of(0.002, 0.01, 1.0);
+    let mut points = Vec::new();
+    for division in DIVISIONS {
+        for bytes in sizes {
+            let messages = (float(division) * share).max(40.0).floor();
+            let point = Point::new().and("d", division).and("bytes", *bytes);
+            points.extend(point.and("messages", messages).each("cpus", plan.cpus()));
+        }
+    }
+    points
+}
+
+fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
+    let [messages, bytes] = ["messages", "bytes"].map(|name| point.count(name).to_string());
+    let work = format!("{}ns", 1_000_000_000 / point.count("d"));
+    let stages = STAGES.to_string();
+    let arguments =
+        ["--stages", &stages, "--messages", &messages, "--bytes", &bytes, "--work", &work];
+    let job =
+        Job { app: "pipeline", arguments: &arguments, parts: None, variant: Variant::Network };
+    let work = float(STAGES * point.count("messages")) / point.number("d");
+    let policy = options(point).policy("ws-last");
+    job.measure(policy, |report, measured| measured.and("work per second", work / report.seconds))
+}
+
+/// The pipeline by message size and work division.
+pub(super) static FIGURE_14: Experiment = Experiment {
+    name: "nornir-fig-14",
+    summary: "the pipeline: speed-up by message size and work on a message",
+    paper: &NORNIR,
+    place: "section 5.3.4, figure 14",
+    found: "50 stages, d messages of 1/d seconds of work in each, messages of 8 to 2048 bytes. \
+            Whatever the size, the speed-up drops only at d = 10^5, 10 µs of work on a message, \
+            seven times a transaction. Sizes up to 512 bytes make no difference; at 2048 the \
+            drop is clear, and it grows with the number of CPUs.",
+    method: "Speed-up is the work done in a second: the sum of the calibrated work over all \
+             stages, divided by the time. So it is over a program that does nothing but the work. \
+             Policy ws-last.",
+    studies: &[&STUDY],
+    statistic: Statistic::Median,
+    panels,
+    claims,
+};
+
+fn rows(view: &View, division: usize, bytes: f64) -> Rows {
+    view.rows(&STUDY).with("d", division).with("bytes", bytes)
+}
+
+fn curve(view: &View, division: usize, bytes: f64) -> Curve {
+    rows(view, division, bytes).curve("cpus", "work per second")
+}
+
+fn panels(view: &View) -> Vec<Panel> {
+    let sizes = view.rows(&STUDY).numbers("bytes");
+    let panels = DIVISIONS.map(|division| {
+        let title = format!("d = {division}");
+        let panel = Panel::new(title, Axis::linear("CPUs"), Axis::linear("speed-up"));
+        sizes.iter().fold(panel, |panel, bytes| {
+            panel.and(Series::line(format!("{bytes} bytes"), &curve(view, division, *bytes)))
+        })
+    });
+    panels.to_vec()
+}
+
+fn claims(view: &View) -> Vec<Claim> {
+    let cpus = float(view.plan.most_cpus());
+    let at = |division, bytes| curve(view, division, bytes).at(cpus);
+    let drop = |bytes| at(100_000, bytes).zip(at(1_000, bytes)).map(|(short, long)| short / long);
+    let middle = at(10_000, 8.0).zip(at(1_000, 8.0)).map(|(short, long)| short / long);
+    let large = at(100_000, 2048.0).zip(at(100_000, 8.0)).map(|(large, small)| large / small);
+    let sizes = at(10_000, 512.0).or(at(10_000, 2048.0)).zip(at(10_000, 8.0));
+    vec![
+        Claim::judge("no slow-down down to d = 10^4 (100 µs a message)", middle, |share| {
+            (format!("{:.0} % of the speed at d = 1000", share * 100.0), Verdict::at_least(share, 0.95, 1.5))
+        })
+        .because("a message costs some ten nanoseconds"),
+        Claim::judge(
+            "a noticeable slow-down at d = 10^5 (10 µs a message)",
+            drop(8.0),
+            |share| {
+                let verdict = if share >= 0.95 { Verdict::Better } else { Verdict::Reproduced };
+                (format!("{:.0} % of the speed at d = 1000", share * 100.0), verdict)
+            },
+        )
+        .because(
+            "10 µs was seven transactions for Nornir, and is several hundred here: there is none to \
+             notice, which is what a reader of the figure would wish for",
+        ),
+        Claim::judge(
+            "sizes up to 512 bytes make no difference (d = 10^4)",
+            sizes.map(|(large, small)| large / small),
+            |share| (format!("{:.0} % of the speed with 8 bytes", share * 100.0), Verdict::at_least(share, 0.97, 1.5)),
+        ),
+        Claim::judge("at 2048 bytes the drop is clear (d = 10^5)", large, |share| {
+            let verdict = if share >= 0.95 { Verdict::Better } else { Verdict::Reproduced };
+            (format!("{} of the speed with 8 bytes", show(share)), verdict)
+        })
+        .because("two copies of 2048 bytes a stage take some 50 ns each, half a per cent of 10 µs"),
+    ]
+}
