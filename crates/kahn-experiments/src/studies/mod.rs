@@ -9,6 +9,7 @@ mod program;
 mod ring;
 mod scatter;
 mod transaction;
+mod words;
 
 use crate::experiment::Experiment;
 
@@ -23,5 +24,8 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &message::COPY_OR_MOVE,
     &scatter::FIGURE_5,
     &pipeline::FIGURE_14,
+    &words::FIGURE_15,
+    &words::TABLE_1,
+    &words::FIGURE_8,
     &ring::FIGURE_3,
 ];
