@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `queue` | a POSIX message queue with two ends |
 //! | `ring` | the ring over such queues, on threads and on the workers of a network |
+//! | `encryption` | AES over such queues |
 //! | `limits` | what the machine refuses, and by which limit |
 
+mod encryption;
 mod limits;
 mod queue;
 mod ring;
 
+pub(crate) use encryption::thread_encryption;
 pub(crate) use limits::refused_thread;
 pub(crate) use ring::{network_ring, thread_ring};

@@ -2,6 +2,8 @@
 //!
 //! A new one is a `Study` and an `Experiment` in a file here, and a line in [`EXPERIMENTS`].
 
+mod aes;
+mod kmeans;
 mod message;
 mod options;
 mod pipeline;
@@ -23,9 +25,15 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &transaction::TRANSACTION,
     &message::COPY_OR_MOVE,
     &scatter::FIGURE_5,
+    &aes::FIGURE_11,
     &pipeline::FIGURE_14,
     &words::FIGURE_15,
+    &kmeans::NORNIR_TABLE_1,
     &words::TABLE_1,
     &words::FIGURE_8,
+    &kmeans::TABLE_3,
+    &kmeans::FIGURE_9,
+    &kmeans::TABLE_4,
     &ring::FIGURE_3,
+    &aes::FIGURE_4,
 ];
