@@ -8,6 +8,7 @@ mod message;
 mod options;
 mod pipeline;
 mod program;
+mod random;
 mod ring;
 mod scatter;
 mod transaction;
@@ -25,7 +26,11 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &transaction::TRANSACTION,
     &message::COPY_OR_MOVE,
     &scatter::FIGURE_5,
+    &random::FIGURE_9,
+    &random::TRAFFIC_PATTERNS,
     &aes::FIGURE_11,
+    &random::FIGURE_12,
+    &random::FIGURE_13,
     &pipeline::FIGURE_14,
     &words::FIGURE_15,
     &kmeans::NORNIR_TABLE_1,

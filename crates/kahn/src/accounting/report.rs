@@ -46,6 +46,8 @@ pub struct Report {
     pub created: (u64, u64),
     /// Bytes of slots in use at the end, as the budget counts them, and the budget.
     pub slot_bytes: (u64, u64),
+    /// Walks along processes that wait for each other, in search of a deadlock.
+    pub walks: u64,
     /// What could be seen to be wrong before the run, and was no error.
     pub warnings: Vec<String>,
     /// Processes, those created before the run first.

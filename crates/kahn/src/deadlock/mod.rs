@@ -52,7 +52,7 @@ use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
 use crate::scheduler::task::mark;
 use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
-use crate::sync::{Mutex, Ordering::*};
+use crate::sync::{AtomicU64, Mutex, Ordering::*};
 use std::collections::BTreeMap;
 use walk::{Edge, edge_of, ring_from, still_holds};
 
@@ -97,6 +97,8 @@ pub(crate) struct Resolver {
     detection: Detection,
     /// Held by whoever resumes processes of others.
     lock: Mutex<Central>,
+    /// Walks so far; only a report reads it.
+    walks: AtomicU64,
 }
 
 /// What the centralised form keeps: who waits for whom.
@@ -107,7 +109,17 @@ struct Central {
 
 impl Resolver {
     pub(crate) fn new(detection: Detection) -> Self {
-        Self { detection, lock: Mutex::new(Central::default()) }
+        Self { detection, lock: Mutex::new(Central::default()), walks: AtomicU64::new(0) }
+    }
+
+    /// How often somebody has followed the waits from a process on.
+    pub(crate) fn walks(&self) -> u64 {
+        self.walks.load(Relaxed)
+    }
+
+    /// Counts walks. The lock is held, so nobody else counts.
+    fn count_walks(&self, more: usize) {
+        self.walks.store(self.walks.load(Relaxed) + more as u64, Relaxed);
     }
 
     /// Looks at `suspects` and then at some channels in turn, for about `budget` looks. Returns
@@ -148,6 +160,7 @@ impl Resolver {
     /// Looks for a ring behind a process that has just parked and that no worker runs.
     pub(crate) fn look_from(&self, task: TaskRef, scheduler: &Scheduler, table: &ChannelTable) {
         let _guard = self.lock.lock();
+        self.count_walks(1);
         if let Some(ring) = ring_from(task, table.is_fixed(), &mut 0) {
             // Over budget: that is said when nothing else can run.
             let _ = self.resolve(&ring, scheduler, table);
@@ -166,6 +179,7 @@ impl Resolver {
             return Found::Nothing;
         }
         let Some(sender) = channel.owner(End::Sender) else { return Found::Nothing };
+        self.count_walks(1);
         match ring_from(sender, table.is_fixed(), spent) {
             Some(ring) => self.resolve(&ring, scheduler, table),
             None => Found::Nothing,
@@ -183,6 +197,7 @@ impl Resolver {
         let _guard = self.lock.lock();
         let processes = scheduler.table.lock().all();
         let mut result = Found::Nothing;
+        self.count_walks(processes.len());
         for ring in walk::all_rings(&processes) {
             if !still_holds(&ring) {
                 continue;
@@ -206,6 +221,7 @@ impl Resolver {
         let mut central = self.lock.lock();
         let Some(edge) = edge_of(task) else { return };
         central.waits.insert(task.as_ptr().addr(), edge.channel.as_ptr().addr());
+        self.count_walks(1);
         if let Some(ring) = ring_from(task, false, &mut 0) {
             // Over budget: that is said when nothing else can run.
             let _ = self.resolve(&ring, scheduler, table);

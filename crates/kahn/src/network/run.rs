@@ -337,6 +337,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         seconds: clock::to_duration(ticks).as_secs_f64(),
         created: (table.created, core.channels.created()),
         slot_bytes: core.channels.usage(),
+        walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings,
         processes: records.iter().map(process_report).collect(),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
