@@ -250,6 +250,11 @@ pub struct View {
 }
 
 impl View {
+    /// Says how often each point of a study is measured.
+    pub fn rounds(&self, study: &Study) -> usize {
+        study.rounds(self.plan.size)
+    }
+
     /// Gives the rows of a study; none if nothing of it is measured.
     ///
     /// # Panics

@@ -3,10 +3,12 @@
 //! A new one is a `Study` and an `Experiment` in a file here, and a line in [`EXPERIMENTS`].
 
 mod aes;
+mod h264;
 mod kmeans;
 mod message;
 mod options;
 mod pipeline;
+mod policies;
 mod program;
 mod random;
 mod ring;
@@ -23,11 +25,14 @@ use crate::experiment::Experiment;
 /// assert!(names.contains(&"nornir-transaction"));
 /// ```
 pub static EXPERIMENTS: &[&Experiment] = &[
-    &transaction::TRANSACTION,
     &message::COPY_OR_MOVE,
+    &transaction::TRANSACTION,
     &scatter::FIGURE_5,
+    &policies::STEALING,
+    &h264::FIGURE_7,
     &random::FIGURE_9,
     &random::TRAFFIC_PATTERNS,
+    &h264::FIGURE_10,
     &aes::FIGURE_11,
     &random::FIGURE_12,
     &random::FIGURE_13,
@@ -41,4 +46,5 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &kmeans::TABLE_4,
     &ring::FIGURE_3,
     &aes::FIGURE_4,
+    &h264::FIGURE_5,
 ];
