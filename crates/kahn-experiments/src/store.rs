@@ -65,13 +65,12 @@ impl Store {
     pub(crate) fn open(path: &Path, owner: Owner) -> io::Result<Self> {
         let mut store = Self::empty(path, owner);
         if let Some(text) = read(path)? {
-            match store.take(&text) {
+            if let Some(whole) = store.take(&text) {
                 // What is behind them is a line that was cut short.
-                Some(whole) => File::options().write(true).open(path)?.set_len(whole as u64)?,
-                None => {
-                    fs::rename(path, path.with_extension("jsonl.old"))?;
-                    store.put_aside = true;
-                }
+                File::options().write(true).open(path)?.set_len(whole as u64)?;
+            } else {
+                fs::rename(path, path.with_extension("jsonl.old"))?;
+                store.put_aside = true;
             }
         }
         Ok(store)

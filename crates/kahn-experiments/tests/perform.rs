@@ -43,7 +43,7 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
             value: "3".to_owned(),
         }));
     }
-    if fs::exists(bench.inputs.join("broken")).unwrap() {
+    if bench.inputs.join("broken").exists() {
         return Err(Failure::input("the toy is broken"));
     }
     Ok(Outcome::Measured(Measured::seconds(size)))
@@ -92,7 +92,7 @@ fn order(out: &Path, measure: bool) -> Order {
 
 fn carry_out(out: &Path) -> Told {
     let mut told = Told::default();
-    perform(&order(out, true), &mut told).unwrap();
+    perform(&order(out, true), &mut told).expect("the toy works");
     told
 }
 
@@ -135,7 +135,7 @@ fn what_is_on_disk_is_not_measured_again() {
     assert_eq!(whole.lines().count(), 10);
 
     // As if it had been ended in the middle of the fifth measurement.
-    let half: String = whole.lines().take(5).map(|line| format!("{line}\n")).collect();
+    let half: String = whole.split_inclusive('\n').take(5).collect();
     fs::write(lines(folder.path()), format!("{half}{{\"point\":[[\"si")).unwrap();
     let told = carry_out(folder.path());
     assert_eq!((told.began, told.measured), (vec![(4, 9)], 5));

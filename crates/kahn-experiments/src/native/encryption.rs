@@ -2,7 +2,6 @@
 
 use std::thread;
 
-use kahn_apps::Failure;
 use kahn_apps::aes::{Cipher, Direction, Encryption, Mode};
 
 use super::limits::no_thread;
@@ -11,11 +10,7 @@ use crate::experiment::{Measured, Outcome};
 use crate::measure::{Clock, forget_peak_memory, peak_memory};
 
 /// Encrypts a block of so many bytes, so many times over, with a thread for each part.
-pub(crate) fn thread_encryption(
-    bytes: usize,
-    passes: usize,
-    workers: usize,
-) -> Result<Outcome, Failure> {
+pub(crate) fn thread_encryption(bytes: usize, passes: usize, workers: usize) -> Outcome {
     let cipher = Cipher::new([0; 16], Mode::Ecb, Direction::Encrypt);
     let passes = u32::try_from(passes).unwrap_or(u32::MAX);
     let encryption = Encryption { cipher, passes, workers };
@@ -28,7 +23,7 @@ pub(crate) fn thread_encryption(
         let pair = queue(1).and_then(|task| Ok((task, queue(1)?)));
         match pair {
             Ok(pair) => queues.push(pair),
-            Err(refused) => return Ok(Outcome::Refused(refused)),
+            Err(refused) => return Outcome::Refused(refused),
         }
     }
     let refused = thread::scope(|scope| {
@@ -62,11 +57,11 @@ pub(crate) fn thread_encryption(
         refused
     });
     if let Some(refused) = refused {
-        return Ok(Outcome::Refused(refused));
+        return Outcome::Refused(refused);
     }
     let measured = Measured::seconds(clock.seconds());
-    Ok(Outcome::Measured(match peak_memory() {
+    Outcome::Measured(match peak_memory() {
         Some(bytes) => measured.and("peak memory", bytes),
         None => measured,
-    }))
+    })
 }

@@ -5,13 +5,13 @@ use kahn_apps::{Failure, Variant, zipf};
 use super::options::options;
 use super::program::Job;
 use super::scatter::{POLICIES, policy};
+use crate::Bench;
 use crate::claim::{Claim, Verdict};
 use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
 use crate::papers::NORNIR;
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::{Curve, Rows};
-use crate::{Bench, View};
 
 static STUDY: Study = Study { name: "policies", rounds: 9, points, measure };
 

@@ -58,7 +58,7 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
             .and("detections per second", counted(report.walks) / report.seconds)
             .and("waits per second", waits / report.seconds)
             .and("growths", counted(growths))
-            .and("local share", report.local_share().unwrap_or(0.0));
+            .and("local share", report.local_share.unwrap_or(0.0));
         match &report.rebalances {
             Some(again) => measured.and("repartitions", counted(again.changed)),
             None => measured,

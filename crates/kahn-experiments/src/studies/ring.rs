@@ -33,7 +33,7 @@ fn points(plan: &Plan) -> Vec<Point> {
         vec![10, 50, 100, 250, 500, 750, 1000],
         [10].into_iter().chain((50..=1000).step_by(50)).collect(),
     );
-    let transactions = plan.size.of(20_000, 100_000, 1_000_000_usize);
+    let transactions = plan.size.of(5_000, 100_000, 1_000_000_usize);
     let mut points = Vec::new();
     for processes in processes {
         for (name, policy, placement, cpus, transport) in CONFIGURATIONS {
@@ -61,7 +61,7 @@ fn points(plan: &Plan) -> Vec<Point> {
 fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let (processes, laps) = (point.count("processes"), point.count("laps"));
     let outcome = match (point.text("policy"), point.text("transport")) {
-        ("threads", "queues") => thread_ring(processes, laps),
+        ("threads", "queues") => Ok(thread_ring(processes, laps)),
         (_, "queues") => network_ring(processes, laps, options(point)),
         _ => time_ring(processes, laps, options(point)),
     };

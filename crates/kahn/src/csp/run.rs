@@ -208,6 +208,7 @@ fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
         seconds: clock::to_duration(ticks).as_secs_f64(),
         created: (table.created, 0),
         slot_bytes: (0, 0),
+        walks: 0,
         warnings: Vec::new(),
         processes: records.iter().map(process_report).collect(),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
