@@ -16,6 +16,7 @@
 //! | `cores` | more workers than cores: nobody waits for one that is kept asleep |
 //! | `creation` | networks that grow while they run |
 //! | `reports` | what is told afterwards, and in which order |
+//! | `policies` | what single policies promise: places, parts, batches |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod cores;
@@ -28,6 +29,7 @@ mod meaning;
 mod messages;
 mod misuse;
 mod outside;
+mod policies;
 mod program;
 mod pruning;
 mod random;

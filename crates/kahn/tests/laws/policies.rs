@@ -1,0 +1,177 @@
+//! What single policies promise beyond the laws: where processes run, and how often they move.
+
+use super::schedules::{Schedule, listen, run};
+use kahn::policy::Placement;
+use kahn::{Channel, Network, Process, Report, RunOptions, Summary};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A ring of processes through which a token goes so many times.
+fn ring(network: &mut Network<'_>, processes: usize, rounds: u64) {
+    let channel = Channel::named("from root").capacity(1);
+    let (first_out, mut before) = network.channel_with(channel);
+    for element in 1..processes {
+        let channel = Channel::named(format!("from {element}")).capacity(1);
+        let (out, next) = network.channel_with(channel);
+        let from = std::mem::replace(&mut before, next);
+        network.process(format!("element {element}"), (from, out), async |(mut from, mut to)| {
+            while let Some(n) = from.recv().await {
+                to.send(n).await;
+            }
+        });
+    }
+    let root = Process::named("root").effects();
+    network.process_with(root, (before, first_out), async move |(mut from, mut to)| {
+        for n in 0..rounds {
+            to.send(n).await;
+            assert_eq!(from.recv().await, Some(n));
+        }
+    });
+}
+
+fn run_ring(processes: usize, rounds: u64, options: RunOptions) -> Report {
+    let mut network = Network::new();
+    ring(&mut network, processes, rounds);
+    let report = run(network, options);
+    assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+    assert_eq!(report.messages(), processes as u64 * rounds);
+    report
+}
+
+/// The share of messages that changed workers.
+fn remote_share(report: &Report) -> f64 {
+    1.0 - report.local_share.expect("messages were counted")
+}
+
+fn assert_about(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 0.01, "{found} is not about {expected}");
+}
+
+#[test]
+fn under_static_nobody_changes_workers_and_placement_decides_what_crosses() {
+    for (placement, crossings) in
+        [(Placement::Good, 2.0), (Placement::Bad, 16.0), (Placement::RoundRobin, 16.0)]
+    {
+        let options = RunOptions::new().workers(2).policy("static").placement(placement);
+        let report = run_ring(16, 100, options);
+        assert!(report.processes.iter().all(|process| process.steals == 0));
+        assert_about(remote_share(&report), crossings / 16.0);
+    }
+}
+
+#[test]
+fn under_static_a_list_and_a_pin_are_heeded() {
+    let run = |options: RunOptions| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel("numbers");
+        let send = Process::named("send").worker(1);
+        network.process_with(send, out, async |mut out| out.send_all(0..100_u64).await);
+        listen(&mut network, "listen", numbers);
+        run(network, options.workers(2).policy("static")).local_share
+    };
+    // In turn, `send` would be with worker 0 and `listen` with worker 1.
+    assert_eq!(run(RunOptions::new()), Some(1.0));
+    let listed = |worker| RunOptions::new().placement(Placement::list([("listen", worker)]));
+    assert_eq!((run(listed(1)), run(listed(0))), (Some(1.0), Some(0.0)));
+}
+
+#[test]
+fn a_list_that_makes_no_sense_is_refused_before_anything_runs() {
+    let refused = |name, worker| {
+        let mut network = Network::new();
+        ring(&mut network, 3, 1);
+        let options = RunOptions::new().workers(2).policy("static");
+        let options = options.placement(Placement::list([("root", 0), (name, worker)]));
+        network.run_with(options).expect_err("it makes no sense").to_string()
+    };
+    insta::assert_snapshot!(
+        refused("element 9", 1),
+        @"the placement, line 2: there is no process `element 9` in this network"
+    );
+    insta::assert_snapshot!(
+        refused("element 1", 2),
+        @"the placement, line 2: there is no worker 2: the last of this run is 1"
+    );
+}
+
+#[test]
+fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
+    let options = RunOptions::new().workers(4).policy("partition").tau(Duration::from_micros(100));
+    let report = run_ring(64, 200, options);
+    let again = report.rebalances.expect("this policy tells");
+    assert!(again.changed <= again.asked);
+    // Each cut that is taken lets a few processes in a row move; the ring itself is cut four times.
+    assert!(remote_share(&report) < 0.5, "{report}");
+    assert!(report.processes.iter().map(|process| process.steals).sum::<u64>() <= again.moved);
+    assert!(run_ring(8, 10, RunOptions::new()).rebalances.is_none());
+}
+
+#[test]
+fn under_partition_one_who_creates_many_does_not_keep_them_all() {
+    let mut network = Network::new();
+    let creator = network.creator();
+    let (out, numbers) = network.channel_with(Channel::named("numbers").initial(0..64));
+    let threads = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&threads);
+    network.process("create", (numbers, creator), async move |(mut numbers, mut create)| {
+        // All of them at once, before any can run here.
+        while let Some(n) = numbers.recv().await {
+            let seen = Arc::clone(&seen);
+            create.process(format!("child {n}"), (), async move |()| {
+                let me = std::thread::current().id();
+                let mut seen = seen.lock();
+                if !seen.contains(&me) {
+                    seen.push(me);
+                }
+            });
+        }
+    });
+    network.process("end", out, async |_out| {});
+    let report = run(network, RunOptions::new().workers(4).policy("partition"));
+    assert_eq!(report.outcome, Summary::Finished);
+    assert_eq!(threads.lock().len(), 4);
+}
+
+#[test]
+fn under_batch_a_lone_process_does_not_go_back_and_forth() {
+    for workers in [2, 3, 8] {
+        let report = run_ring(16, 500, RunOptions::new().workers(workers).policy("batch"));
+        let moves: u64 = report.processes.iter().map(|process| process.steals).sum();
+        // Each may be stolen at the start, once or twice, and drift to who wakes it; 8000 messages
+        // follow that.
+        assert!(moves <= 16 * 8, "{moves} moves with {workers} workers: {report}");
+    }
+}
+
+#[test]
+fn under_batch_groups_that_do_not_talk_to_each_other_end_in_different_batches() {
+    // All begin on one worker; without a split the second one would never get any.
+    let report = {
+        let mut network = Network::new();
+        for group in 0..8 {
+            let (ask, asked) = network.channel(format!("ask {group}"));
+            let (answer, answered) = network.channel(format!("answer {group}"));
+            network.process(
+                format!("left {group}"),
+                (ask, answered),
+                async |(mut to, mut from)| {
+                    for n in 0..2000_u64 {
+                        to.send(n).await;
+                        from.recv().await;
+                    }
+                },
+            );
+            let right = Process::named(format!("right {group}")).effects();
+            network.process_with(right, (asked, answer), async |(mut from, mut to)| {
+                while let Some(n) = from.recv().await {
+                    to.send(n).await;
+                }
+            });
+        }
+        let schedule = Schedule { policy: "batch", workers: 2, capacity: 1, seed: 0 };
+        schedule.finish(network)
+    };
+    let local = report.local_share.expect("messages were counted");
+    assert!(local > 0.8, "who talks to each other is together: {report}");
+}
