@@ -497,7 +497,9 @@ fn rebalances(balance: &Balance) -> Rebalances {
 
 pub(crate) fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
     let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
-    let reports = scheduler.slots().iter().enumerate().map(|(worker, slot)| {
+    // Fewer than there are slots, if the system refused threads.
+    let ran = scheduler.slots().iter().take(scheduler.worker_count()).enumerate();
+    let reports = ran.map(|(worker, slot)| {
         let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));
         let steals = scheduler.policy().steals(worker);
         WorkerReport {

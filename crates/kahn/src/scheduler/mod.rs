@@ -48,12 +48,14 @@ pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;
 use crate::graph::Ending;
+use crate::sync::system::place_for_thread;
 use crate::sync::{
     Arc, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded, Parker, thread,
 };
 use census::Census;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
+use std::io;
 use std::sync::{OnceLock, Weak};
 use task::Task;
 
@@ -216,7 +218,7 @@ pub(crate) struct Scheduler {
     hooks: OnceLock<Box<dyn Hooks>>,
     /// What a network of communicating processes shares, while it runs; null in others.
     pub(crate) extension: AtomicPtr<()>,
-    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    threads: Mutex<Vec<threads::Started>>,
     thread_count: AtomicUsize,
     /// Workers that run: fewer than there are slots if the system refused threads.
     workers: AtomicUsize,
@@ -417,15 +419,17 @@ impl Scheduler {
         let others: Vec<_> = (1..self.slots().len())
             .map(|index| {
                 let scheduler = self.strong();
-                thread::Builder::new()
+                let place = place_for_thread()?;
+                let handle = thread::Builder::new()
                     .name(format!("kahn worker {index}"))
-                    .spawn(move || Worker::new(&scheduler, index).work())
+                    .spawn(move || Worker::new(&scheduler, index).work())?;
+                Ok((handle, place))
             })
             .collect();
         let mut refused = None;
         let started: Vec<_> = others
             .into_iter()
-            .filter_map(|thread| thread.map_err(|error| refused = Some(error)).ok())
+            .filter_map(|thread: io::Result<_>| thread.map_err(|error| refused = Some(error)).ok())
             .collect();
         if refused.is_some() {
             // Fewer workers than asked for are no error: the others do the work.
@@ -433,7 +437,7 @@ impl Scheduler {
             self.census.withdraw(self.slots().len() - 1 - started.len());
         }
         Worker::new(self, 0).work();
-        for thread in started {
+        for (thread, _place) in started {
             // A worker catches the panics of processes; its own would be a defect of ours.
             thread.join().expect("no worker panics");
         }

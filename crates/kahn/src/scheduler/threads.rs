@@ -5,12 +5,30 @@ use super::word::Park;
 use super::worker::{Defect, PATIENCE};
 use super::{Bell, EndCause, Request, Scheduler, Worker};
 use crate::graph::Ending;
+use crate::sync::system::{ThreadPlace, place_for_thread};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use std::panic::resume_unwind;
 
 /// What the thread of a blocking process unwinds with when the process must end. Not a panic: no
 /// hook runs and no message is printed.
 pub(crate) struct Unwound;
+
+/// Every so many starts of threads, those that have ended are cleared away: until then the system
+/// keeps their stacks.
+const SWEEP: usize = 64;
+
+/// A thread of a process, and its place among those the system has room for.
+pub(super) type Started = (thread::JoinHandle<()>, ThreadPlace);
+
+/// Joins those that have ended. In a model all are joined at the end.
+fn join_finished(threads: &mut Vec<Started>) {
+    #[cfg(not(loom))]
+    for (thread, _place) in threads.extract_if(.., |(thread, _)| thread.is_finished()) {
+        thread.join().expect("no thread of a process panics");
+    }
+    #[cfg(loom)]
+    let _ = threads;
+}
 
 impl Scheduler {
     pub(super) fn start_thread(&self, task: TaskRef) {
@@ -20,14 +38,24 @@ impl Scheduler {
         let count = self.thread_count.fetch_add(1, Relaxed);
         let scheduler = self.strong();
         let index = if self.settings().threads { count } else { self.slots().len() + count };
-        let spawned = thread::Builder::new().name(task.info().name.to_string()).spawn(move || {
-            let worker = Worker::dedicated(&scheduler, index, parker);
-            worker.live_with(task);
-            drop(worker);
-            scheduler.rest();
+        let builder = thread::Builder::new().name(task.info().name.to_string());
+        let spawned = place_for_thread().and_then(|place| {
+            let handle = builder.spawn(move || {
+                let worker = Worker::dedicated(&scheduler, index, parker);
+                worker.live_with(task);
+                drop(worker);
+                scheduler.rest();
+            })?;
+            Ok((handle, place))
         });
         match spawned {
-            Ok(handle) => self.threads.lock().push(handle),
+            Ok(started) => {
+                let mut threads = self.threads.lock();
+                threads.push(started);
+                if count.is_multiple_of(SWEEP) {
+                    join_finished(&mut threads);
+                }
+            }
             Err(error) => {
                 self.thread_count.fetch_sub(1, Relaxed);
                 self.refuse_thread(task, &error);
@@ -53,8 +81,8 @@ impl Scheduler {
     /// Waits for all threads of processes, those included that are started meanwhile.
     pub(super) fn join_threads(&self) {
         loop {
-            let handle = self.threads.lock().pop();
-            let Some(handle) = handle else { return };
+            let started = self.threads.lock().pop();
+            let Some((handle, _place)) = started else { return };
             // The thread catches what its process panics with.
             handle.join().expect("no thread of a process panics");
         }

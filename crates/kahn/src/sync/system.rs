@@ -2,7 +2,9 @@
 //!
 //! Each has a portable fallback, so nothing else in the crate names a platform.
 
+use std::io;
 use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Returns how many threads the machine runs at once; 1 if it does not tell.
 pub(crate) fn cores() -> usize {
@@ -13,12 +15,55 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Returns another number each time. Not by one of loom's atomics: it is no part of any protocol.
+/// Returns another number each time. Not by an atomic of a model: it is no part of any protocol.
 pub(crate) fn next_number() -> u32 {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     static LAST: AtomicU32 = AtomicU32::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
+/// A place for one more thread, taken while it lives.
+#[derive(Debug)]
+pub(crate) struct ThreadPlace(());
+
+static PLACES_TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes a place for a thread.
+///
+/// # Errors
+/// Returns an error where the standard library would end the program: it does if there is no memory
+/// area left for what each thread needs besides its stack.
+pub(crate) fn place_for_thread() -> io::Result<ThreadPlace> {
+    let most = most_threads();
+    // Relaxed: a count, and nothing else hangs on it.
+    if PLACES_TAKEN.fetch_add(1, Relaxed) >= most {
+        PLACES_TAKEN.fetch_sub(1, Relaxed);
+        return Err(io::Error::other(format!(
+            "there is room for {most} threads; the limit is vm.max_map_count"
+        )));
+    }
+    Ok(ThreadPlace(()))
+}
+
+impl Drop for ThreadPlace {
+    fn drop(&mut self) {
+        PLACES_TAKEN.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Linux keeps four memory areas for a thread: its stack and the one for signals, and a guard for
+/// each. Some are left to the rest of the program.
+fn most_threads() -> usize {
+    const OTHER_AREAS: usize = 1024;
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let found = FOUND.load(Relaxed);
+    if found > 0 {
+        return found;
+    }
+    let areas = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let areas = areas.and_then(|text| text.trim().parse::<usize>().ok());
+    let most = areas.map_or(usize::MAX, |areas| (areas.saturating_sub(OTHER_AREAS) / 4).max(1));
+    FOUND.store(most, Relaxed);
+    most
 }
 
 /// A clock for measuring: cheap ticks, converted to time when somebody asks.
