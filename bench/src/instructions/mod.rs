@@ -14,11 +14,14 @@
 //! | create a channel  | by a process while the network runs                                      |
 //! | create a process  | the same, with two ends of channels                                      |
 //! | spawn             | a process and its two channels, one message in, one out, and its end     |
+//!
+//! One worker runs, at each level of accounting. What an atomic operation costs does not show: it is
+//! one instruction.
 
 mod requests;
 
 use anyhow::{Context as _, Result, bail};
-use kahn::{Channel, Creator, Network, Process, Receiver, RunOptions, Sender};
+use kahn::{Accounting, Channel, Creator, Network, Process, Receiver, RunOptions, Sender};
 use requests::{collect, dump, zero};
 use std::fmt::Write as _;
 use std::fs;
@@ -28,8 +31,9 @@ use std::process::{Command, Stdio};
 /// How often each operation is done.
 const TIMES: u32 = 1000;
 
-/// One worker and nobody else needs no atomic operations; a blocking process besides changes that.
-const WORLDS: [&str; 2] = ["alone", "shared"];
+/// The levels of accounting, which are the columns.
+const LEVELS: [(&str, Accounting); 3] =
+    [("off", Accounting::Off), ("counters", Accounting::Counters), ("timing", Accounting::Timing)];
 
 /// What is counted, in the order of the output.
 const OPERATIONS: [&str; 7] = [
@@ -65,17 +69,21 @@ pub(crate) fn count() -> Result<String> {
         bail!("under valgrind: {status}");
     }
     let counted = read(folder.path())?;
-    let of = |operation: &str, world: &str| -> Result<f64> {
-        let name = format!("{operation}, {world}");
+    let of = |operation: &str, level: &str| -> Result<f64> {
+        let name = format!("{operation}, {level}");
         let found = counted.iter().find(|(counted, _)| *counted == name);
         let (_, instructions) = found.with_context(|| format!("`{name}` was not counted"))?;
         Ok(instructions / f64::from(TIMES))
     };
-    let mut table = String::from("| instructions of | alone | shared |\n|---|---:|---:|\n");
+    let mut table = String::from("| instructions of |");
+    for (level, _) in LEVELS {
+        write!(table, " {level} |")?;
+    }
+    table.push_str("\n|---|---:|---:|---:|\n");
     for operation in OPERATIONS {
         write!(table, "| {operation} |")?;
-        for world in WORLDS {
-            write!(table, " {:.1} |", of(operation, world)? - of(NOTHING, world)?)?;
+        for (level, _) in LEVELS {
+            write!(table, " {:.1} |", of(operation, level)? - of(NOTHING, level)?)?;
         }
         table.push('\n');
     }
@@ -97,28 +105,25 @@ fn read(folder: &Path) -> Result<Vec<(String, f64)>> {
 
 /// Does all operations; what `instructions` runs under valgrind.
 pub(crate) fn operations() -> Result<()> {
-    for world in WORLDS {
+    for level in LEVELS {
         for _ in 0..TIMES {
             collect();
             collect();
         }
-        dump(&format!("{NOTHING}, {world}"));
-        send_and_receive(world)?;
-        wake_and_block(world)?;
-        create(world)?;
-        spawn(world)?;
+        dump(&format!("{NOTHING}, {}", level.0));
+        send_and_receive(level)?;
+        wake_and_block(level)?;
+        create(level)?;
+        spawn(level)?;
     }
     Ok(())
 }
 
-fn run(world: &str, mut network: Network<'_>) -> Result<()> {
-    if world == "shared" {
-        // It waits until the run is over, in which it has no part.
-        let (hold, held) = network.channel::<()>("hold");
-        network.process("holder", hold, async |_hold| {});
-        network.blocking("waits", held, |mut held| while held.recv_blocking().is_some() {});
-    }
-    network.run_with(RunOptions::new().workers(1))?;
+/// A level of accounting with its name.
+type Level = (&'static str, Accounting);
+
+fn run((_, accounting): Level, network: Network<'_>) -> Result<()> {
+    network.run_with(RunOptions::new().workers(1).accounting(accounting))?;
     Ok(())
 }
 
@@ -126,7 +131,8 @@ fn run(world: &str, mut network: Network<'_>) -> Result<()> {
 const ROUNDS: [bool; 2] = [false, true];
 
 /// There is always room and always a message, and nothing is published in between.
-fn send_and_receive(world: &'static str) -> Result<()> {
+fn send_and_receive(level: Level) -> Result<()> {
+    let name = level.0;
     let mut network = Network::new();
     let (out, messages) =
         network.channel_with(Channel::<u64>::named("messages").capacity(4 * TIMES));
@@ -140,7 +146,7 @@ fn send_and_receive(world: &'static str) -> Result<()> {
                 collect();
             }
             if counts {
-                dump(&format!("send, {world}"));
+                dump(&format!("send, {name}"));
             }
             out.flush().await;
             may.recv().await;
@@ -162,23 +168,24 @@ fn send_and_receive(world: &'static str) -> Result<()> {
                 if counts {
                     collect();
                     collect();
-                    dump(&format!("receive, {world}"));
+                    dump(&format!("receive, {name}"));
                 }
                 go.send(()).await;
             }
         },
     );
-    run(world, network)
+    run(level, network)
 }
 
 type Ends<S, R> = (Sender<S>, Receiver<R>);
 
 /// Two processes take turns; in one round waking is counted, in another blocking.
-fn wake_and_block(world: &'static str) -> Result<()> {
+fn wake_and_block(level: Level) -> Result<()> {
+    let name = level.0;
     for counted in ["send and wake", "block and switch"] {
         let wakes = counted == "send and wake";
         let mut network = Network::new();
-        let one = |name| Channel::<u64>::named(name).capacity(1);
+        let one = |channel: &'static str| Channel::<u64>::named(channel).capacity(1);
         let (there, here) = network.channel_with(one("there"));
         let (back, home) = network.channel_with(one("back"));
         network.process(
@@ -200,7 +207,7 @@ fn wake_and_block(world: &'static str) -> Result<()> {
                         }
                     }
                     if counts {
-                        dump(&format!("{counted}, {world}"));
+                        dump(&format!("{counted}, {name}"));
                     }
                 }
             },
@@ -217,13 +224,14 @@ fn wake_and_block(world: &'static str) -> Result<()> {
                 }
             },
         );
-        run(world, network)?;
+        run(level, network)?;
     }
     Ok(())
 }
 
 /// Channels and processes are counted apart; the processes end without having run long.
-fn create(world: &'static str) -> Result<()> {
+fn create(level: Level) -> Result<()> {
+    let name = level.0;
     let mut network = Network::new();
     let creator = network.creator();
     let process = Process::named("creates").effects();
@@ -238,7 +246,7 @@ fn create(world: &'static str) -> Result<()> {
                 ports.push(channel);
             }
             if counts {
-                dump(&format!("create a channel, {world}"));
+                dump(&format!("create a channel, {name}"));
             }
             zero();
             for (out, back) in ports {
@@ -247,16 +255,17 @@ fn create(world: &'static str) -> Result<()> {
                 collect();
             }
             if counts {
-                dump(&format!("create a process, {world}"));
+                dump(&format!("create a process, {name}"));
             }
             kahn::yield_now().await;
         }
     });
-    run(world, network)
+    run(level, network)
 }
 
 /// All that the benchmark `spawn` times.
-fn spawn(world: &'static str) -> Result<()> {
+fn spawn(level: Level) -> Result<()> {
+    let name = level.0;
     let mut network = Network::new();
     let creator = network.creator();
     let process = Process::named("creates").effects();
@@ -281,9 +290,9 @@ fn spawn(world: &'static str) -> Result<()> {
                 collect();
             }
             if counts {
-                dump(&format!("spawn, {world}"));
+                dump(&format!("spawn, {name}"));
             }
         }
     });
-    run(world, network)
+    run(level, network)
 }
