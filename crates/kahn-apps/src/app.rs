@@ -151,6 +151,9 @@ impl Variant {
     }
 }
 
+/// The most processes that a number typed may ask for: more than that is a slip of the hand.
+pub(crate) const MOST_PROCESSES: i64 = 1_000_000;
+
 /// Reads a number that counts something there must be one of, such as processes.
 ///
 /// ```

@@ -49,6 +49,7 @@ pub mod wordcount;
 pub mod work;
 pub mod zipf;
 
+use app::MOST_PROCESSES;
 pub use app::{
     Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };

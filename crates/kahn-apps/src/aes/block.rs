@@ -47,14 +47,32 @@ impl Encryption {
     ///
     /// Panics if the block is not made of whole blocks of the cipher.
     pub fn cut(&self, block: &[u8]) -> Vec<Part> {
-        assert!(block.len().is_multiple_of(BLOCK), "whole blocks");
-        let blocks = block.len() / BLOCK;
+        let mut rest = block;
+        self.parts(block.len(), |part| {
+            let (this, next) = rest.split_at(part.len());
+            part.copy_from_slice(this);
+            rest = next;
+        })
+    }
+
+    /// Makes the parts of a block of `size` bytes that is not there yet; `fill` fills them in order.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the block is not made of whole blocks of the cipher.
+    pub fn parts(&self, size: usize, mut fill: impl FnMut(&mut [u8])) -> Vec<Part> {
+        assert!(size.is_multiple_of(BLOCK), "whole blocks");
         // As many as come before a part; in 128 bits, for the product may be large.
         let until = |part: usize| {
-            let before = blocks as u128 * part as u128 / self.workers as u128;
+            let before = (size / BLOCK) as u128 * part as u128 / self.workers as u128;
             usize::try_from(before).expect("not more than all") * BLOCK
         };
-        (0..self.workers).map(|part| block[until(part)..until(part + 1)].into()).collect()
+        let parts = (0..self.workers).map(|part| {
+            let mut bytes = vec![0; until(part + 1) - until(part)];
+            fill(&mut bytes);
+            bytes.into()
+        });
+        parts.collect()
     }
 
     /// Writes the processes and channels: a root, and the workers. The parts, encrypted and in order,
@@ -117,21 +135,20 @@ impl BlockProgram {
         if size.checked_mul(u64::from(encryption.passes)).is_none() {
             return Err(Failure::input(format!("--size {size}: too large for so many passes")));
         }
-        // The block, and its parts.
-        if Vec::<u8>::new().try_reserve_exact(bytes.saturating_mul(2)).is_err() {
+        if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
             return Err(Failure::input(format!("--size {size}: there is no memory for it")));
         }
         Ok(Self { encryption, size: bytes, seed, progress: Progress::new("bytes", Some(size)) })
     }
 
-    /// Makes the block from the seed.
-    fn block(&self) -> Vec<u8> {
+    /// Makes the block from the seed, part after part.
+    fn filler(&self) -> impl FnMut(&mut [u8]) + use<> {
         let mut random = Random::new(self.seed);
-        let mut block = vec![0; self.size];
-        for word in block.as_chunks_mut().0 {
-            *word = random.next().to_le_bytes();
+        move |part| {
+            for word in part.as_chunks_mut().0 {
+                *word = random.next().to_le_bytes();
+            }
         }
-        block
     }
 
     fn answer<'part>(&self, parts: impl Iterator<Item = &'part [u8]>) -> Answer<'static> {
@@ -146,14 +163,15 @@ impl BlockProgram {
 
 impl Program for BlockProgram {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
-        let parts = self.encryption.cut(&self.block());
+        let parts = self.encryption.parts(self.size, self.filler());
         let done =
             self.encryption.network(network, compare, parts, |size| self.progress.add(size as u64));
         Box::new(move || done.take().map(|parts| self.answer(parts.iter().map(|part| &part[..]))))
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {
-        let mut block = self.block();
+        let mut block = vec![0; self.size];
+        self.filler()(&mut block);
         self.encryption.sequential(&mut block);
         Ok(self.answer([&block[..]].into_iter()))
     }

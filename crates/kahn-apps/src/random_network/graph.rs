@@ -14,8 +14,8 @@
 //! So every process lies on a way from the source to the sink, every edge back closes a cycle, and
 //! with 50 layers of at most 7 there are about as many edges for each process as in the paper.
 
-use crate::Failure;
 use crate::random::Random;
+use crate::{Failure, MOST_PROCESSES};
 
 /// What a random network is drawn from.
 ///
@@ -75,9 +75,6 @@ pub(super) struct Edge {
     pub(super) to: usize,
 }
 
-/// More processes than anyone can mean.
-const MOST_PROCESSES: u64 = 1_000_000;
-
 /// How often an edge back is tried before there is none.
 const TRIES: u32 = 10_000;
 
@@ -90,7 +87,7 @@ impl Shape {
     /// for so many edges back.
     pub fn draw(self) -> Result<Graph, Failure> {
         let Self { layers, width, back_edges, seed } = self;
-        if u64::from(layers) * u64::from(width) > MOST_PROCESSES {
+        if u64::from(layers) * u64::from(width) > MOST_PROCESSES.unsigned_abs() {
             return Err(Failure::input(format!(
                 "--layers {layers} and --width {width}: there could be more than {MOST_PROCESSES} \
                  processes"

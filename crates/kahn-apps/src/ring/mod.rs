@@ -26,9 +26,10 @@ mod network;
 mod sequential;
 mod threads;
 
+use clap::value_parser;
 use kahn::Network;
 
-use crate::{Answer, Compare, Failure, Pending, Program, Progress, at_least_one};
+use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, at_least_one};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -42,7 +43,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The processes of the ring, the root among them
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(value_parser = value_parser!(u32).range(1..=MOST_PROCESSES))]
     processes: u32,
 
     /// How many tokens go round at a time

@@ -15,10 +15,11 @@ mod sequential;
 
 use std::time::Duration;
 
+use clap::value_parser;
 use kahn::Network;
 
 use crate::work::{Work, WorkArguments};
-use crate::{Answer, Compare, Failure, Pending, Program, Progress, at_least_one};
+use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -33,7 +34,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// How many processes the tasks are handed out to
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = value_parser!(u32).range(1..=MOST_PROCESSES))]
     processes: u32,
 
     /// How often each of them gets one
