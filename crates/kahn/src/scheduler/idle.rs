@@ -29,7 +29,7 @@ use super::policy::Ready;
 use super::task::{TaskRef, mark};
 use super::{Scheduler, Worker};
 use crate::sync::system::clock;
-use crate::sync::{Ordering::*, fence, spin_loop};
+use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
 use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
@@ -62,9 +62,9 @@ impl Scheduler {
     }
 
     fn wake_one(&self) {
-        let taken = self.sleepers.lock().pop();
-        if let Some(worker) = taken {
-            self.wake_worker(worker);
+        let mut sleepers = self.sleepers.lock();
+        if let Some(worker) = sleepers.pop() {
+            self.wake_worker(sleepers, worker);
         }
     }
 
@@ -85,25 +85,36 @@ impl Scheduler {
         if self.sleeping.load(Relaxed) == 0 {
             return;
         }
-        let asleep = {
-            let mut sleepers = self.sleepers.lock();
-            let place = sleepers.iter().position(|&sleeper| sleeper == worker);
-            place.map(|place| sleepers.swap_remove(place))
-        };
-        if let Some(worker) = asleep {
-            self.wake_worker(worker);
+        let mut sleepers = self.sleepers.lock();
+        if let Some(place) = sleepers.iter().position(|&sleeper| sleeper == worker) {
+            sleepers.remove(place);
+            if place == 0 {
+                self.pass_the_watch(&sleepers);
+            }
+            self.wake_worker(sleepers, worker);
         }
     }
 
-    fn wake_worker(&self, worker: usize) {
+    /// Wakes a worker that was taken out of the sleepers. Counted under the lock: who finds itself
+    /// taken out, whatever rang its bell, goes on as one that is busy.
+    fn wake_worker(&self, sleepers: MutexGuard<'_, Vec<usize>>, worker: usize) {
         self.census.wake();
         self.sleeping.fetch_sub(1, SeqCst);
+        drop(sleepers);
         self.slots()[worker].parker.unpark();
     }
 
     /// Whether every worker but the caller sleeps.
     fn all_others_sleep(&self) -> bool {
         self.sleeping.load(SeqCst) + 1 >= self.workers.load(SeqCst)
+    }
+
+    /// Has the first of the sleepers watch, who stays among them. Under the lock, so that it is told
+    /// before anybody takes it out and wakes it.
+    fn pass_the_watch(&self, sleepers: &[usize]) {
+        if let Some(&first) = sleepers.first() {
+            self.slots()[first].parker.unpark();
+        }
     }
 
     /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
@@ -253,11 +264,19 @@ impl Worker {
             let others_run = scheduler.census.is_busy();
             let will_look = !workers_run && !looked && (is_first || was_last);
             let watches = others_run && (is_first && workers_run || will_look);
-            if !watches {
+            let told = if watches {
+                self.slot().parker.park_for(nap)
+            } else {
                 self.slot().parker.park();
-                return None;
-            }
-            if self.slot().parker.park_for(nap) {
+                true
+            };
+            if told {
+                let still_sleeps = scheduler.sleepers.lock().contains(&self.index());
+                if still_sleeps && scheduler.is_running() {
+                    // The watch was passed on to us.
+                    steps = self.others_steps();
+                    continue;
+                }
                 return None;
             }
             // The watcher: awake for a moment, to see that the others get on.
@@ -271,8 +290,9 @@ impl Worker {
             let found = self.relieve(&steps);
             let stands_still = self.somebody_stands_still(&steps);
             if found.is_some() || stands_still && scheduler.policy().has_work(self.index()) {
-                // Somebody else has to watch from now on.
-                scheduler.wake_one();
+                // Somebody else has to watch from now on: whoever was woken to work instead might
+                // not get on either, and then nobody would look.
+                scheduler.pass_the_watch(&scheduler.sleepers.lock());
                 return found;
             }
             steps = self.others_steps();

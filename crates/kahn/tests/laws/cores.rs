@@ -3,9 +3,10 @@
 
 use super::schedules::run;
 use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-use kahn::{Network, RunOptions, Summary};
-use parking_lot::Mutex;
+use kahn::{Network, Process, Receiver, RunOptions, Sender, Summary};
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Every worker has a queue that no other looks into; processes from outside go round.
 #[derive(Debug)]
@@ -58,5 +59,59 @@ fn private_queues_of_many_workers_are_all_served() {
         let report = run(network, options.own_policy(Private::new(workers)));
         assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
         assert_eq!(all.take(), Some((8..208).collect()), "{workers} workers");
+    }
+}
+
+/// Opens when so many threads have come.
+struct Meeting {
+    expected: usize,
+    arrived: Mutex<usize>,
+    all: Condvar,
+}
+
+impl Meeting {
+    fn of(expected: usize) -> Arc<Self> {
+        Arc::new(Self { expected, arrived: Mutex::new(0), all: Condvar::new() })
+    }
+
+    fn wait(&self) {
+        let mut arrived = self.arrived.lock();
+        *arrived += 1;
+        self.all.notify_all();
+        while *arrived < self.expected {
+            self.all.wait(&mut arrived);
+        }
+    }
+}
+
+/// Processes that hold their threads until all of them run at once: more than there are cores on
+/// most machines. Nobody should do so, but the network must not wait for ever.
+#[test]
+fn processes_that_hold_their_workers_get_as_many_as_there_are() {
+    const HOLDERS: usize = 12;
+    for policy in kahn::POLICIES.iter().filter(|policy| {
+        matches!(policy.threads, kahn::policy::Threads::AsAsked)
+            // Where a process is bound to its worker, two may be bound to one.
+            && !["static", "partition"].contains(&policy.name)
+    }) {
+        let meeting = Meeting::of(HOLDERS);
+        let mut network = Network::new();
+        for holder in 0..HOLDERS {
+            let (sender, receiver) = network.channel::<usize>(format!("met {holder}"));
+            let meeting = Arc::clone(&meeting);
+            let hold = async move |mut sender: Sender<usize>| {
+                meeting.wait();
+                sender.send(holder).await;
+            };
+            network.process_with(Process::named(format!("holder {holder}")), sender, hold);
+            let hear = async move |mut receiver: Receiver<usize>| {
+                assert_eq!(receiver.recv().await, Some(holder));
+            };
+            let hears = Process::named(format!("hears {holder}")).effects();
+            network.process_with(hears, receiver, hear);
+        }
+        let options = RunOptions::new().policy(policy.name).workers(HOLDERS);
+        let report = run(network, options);
+        assert_eq!(report.outcome, Summary::Finished, "{}", policy.name);
     }
 }
