@@ -149,6 +149,17 @@ mutation hot-taken-without-swap hot:: scheduler/worker.rs \
 mutation hot-relaxed hot:: scheduler/worker.rs \
     's/hot\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/hot.store(task.as_ptr().cast_mut(), Relaxed)/'
 
+# --- migration window -------------------------------------------------------------------------
+
+mutation window-store-relaxed window:: scheduler/policy/window.rs \
+    's/(store\(Box::into_raw\(batch\), )Release/$1Relaxed/'
+mutation window-take-without-swap window:: scheduler/policy/window.rs \
+    's/let batch = (self\.slots\[slot\])\.swap\(ptr::null_mut\(\), AcqRel\);/let batch = $1.load(Acquire);\n $1.store(ptr::null_mut(), Release);/'
+mutation window-swap-before-clearing window::no_batch_is_hidden scheduler/policy/window.rs \
+    's/(self\.state\.fetch_and\(!bit, AcqRel\);)\s*self\.take\(slot\)/let taken = self.take(slot);\n $1\n taken/'
+mutation window-forgets-the-oldest window::every_batch scheduler/policy/window.rs \
+    's/(if range\.len == SLOTS \{) self\.take\(range\.advance\(\)\) \}/$1 range.advance(); None }/'
+
 # --- sleep ------------------------------------------------------------------------------------
 
 mutation bell-without-lock parker:: sync/parker.rs \

@@ -52,6 +52,17 @@ fn a_stream_ends_under_stealing() {
 }
 
 #[test]
+fn a_stream_ends_under_batch() {
+    check(1, || stream("batch", 1));
+}
+
+/// Nothing is stolen: each worker must be woken for what belongs to it.
+#[test]
+fn a_stream_ends_under_static() {
+    check(1, || stream("static", 1));
+}
+
+#[test]
 fn a_stream_ends_under_ws_last() {
     check(1, || stream("ws-last", 1));
 }

@@ -96,7 +96,9 @@ fn cap(work: &mut [Idx], parts: usize) {
         rest -= heavy;
     }
     let most = Idx::try_from(most).unwrap_or(Idx::MAX).max(1);
-    work.iter_mut().for_each(|work| *work = (*work).min(most));
+    for work in work {
+        *work = (*work).min(most);
+    }
 }
 
 /// A number of METIS'. No network that fits a machine's memory has 2^31 ends.
@@ -191,7 +193,9 @@ impl Weighed {
             }
             first.push(index(neighbours.len()));
         }
-        processes.iter().for_each(|&process| places[process] = None);
+        for &process in processes {
+            places[process] = None;
+        }
         let mut work: Vec<_> = processes.iter().map(|&process| self.work[process]).collect();
         cap(&mut work, shares[0] + shares[1]);
         #[expect(clippy::cast_precision_loss, reason = "shares of a few workers")]

@@ -156,7 +156,9 @@ impl Placement {
     /// The same list for a run with fewer workers: numbers begin again at 0 after the last worker.
     pub(crate) fn folded(mut self, workers: usize) -> Self {
         if let Self::Listed(places) = &mut self {
-            places.iter_mut().for_each(|place| place.worker %= workers);
+            for place in places {
+                place.worker %= workers;
+            }
         }
         self
     }

@@ -46,7 +46,7 @@ fn bump(counter: &AtomicU64) {
 /// One locked queue for each worker.
 #[derive(Debug)]
 pub(super) struct Queues {
-    queues: Box<[Padded<Queue>]>,
+    each: Box<[Padded<Queue>]>,
     /// Where the next process goes that belongs nowhere.
     turn: AtomicUsize,
     /// Whose queue is looked into next for what has waited long.
@@ -59,27 +59,27 @@ impl Queues {
         let draw = |worker| (seed ^ worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let queue = |worker| Queue { draw: AtomicU64::new(draw(worker)), ..Queue::default() };
         Self {
-            queues: (0..workers).map(|worker| Padded(queue(worker))).collect(),
+            each: (0..workers).map(|worker| Padded(queue(worker))).collect(),
             turn: AtomicUsize::new(0),
             look: AtomicUsize::new(0),
         }
     }
 
     pub(super) fn workers(&self) -> usize {
-        self.queues.len()
+        self.each.len()
     }
 
     /// The next worker, round and round.
     pub(super) fn next_worker(&self) -> usize {
-        self.turn.fetch_add(1, Relaxed) % self.queues.len()
+        self.turn.fetch_add(1, Relaxed) % self.each.len()
     }
 
     pub(super) fn push_front(&self, worker: usize, ready: Ready) {
-        self.queues[worker].with(|queue| queue.push_front(ready));
+        self.each[worker].with(|queue| queue.push_front(ready));
     }
 
     pub(super) fn push_back(&self, worker: usize, ready: Ready) {
-        self.queues[worker].with(|queue| queue.push_back(ready));
+        self.each[worker].with(|queue| queue.push_back(ready));
     }
 
     /// Takes a process from a worker's own queue.
@@ -87,7 +87,7 @@ impl Queues {
         if self.is_empty(worker) {
             return None;
         }
-        self.queues[worker].with(|queue| match turn {
+        self.each[worker].with(|queue| match turn {
             Turn::Front => queue.pop_front(),
             Turn::Back => queue.pop_back(),
         })
@@ -95,19 +95,19 @@ impl Queues {
 
     /// Takes a process from the back of one queue or another, each in turn, or of the worker's own.
     pub(super) fn pop_oldest(&self, worker: usize) -> Option<Ready> {
-        let look = self.look.fetch_add(1, Relaxed) % self.queues.len();
+        let look = self.look.fetch_add(1, Relaxed) % self.each.len();
         self.pop(look, Turn::Back).or_else(|| self.pop(worker, Turn::Back))
     }
 
     /// Takes a process from the back of another's queue.
     pub(super) fn steal(&self, thief: usize) -> Option<Ready> {
-        let (own, others) = (&self.queues[thief], self.queues.len() - 1);
+        let (own, others) = (&self.each[thief], self.each.len() - 1);
         if others == 0 {
             return None;
         }
         let first = own.draw_below(others);
         (0..others).find_map(|offset| {
-            let victim = (thief + 1 + (first + offset) % others) % self.queues.len();
+            let victim = (thief + 1 + (first + offset) % others) % self.each.len();
             bump(&own.tried);
             let stolen = self.pop(victim, Turn::Back)?;
             bump(&own.won);
@@ -116,7 +116,7 @@ impl Queues {
     }
 
     pub(super) fn len(&self, worker: usize) -> usize {
-        self.queues[worker].len.load(Relaxed)
+        self.each[worker].len.load(Relaxed)
     }
 
     pub(super) fn is_empty(&self, worker: usize) -> bool {
@@ -124,11 +124,11 @@ impl Queues {
     }
 
     pub(super) fn are_empty(&self) -> bool {
-        (0..self.queues.len()).all(|worker| self.is_empty(worker))
+        (0..self.each.len()).all(|worker| self.is_empty(worker))
     }
 
     pub(super) fn steals(&self, worker: usize) -> Steals {
-        let queue = &self.queues[worker];
+        let queue = &self.each[worker];
         Steals { tried: queue.tried.load(Relaxed), won: queue.won.load(Relaxed) }
     }
 }
