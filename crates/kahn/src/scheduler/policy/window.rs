@@ -11,16 +11,18 @@
 //!
 //! | step | who | how | may find |
 //! |---|---|---|---|
-//! | enqueue | owner | store into a null slot, then a blind write of the state | the window full: the oldest batch is knocked out, and stays the owner's |
+//! | enqueue | owner | swap the batch into a null slot, then a blind write of the state | the window full: the oldest batch is knocked out, and stays the owner's |
 //! | dequeue | owner | swap null into the oldest slot, then a blind write of the state | null: the batch was stolen |
 //! | steal | thief | clear the slot's bit, then swap null into it | null: somebody was faster, try the next bit |
 //!
 //! Each step ends after a bounded number of operations, whatever the others do: it is wait-free.
 //!
-//! **Each batch is taken once**, for it is in one slot and leaves it by a swap. Only the owner
-//! stores anything but null, and only into slots that it knows to be null: those outside of its own
-//! range, which it has emptied itself, or which a thief has. So the store need not be an exchange.
-//! It is a Release and each swap an Acquire: who takes a batch sees what is in it.
+//! **Each batch is taken once**, for it is in one slot and leaves it by a swap. Only the owner puts
+//! anything but null into a slot, and only where it knows null to be: outside of its own range, in
+//! slots that it has emptied itself, or that a thief has. Each swap is a Release and an Acquire: who
+//! takes a batch sees what is in it. Blind writes are swaps as well, whose result nobody looks at: a
+//! batch lasts for many dispatches, so what they cost is not to be seen, and the order of all steps
+//! on a word is plain.
 //!
 //! **The bits may claim too much, never too little.** A blind write of the owner may set bits again
 //! that thieves have cleared; whoever looks there finds null. The race to fear is the other one: a
@@ -89,10 +91,11 @@ impl<T: Send> Window<T> {
         let knocked_out = if range.len == SLOTS { self.take(range.advance()) } else { None };
         let slot = (range.first + range.len) % SLOTS;
         // Release: what is in the batch is visible to who takes it.
-        self.slots[slot].store(Box::into_raw(batch), Release);
+        let before = self.slots[slot].swap(Box::into_raw(batch), AcqRel);
+        debug_assert!(before.is_null(), "a batch only goes where none is");
         range.len += 1;
         // Release: who sees the bit finds the batch, or nothing if another took it.
-        self.state.store(range.state(), Release);
+        self.state.swap(range.state(), AcqRel);
         knocked_out
     }
 
@@ -102,8 +105,7 @@ impl<T: Send> Window<T> {
         while found.is_none() && range.len > 0 {
             found = self.take(range.advance());
         }
-        // Release, as every store to the state: thieves' clearings go on from it.
-        self.state.store(range.state(), Release);
+        self.state.swap(range.state(), AcqRel);
         found
     }
 
