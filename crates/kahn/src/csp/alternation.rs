@@ -211,7 +211,9 @@ impl<'f, G: Guard> Alternating<'f, G> {
         // SAFETY: as above.
         let this = unsafe { Pin::new_unchecked(this) };
         let foreign = this.guards.is_foreign();
-        let Some(ticket) = offer::open(task, foreign) else { return Park::Moved };
+        let Some(ticket) = offer::open(task, foreign, this.guards.count()) else {
+            return Park::Moved;
+        };
         if this.guards().enter(&Entering { worker, task, ticket }, 0) != Attempt::Nothing {
             return Park::Moved;
         }

@@ -75,6 +75,22 @@ unsafe impl Send for Meet {}
 unsafe impl Sync for Meet {}
 
 impl Meet {
+    fn new(network: u32, name: Name) -> Arc<Self> {
+        Arc::new(Self {
+            gate: Gate::new(0),
+            network,
+            name,
+            state: UnsafeCell::new(State {
+                enrolled: 0,
+                phase: 0,
+                waiting: Vec::new(),
+                spare: Vec::new(),
+                members: Vec::new(),
+                free: Vec::new(),
+            }),
+        })
+    }
+
     /// Behind the gate.
     #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
     fn state(&self) -> &mut State {
@@ -246,21 +262,15 @@ impl Barrier {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](super::run).
     pub fn new(name: impl Into<Name>) -> Self {
-        let network = network_here("a barrier");
-        let meet = Arc::new(Meet {
-            gate: Gate::new(0),
-            network,
-            name: name.into(),
-            state: UnsafeCell::new(State {
-                enrolled: 0,
-                phase: 0,
-                waiting: Vec::new(),
-                spare: Vec::new(),
-                members: Vec::new(),
-                free: Vec::new(),
-            }),
-        });
-        Self::enrolled(meet)
+        Self::enrolled(Meet::new(network_here("a barrier"), name.into()))
+    }
+
+    /// Makes a barrier before a model runs, with so many handles.
+    #[cfg(all(test, loom))]
+    pub(super) fn for_model(network: u32, count: usize) -> Vec<Self> {
+        let meet = Meet::new(network, "barrier".into());
+        let handle = |_| Self { member: meet.enrol(false, None), meet: Arc::clone(&meet) };
+        (0..count).map(handle).collect()
     }
 
     fn enrolled(meet: Arc<Meet>) -> Self {

@@ -134,7 +134,9 @@ fn body_of<F, R>(task: NonNull<Task>) -> *mut Body<F, R> {
 pub(super) unsafe fn place<F, R>(task: NonNull<Task>, join: Join, body: Body<F, R>) {
     let placed = task.cast::<Placed<Body<F, R>>>().as_ptr();
     // SAFETY: within the block; nothing is read.
-    let (join_at, body_at) = unsafe { (&raw mut (*placed).join, &raw mut (*placed).body) };
+    let join_at = unsafe { &raw mut (*placed).join };
+    // SAFETY: as above.
+    let body_at = unsafe { &raw mut (*placed).body };
     // SAFETY: said by the caller; old ones own nothing.
     unsafe { join_at.write(join) };
     // SAFETY: as above.

@@ -180,7 +180,7 @@ impl<T> Channel<T> {
     }
 
     /// Moves a message into the receiver's `slot`, if there is one; else enters it, if told to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive(
         &self,
         worker: &Worker,
@@ -281,7 +281,7 @@ impl<T> Channel<T> {
 
     /// Moves the message out of the sender's `slot`, if somebody takes it; else enters it, if told
     /// to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(
         &self,
         worker: &Worker,

@@ -268,6 +268,13 @@ impl<E: Send> Shared<E> {
         Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
     }
 
+    /// Shares something before a model runs.
+    #[cfg(all(test, loom))]
+    pub(super) fn in_network(network: u32, name: Name, shared: E) -> Self {
+        let queue = Queue::new(network, name, 1);
+        Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
+    }
+
     /// Waits until nobody else has it, in the order of claiming.
     ///
     /// The claim ends when it is dropped, in whatever way.

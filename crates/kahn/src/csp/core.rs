@@ -3,6 +3,7 @@
 use super::blocking::Helpers;
 use super::body::{self, Body, Join, Type};
 use super::error::Failed;
+use super::placement::Priority;
 use super::process::{Forked, Process};
 use super::timer::Timers;
 use super::{explain, outside};
@@ -202,6 +203,12 @@ impl Core {
         task.local.draw.set(identity.draw_from(self.seed));
         if process.killable {
             task.note(own::KILLABLE);
+        }
+        let priority = process.priority.map(Priority::notes);
+        let inherited = own::URGENT | own::BACKGROUND | own::PLACED;
+        task.note(priority.or(parent.map(|parent| parent.notes() & inherited)).unwrap_or(0));
+        if task.info().pinned.is_some() {
+            task.note(own::PLACED);
         }
         let settings = self.scheduler.settings();
         if settings.wait_once {

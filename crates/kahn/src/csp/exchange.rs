@@ -44,7 +44,15 @@ use std::task::{Context, Poll};
 ///
 /// Source: CCSP section 1.1, `MTChanXChg`.
 pub fn exchange<A: Send, B: Send>(name: impl Into<Name>) -> (Exchange<A, B>, Exchange<B, A>) {
-    let channel = Channel::<()>::new(network_here("an exchange"), name.into(), 0);
+    in_network(network_here("an exchange"), name.into())
+}
+
+/// The same in a network that is named.
+pub(super) fn in_network<A: Send, B: Send>(
+    network: u32,
+    name: Name,
+) -> (Exchange<A, B>, Exchange<B, A>) {
+    let channel = Channel::<()>::new(network, name, 0);
     (
         Exchange { channel, side: Side::Sender, types: PhantomData },
         Exchange { channel, side: Side::Receiver, types: PhantomData },
@@ -295,8 +303,8 @@ impl<A: Send, B: Send> Drop for Swapping<'_, A, B> {
             super::ends::withdraw(self.meeting(), self.end.side, self.place());
         }
         match self.slot.outcome.get() {
-            // SAFETY: nobody took it, and nobody can any more.
             Outcome::Open | Outcome::Closed | Outcome::Poisoned => {
+                // SAFETY: nobody took it, and nobody can any more.
                 drop(unsafe { self.slot.give.get().cast::<A>().read() });
             }
             // SAFETY: the partner has moved it in, and it was given to nobody.

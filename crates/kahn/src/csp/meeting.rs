@@ -37,7 +37,7 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::offer::{self, Taken, Ticket};
 use crate::graph::Name;
 use crate::scheduler::task::Task;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::{Reason, TaskRef, Worker};
 use crate::sync::Cell;
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -287,6 +287,9 @@ impl Wake {
             Self::Offer(task) if offer::is_foreign(task) => {
                 // It is left to its foreign waker too: that one decides who makes it ready.
                 task.foreign(task).wake();
+            }
+            Self::Offer(task) if offer::is_patient(task) => {
+                worker.make_ready(task, Reason::Yielded);
             }
             Self::Plain(task) | Self::Offer(task) => worker.wake(task),
             Self::Nobody => {}

@@ -42,6 +42,7 @@
 //! | guards: input, `AFTER`, `SKIP`, `condition &` | `recv()`, [`until`], [`skip`], [`Guard::when`] |
 //! | … and what occam has not | `send(…)`, [`after`], [`on`] a future; any mixture, at both ends |
 //! | replicated `ALT` | [`any`] receivers; an array or a vector of guards |
+//! | `PRI PAR`, `SETPRI`, `SETAFF` | [`Process::priority`], [`set_priority`], [`Process::worker`] |
 //! | `SHARED`, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //! | `BARRIER`, `ENROLL`, `SYNC` | [`Barrier`]: `clone()`, [`Barrier::sync`], drop resigns |
 //! | `MOBILE` data, `MOBILE` channel ends | messages are moved; ends are messages |
@@ -105,9 +106,12 @@ mod heap;
 mod library;
 mod meeting;
 mod memory;
+#[cfg(all(test, loom))]
+mod models;
 mod offer;
 mod outside;
 mod parallel;
+mod placement;
 mod poison;
 mod process;
 mod run;
@@ -128,6 +132,7 @@ pub use extended::{Extended, ReceivingExtended};
 pub use guard::{Any, Entering, Guard, Leaving, Looking, On, Skip, When, any, on, skip};
 pub use library::{Crew, Permit, Reading, Semaphore, Writing};
 pub use parallel::{Forks, Parallel};
+pub use placement::{Priority, set_priority};
 pub use poison::antidote;
 pub use process::{Forked, Joining, Process, Scope};
 pub use run::{Run, run, stop};

@@ -52,9 +52,15 @@ const FOREIGN: u64 = 4;
 const KILL: u64 = 8;
 /// Its worker has not entered it everywhere yet: whoever takes it leaves waking to that worker.
 const ENTERING: u64 = 16;
+/// It has many guards: others run before it when it is woken, so that it finds many of them ready
+/// and does not enter and leave all of them for each.
+const PATIENT: u64 = 32;
 const GUARD_SHIFT: u32 = 8;
 const GUARD: u64 = 0x00ff_ffff << GUARD_SHIFT;
 const TICKET_SHIFT: u32 = 32;
+
+/// From so many guards on an alternation lets others run first.
+const MANY_GUARDS: usize = 8;
 
 /// What identifies one wait of a process.
 pub(super) type Ticket = u32;
@@ -72,16 +78,15 @@ pub(super) enum Taken {
 }
 
 fn ticket_of(offer: u64) -> Ticket {
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
-    let ticket = (offer >> TICKET_SHIFT) as u32;
-    ticket
+    (offer >> TICKET_SHIFT) as u32
 }
 
 /// The process's worker: opens an offer, before it is entered anywhere. `None` if the process is
 /// to be ended.
-pub(super) fn open(task: TaskRef, foreign: bool) -> Option<Ticket> {
+pub(super) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket> {
     // Whether a process that waits for a foreign waker too is asleep is said by that waker's state.
     let flags = if foreign { OPEN | FOREIGN } else { OPEN | ENTERING };
+    let flags = if guards >= MANY_GUARDS { flags | PATIENT } else { flags };
     let seen = task.offer.load(Relaxed);
     debug_assert_eq!(seen & STATE, IDLE, "one offer at a time");
     let ticket = ticket_of(seen).wrapping_add(1);
@@ -101,7 +106,7 @@ pub(super) fn open(task: TaskRef, foreign: bool) -> Option<Ticket> {
 pub(super) fn close(task: TaskRef) -> Option<usize> {
     let mut seen = task.offer.load(Acquire);
     loop {
-        let next = seen & !(STATE | GUARD | FOREIGN | ENTERING);
+        let next = seen & !(STATE | GUARD | FOREIGN | ENTERING | PATIENT);
         // Also if `OPEN`: a foreign waker has resumed the process, and others may still come.
         match task.offer.compare_exchange(seen, next, AcqRel, Acquire) {
             Ok(_) if seen & STATE == TAKEN => {
@@ -234,6 +239,11 @@ pub(super) fn kill(task: TaskRef) -> bool {
             _ => return false,
         }
     }
+}
+
+/// Whether others are to run before a taken process.
+pub(super) fn is_patient(task: TaskRef) -> bool {
+    task.offer.load(Relaxed) & PATIENT != 0
 }
 
 /// Whether the owner of a taken process wakes it through its foreign waker.

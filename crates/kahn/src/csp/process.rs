@@ -4,6 +4,7 @@ use super::channel::Attempt;
 use super::core::Core;
 use super::error::Failed;
 use super::meeting::{Waiter, Wake};
+use super::placement::Priority;
 use super::wait::{self, Place, Stage};
 use super::{body, offer, outside};
 use crate::graph::Name;
@@ -87,17 +88,25 @@ pub struct Process {
     pub(super) name: Name,
     pub(super) worker: Option<u32>,
     pub(super) killable: bool,
+    pub(super) priority: Option<Priority>,
 }
 
 impl Process {
     /// Names a process.
     pub fn named(name: impl Into<Name>) -> Self {
-        Self { name: name.into(), worker: None, killable: false }
+        Self { name: name.into(), worker: None, killable: false, priority: None }
     }
 
-    /// Lets the process run on one worker only. Its children do likewise unless told otherwise.
+    /// Lets the process run on one worker only, counted from 0; round again if there are fewer. Its
+    /// children do likewise unless told otherwise.
     pub fn worker(mut self, worker: u32) -> Self {
         self.worker = Some(worker);
+        self
+    }
+
+    /// Sets how urgent the process is. See [`Priority`].
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = Some(priority);
         self
     }
 

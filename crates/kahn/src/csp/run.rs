@@ -2,6 +2,7 @@
 
 use super::core::{Core, Verdict, Way};
 use super::outside;
+use super::placement::Placed;
 use super::process::{Process, Scope};
 use super::timer::Timers;
 use crate::accounting::{Detail, FailureReport, Report, Summary};
@@ -72,18 +73,9 @@ where
 {
     let site = Location::caller();
     let (options, Plan { policy, workers, own_threads, waits_once, .. }) = plan(options)?;
-    let core = Box::new(Core {
-        scheduler: Scheduler::new(),
-        verdict: Mutex::new(None),
-        quiescence: options.quiescence,
-        seed: options.seed,
-        timers: Timers::new(options.virtual_time),
-        helpers: Arc::default(),
-        unheard: Mutex::new(Vec::new()),
-    });
+    let core = new_core(options.quiescence, options.seed, options.virtual_time);
     let scheduler = Arc::clone(&core.scheduler);
-    scheduler.set_hooks(Box::new(Way(NonNull::from(&*core))));
-    scheduler.extension.store(std::ptr::from_ref(&*core).cast_mut().cast(), Release);
+    let policy = Box::new(Placed::new(policy, workers, Arc::clone(&scheduler.first)));
     scheduler.configure(Config::new(
         policy,
         workers,
@@ -121,6 +113,22 @@ where
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
         _ => Err(RunError::Ended(Box::new(report))),
     }
+}
+
+/// Makes what a network shares, and makes it known to its scheduler.
+pub(super) fn new_core(quiescence: bool, seed: u64, virtual_time: bool) -> Box<Core> {
+    let core = Box::new(Core {
+        scheduler: Scheduler::new(),
+        verdict: Mutex::new(None),
+        quiescence,
+        seed,
+        timers: Timers::new(virtual_time),
+        helpers: Arc::default(),
+        unheard: Mutex::new(Vec::new()),
+    });
+    core.scheduler.set_hooks(Box::new(Way(NonNull::from(&*core))));
+    core.scheduler.extension.store(std::ptr::from_ref(&*core).cast_mut().cast(), Release);
+    core
 }
 
 /// Ends the run this process belongs to: every process is dropped where it is. The outcome is

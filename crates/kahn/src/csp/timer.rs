@@ -373,7 +373,7 @@ impl Sleeping {
     unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
         // SAFETY: asked for by `poll`; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
-        let Some(ticket) = offer::open(task, false) else { return Park::Moved };
+        let Some(ticket) = offer::open(task, false, 1) else { return Park::Moved };
         this.enter_as(worker, Waiter { task, how: How::Offer { ticket, guard: 0 } });
         if offer::settle(task) { Park::Asleep } else { Park::Moved }
     }

@@ -121,7 +121,7 @@ pub(super) fn enter_alone(
         };
     }
     // Somebody may want it to end while it waits.
-    let Some(ticket) = offer::open(task, false) else { return Park::Moved };
+    let Some(ticket) = offer::open(task, false, 1) else { return Park::Moved };
     match enter(How::Offer { ticket, guard: 0 }) {
         Attempt::Nothing if offer::settle(task) => Park::Asleep,
         _ => Park::Moved,

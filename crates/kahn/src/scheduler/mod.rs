@@ -28,7 +28,7 @@ pub(crate) mod deque;
 pub(crate) mod foreign;
 mod idle;
 #[cfg(all(test, loom))]
-mod models;
+pub(crate) mod models;
 mod operation;
 pub mod policy;
 mod request;
@@ -216,6 +216,8 @@ pub(crate) struct Scheduler {
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
     hooks: OnceLock<Box<dyn Hooks>>,
+    /// Ready processes that go before a hot one.
+    pub(crate) first: Arc<AtomicUsize>,
     /// What a network of communicating processes shares, while it runs; null in others.
     pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<threads::Started>>,
@@ -244,6 +246,7 @@ impl Scheduler {
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
             hooks: OnceLock::new(),
+            first: Arc::new(AtomicUsize::new(0)),
             extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),

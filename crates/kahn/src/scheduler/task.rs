@@ -61,6 +61,12 @@ pub(crate) mod own {
     pub(crate) const KILLABLE: u32 = 8;
     /// It has met poison.
     pub(crate) const POISONED: u32 = 16;
+    /// It stands in queues of its own when it is ready: never kept hot.
+    pub(crate) const PLACED: u32 = 32;
+    /// It runs before others.
+    pub(crate) const URGENT: u32 = 64;
+    /// It runs when there is nothing else.
+    pub(crate) const BACKGROUND: u32 = 128;
 }
 
 /// What runs a process.

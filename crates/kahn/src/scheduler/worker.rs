@@ -256,12 +256,14 @@ impl Worker {
         if step.is_multiple_of(GLANCE) && self.scheduler.settings().glances {
             self.glance();
         }
+        // Relaxed: a hint, like the queues it is about.
         if self.keeps_hot
+            && self.scheduler.first.load(Relaxed) == 0
             && let Some(task) = self.take_hot()
         {
             return Some(Ready::new(task));
         }
-        self.pop(Turn::Front)
+        self.pop(Turn::Front).or_else(|| self.take_hot().map(Ready::new))
     }
 
     /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
@@ -299,7 +301,7 @@ impl Worker {
         if self.central {
             self.scheduler.hooks().woken(task);
         }
-        if self.keeps_hot && task.kind() == Kind::Pooled {
+        if self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0 {
             self.keep_task(task);
         } else {
             self.make_ready(task, Reason::Woken);

@@ -78,3 +78,59 @@ fn nobody_else_is_in_while_one_is() {
         |count| assert_eq!(count, 100),
     );
 }
+
+#[test]
+fn urgent_processes_run_before_others_at_every_scheduling_point() {
+    for policy in ["ws-cur", "sequential", "shared", "ws-last"] {
+        let order = succeeds(RunOptions::new().workers(1).policy(policy), async |scope| {
+            let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            let levels = [
+                (csp::Priority::Background, 3),
+                (csp::Priority::Usual, 2),
+                (csp::Priority::Urgent, 1),
+            ];
+            let forks = scope.forks("levels");
+            for (priority, level) in levels {
+                for _ in 0..3 {
+                    let log = log.clone();
+                    forks.spawn(csp::Process::named("p").priority(priority), async move {
+                        for _ in 0..4 {
+                            log.lock().expect("not poisoned").push(level);
+                            csp::yield_now().await;
+                        }
+                    });
+                }
+            }
+            forks.join().await;
+            log.lock().expect("not poisoned").clone()
+        });
+        assert!(order.is_sorted(), "{policy}: {order:?}");
+        assert_eq!(order.len(), 36);
+    }
+}
+
+#[test]
+fn a_process_of_a_worker_runs_there_only() {
+    for policy in ["ws-cur", "shared"] {
+        let threads = succeeds(RunOptions::new().workers(3).policy(policy), async |scope| {
+            let processes = (0..6_u32).map(|n| {
+                let process = csp::Process::named("pinned").worker(n);
+                scope.fork(process, async move {
+                    let mut threads = std::collections::BTreeSet::new();
+                    for _ in 0..50 {
+                        threads.insert(format!("{:?}", std::thread::current().id()));
+                        csp::yield_now().await;
+                    }
+                    threads.len()
+                })
+            });
+            let processes: Vec<_> = processes.collect();
+            let mut all = Vec::new();
+            for process in processes {
+                all.push(process.join().await.expect("it ends"));
+            }
+            all
+        });
+        assert_eq!(threads, [1; 6], "{policy}");
+    }
+}

@@ -32,7 +32,7 @@ impl Waiting {
     /// How often it was made ready from outside since the last time.
     fn times_ready(&self) -> usize {
         let policy = self.model.core.scheduler.policy();
-        std::iter::from_fn(|| policy.pop(super::WORKERS, Turn::Front))
+        std::iter::from_fn(|| policy.pop(super::OUTSIDE, Turn::Front))
             .map(|ready| assert_eq!(ready.into_task(), self.task))
             .count()
     }
@@ -116,7 +116,7 @@ fn a_wake_up_hands_the_process_over() {
             let core = Arc::clone(&process.model.core);
             thread::spawn(move || {
                 waker.wake();
-                if core.scheduler.policy().pop(super::WORKERS, Turn::Front).is_some_and(|ready| {
+                if core.scheduler.policy().pop(super::OUTSIDE, Turn::Front).is_some_and(|ready| {
                     ready.into_task();
                     true
                 }) {

@@ -37,13 +37,13 @@ use crate::deadlock::{Detection, Resolver};
 use crate::graph::Ending;
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-use crate::scheduler::{Config, Settings, TaskRef, Worker};
+use crate::scheduler::{Config, Scheduler, Settings, TaskRef, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*};
 use crate::{Accounting, ProcessResult, Receiver, Sender};
 use std::collections::VecDeque;
 
 /// Checks `model` with all interleavings that have at most so many preemptions.
-fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+pub(crate) fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let allowed = builder.preemption_bound.unwrap_or(preemptions);
     builder.preemption_bound = Some(preemptions.min(allowed));
@@ -57,14 +57,16 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     println!("{} interleavings", runs.load(Relaxed));
 }
 
-/// Workers in models that drive them by hand; also the number of the queue for those outside.
+/// Workers in most models that drive them by hand.
 const WORKERS: usize = 2;
+/// The number of the queue for those outside: behind those of all workers that a model may have.
+const OUTSIDE: usize = 3;
 
 /// Ready processes stay with who made them ready, so that queues, which are not the subject of
 /// these models, cost no steps: each worker's is its thread's alone, and loom does not see its lock.
 #[derive(Debug, Default)]
-struct Own {
-    workers: [std::sync::Mutex<VecDeque<Ready>>; WORKERS],
+pub(crate) struct Own {
+    workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
     outside: Mutex<VecDeque<Ready>>,
     keeps_hot: bool,
 }
@@ -86,7 +88,7 @@ impl Policy for Own {
     fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
         let queue = match origin {
             Origin::Worker(worker) => worker,
-            Origin::Outside => WORKERS,
+            Origin::Outside => OUTSIDE,
         };
         self.with(queue, |queue| queue.push_back(ready));
         Notify::Nobody
@@ -102,6 +104,44 @@ impl Policy for Own {
 
     fn keeps_hot(&self) -> bool {
         self.keeps_hot
+    }
+}
+
+/// How a model's network is run.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        accounting: Accounting::Off,
+        samples: false,
+        wait_once: false,
+        central: false,
+        glances: false,
+        threads: false,
+        pin: false,
+        solo: false,
+        listed_processes: usize::MAX,
+    }
+}
+
+/// What a thread does that is worker `index` and begins with these processes.
+pub(crate) fn work(
+    scheduler: &Arc<Scheduler>,
+    index: usize,
+    begin: impl IntoIterator<Item = TaskRef>,
+) {
+    let worker = Worker::new(scheduler, index);
+    let _installed = worker.install();
+    for task in begin {
+        worker.run(task);
+    }
+    while let Some(ready) = scheduler.policy().pop(index, Turn::Front) {
+        worker.run(ready.into_task());
+    }
+}
+
+/// Runs, as worker `index`, what was made ready by somebody who is no worker.
+pub(crate) fn work_for_others(scheduler: &Arc<Scheduler>, index: usize) {
+    while let Some(ready) = scheduler.policy().pop(OUTSIDE, Turn::Front) {
+        work(scheduler, index, [ready.into_task()]);
     }
 }
 
@@ -145,39 +185,19 @@ impl Driven {
     }
 
     fn ready_under(&self, policy: Own) {
-        let settings = Settings {
-            accounting: Accounting::Off,
-            samples: false,
-            wait_once: false,
-            central: false,
-            glances: false,
-            threads: false,
-            pin: false,
-            solo: false,
-            listed_processes: usize::MAX,
-        };
-        self.core.scheduler.configure(Config::new(Box::new(policy), WORKERS, settings));
+        self.core.scheduler.configure(Config::new(Box::new(policy), WORKERS, settings()));
         let resolver = Resolver::new(Detection::Deferred);
         self.core.resolver.set(resolver).expect("a model is made ready once");
     }
 
     /// What a thread does that is worker `index` and begins with these processes.
     fn work(core: &Arc<Core>, index: usize, begin: impl IntoIterator<Item = TaskRef>) {
-        let worker = Worker::new(&core.scheduler, index);
-        let _installed = worker.install();
-        for task in begin {
-            worker.run(task);
-        }
-        while let Some(ready) = core.scheduler.policy().pop(index, Turn::Front) {
-            worker.run(ready.into_task());
-        }
+        work(&core.scheduler, index, begin);
     }
 
     /// Runs, as worker `index`, what was made ready by somebody who is no worker.
     fn work_for_others(core: &Arc<Core>, index: usize) {
-        while let Some(ready) = core.scheduler.policy().pop(WORKERS, Turn::Front) {
-            Self::work(core, index, [ready.into_task()]);
-        }
+        work_for_others(&core.scheduler, index);
     }
 
     /// All processes have ended, and none failed: a process that is left was not woken, and what

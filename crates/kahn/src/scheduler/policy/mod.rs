@@ -117,6 +117,11 @@ impl Ready {
         self.0.assign(worker);
     }
 
+    /// What the process has to remember; whoever has it ready holds it.
+    pub(crate) fn notes(&self) -> u32 {
+        self.0.notes()
+    }
+
     /// Returns the name of the process.
     pub fn name(&self) -> &Name {
         &self.0.info().name

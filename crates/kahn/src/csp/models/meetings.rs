@@ -1,0 +1,114 @@
+//! Pairs at one channel: every message once, the end learnt, nobody left asleep.
+
+use super::{Driven, check};
+use crate::csp::error::Gone;
+
+#[test]
+fn two_messages_come_in_order() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let (mut out, mut input) = model.channel::<Box<u32>>();
+        let sender = model.process(0, "sender".into(), async move {
+            out.send(Box::new(1)).await.is_ok() && out.send(Box::new(2)).await.is_ok()
+        });
+        let receiver = model.process(1, "receiver".into(), async move {
+            (input.recv().await.map(|n| *n), input.recv().await.map(|n| *n))
+        });
+        model.run();
+        model.all_ended();
+        assert!(model.result(sender));
+        assert_eq!(model.result(receiver), (Ok(1), Ok(2)));
+    });
+}
+
+#[test]
+fn a_buffer_keeps_the_order() {
+    check(2, || {
+        let mut model = Driven::new(2);
+        let (mut out, mut input) = model.buffered::<Box<u32>>(1);
+        model.process(0, "sender".into(), async move {
+            for n in 0..3 {
+                out.send(Box::new(n)).await.expect("it is received");
+            }
+        });
+        let receiver = model.process(1, "receiver".into(), async move {
+            let mut all = Vec::new();
+            while let Ok(n) = input.recv().await {
+                all.push(*n);
+            }
+            all
+        });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(receiver), [0, 1, 2]);
+    });
+}
+
+#[test]
+fn the_end_is_learnt_after_the_last_message() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let (mut out, mut input) = model.channel::<Box<u32>>();
+        model.process(0, "sender".into(), async move {
+            let _ = out.send(Box::new(1)).await;
+        });
+        let receiver = model.process(1, "receiver".into(), async move {
+            (input.recv().await.map(|n| *n), input.recv().await.map(|n| *n))
+        });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(receiver), (Ok(1), Err(Gone::Closed)));
+    });
+}
+
+#[test]
+fn a_message_to_nobody_comes_back() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let (mut out, input) = model.channel::<Box<u32>>();
+        let sender = model.process(0, "sender".into(), async move {
+            out.send(Box::new(7)).await.map_err(|unsent| *unsent.message)
+        });
+        model.process(1, "leaver".into(), async move { drop(input) });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(sender), Err(7));
+    });
+}
+
+#[test]
+fn a_held_sender_goes_on_after_the_receiver_has_acted() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let (mut out, mut input) = model.channel::<Box<u32>>();
+        let acted = crate::sync::Arc::new(crate::sync::AtomicU32::new(0));
+        let acts = acted.clone();
+        let sender = model.process(0, "sender".into(), async move {
+            out.send(Box::new(1)).await.expect("it is received");
+            // Relaxed: the communication orders it.
+            acted.load(crate::sync::Ordering::Relaxed)
+        });
+        model.process(1, "receiver".into(), async move {
+            let message = input.recv_extended().await.expect("it is sent");
+            acts.store(1, crate::sync::Ordering::Relaxed);
+            assert_eq!(*message.finish(), 1);
+        });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(sender), 1);
+    });
+}
+
+#[test]
+fn an_exchange_swaps_once() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let (mut a, mut b) = model.exchange::<Box<u32>, Box<u64>>();
+        let one = model.process(0, "one".into(), async move { a.swap(Box::new(1)).await });
+        let two = model.process(1, "two".into(), async move { b.swap(Box::new(2)).await });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(one).map(|n| *n).ok(), Some(2));
+        assert_eq!(model.result(two).map(|n| *n).ok(), Some(1));
+    });
+}

@@ -1,0 +1,127 @@
+//! Models of communicating processes, checked by loom: every interleaving within a bound.
+//!
+//! | file | what is checked | threads |
+//! |---|---|---|
+//! | `meetings` | sending, receiving, closing, extended rendezvous, in pairs | 2 |
+//! | `choices` | alternation at one end and at both; against a partner, a time-out, a killer | 2 to 3 |
+//! | `places` | claims, barriers, joining | 2 to 3 |
+//!
+//! Each thread is a worker that runs its own processes and those it wakes. loom sees every access
+//! to what stands behind a gate, and to the slots. What the processes assert fails the model: a
+//! process that panics does not finish, and neither does one that nobody wakes.
+
+mod choices;
+mod meetings;
+mod places;
+
+use super::channel::Channel;
+use super::core::Core;
+use super::ends::{Receiver, Sender};
+use super::exchange::{self, Exchange};
+use super::process::{Forked, Process};
+use super::run::new_core;
+use crate::scheduler::models::{self, Own};
+use crate::scheduler::{Config, TaskRef};
+use crate::sync::{Arc, thread};
+use std::panic::Location;
+
+use models::check;
+
+/// A network whose workers a model drives by hand.
+struct Driven {
+    core: Box<Core>,
+    /// What each worker begins with.
+    begin: Vec<Vec<TaskRef>>,
+}
+
+/// A pointer to the core, for the threads of a model.
+#[derive(Clone, Copy)]
+struct Shared(*const Core);
+
+// SAFETY: the model joins its threads before the core goes.
+unsafe impl Send for Shared {}
+
+impl Driven {
+    fn new(workers: usize) -> Self {
+        let core = new_core(false, 0, true);
+        let settings = models::settings();
+        core.scheduler.configure(Config::new(Box::new(Own::default()), workers, settings));
+        Self { core, begin: vec![Vec::new(); workers] }
+    }
+
+    fn channel<T: Send>(&self) -> (Sender<T>, Receiver<T>) {
+        self.buffered(0)
+    }
+
+    fn buffered<T: Send>(&self, capacity: usize) -> (Sender<T>, Receiver<T>) {
+        let channel = Channel::new(self.core.scheduler.number, "channel".into(), capacity);
+        (Sender { channel }, Receiver { channel })
+    }
+
+    fn exchange<A: Send, B: Send>(&self) -> (Exchange<A, B>, Exchange<B, A>) {
+        exchange::in_network(self.core.scheduler.number, "exchange".into())
+    }
+
+    /// Makes a process that a worker begins with.
+    fn process<F>(&mut self, worker: usize, process: Process, code: F) -> Forked<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        let handle = self.core.create(process, Location::caller(), None, code);
+        let task = *self.core.scheduler.table.lock().all().last().expect("made just now");
+        self.begin[worker].push(task);
+        handle
+    }
+
+    /// Runs all workers to the end of what they have to do.
+    fn run(&mut self) {
+        self.run_with_time(0);
+    }
+
+    /// The same, while time jumps so often to the next deadline; then until nobody waits for it.
+    fn run_with_time(&mut self, jumps: usize) {
+        let begin = std::mem::take(&mut self.begin);
+        let core = Shared(&raw const *self.core);
+        let time = (jumps > 0).then(|| {
+            thread::spawn(move || {
+                let core = core;
+                for _ in 0..jumps {
+                    // SAFETY: joined below.
+                    let core = unsafe { &*core.0 };
+                    core.timers.jump(&core.scheduler);
+                }
+            })
+        });
+        let threads: Vec<_> = begin
+            .into_iter()
+            .enumerate()
+            .map(|(index, begin)| {
+                let scheduler = Arc::clone(&self.core.scheduler);
+                thread::spawn(move || models::work(&scheduler, index, begin))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().expect("no worker panics");
+        }
+        if let Some(time) = time {
+            time.join().expect("time does not panic");
+            models::work_for_others(&self.core.scheduler, 0);
+            while self.core.timers.jump(&self.core.scheduler) {
+                models::work_for_others(&self.core.scheduler, 0);
+            }
+        }
+    }
+
+    /// What a process returned.
+    fn result<R>(&self, mut process: Forked<R>) -> R {
+        let result = process.take().expect("taken once");
+        result.expect("the process finished")
+    }
+
+    /// Every process has ended.
+    fn all_ended(&self) {
+        let left = self.core.scheduler.table.lock().all();
+        let left: Vec<_> = left.iter().map(|task| task.info().name.clone()).collect();
+        assert!(left.is_empty(), "{left:?} were not woken");
+    }
+}

@@ -1,0 +1,84 @@
+//! Claims, barriers and joining.
+
+use super::{Driven, check};
+use crate::csp::barrier::Barrier;
+use crate::csp::claim::Shared;
+use crate::sync::Cell;
+
+#[test]
+fn a_claim_goes_from_hand_to_hand() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        // loom watches the cell: two at once would fail the model.
+        let shared = Shared::in_network(model.core.scheduler.number, "cell".into(), Cell::new(0));
+        for worker in 0..2 {
+            let shared = shared.clone();
+            model.process(worker, "client".into(), async move {
+                for _ in 0..2 {
+                    let claim = shared.claim().await;
+                    claim.set(claim.get() + 1);
+                }
+            });
+        }
+        model.run();
+        model.all_ended();
+    });
+}
+
+#[test]
+fn phases_never_overlap() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let phases = crate::sync::Arc::new([Cell::new(0), Cell::new(0)]);
+        let barriers = Barrier::for_model(model.core.scheduler.number, 2);
+        for (worker, mut barrier) in barriers.into_iter().enumerate() {
+            let cells = Phases(phases.clone());
+            model.process(worker, "process".into(), async move {
+                // Each writes its own cell, and after the barrier reads the other's.
+                cells.get(worker).set(1);
+                barrier.sync().await;
+                assert_eq!(cells.get(1 - worker).get(), 1);
+                barrier.sync().await;
+                cells.get(worker).set(2);
+            });
+        }
+        model.run();
+        model.all_ended();
+    });
+}
+
+struct Phases(crate::sync::Arc<[Cell<u32>; 2]>);
+
+// SAFETY: the barrier orders the accesses; loom checks that.
+unsafe impl Send for Phases {}
+
+impl Phases {
+    fn get(&self, index: usize) -> &Cell<u32> {
+        &self.0[index]
+    }
+}
+
+#[test]
+fn whoever_resigns_lets_the_others_go() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let mut barriers = Barrier::for_model(model.core.scheduler.number, 2).into_iter();
+        let (mut stays, leaves) = (barriers.next().expect("two"), barriers.next().expect("two"));
+        model.process(0, "stays".into(), async move { stays.sync().await });
+        model.process(1, "leaves".into(), async move { drop(leaves) });
+        model.run();
+        model.all_ended();
+    });
+}
+
+#[test]
+fn the_joiner_gets_the_result() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let child = model.process(0, "child".into(), async { Box::new(5) });
+        let parent = model.process(1, "parent".into(), async move { child.join().await });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(parent).map(|n| *n).ok(), Some(5));
+    });
+}
