@@ -44,6 +44,7 @@ pub mod scatter_gather;
 pub mod sieve;
 pub mod size;
 mod slot;
+pub mod snet;
 mod table;
 pub mod wordcount;
 pub mod work;

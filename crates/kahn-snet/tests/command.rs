@@ -44,6 +44,7 @@ fn typed(words: &[&str], input: &str) -> (u8, String, String) {
     let mut streams = Streams {
         input: Box::new(std::io::Cursor::new(input.to_owned())),
         output: Box::new(output.clone()),
+        descriptor: None,
         messages: Box::new(messages.clone()),
         colour: false,
     };
@@ -209,7 +210,10 @@ fn a_record_that_matches_no_branch_is_shown_with_what_the_branches_take() {
     let file = Written::new("net main connect [{a} -> {c=a}] | [{b, <t>} -> {c=b}];");
     let (code, output, messages) = typed(&["run", &file.path()], "{\"tags\":{\"n\":1}}");
     assert_eq!((code, output.as_str()), (1, ""));
-    assert!(messages.contains("no branch of a choice takes a record of type {<n>}"), "{messages}");
+    assert!(
+        messages.contains("no branch of choice in net `main` takes a record of type {<n>}"),
+        "{messages}"
+    );
     assert!(messages.contains("branch 1 takes {a}"), "{messages}");
     assert!(messages.contains("branch 2 takes {b, <t>}"), "{messages}");
 }
@@ -367,35 +371,54 @@ fn an_observer_shows_what_passes() {
     assert_eq!(text, expected);
 }
 
-/// Does nothing unless the next test starts this program again to see it die.
+/// Does nothing unless the tests below start this program again to see it die.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "how the next test tells its child what to do")]
-fn child_of_the_next_test() {
-    if std::env::var("KAHN_SNET_CRASH").is_err() {
-        return;
-    }
-    let file = Written::new(
-        "box f ((a, <n>) -> (<n>)) { <<< C |
-             void *f(void *h, c4snet_data_t *a, int n) { *(volatile int *)0 = n; return h; } >>> }
-         net main connect f;",
-    );
-    let command =
-        Arguments::try_parse_from(["snet", "run", &file.path()]).expect("well typed").command;
+#[expect(clippy::disallowed_methods, reason = "how the tests tell their child what to do")]
+fn child_of_the_next_tests() {
+    let Ok(doing) = std::env::var("KAHN_SNET_DIE") else { return };
+    let file = Written::new(&format!(
+        "box f ((a, <n>) -> (<n>)) {{ <<< C |
+             void *f(void *h, c4snet_data_t *a, int n)
+             {{
+                 if (n == 3) {{ {doing} }}
+                 C4SNetOut(h, 1, n);
+                 return h;
+             }} >>> }}
+         net main connect f;"
+    ));
+    let words = ["snet", "run", &file.path(), "--workers", "1", "--box-limit", "0.2"];
+    let command = Arguments::try_parse_from(words).expect("well typed").command;
     let mut streams = Streams::of_process();
-    streams.input = Box::new(std::io::Cursor::new("{\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"));
+    let input =
+        "{\"fields\":{\"a\":5},\"tags\":{\"n\":2}}\n{\"fields\":{\"a\":5},\"tags\":{\"n\":3}}";
+    streams.input = Box::new(std::io::Cursor::new(input));
     let code = perform(&command, &mut streams);
     panic!("it lived and gave {code}");
 }
 
-#[test]
-fn a_c_box_that_crashes_is_named_with_what_it_was_given() {
+/// Starts this program again, with a box that does so for its second record.
+fn die(doing: &str) -> String {
     let program = std::env::current_exe().expect("this program");
     let child = std::process::Command::new(program)
-        .args(["--exact", "child_of_the_next_test", "--nocapture"])
-        .env("KAHN_SNET_CRASH", "1")
+        .args(["--exact", "child_of_the_next_tests", "--nocapture"])
+        .env("KAHN_SNET_DIE", doing)
         .output()
         .expect("started");
-    let messages = String::from_utf8_lossy(&child.stderr);
-    assert!(messages.contains("error: box `f` crashed\n   given: a=5 <n>=3\n"), "{messages}");
     assert_eq!(child.status.code(), Some(1));
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(output.contains("{\"tags\":{\"n\":2}}\n"), "what came before is not lost: {output}");
+    String::from_utf8_lossy(&child.stderr).into_owned()
+}
+
+#[test]
+fn a_c_box_that_crashes_is_named_with_what_it_was_given() {
+    let messages = die("*(volatile int *)0 = n;");
+    assert!(messages.contains("error: box `f` crashed\n   given: a=5 <n>=3\n"), "{messages}");
+}
+
+#[test]
+fn a_c_box_that_never_returns_is_named_with_its_record() {
+    let messages = die("for (volatile int i = 0;; i = 1 - i) { }");
+    assert!(messages.contains("error: box `f` has not returned for 0.2 s"), "{messages}");
+    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
 }

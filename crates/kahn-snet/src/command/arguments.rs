@@ -50,6 +50,9 @@ pub struct RunArguments {
     /// Who runs the processes of `--runtime network`: a policy of `kahn list`
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// Fail if a call of a box takes longer
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub box_limit: Option<f64>,
     /// Tell on standard error what the run did
     #[arg(long)]
     pub report: bool,
@@ -122,6 +125,12 @@ pub enum RuntimeArgument {
     Front,
     /// A process for each component
     Network,
+}
+
+/// Reads a time that is neither nothing nor for ever.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=1e9).contains(seconds));
+    seconds.ok_or_else(|| "expected seconds, such as 10 or 0.5".to_owned())
 }
 
 /// Reads `4`, `4D`, `1:slow,other` or several of those, in any order.

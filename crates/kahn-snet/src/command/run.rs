@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
+use std::time::Duration;
 
 use super::{Refusal, RunArguments, Streams, program_of};
-use crate::boxes::Boxes;
+use crate::boxes::{Boxes, Rescued};
 use crate::command::arguments::RuntimeArgument;
 use crate::plan::NetId;
 use crate::program::Program;
@@ -12,6 +13,8 @@ use crate::record::{Format, ReadError, Record, RecordReader, WriteError, write};
 use crate::runtime::{self, Failure, Options, RunError, Runtime, Sink, Source};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
+/// Bytes that are written together.
+const MOST_BUFFERED: usize = 1 << 16;
 const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />\n";
 
 pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result<(), Refusal> {
@@ -32,6 +35,8 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
         concurrency: arguments.concurrency.clone(),
         trace: arguments.trace_records,
         strict: arguments.strict,
+        box_limit: arguments.box_limit.map(Duration::from_secs_f64),
+        leave_if_stuck: streams.descriptor.is_some(),
         ..Options::default()
     };
     if let Some(workers) = arguments.workers {
@@ -40,10 +45,12 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     let (name, input) = input_of(arguments, streams)?;
     let source = Input { reader: RecordReader::new(format, input), format };
     let output = std::mem::replace(&mut streams.output, Box::new(io::sink()));
-    let mut sink = Output { output: io::BufWriter::with_capacity(1 << 16, output), format };
+    let buffer = streams.descriptor.and_then(Rescued::new);
+    let buffer = buffer.map_or(Buffer::Plain(Vec::new()), Buffer::Rescued);
+    let mut sink = Output { output, buffer, line: Vec::new(), format };
     let mut result = Ok(());
     if format == Format::Xml {
-        result = sink.output.write_all(DECLARATION);
+        result = sink.append(DECLARATION);
     }
     let outcome = match result {
         Ok(()) => runtime::run(&program, net, &boxes, &options, source, &mut sink),
@@ -51,7 +58,7 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     };
     let outcome = outcome.and_then(|report| {
         let end: &[u8] = if format == Format::Xml { TERMINATE } else { b"" };
-        let ended = sink.output.write_all(end).and_then(|()| sink.output.flush());
+        let ended = sink.append(end).and_then(|()| sink.write_out());
         ended.map_err(|error| failed(Failure::Output(error.into())))?;
         Ok(report)
     });
@@ -67,7 +74,7 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
         }
         Err(error) => {
             // What was printed before the failure was right; what follows it is not printed.
-            let _ = sink.output.flush();
+            let _ = sink.write_out();
             refuse(&name, error)
         }
     }
@@ -161,18 +168,60 @@ impl Source for Input<'_> {
     }
 }
 
+/// The bytes that are still to be written.
+enum Buffer {
+    Plain(Vec<u8>),
+    /// Written even if a box ends the process.
+    Rescued(Rescued),
+}
+
+impl Buffer {
+    fn change<T>(&mut self, change: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        match self {
+            Self::Plain(bytes) => change(bytes),
+            Self::Rescued(rescued) => rescued.change(change),
+        }
+    }
+}
+
 /// Records to a stream.
 struct Output<'a> {
-    output: io::BufWriter<Box<dyn Write + Send + 'a>>,
+    output: Box<dyn Write + Send + 'a>,
+    /// Whole records only.
+    buffer: Buffer,
+    line: Vec<u8>,
     format: Format,
+}
+
+impl Output<'_> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = self.buffer.change(|buffer| {
+            buffer.extend_from_slice(bytes);
+            buffer.len()
+        });
+        if length < MOST_BUFFERED { Ok(()) } else { self.write_out() }
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        let output = &mut self.output;
+        // The buffer is emptied first: what fails to be written is not tried again.
+        let bytes = self.buffer.change(std::mem::take);
+        output.write_all(&bytes)?;
+        output.flush()
+    }
 }
 
 impl Sink for Output<'_> {
     fn write(&mut self, record: Record) -> Result<(), WriteError> {
-        write(self.format, &record, &mut self.output)
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let appended = write(self.format, &record, &mut line)
+            .and_then(|()| self.append(&line).map_err(WriteError::Output));
+        self.line = line;
+        appended
     }
 
     fn flush(&mut self) -> Result<(), WriteError> {
-        Ok(self.output.flush()?)
+        Ok(self.write_out()?)
     }
 }

@@ -10,6 +10,8 @@ pub struct Streams<'a> {
     pub input: Box<dyn BufRead + Send + 'a>,
     /// Where results go.
     pub output: Box<dyn Write + Send + 'a>,
+    /// The file descriptor behind `output`, if a box may end the process.
+    pub descriptor: Option<i32>,
     /// Where messages go.
     pub messages: Box<dyn Write + Send + 'a>,
     /// Whether messages may be coloured.
@@ -29,6 +31,7 @@ impl Streams<'_> {
         Self {
             input: Box::new(io::BufReader::with_capacity(1 << 16, io::stdin())),
             output: Box::new(io::stdout()),
+            descriptor: Some(1),
             messages: Box::new(io::stderr()),
             colour,
         }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use super::graph::{Graph, Kind, OpId};
 use super::shape::{Rec, ShapeId, Shapes};
 use super::step::{self, ArmStep, BoxStep, MergeStep, TestStep};
+use super::watch::Watch;
 use crate::plan::Plan;
 
 /// What the answers are worked out from, and where they are kept.
@@ -23,6 +24,7 @@ pub(super) struct Facts<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shapes: &'a Shapes,
     pub(super) answers: &'a Answers,
+    pub(super) watch: Option<&'a Watch>,
 }
 
 /// Answers of one kind; none is ever taken out.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::answers::Facts;
+use super::collector::Collector;
 use super::exec::{Flow, entity};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
 use super::graph::{Kind, OpId};
+use super::licence::Call;
 use super::order::Tickets;
 use super::shape::{Position, Rec};
 use super::step::{BoxStep, Emitted};
@@ -30,7 +32,7 @@ impl Worker<'_, '_> {
             let turn = (limit > 1).then(|| {
                 let next = here.next.unwrap_or(op);
                 let exit = Landing::new(Arc::downgrade(frame), next, LandingKind::Resume);
-                Turn { limit, collector: parking_lot::Mutex::default(), exit }
+                Turn { limit, collector: Collector::new(), exit }
             });
             Entity::Box(Landing::new(Arc::downgrade(frame), op, LandingKind::Box(turn)))
         };
@@ -62,61 +64,27 @@ impl Worker<'_, '_> {
     /// Takes one record from the landing of a box and calls it; others may do the same.
     pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) -> Flow {
         let landing = &task.landing;
-        let mut queue = landing.queue.lock();
-        let Some(rec) = queue.records.pop_front() else {
-            queue.queued = false;
+        let Some(Call { record, number, others_may }) = landing.waiting.begin(turn.limit) else {
             return Ok(());
         };
-        let number = queue.next_call;
-        queue.next_call += 1;
-        queue.running += 1;
-        queue.queued = !queue.records.is_empty() && queue.running < turn.limit;
-        let others_may = queue.queued;
-        drop(queue);
         if others_may {
             self.offer(task.clone());
         }
-        let result = self.call(landing.op, rec, &mut |worker, outputs| {
+        let result = self.call(landing.op, record, &mut |worker, outputs| {
             worker.hand_in(turn, number, std::mem::take(outputs), false);
             Ok(())
         });
         self.hand_in(turn, number, Vec::new(), true);
-        let mut queue = landing.queue.lock();
-        queue.running -= 1;
-        if !queue.queued && !queue.records.is_empty() && queue.running < turn.limit {
-            queue.queued = true;
-            self.ready.push(task.clone());
+        if landing.waiting.end(turn.limit) {
+            // Below what it made, which is nearer to the output.
+            self.ready.insert(0, task.clone());
         }
         result
     }
 
-    /// Hands outputs of a call to the collector, which lets them out in the order of the calls.
-    fn hand_in(&mut self, turn: &Turn, number: u64, mut outputs: Vec<Rec>, done: bool) {
-        let mut collector = turn.collector.lock();
-        if collector.first != number {
-            let entry = collector.waiting.entry(number).or_default();
-            entry.0.append(&mut outputs);
-            entry.1 |= done;
-            return;
-        }
-        for out in outputs {
-            self.put_now(&turn.exit, out);
-        }
-        if !done {
-            return;
-        }
-        collector.first += 1;
-        loop {
-            let first = collector.first;
-            let Some((ready, done)) = collector.waiting.remove(&first) else { return };
-            for out in ready {
-                self.put_now(&turn.exit, out);
-            }
-            if !done {
-                return;
-            }
-            collector.first += 1;
-        }
+    /// Hands outputs of a call to the collector.
+    fn hand_in(&mut self, turn: &Turn, number: u64, outputs: Vec<Rec>, done: bool) {
+        turn.collector.hand_in(number, outputs, done, |out| self.put_now(&turn.exit, out));
     }
 
     /// Calls a box; `go_on` gets its outputs, chunk by chunk.
@@ -168,6 +136,7 @@ impl Facts<'_> {
                 Ok(())
             };
             let mut emitter = Emitter::new(&declared.outputs, &mut sink);
+            let _watched = self.watch.map(|watch| watch.begin(id, rec));
             catch_unwind(AssertUnwindSafe(|| function.call(inputs, &mut emitter)))
         };
         if let Some(failure) = failure {

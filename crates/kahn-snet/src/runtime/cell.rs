@@ -6,11 +6,6 @@ use smallvec::SmallVec;
 
 use super::shape::Rec;
 
-/// Records for the patterns of a cell; a record may stand for several.
-///
-/// Empty as long as nothing came.
-pub(super) type Slots = Vec<Option<Rec>>;
-
 /// What became of a record that came to a cell.
 #[derive(Debug)]
 pub(super) enum Offer {
@@ -19,47 +14,52 @@ pub(super) enum Offer {
     /// No slot was free for it.
     Passed(Rec),
     /// It was the last; all of them together are one record now.
-    Complete(Slots),
+    Complete(Vec<Rec>),
 }
 
 /// A synchro-cell: joins once, and passes everything on for ever after.
 #[derive(Debug)]
 pub(super) enum Cell {
-    Open(Slots),
+    /// The patterns that have a record, with it. No more room than they need, for there may be
+    /// very many cells that wait.
+    Open(Vec<(u32, Rec)>),
     Done,
 }
 
 impl Cell {
     pub(super) fn new() -> Self {
-        Self::Open(Slots::new())
+        Self::Open(Vec::new())
     }
 
     /// Offers a record that fits those of `patterns` whose bits are set.
     pub(super) fn offer(&mut self, rec: Rec, fits: u64, patterns: usize) -> Offer {
-        let Self::Open(slots) = self else { return Offer::Passed(rec) };
-        slots.resize_with(patterns, || None);
-        let mut free = (0..patterns).filter(|slot| fits >> slot & 1 == 1 && slots[*slot].is_none());
-        let Some(first) = free.next() else { return Offer::Passed(rec) };
-        let others: SmallVec<[usize; 4]> = free.collect();
-        for slot in others {
-            slots[slot] = Some(rec.clone());
+        let Self::Open(kept) = self else { return Offer::Passed(rec) };
+        let mut free = kept.iter().fold(fits, |free, (slot, _)| free & !(1 << slot));
+        if free == 0 {
+            return Offer::Passed(rec);
         }
-        slots[first] = Some(rec);
-        if slots.iter().any(Option::is_none) {
+        kept.reserve_exact(free.count_ones() as usize);
+        while !free.is_power_of_two() {
+            kept.push((free.trailing_zeros(), rec.clone()));
+            free &= free - 1;
+        }
+        kept.push((free.trailing_zeros(), rec));
+        if kept.len() < patterns {
             return Offer::Kept;
         }
-        let slots = std::mem::take(slots);
+        let mut kept = std::mem::take(kept);
         *self = Self::Done;
-        Offer::Complete(slots)
+        kept.sort_unstable_by_key(|(slot, _)| *slot);
+        Offer::Complete(kept.into_iter().map(|(_, rec)| rec).collect())
     }
 
     /// Whether it still waits with something in it.
     pub(super) fn half_filled(&self) -> impl Iterator<Item = &Rec> {
-        let slots = match self {
-            Self::Open(slots) => slots.as_slice(),
+        let kept = match self {
+            Self::Open(kept) => kept.as_slice(),
             Self::Done => &[],
         };
-        slots.iter().flatten()
+        kept.iter().map(|(_, rec)| rec)
     }
 }
 

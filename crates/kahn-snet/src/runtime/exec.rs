@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::cell::{Cell, Offer, Slots, Zipper};
+use super::cell::{Cell, Offer, Zipper};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, OpId, ScopeId};
@@ -88,9 +88,8 @@ impl Worker<'_, '_> {
                     }
                 }
                 Kind::Leave(_) => {
-                    if let Some(ticket) = rec.tickets.last() {
-                        let region = Arc::clone(&ticket.region);
-                        region.leave(rec, |out| self.put_now(&region.exit, out));
+                    if let Some(ticket) = rec.tickets.pop() {
+                        ticket.leave(rec, |exit, out| self.put_now(exit, out));
                         return Ok(());
                     }
                 }
@@ -140,8 +139,7 @@ impl Worker<'_, '_> {
     pub(super) fn settle(&mut self, mut tickets: Tickets) {
         // The innermost first: what it lets go on may still wait in the outer orders.
         while let Some(ticket) = tickets.pop() {
-            let region = Arc::clone(&ticket.region);
-            ticket.end(|out| self.put_now(&region.exit, out));
+            ticket.end(|exit, out| self.put_now(exit, out));
         }
     }
 
@@ -170,13 +168,12 @@ impl Worker<'_, '_> {
                 rec.tickets = tickets;
                 Some(rec)
             }
-            Offer::Complete(slots) => Some(self.merge(op, slots, tickets)),
+            Offer::Complete(slots) => Some(self.merge(op, &slots, tickets)),
         })
     }
 
-    fn merge(&mut self, op: OpId, slots: Slots, tickets: Tickets) -> Rec {
-        let slots: Vec<Rec> = slots.into_iter().flatten().collect();
-        Rec { tickets, ..self.facts.merge(op, &slots) }
+    fn merge(&self, op: OpId, slots: &[Rec], tickets: Tickets) -> Rec {
+        Rec { tickets, ..self.facts.merge(op, slots) }
     }
 
     /// The test before the first replica; gives back what leaves at once.
@@ -220,7 +217,7 @@ impl Worker<'_, '_> {
                     return Ok(None);
                 }
                 Offer::Passed(_) => return Ok(None),
-                Offer::Complete(slots) => rec = self.merge(op, slots, tickets),
+                Offer::Complete(slots) => rec = self.merge(op, &slots, tickets),
             }
             let exits = self.steps.exits(self.facts, op, rec.shape);
             if exits.matches(&rec).map_err(|error| self.facts.no_value(op, &rec, error))? {
@@ -237,7 +234,7 @@ impl Worker<'_, '_> {
             next.landing = Some(Landing::new(Arc::downgrade(parent), star, body));
             return;
         };
-        while let Some(forward) = landing.forward.get() {
+        while let Some(forward) = landing.waiting.forward() {
             next.dead += forward.dead;
             match forward.landing.clone() {
                 Some(further) => *landing = further,
@@ -277,7 +274,7 @@ impl Worker<'_, '_> {
     fn fire_all(&self, frame: &Frame, scope: ScopeId) {
         for op in &self.facts.graph.scopes[scope.0].cells {
             let entity = &frame.entities[self.facts.graph.ops[op.0].entity];
-            let _ = entity.set(Entity::Cell(parking_lot::Mutex::new(Cell::Done)));
+            entity.set(Entity::Cell(parking_lot::Mutex::new(Cell::Done)));
         }
     }
 
@@ -483,10 +480,7 @@ impl Worker<'_, '_> {
 pub(super) fn is_dead(frame: &Frame) -> bool {
     frame.entities.iter().all(|entity| match entity.get() {
         Some(Entity::Cell(cell)) => matches!(*cell.lock(), Cell::Done),
-        Some(Entity::Box(landing)) => {
-            let queue = landing.queue.lock();
-            queue.records.is_empty() && queue.running == 0 && !queue.queued
-        }
+        Some(Entity::Box(landing)) => landing.waiting.is_idle(),
         _ => false,
     })
 }

@@ -13,8 +13,10 @@ use crate::types::Variant;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A record came to a choice and matched no branch.
-    #[error("no branch of a choice takes a record of type {record}\n{}", list(branches))]
+    #[error("no branch of {component} takes a record of type {record}\n{}", list(branches))]
     NoBranch {
+        /// The choice.
+        component: String,
         /// The record's type.
         record: Variant,
         /// What each branch takes.
@@ -65,6 +67,16 @@ pub enum Failure {
         record: String,
         /// Why.
         reason: String,
+    },
+    /// A box takes longer than allowed.
+    #[error("box `{path}` has not returned for {seconds} s\n   record: {record}")]
+    Blocked {
+        /// The box.
+        path: String,
+        /// The record it was given.
+        record: String,
+        /// How long it may take.
+        seconds: f64,
     },
     /// Synchro-cells were left half filled, and that was to be an error.
     #[error("the input ended with half-filled synchro-cells\n{}", list(cells))]
@@ -128,7 +140,7 @@ impl Facts<'_> {
                 branches.push(format!("branch {} takes {}", index + 1, self.show(&branch.wanted)));
             }
         }
-        Failure::NoBranch { record: self.type_of(rec), branches }
+        Failure::NoBranch { component: self.name(op), record: self.type_of(rec), branches }
     }
 
     pub(super) fn misfit(self, op: OpId, rec: &Rec) -> Failure {

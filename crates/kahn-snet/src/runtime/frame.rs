@@ -7,25 +7,20 @@
 //! | [`Landing`] | a place where records wait for a worker: a queue that one worker at a time drains |
 //!
 //! Filters, choices and tests keep nothing, so they have no entity: a worker carries a record
-//! through them from one landing to the next. A queue that is not empty is in exactly one
-//! worker's deque, or that worker is draining it; the queue itself is the *licence*: it counts.
-//!
-//! ```text
-//!   Idle ──push──► Queued ──taken by a worker──► Running ──empty──► Idle
-//!                     ▲                             │ not empty
-//!                     └─────────────────────────────┘
-//! ```
+//! through them from one landing to the next; who may work at a landing, `licence` says.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
 use super::cell::{Cell, Zipper};
+use super::collector::Collector;
 use super::graph::{OpId, ScopeId};
+use super::licence::Waiting;
 use super::order::Region;
+use super::place::Place;
 use super::shape::Rec;
 
 /// An instance of a scope.
@@ -33,7 +28,7 @@ use super::shape::Rec;
 pub(super) struct Frame {
     pub(super) scope: ScopeId,
     pub(super) owner: Owner,
-    pub(super) entities: Box<[OnceLock<Entity>]>,
+    pub(super) entities: Box<[Place<Entity>]>,
 }
 
 /// What a frame belongs to, which says where records go at its end.
@@ -73,7 +68,7 @@ pub(super) struct Next {
 
 impl Frame {
     pub(super) fn new(scope: ScopeId, entities: usize, owner: Owner) -> Self {
-        Self { scope, owner, entities: (0..entities).map(|_| OnceLock::new()).collect() }
+        Self { scope, owner, entities: (0..entities).map(|_| Place::new()).collect() }
     }
 }
 
@@ -100,9 +95,8 @@ pub(super) struct Landing {
     pub(super) home: Weak<Frame>,
     pub(super) op: OpId,
     pub(super) kind: Kind,
-    pub(super) queue: Mutex<Queue>,
-    /// Set once, under the lock of the queue, when the replica here was collected.
-    pub(super) forward: OnceLock<Next>,
+    /// Closed when the replica here was collected.
+    pub(super) waiting: Waiting<Rec, Next>,
 }
 
 /// What a worker does with the records that wait.
@@ -122,41 +116,23 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) limit: usize,
-    pub(super) collector: Mutex<Collector>,
+    pub(super) collector: Collector<Rec>,
     /// Where its outputs go on, in order.
     pub(super) exit: Arc<Landing>,
 }
 
-/// The outputs of calls that ended before earlier ones.
-#[derive(Debug, Default)]
-pub(super) struct Collector {
-    pub(super) first: u64,
-    pub(super) waiting: BTreeMap<u64, (Vec<Rec>, bool)>,
-}
-
-/// The records that wait at a landing.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    pub(super) records: VecDeque<Rec>,
-    /// Whether it is in a deque, or a worker drains it.
-    pub(super) queued: bool,
-    /// Of a box: how many calls run, and the number of the next.
-    pub(super) running: usize,
-    pub(super) next_call: u64,
-}
-
 impl Landing {
     pub(super) fn new(home: Weak<Frame>, op: OpId, kind: Kind) -> Arc<Self> {
-        Arc::new(Self { home, op, kind, queue: Mutex::default(), forward: OnceLock::new() })
+        Arc::new(Self { home, op, kind, waiting: Waiting::new() })
     }
 }
 
 impl Drop for Landing {
     /// Drops a chain of collected replicas one by one, not one inside the other.
     fn drop(&mut self) {
-        let mut next = self.forward.take().and_then(|next| next.landing);
+        let mut next = self.waiting.take_forward().and_then(|next| next.landing);
         while let Some(mut landing) = next.and_then(Arc::into_inner) {
-            next = landing.forward.take().and_then(|next| next.landing);
+            next = landing.waiting.take_forward().and_then(|next| next.landing);
         }
     }
 }
@@ -168,7 +144,7 @@ pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
     let mut landings: Vec<Arc<Landing>> = Vec::new();
     loop {
         while let Some(landing) = landings.pop() {
-            landing.queue.lock().records.clear();
+            landing.waiting.clear();
             if let Kind::Body(body) = &landing.kind {
                 frames.extend(body.lock().take());
             }
@@ -178,7 +154,7 @@ pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
         if let Owner::Stage { next, .. } = &frame.owner {
             landings.extend(next.lock().landing.take());
         }
-        for entity in frame.entities.iter().filter_map(OnceLock::get) {
+        for entity in frame.entities.iter().filter_map(Place::get) {
             match entity {
                 Entity::Cell(_) | Entity::Zipper(_) | Entity::Box(_) | Entity::Region(_) => {}
                 Entity::Star(first) => landings.extend(first.lock().landing.take()),

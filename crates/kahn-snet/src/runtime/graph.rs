@@ -133,6 +133,7 @@ pub(super) fn build(
         inference: Inference::new(plan),
         graph: Graph::default(),
         open: Vec::new(),
+        inside: Vec::new(),
         trace,
         streams,
     };
@@ -153,6 +154,8 @@ struct Builder<'a> {
     graph: Graph,
     /// The scopes being built, innermost last.
     open: Vec<ScopeId>,
+    /// The nets being built, innermost last.
+    inside: Vec<NetId>,
     trace: bool,
     streams: Streams,
 }
@@ -196,14 +199,24 @@ impl Builder<'_> {
         Ok(OpId(self.graph.ops.len() - 1))
     }
 
-    fn net(&mut self, net: NetId, next: OpId) -> Result<OpId, TooLarge> {
+    fn net(&mut self, id: NetId, next: OpId) -> Result<OpId, TooLarge> {
         let plan = self.plan;
-        let net = plan.net(net);
+        let net = plan.net(id);
         let (before, after) = self.observers(&|key: &str| net.metadata(key));
         let file = net.metadata("observer_file").map(str::to_owned);
         let next = self.observe(after, &net.path, false, file.as_deref(), next)?;
+        self.inside.push(id);
         let entry = self.part(net.body, next)?;
+        self.inside.pop();
         self.observe(before, &net.path, true, file.as_deref(), entry)
+    }
+
+    /// The name of a component for messages: what it is, and in which net.
+    fn named(&self, what: impl std::fmt::Display) -> String {
+        match self.inside.last() {
+            None => what.to_string(),
+            Some(net) => format!("{what} in net `{}`", self.plan.net(*net).path),
+        }
     }
 
     /// Whether records are shown before and after a component.
@@ -251,7 +264,7 @@ impl Builder<'_> {
             PartKind::Net(net) => self.net(*net, next),
             PartKind::Filter(filter) => {
                 let pattern = self.shapes.of_variant(&filter.pattern);
-                let name = format!("filter [{} -> …]", filter.pattern);
+                let name = self.named(format_args!("filter [{} -> …]", filter.pattern));
                 let kind = Kind::Filter { filter: filter.clone(), pattern };
                 self.op(kind, name, Some(next), false)
             }
@@ -270,7 +283,7 @@ impl Builder<'_> {
             }
             PartKind::Cell(patterns) => {
                 let tests = self.tests(patterns);
-                self.op(Kind::Cell(tests), cell_name(patterns), Some(next), true)
+                self.op(Kind::Cell(tests), self.named(cell_name(patterns)), Some(next), true)
             }
             PartKind::Serial(stages) => {
                 let mut next = next;
@@ -289,7 +302,7 @@ impl Builder<'_> {
                         let wanted = wanted.iter().map(|one| shapes.of_variant(one)).collect();
                         built.push(Branch { wanted, entry: builder.part(*branch, next)? });
                     }
-                    builder.op(Kind::Choice(built), "choice", Some(next), false)
+                    builder.op(Kind::Choice(built), builder.named("choice"), Some(next), false)
                 })
             }
             PartKind::Star { ordered, body, exits } => {
@@ -304,12 +317,12 @@ impl Builder<'_> {
                         Some((tests, name)) => (Some(tests), format!("{name} * …")),
                     };
                     let kind = Kind::Star { exits: exit_tests, body: inner, zipper };
-                    builder.op(kind, name, Some(next), true)
+                    builder.op(kind, builder.named(name), Some(next), true)
                 })
             }
             PartKind::Feedback { ordered, body, back } => {
                 let tests = self.tests(back);
-                let name = format!("feedback \\ {}", back[0].variant);
+                let name = self.named(format_args!("feedback \\ {}", back[0].variant));
                 self.region(*ordered, "\\\\", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
                     let kind = Kind::Feedback { back: tests, body: inner };
@@ -327,6 +340,7 @@ impl Builder<'_> {
                     Range::Index(tag) => format!("split ! {tag}"),
                     Range::Between(low, high) => format!("split ! {low}:{high}"),
                 };
+                let name = self.named(name);
                 let range = match range {
                     Range::Index(tag) => (self.shapes.label(tag), None),
                     Range::Between(low, high) => {

@@ -7,7 +7,9 @@
 //! | `exec`       | how a record goes from one landing to the next                             |
 //! | `worker`     | who carries it, and where workers look for work                            |
 //! | `step`       | what an operation does with records of one shape; `answers`: worked out once |
-//! | `calls`      | how boxes are called, several at once, with the order kept                 |
+//! | `licence`    | who may work at a landing; `place`: who makes an entity                    |
+//! | `idle`       | workers who sleep, and who wakes them                                     |
+//! | `calls`      | how boxes are called, several at once; `collector`: the order kept         |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
 //! | `cell`       | synchro-cells, and stars of them fused into one                            |
 //! | `shape`      | records as shape and values; `expression`: tag expressions bound to a shape |
@@ -17,17 +19,25 @@
 mod answers;
 mod calls;
 mod cell;
+mod collector;
 mod exec;
 mod expression;
 mod failure;
 mod frame;
 mod graph;
+mod idle;
+mod licence;
+#[cfg(all(test, loom))]
+mod models;
 mod network;
 mod observe;
 mod order;
+mod place;
 mod report;
 mod shape;
 mod step;
+mod sync;
+mod watch;
 mod worker;
 
 pub use expression::NoValue;
@@ -36,12 +46,11 @@ pub use graph::TooLarge;
 pub use report::{ComponentCount, Report};
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crossbeam_deque::{Stealer, Worker as Deque};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use crate::boxes::{BindError, BoxFunction, Boxes};
 use crate::plan::NetId;
@@ -50,8 +59,10 @@ use crate::record::{ReadError, Record, WriteError};
 use answers::{Answers, Facts};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
+use idle::Idle;
 use observe::Observers;
 use shape::{Rec, Shapes};
+use watch::Watch;
 use worker::{Task, Worker};
 
 /// The stack of a worker; records are carried through nested replicas by recursion.
@@ -145,6 +156,12 @@ pub struct Options {
     pub strict: bool,
     /// Whether replicas whose synchro-cells have fired are collected.
     pub collect: bool,
+    /// How long a call of a box may take; for ever if none. A call that takes longer fails the run,
+    /// which then ends when the call does.
+    pub box_limit: Option<Duration>,
+    /// Whether the process ends, with exit code 1 and without another word than which box it was,
+    /// if a call takes twice as long as it may: for a command, which has nothing else to do.
+    pub leave_if_stuck: bool,
 }
 
 impl Default for Options {
@@ -152,7 +169,16 @@ impl Default for Options {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let concurrency = Concurrency::default();
         let runtime = Runtime::default();
-        Self { runtime, workers, concurrency, trace: false, strict: false, collect: true }
+        Self {
+            runtime,
+            workers,
+            concurrency,
+            trace: false,
+            strict: false,
+            collect: true,
+            box_limit: None,
+            leave_if_stuck: false,
+        }
     }
 }
 
@@ -220,7 +246,14 @@ pub fn run(
     };
     let graph = graph::build(program.plan(), net, &shapes, options.trace, streams)?;
     let answers = Answers::default();
-    let facts = Facts { graph: &graph, plan: program.plan(), shapes: &shapes, answers: &answers };
+    let watch = options.box_limit.map(|limit| Watch::new(limit, options.leave_if_stuck));
+    let facts = Facts {
+        graph: &graph,
+        plan: program.plan(),
+        shapes: &shapes,
+        answers: &answers,
+        watch: watch.as_ref(),
+    };
     match &options.runtime {
         Runtime::Front => run_front(facts, program, functions, options, source, sink),
         Runtime::Network { policy } => {
@@ -255,14 +288,12 @@ fn run_front(
         input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
-        idle: Mutex::default(),
-        woken: Condvar::new(),
-        sleeping: AtomicUsize::new(0),
-        stop: AtomicBool::new(false),
+        idle: Idle::new(options.workers.max(1)),
         failure: Mutex::default(),
         collecting: options.collect,
     };
-    let totals = work(&shared, deques)?;
+    let fail = |failure| shared.fail(failure);
+    let totals = Watch::during(facts.watch, facts, fail, || work(&shared, deques))?;
     let failure = shared.failure.lock().take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
@@ -293,7 +324,7 @@ fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, R
             match builder.spawn_scoped(scope, body) {
                 Ok(worker) => workers.push(worker),
                 Err(error) => {
-                    shared.halt();
+                    shared.idle.halt();
                     first_error = Some(RunError::Thread(error));
                     break;
                 }
@@ -319,7 +350,7 @@ fn work_as(shared: &Shared<'_>, index: usize, deque: Deque<Task>) -> Counted {
         if let Err(failure) = worker.start() {
             worker.failed(*failure);
         }
-        shared.open_input();
+        shared.idle.open_input();
     }
     worker.run();
     Counted {
@@ -335,7 +366,7 @@ struct HaltOnPanic<'a, 'r>(&'a Shared<'r>);
 impl Drop for HaltOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.halt();
+            self.0.idle.halt();
         }
     }
 }
@@ -415,15 +446,6 @@ struct Output<'r> {
     written: u64,
 }
 
-#[derive(Default)]
-struct Idle {
-    /// Counts the times that someone was woken.
-    wakes: u64,
-    done: bool,
-    /// Whether the initialisers have run.
-    input_open: bool,
-}
-
 /// What all workers share.
 pub(crate) struct Shared<'r> {
     facts: Facts<'r>,
@@ -436,10 +458,7 @@ pub(crate) struct Shared<'r> {
     input: Mutex<Input<'r>>,
     output: Mutex<Output<'r>>,
     observers: Observers,
-    idle: Mutex<Idle>,
-    woken: Condvar,
-    sleeping: AtomicUsize,
-    stop: AtomicBool,
+    idle: Idle,
     failure: Mutex<Option<Failure>>,
     collecting: bool,
 }
@@ -449,69 +468,24 @@ impl Shared<'_> {
         self.limits[op.0]
     }
 
-    fn open_input(&self) {
-        self.idle.lock().input_open = true;
-        self.wake_all();
-    }
-
-    fn halt(&self) {
-        self.stop.store(true, SeqCst);
-        self.wake_all();
-    }
-
-    fn wake_all(&self) {
-        self.idle.lock().wakes += 1;
-        self.woken.notify_all();
-    }
-
-    /// Wakes a worker, if one sleeps.
-    fn wake(&self) {
-        // Pairs with the increment in `sleep`: either we see the sleeper, or it sees the work.
-        fence(SeqCst);
-        if self.sleeping.load(SeqCst) > 0 {
-            self.idle.lock().wakes += 1;
-            self.woken.notify_one();
-        }
-    }
-
     /// The first failure counts.
     fn fail(&self, failure: Failure) {
         self.failure.lock().get_or_insert(failure);
-        self.halt();
+        self.idle.halt();
     }
 
     /// Sleeps until there may be work; returns whether there never will be.
     fn sleep(&self) -> bool {
-        let mut idle = self.idle.lock();
-        if idle.done || self.stop.load(SeqCst) {
-            return true;
-        }
-        let before = idle.wakes;
-        let asleep = self.sleeping.fetch_add(1, SeqCst) + 1;
-        let work = self.stealers.iter().any(|stealer| !stealer.is_empty());
-        let input = idle.input_open && self.input.try_lock().is_some_and(|input| input.open);
-        if work || input {
-            self.sleeping.fetch_sub(1, SeqCst);
-            return false;
-        }
-        if asleep == self.stealers.len() && idle.input_open {
-            // Tasks lie in deques of workers that are awake: there are none.
-            idle.done = true;
-            self.woken.notify_all();
-            self.sleeping.fetch_sub(1, SeqCst);
-            return true;
-        }
-        while idle.wakes == before && !idle.done && !self.stop.load(SeqCst) {
-            self.woken.wait(&mut idle);
-        }
-        self.sleeping.fetch_sub(1, SeqCst);
-        idle.done
+        self.idle.sleep(|input_counts| {
+            let input = || self.input.try_lock().is_some_and(|input| input.open);
+            self.stealers.iter().any(|stealer| !stealer.is_empty()) || (input_counts && input())
+        })
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     fn admit(&self, worker: &mut Worker<'_, '_>) -> Result<bool, Box<Failure>> {
         let Some(mut input) = self.input.try_lock() else { return Ok(false) };
-        if !input.open || !self.idle.lock().input_open {
+        if !input.open || !self.idle.is_input_open() {
             return Ok(false);
         }
         if !input.source.is_ready() {
@@ -541,7 +515,7 @@ impl Shared<'_> {
         drop(input);
         worker.publish();
         if more && count > 0 {
-            self.wake();
+            self.idle.wake();
         }
         Ok(count > 0)
     }
@@ -559,7 +533,7 @@ impl Shared<'_> {
     fn write(&self, records: impl Iterator<Item = Rec>) -> Result<(), Box<Failure>> {
         let mut output = self.output.lock();
         for rec in records {
-            if self.stop.load(SeqCst) {
+            if self.idle.is_stopped() {
                 return Ok(());
             }
             let record = self.facts.shapes.leave(rec);

@@ -23,43 +23,67 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::frame::Landing;
 use super::shape::Rec;
 
 /// The places of a record, of the outermost region first.
 ///
-/// One pointer, for most records have none.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tickets(Option<Box<SmallVec<[Ticket; 2]>>>);
+/// Small, for every record has them: most have none, and of the others most have one.
+#[derive(Debug, Clone)]
+pub(super) enum Tickets {
+    One(Ticket),
+    /// None, or several.
+    Other(Option<Box<SmallVec<[Ticket; 2]>>>),
+}
+
+impl Default for Tickets {
+    fn default() -> Self {
+        Self::Other(None)
+    }
+}
 
 impl Tickets {
-    pub(super) fn last(&self) -> Option<&Ticket> {
-        self.0.as_ref()?.last()
-    }
-
     fn push(&mut self, ticket: Ticket) {
-        self.0.get_or_insert_default().push(ticket);
+        *self = match std::mem::take(self) {
+            Self::Other(None) => Self::One(ticket),
+            Self::One(outer) => Self::Other(Some(Box::new(SmallVec::from([outer, ticket])))),
+            Self::Other(Some(mut all)) => {
+                all.push(ticket);
+                Self::Other(Some(all))
+            }
+        };
     }
 
     pub(super) fn pop(&mut self) -> Option<Ticket> {
-        let all = self.0.as_mut()?;
-        let last = all.pop();
-        if all.is_empty() {
-            self.0 = None;
+        match std::mem::take(self) {
+            Self::One(ticket) => Some(ticket),
+            Self::Other(None) => None,
+            Self::Other(Some(mut all)) => {
+                let last = all.pop();
+                if !all.is_empty() {
+                    *self = Self::Other(Some(all));
+                }
+                last
+            }
         }
-        last
     }
 
     /// Makes places for a record that comes before the one with these.
     pub(super) fn before(&self) -> Self {
-        let all = self.0.as_ref();
-        Self(all.map(|all| Box::new(all.iter().map(Ticket::before).collect())))
+        match self {
+            Self::One(ticket) => Self::One(ticket.before()),
+            Self::Other(None) => Self::Other(None),
+            Self::Other(Some(all)) => {
+                Self::Other(Some(Box::new(all.iter().map(Ticket::before).collect())))
+            }
+        }
     }
 }
 
 /// A place in the list of a region.
 #[derive(Debug, Clone)]
 pub(super) struct Ticket {
-    pub(super) region: Arc<Region>,
+    region: Arc<Region>,
     place: u32,
 }
 
@@ -68,7 +92,7 @@ pub(super) struct Ticket {
 pub(super) struct Region {
     list: Mutex<List>,
     /// Where records go on behind it.
-    pub(super) exit: Arc<super::frame::Landing>,
+    exit: Arc<Landing>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -153,7 +177,7 @@ impl List {
 
 impl Region {
     /// Creates a region whose records go on at `exit`.
-    pub(super) fn new(exit: Arc<super::frame::Landing>) -> Self {
+    pub(super) fn new(exit: Arc<Landing>) -> Self {
         let list = List { places: Vec::new(), free: Vec::new(), first: NONE, last: NONE };
         Self { list: Mutex::new(list), exit }
     }
@@ -164,20 +188,6 @@ impl Region {
         let last = list.last;
         let place = list.insert(last, NONE);
         rec.tickets.push(Ticket { region: Arc::clone(self), place });
-    }
-
-    /// Ends the place of a record that comes out; `out` gets, in order, what may go on.
-    ///
-    /// `out` is called under the lock of the region, so that it sees the order.
-    pub(super) fn leave(&self, mut rec: Rec, mut out: impl FnMut(Rec)) {
-        let Some(ticket) = rec.tickets.pop() else { return out(rec) };
-        let mut list = self.list.lock();
-        if list.first == ticket.place {
-            out(rec);
-            list.end(ticket.place, State::Gone, out);
-        } else {
-            list.end(ticket.place, State::Out(Box::new(rec)), out);
-        }
     }
 }
 
@@ -190,8 +200,23 @@ impl Ticket {
         Self { region: Arc::clone(&self.region), place }
     }
 
-    /// Ends the place of a record that ended inside.
-    pub(super) fn end(self, out: impl FnMut(Rec)) {
-        self.region.list.lock().end(self.place, State::Gone, out);
+    /// Ends the place of a record that comes out; `out` gets, in order, what may go on, and where.
+    ///
+    /// `out` is called under the lock of the region, so that it sees the order.
+    pub(super) fn leave(self, rec: Rec, mut out: impl FnMut(&Arc<Landing>, Rec)) {
+        let exit = &self.region.exit;
+        let mut list = self.region.list.lock();
+        if list.first == self.place {
+            out(exit, rec);
+            list.end(self.place, State::Gone, |rec| out(exit, rec));
+        } else {
+            list.end(self.place, State::Out(Box::new(rec)), |rec| out(exit, rec));
+        }
+    }
+
+    /// Ends the place of a record that ended inside, as [`leave`](Self::leave) does.
+    pub(super) fn end(self, mut out: impl FnMut(&Arc<Landing>, Rec)) {
+        let exit = &self.region.exit;
+        self.region.list.lock().end(self.place, State::Gone, |rec| out(exit, rec));
     }
 }

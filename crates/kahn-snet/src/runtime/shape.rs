@@ -212,6 +212,6 @@ pub(super) struct Rec {
     pub(super) shape: ShapeId,
     /// Its places in the orders that it must keep, outermost first.
     pub(super) tickets: Tickets,
-    pub(super) tags: SmallVec<[i64; 5]>,
+    pub(super) tags: SmallVec<[i64; 4]>,
     pub(super) fields: SmallVec<[Value; 1]>,
 }

@@ -17,7 +17,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
 
 use crossbeam_deque::{Steal, Worker as Deque};
 
@@ -84,7 +83,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Works until the input has ended and nothing is left to do, or the run fails.
     pub(super) fn run(&mut self) {
-        while !self.shared.stop.load(SeqCst) {
+        while !self.shared.idle.is_stopped() {
             let Some(task) = self.search() else {
                 if let Err(failure) = self.shared.show() {
                     self.shared.fail(*failure);
@@ -133,7 +132,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.stolen += 1;
                 return Some(task);
             }
-            if self.shared.stealers.len() == 1 || self.shared.stop.load(SeqCst) {
+            if self.shared.stealers.len() == 1 || self.shared.idle.is_stopped() {
                 return None;
             }
             std::hint::spin_loop();
@@ -168,10 +167,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Puts a record at a landing at once; for those who hold a lock that keeps an order.
     pub(super) fn put_now(&mut self, landing: &Arc<Landing>, rec: Rec) {
-        let mut queue = landing.queue.lock();
-        queue.records.push_back(rec);
-        if !std::mem::replace(&mut queue.queued, true) {
-            drop(queue);
+        if landing.waiting.put_one(rec) {
             let home = landing.home.upgrade();
             self.ready.push(Task { landing: Arc::clone(landing), home });
         }
@@ -188,22 +184,22 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     fn deliver(&mut self, landing: &Arc<Landing>, records: Vec<Rec>) -> Flow {
-        let mut queue = landing.queue.lock();
-        if let Some(forward) = landing.forward.get() {
-            drop(queue);
-            return self.deliver_further(landing, forward, records);
-        }
-        queue.records.extend(records);
-        let may_call = match &landing.kind {
-            LandingKind::Box(Some(turn)) => queue.running < turn.limit,
-            _ => true,
+        let limit = match &landing.kind {
+            LandingKind::Box(Some(turn)) => turn.limit,
+            _ => usize::MAX,
         };
-        if may_call && !std::mem::replace(&mut queue.queued, true) {
-            drop(queue);
-            let home = landing.home.upgrade();
-            self.ready.push(Task { landing: Arc::clone(landing), home });
+        match landing.waiting.put(records, limit) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                let home = landing.home.upgrade();
+                self.ready.push(Task { landing: Arc::clone(landing), home });
+                Ok(())
+            }
+            Err(records) => match landing.waiting.forward() {
+                Some(forward) => self.deliver_further(landing, forward, records),
+                None => Ok(()),
+            },
         }
-        Ok(())
     }
 
     /// Delivers past a replica that was collected after the records were gathered for it.
@@ -230,14 +226,14 @@ impl<'w, 'r> Worker<'w, 'r> {
             self.local.push(task);
         }
         if !alone {
-            self.shared.wake();
+            self.shared.idle.wake();
         }
     }
 
     /// Offers a landing to others at once.
     pub(super) fn offer(&mut self, task: Task) {
         self.local.push(task);
-        self.shared.wake();
+        self.shared.idle.wake();
     }
 
     fn activate(&mut self, task: Task) -> Flow {
@@ -251,17 +247,17 @@ impl<'w, 'r> Worker<'w, 'r> {
                 return Ok(());
             }
             (LandingKind::Box(None), Some(home)) => {
-                if let Some(rec) = take_one(&landing) {
+                if let Some(rec) = landing.waiting.take_one() {
                     self.call_and_go_on(home, landing.op, rec)?;
                 }
             }
             (LandingKind::Output, _) => {
-                let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
                 self.shared.write(batch.drain(..))?;
                 self.spare = batch;
             }
             (LandingKind::Resume, Some(home)) => {
-                let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
                 while let Some(rec) = batch.pop_front() {
                     self.exec(home, landing.op, rec)?;
                     self.relieve()?;
@@ -272,7 +268,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                 if let Some(body) = self.body_of(&landing, home)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    let mut batch = take(&landing, std::mem::take(&mut self.spare));
+                    let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
                     while let Some(rec) = batch.pop_front() {
                         self.exec(&body, entry, rec)?;
                         self.relieve()?;
@@ -282,17 +278,10 @@ impl<'w, 'r> Worker<'w, 'r> {
                     self.collect(&landing, &body);
                 }
             }
-            _ => {
-                landing.queue.lock().records.clear();
-            }
+            _ => landing.waiting.clear(),
         }
         self.flush()?;
-        let mut queue = landing.queue.lock();
-        if queue.records.is_empty() {
-            queue.queued = false;
-            drop(queue);
-        } else {
-            drop(queue);
+        if landing.waiting.keeps_licence() {
             // Below what it woke, so that those nearer to the output come first.
             self.local.push(task);
         }
@@ -316,36 +305,18 @@ impl<'w, 'r> Worker<'w, 'r> {
         if !self.shared.collecting || !graph.scopes[scope.0].collectable || !is_dead(body) {
             return;
         }
-        let queue = landing.queue.lock();
-        if !queue.records.is_empty() {
-            return;
-        }
-        let mut next = next.lock();
-        if next.landing.is_none() {
-            let fresh = LandingKind::Body(parking_lot::Mutex::default());
-            next.landing = Some(Landing::new(Arc::downgrade(parent), *star, fresh));
-        }
-        let further = Next { landing: next.landing.clone(), dead: next.dead + 1 };
-        let _ = landing.forward.set(further);
+        landing.waiting.close(|| {
+            let mut next = next.lock();
+            if next.landing.is_none() {
+                let fresh = LandingKind::Body(parking_lot::Mutex::default());
+                next.landing = Some(Landing::new(Arc::downgrade(parent), *star, fresh));
+            }
+            Next { landing: next.landing.clone(), dead: next.dead + 1 }
+        });
     }
 
     /// Tells a failure to everyone.
     pub(super) fn failed(&self, failure: Failure) {
         self.shared.fail(failure);
     }
-}
-
-fn take_one(landing: &Landing) -> Option<Rec> {
-    landing.queue.lock().records.pop_front()
-}
-
-/// The records that wait, up to about a batch; `empty` is room for those that come.
-fn take(landing: &Landing, empty: VecDeque<Rec>) -> VecDeque<Rec> {
-    let mut queue = landing.queue.lock();
-    if queue.records.len() <= 2 * BATCH {
-        return std::mem::replace(&mut queue.records, empty);
-    }
-    let mut taken = empty;
-    taken.extend(queue.records.drain(..BATCH));
-    taken
 }

@@ -1,5 +1,5 @@
-//! Calling a C function as a box. All unsafe code of the crate is in this file and in
-//! `crash`.
+//! Calling a C function as a box. All unsafe code of the crate is in this file, in `crash` and
+//! `rescue`, and in `runtime/place`.
 //!
 //! A call hands over a handle, fields and tags. The handle points to a [`Handle`] on the stack
 //! of the caller, whose layout is that of `kahn_snet_box` in the header; C calls back through

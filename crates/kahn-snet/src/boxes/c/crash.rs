@@ -6,8 +6,7 @@
 //! from before back and returns, and the instruction that crashed meets that one.
 //!
 //! The handler runs on the thread that crashed, and does only what a handler may: it reads that
-//! thread's note, writes to standard error and ends the process. Records that were not written
-//! yet are lost.
+//! thread's note, writes the output that is complete and then the note, and ends the process.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -89,6 +88,7 @@ fn install(signal: c_int) -> libc::sigaction {
 extern "C" fn on_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     let (note, length) = NOTE.get();
     if !note.is_null() {
+        super::rescue::rescue();
         // SAFETY: the note points into this thread's text, which does not change while a box runs.
         unsafe { libc::write(2, note.cast(), length) };
         // SAFETY: ends the process, without any code of it running once more.
@@ -103,4 +103,14 @@ extern "C" fn on_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
         // SAFETY: as above.
         _ => unsafe { libc::_exit(134) },
     }
+}
+
+/// Ends the process from any thread: writes the output that is complete, then why, and exits with
+/// code 1, whatever the other threads do.
+pub(crate) fn leave_process(why: &str) -> ! {
+    super::rescue::rescue();
+    // SAFETY: the text is that long.
+    unsafe { libc::write(2, why.as_ptr().cast(), why.len()) };
+    // SAFETY: ends the process, without any code of it running once more.
+    unsafe { libc::_exit(1) }
 }

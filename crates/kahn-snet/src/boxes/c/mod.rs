@@ -6,11 +6,13 @@
 //! | `build`  | how C files are compiled, with our headers                |
 //! | `call`   | how a C function is called                               |
 //! | `crash`  | what is told when one crashes                            |
+//! | `rescue` | the output that is written even then                     |
 //! | `value`  | which value is which data of C                            |
 
 mod build;
 mod call;
 mod crash;
+mod rescue;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ use std::sync::Arc;
 
 use super::Boxes;
 use call::{CBox, Library};
+pub(crate) use crash::leave_process;
+pub(crate) use rescue::Rescued;
 
 /// A library or C file that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::wiring::{Carried, Inside, Item, Outlet};
 use super::{Count, World};
 use crate::plan::BoxId;
-use crate::runtime::cell::{Cell, Offer, Slots, Zipper};
+use crate::runtime::cell::{Cell, Offer, Zipper};
 use crate::runtime::exec::Flow;
 use crate::runtime::failure::Failure;
 use crate::runtime::graph::OpId;
@@ -160,17 +160,12 @@ pub(super) async fn cell<'a>(
         let rec = match cell.offer(rec, fits, patterns) {
             Offer::Kept => continue,
             Offer::Passed(rec) => rec,
-            Offer::Complete(slots) => join(world, op, slots),
+            Offer::Complete(slots) => facts.merge(op, &slots),
         };
         output.send(world, Carried { rec, loops }).await?;
     }
     tell_half_filled(world, op, cell.half_filled());
     Ok(())
-}
-
-fn join(world: &World<'_>, op: OpId, slots: Slots) -> Rec {
-    let slots: Vec<Rec> = slots.into_iter().flatten().collect();
-    world.facts.merge(op, &slots)
 }
 
 fn tell_half_filled<'r>(world: &World<'_>, op: OpId, kept: impl Iterator<Item = &'r Rec>) {
@@ -209,7 +204,7 @@ pub(super) async fn zipper<'a>(
             let (offer, number) = zipper.offer(rec, fits, from);
             match offer {
                 Offer::Kept | Offer::Passed(_) => break None,
-                Offer::Complete(slots) => rec = join(world, op, slots),
+                Offer::Complete(slots) => rec = facts.merge(op, &slots),
             }
             from = number + 1;
         };

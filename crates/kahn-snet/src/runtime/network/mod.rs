@@ -36,6 +36,7 @@ use super::failure::Failure;
 use super::graph::{Kind, OpId};
 use super::observe::Observers;
 use super::report::{ComponentCount, Report};
+use super::watch::Watch;
 use super::{Options, RunError, Sink, Source};
 use crate::boxes::BoxFunction;
 use meeting::{Exit, meeting};
@@ -135,7 +136,8 @@ pub(super) fn run(
     if let Some(policy) = policy {
         choice = choice.policy(policy);
     }
-    let ended = run_in(&world, choice, source, sink);
+    let fail = |failure| world.fail(failure);
+    let ended = Watch::during(facts.watch, facts, fail, || run_in(&world, choice, source, sink));
     if let Some(failure) = world.failure.lock().take() {
         return Err(RunError::Failed(Box::new(failure)));
     }

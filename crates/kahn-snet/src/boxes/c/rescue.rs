@@ -1,0 +1,90 @@
+//! Output that is complete but not written yet, within reach of whoever ends the process.
+//!
+//! A box in C may crash or hang with records in the buffer of the output that came before. The one
+//! buffer that goes to a file descriptor of the process is therefore published here.
+//!
+//! | who                   | does                                                       |
+//! |-----------------------|------------------------------------------------------------|
+//! | the owner of a buffer | takes the lock, changes it, publishes where it is, unlocks |
+//! | who ends the process  | takes the lock for good, writes the buffer, exits          |
+//!
+//! The lock is a flag that is spun on: the second party may be a signal handler. It never runs on a
+//! thread that holds the lock, for no box runs there meanwhile. In case that is wrong it gives up
+//! after a while.
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize};
+
+static LOCKED: AtomicBool = AtomicBool::new(false);
+static START: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
+
+/// How often who ends the process looks whether the lock is free.
+const PATIENCE: u32 = 1 << 24;
+
+fn lock(patience: Option<u32>) -> bool {
+    let mut looks = 0;
+    while LOCKED.compare_exchange_weak(false, true, Acquire, Relaxed).is_err() {
+        looks += 1;
+        if patience.is_some_and(|most| looks > most) {
+            return false;
+        }
+        std::hint::spin_loop();
+    }
+    true
+}
+
+/// A buffer that is written even if the process ends in a box; there is one at a time.
+#[derive(Debug)]
+pub(crate) struct Rescued {
+    bytes: Vec<u8>,
+}
+
+impl Rescued {
+    /// Publishes a new buffer for a file descriptor; none if there is one already.
+    pub(crate) fn new(descriptor: c_int) -> Option<Self> {
+        DESCRIPTOR.compare_exchange(-1, descriptor, AcqRel, Relaxed).ok()?;
+        Some(Self { bytes: Vec::new() })
+    }
+
+    /// Changes the buffer.
+    pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        lock(None);
+        let result = change(&mut self.bytes);
+        START.store(self.bytes.as_mut_ptr(), Relaxed);
+        LENGTH.store(self.bytes.len(), Relaxed);
+        LOCKED.store(false, Release);
+        result
+    }
+}
+
+impl Drop for Rescued {
+    fn drop(&mut self) {
+        self.change(Vec::clear);
+        DESCRIPTOR.store(-1, Release);
+    }
+}
+
+/// Writes what is in the buffer, if there is one, for good: nobody gets at it any more. For a signal
+/// handler, or another thread that is about to end the process.
+pub(super) fn rescue() {
+    let descriptor = DESCRIPTOR.load(Acquire);
+    if descriptor < 0 || !lock(Some(PATIENCE)) {
+        return;
+    }
+    let (mut start, mut length) = (START.load(Relaxed).cast_const(), LENGTH.load(Relaxed));
+    while length > 0 {
+        // SAFETY: the owner published the buffer under the lock, which we keep for good, so it can
+        // neither change nor free it.
+        let written = unsafe { libc::write(descriptor, start.cast(), length) };
+        let Some(written) = usize::try_from(written).ok().filter(|written| *written > 0) else {
+            return;
+        };
+        length -= written;
+        // SAFETY: that many bytes lie before the end of the buffer.
+        start = unsafe { start.add(written) };
+    }
+}

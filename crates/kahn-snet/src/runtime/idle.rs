@@ -1,0 +1,102 @@
+//! Workers who sleep, and who wakes them.
+//!
+//! A worker that finds no work counts itself as sleeping, looks once more, and sleeps. Whoever
+//! makes work shows it first, and then looks whether anyone sleeps. One of the two sees the other:
+//! between showing and looking both sides have a sequentially consistent fence or exchange.
+//!
+//! When the last one lies down, after the input was opened, and finds nothing, there is nothing:
+//! work lies in deques of workers who are awake. That ends the run.
+
+use super::sync::Ordering::*;
+use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence, wait};
+
+#[derive(Debug, Default)]
+struct State {
+    /// Counts the times that someone was woken.
+    wakes: u64,
+    done: bool,
+    /// Whether the initialisers have run.
+    input_open: bool,
+}
+
+/// The workers of a run, as far as they sleep.
+#[derive(Debug)]
+pub(super) struct Idle {
+    state: Mutex<State>,
+    woken: Condvar,
+    sleeping: AtomicUsize,
+    stop: AtomicBool,
+    workers: usize,
+}
+
+impl Idle {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            state: Mutex::new(State::default()),
+            woken: Condvar::new(),
+            sleeping: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            workers,
+        }
+    }
+
+    /// Whether everybody is to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(SeqCst)
+    }
+
+    /// Stops everybody.
+    pub(super) fn halt(&self) {
+        self.stop.store(true, SeqCst);
+        self.wake_all();
+    }
+
+    /// Lets the input be read.
+    pub(super) fn open_input(&self) {
+        self.state.lock().input_open = true;
+        self.wake_all();
+    }
+
+    pub(super) fn is_input_open(&self) -> bool {
+        self.state.lock().input_open
+    }
+
+    fn wake_all(&self) {
+        self.state.lock().wakes += 1;
+        self.woken.notify_all();
+    }
+
+    /// Wakes a worker, if one sleeps.
+    pub(super) fn wake(&self) {
+        // Pairs with the exchange in `sleep`: either we see the sleeper, or it sees the work.
+        fence(SeqCst);
+        if self.sleeping.load(SeqCst) > 0 {
+            self.state.lock().wakes += 1;
+            self.woken.notify_one();
+        }
+    }
+
+    /// Sleeps until there may be work; returns whether there never will be. `is_there_work` is
+    /// asked once more, and told whether the input counts.
+    pub(super) fn sleep(&self, is_there_work: impl FnOnce(bool) -> bool) -> bool {
+        let mut state = self.state.lock();
+        if state.done || self.is_stopped() {
+            return true;
+        }
+        let before = state.wakes;
+        let asleep = self.sleeping.fetch_add(1, SeqCst) + 1; // pairs with the fence in `wake`
+        if is_there_work(state.input_open) {
+            self.sleeping.fetch_sub(1, SeqCst);
+            return false;
+        }
+        if asleep == self.workers && state.input_open {
+            state.done = true;
+            self.woken.notify_all();
+        }
+        while state.wakes == before && !state.done && !self.is_stopped() {
+            state = wait(&self.woken, state);
+        }
+        self.sleeping.fetch_sub(1, SeqCst);
+        state.done
+    }
+}
