@@ -153,8 +153,6 @@ mutation hot-relaxed hot:: scheduler/worker.rs \
 
 mutation window-enqueue-relaxed window:: scheduler/policy/window.rs \
     's/(swap\(Box::into_raw\(batch\), )AcqRel/$1Acquire/'
-mutation window-state-relaxed window:: scheduler/policy/window.rs \
-    's/(self\.state\.fetch_and\(!bit, )AcqRel/$1Relaxed/'
 mutation window-take-without-swap window:: scheduler/policy/window.rs \
     's/let batch = (self\.slots\[slot\])\.swap\(ptr::null_mut\(\), AcqRel\);/let batch = $1.load(Acquire);\n $1.store(ptr::null_mut(), Release);/'
 mutation window-swap-before-clearing window::no_batch_is_hidden scheduler/policy/window.rs \
