@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use kahn::Network;
 
-pub use self::stages::MACROBLOCKS;
+pub use self::stages::{MACROBLOCKS, StageShape};
 use crate::work::{Work, WorkArguments};
 use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings};
 
@@ -85,6 +85,21 @@ pub struct Encoder {
     pub workers: u32,
     /// What a frame costs in all stages together.
     pub work: Work,
+}
+
+impl Encoder {
+    /// Gives the stages, for those who build the graph by other means.
+    ///
+    /// ```
+    /// use kahn_apps::{h264_graph::Encoder, work::Work};
+    ///
+    /// let encoder = Encoder { frames: 1, workers: 1, work: Work::iterations(10_000) };
+    /// let divided = encoder.stages().into_iter().filter(|stage| stage.divided);
+    /// assert_eq!(divided.map(|stage| stage.name).collect::<Vec<_>>(), ["ME", "MC", "P"]);
+    /// ```
+    pub fn stages(&self) -> Vec<StageShape> {
+        stages::shapes(self.work)
+    }
 }
 
 /// An encoder's graph with its result, as a program.

@@ -75,6 +75,39 @@ pub(super) const STAGES: &[Row] = &[
     row("copy plus", Fork, 0, &[This("plus")]),
 ];
 
+/// A stage and from where it gets its frames, for those who build the graph by other means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageShape {
+    /// Its name.
+    pub name: &'static str,
+    /// What it spends on a frame.
+    pub work: Work,
+    /// Whether it divides a frame among workers.
+    pub divided: bool,
+    /// The stages that it gets a frame from, by their place in the list, and whether that is the
+    /// frame before.
+    pub inputs: Vec<(usize, bool)>,
+}
+
+/// Gives the stages of the table, if a frame costs `work` in all of them together.
+pub(super) fn shapes(work: Work) -> Vec<StageShape> {
+    let place = |name: &str| STAGES.iter().position(|row| row.name == name);
+    let shape = |row: &Row| StageShape {
+        name: row.name,
+        work: work.between(0, row.share, WHOLE),
+        divided: row.part == Divided,
+        inputs: row
+            .inputs
+            .iter()
+            .filter_map(|input| match input {
+                This(name) => Some((place(name)?, false)),
+                Last(name) => Some((place(name)?, true)),
+            })
+            .collect(),
+    };
+    STAGES.iter().map(shape).collect()
+}
+
 /// What stands for the frame before the first.
 pub(super) const BLACK: u64 = 0;
 

@@ -1,11 +1,14 @@
 //! The process graph of an H.264 encoder: what dependencies leave of the CPUs.
 
+use kahn_apps::h264_graph::Encoder;
+use kahn_apps::work::{Work, parse_time};
 use kahn_apps::{Failure, Variant};
 
 use super::options::options;
 use super::program::{Job, counted};
 use crate::claim::{Claim, Verdict, show};
 use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::native::thread_encoder;
 use crate::papers::{NORNIR, TECHNIQUES};
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
@@ -33,12 +36,16 @@ fn scaling_points(plan: &Plan) -> Vec<Point> {
 }
 
 /// The configurations of figure 5: name, policy, CPUs.
-const CONFIGURATIONS: [(&str, &str, usize); 4] = [
+const CONFIGURATIONS: [(&str, &str, usize); 5] = [
     ("U/1/O", "static", 1),
     ("U/2/O", "static", 2),
     ("default/2/O", "default", 2),
     ("P/n/O", "threads", 2),
+    ("P/n/N", QUEUES, 2),
 ];
+
+/// What stands for the policy where threads wait in message queues.
+const QUEUES: &str = "queues";
 
 fn many_points(plan: &Plan) -> Vec<Point> {
     let workers =
@@ -64,6 +71,12 @@ fn many_points(plan: &Plan) -> Vec<Point> {
 }
 
 fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
+    if point.text("policy") == QUEUES {
+        let work = parse_time(point.text("work")).map_err(Failure::input)?;
+        let workers = u32::try_from(point.count("workers")).unwrap_or(u32::MAX);
+        let frames = point.count("frames") as u64;
+        return Ok(thread_encoder(&Encoder { frames, workers, work: Work::time(work) }));
+    }
     let frames = point.count("frames").to_string();
     let arguments = ["--frames", &frames, "--work", point.text("work")];
     let (parts, variant) = (Some(point.count("workers")), Variant::Network);
@@ -218,8 +231,8 @@ pub(super) static FIGURE_5: Experiment = Experiment {
             influence, for there are few messages.",
     method: "The process graph of figure 2c with n workers in each of ME, MC and P. U is the policy \
              `static`, round robin, on one worker or two; P a thread for each process. The default \
-             policy, which the paper did not have, is measured beside them. Message queues are not: \
-             the paper found that they make no difference here.",
+             policy, which the paper did not have, is measured beside them. N are threads that wait in \
+             POSIX message queues, two for each worker, as far as the machine has so many.",
     studies: &[&MANY],
     statistic: Statistic::Mean,
     panels: |view| {
@@ -261,6 +274,15 @@ pub(super) static FIGURE_5: Experiment = Experiment {
                 (format!("static takes {} times the time", show(ratio)), verdict)
             })
             .because("what is ready at the same time may belong to the same worker"),
+            Claim::judge(
+                "the transport has no influence: P/N is as fast as P/O",
+                many(view, "P/n/N").over(&many(view, "P/n/O")).at(1.0),
+                |ratio| {
+                    let text = format!("{} times the time with one worker a stage", show(ratio));
+                    (text, Verdict::holds((0.9..1.1).contains(&ratio)))
+                },
+            )
+            .because("few messages are exchanged; with more workers queues may be refused"),
             Claim::judge("no linear speed-up", linear.filter(|_| view.plan.cores > 1), |most| {
                 let verdict = if most.y < 1.9 { Verdict::Reproduced } else { Verdict::Better };
                 (format!("{} on two CPUs at most", show(most.y)), verdict)

@@ -196,16 +196,16 @@ fn table_3(view: &View) -> Vec<Panel> {
     });
     vec![
         Panel::new("time", axis(), Axis::logarithmic("seconds"))
-            .and(Series::columns("KPN-MR", &seconds(words::FORMS[1])))
             .and(Series::columns("KPN-FLEX", &seconds(words::FORMS[0])))
-            .and(Series::quoted("KPN-MR, paper", &quoted(|line| line.2), Marks::Broken))
-            .and(Series::quoted("KPN-FLEX, paper", &quoted(|line| line.3), Marks::Broken)),
+            .and(Series::columns("KPN-MR", &seconds(words::FORMS[1])))
+            .and(Series::quoted("KPN-FLEX, paper", &quoted(|line| line.3), Marks::Broken))
+            .and(Series::quoted("KPN-MR, paper", &quoted(|line| line.2), Marks::Broken)),
         Panel::new("KPN-FLEX over KPN-MR", axis(), Axis::linear("times faster"))
             .and(Series::columns("here", &factor))
             .and(Series::quoted("paper", &quoted(|line| line.4), Marks::Broken)),
         Panel::new("speed-up over one CPU", axis(), Axis::linear("times"))
-            .and(Series::columns("KPN-MR", &speed_up(words::FORMS[1])))
-            .and(Series::columns("KPN-FLEX", &speed_up(words::FORMS[0]))),
+            .and(Series::columns("KPN-FLEX", &speed_up(words::FORMS[0])))
+            .and(Series::columns("KPN-MR", &speed_up(words::FORMS[1]))),
     ]
 }
 
@@ -346,7 +346,15 @@ fn phoenix_panels(lines: &[Line]) -> Vec<Panel> {
     ]
 }
 
-fn phoenix_claims(_view: &View, lines: &[Line]) -> Vec<Claim> {
+fn phoenix_claims(view: &View, lines: &[Line]) -> Vec<Claim> {
+    if lines.iter().all(|(name, ..)| phoenix(name).is_none()) || view.plan.cores < 2 {
+        let promise = "KPN-FLEX is 2.65 to 2.76 times faster than Phoenix in word count, and 1.28 to \
+                       1.75 times in k-means";
+        let why = "the times of Phoenix are for two CPUs and the papers' sizes";
+        return vec![
+            Claim::judge(promise, None::<f64>, |_| unreachable!("there is none")).because(why),
+        ];
+    }
     let mut claims = Vec::new();
     for (name, flex, mr) in lines {
         let factors = FACTORS.iter().find(|factors| factors.0 == name);

@@ -260,10 +260,10 @@ fn table_1(view: &View) -> Vec<Panel> {
     };
     let mut panels = vec![
         Panel::new("best time", axis(), Axis::logarithmic("seconds"))
-            .and(Series::columns("KPN-MR", &seconds(FORMS[1])))
             .and(Series::columns("KPN-FLEX", &seconds(FORMS[0])))
-            .and(Series::quoted("KPN-MR, paper", &quoted(|line| line.2), Marks::Broken))
-            .and(Series::quoted("KPN-FLEX, paper", &quoted(|line| line.3), Marks::Broken)),
+            .and(Series::columns("KPN-MR", &seconds(FORMS[1])))
+            .and(Series::quoted("KPN-FLEX, paper", &quoted(|line| line.3), Marks::Broken))
+            .and(Series::quoted("KPN-MR, paper", &quoted(|line| line.2), Marks::Broken)),
         Panel::new("KPN-FLEX over KPN-MR", axis(), Axis::linear("times faster"))
             .and(Series::columns("here", &by_line(&lines, |text, cpus| factor(view, text, cpus))))
             .and(Series::quoted("paper", &quoted(|line| line.4), Marks::Broken)),
