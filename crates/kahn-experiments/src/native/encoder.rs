@@ -8,7 +8,7 @@ use std::thread::{self, Scope};
 use kahn_apps::h264_graph::{Encoder, StageShape};
 use kahn_apps::work::Work;
 
-use super::limits::no_thread;
+use super::limits::{no_thread, room_for};
 use super::queue::{QueueReceiver, QueueSender, queue};
 use crate::experiment::{Measured, Outcome, Refused};
 use crate::measure::Clock;
@@ -66,6 +66,7 @@ fn bodies(encoder: &Encoder) -> Result<Vec<Body>, Refused> {
 /// Starts them all. If the system has not enough threads, those that have started would wait for
 /// ever: so none begins before all are there.
 fn start<'scope>(scope: &'scope Scope<'scope, '_>, bodies: Vec<Body>) -> Result<(), Refused> {
+    room_for(bodies.len())?;
     let mut ready = Vec::with_capacity(bodies.len());
     for body in bodies {
         let (begin, begun) = std::sync::mpsc::channel::<()>();

@@ -4,13 +4,16 @@ use std::thread;
 
 use kahn_apps::aes::{Cipher, Direction, Encryption, Mode};
 
-use super::limits::no_thread;
+use super::limits::{no_thread, room_for};
 use super::queue::queue;
 use crate::experiment::{Measured, Outcome};
 use crate::measure::{Clock, forget_peak_memory, peak_memory};
 
 /// Encrypts a block of so many bytes, so many times over, with a thread for each part.
 pub(crate) fn thread_encryption(bytes: usize, passes: usize, workers: usize) -> Outcome {
+    if let Err(refused) = room_for(workers) {
+        return Outcome::Refused(refused);
+    }
     let cipher = Cipher::new([0; 16], Mode::Ecb, Direction::Encrypt);
     let passes = u32::try_from(passes).unwrap_or(u32::MAX);
     let encryption = Encryption { cipher, passes, workers };

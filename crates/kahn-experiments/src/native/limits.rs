@@ -14,6 +14,25 @@ pub(crate) fn refused_thread(error: &RunError) -> Option<Refused> {
     Some(no_thread(&refusal.message))
 }
 
+/// Areas of memory that the system keeps for a thread: its stack and the one for signals, each with
+/// a guard.
+const AREAS: usize = 4;
+
+/// Areas that the program has besides, and some to spare.
+const OTHER_AREAS: usize = 512;
+
+/// Refuses more threads than there is room for: the standard library would end the program.
+pub(super) fn room_for(threads: usize) -> Result<(), Refused> {
+    let limit = setting("/proc/sys/vm/max_map_count");
+    let most =
+        limit.parse().map_or(usize::MAX, |areas: usize| areas.saturating_sub(OTHER_AREAS) / AREAS);
+    if threads <= most {
+        return Ok(());
+    }
+    let what = format!("{threads} threads: there is room for {most}");
+    Err(Refused { what, limit: "vm.max_map_count".to_owned(), value: limit })
+}
+
 /// Tells why there are no more threads.
 pub(super) fn no_thread(what: &str) -> Refused {
     Refused {

@@ -9,14 +9,14 @@ use std::thread;
 use kahn::{Channel, Network, Process, Receiver, RunOptions, Sender};
 use kahn_apps::Failure;
 
-use super::limits::{no_thread, refused_thread};
+use super::limits::{no_thread, refused_thread, room_for};
 use super::queue::{QueueReceiver, QueueSender, ring_of_queues};
 use crate::experiment::{Measured, Outcome};
 use crate::measure::time;
 
 /// Runs the ring with a thread for each process; the time is that of all laps, after one to warm up.
 pub(crate) fn thread_ring(processes: usize, laps: usize) -> Outcome {
-    let ends = match ring_of_queues(processes) {
+    let ends = match room_for(processes).and_then(|()| ring_of_queues(processes)) {
         Ok(ends) => ends,
         Err(refused) => return Outcome::Refused(refused),
     };
