@@ -41,7 +41,7 @@ impl Input {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         Self::bytes(path).map(Self).map_err(|cause| match cause.kind() {
             io::ErrorKind::IsADirectory => Failure::file(path, "is a directory")
-                .with_help("name the files in it, for example with `/*`"),
+                .with_help(format!("name the files in it: {}", path.join("*").display())),
             io::ErrorKind::NotFound => Failure::file(path, "no such file"),
             _ => Failure::file(path, format_args!("cannot read: {cause}")),
         })

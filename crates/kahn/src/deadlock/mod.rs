@@ -271,24 +271,24 @@ impl Resolver {
 /// Finds out who waits for the dead, and who need not wait for them. The lock is held, and the
 /// processes stand still. `true` if somebody can go on.
 fn bury(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
-    let mut freed = false;
-    loop {
-        let dead: Vec<TaskRef> = processes
-            .iter()
-            .copied()
-            .filter(|task| !task.has_ended() && task.kind() != Kind::Outside && !is_dead(*task))
-            .filter(|task| {
-                edge_of(*task)
-                    .filter(|edge| edge.end == End::Receiver)
-                    .and_then(|edge| edge.peer())
-                    .is_some_and(is_dead)
-            })
-            .collect();
-        if dead.is_empty() {
-            return freed;
+    let mut heirs: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
+    for &task in processes {
+        if task.has_ended() || task.kind() == Kind::Outside || is_dead(task) {
+            continue;
         }
-        freed |= declare_dead(&dead, scheduler, table) == Found::Freed;
+        let receives = edge_of(task).filter(|edge| edge.end == End::Receiver);
+        if let Some(sender) = receives.and_then(|edge| edge.peer()) {
+            heirs.entry(sender.as_ptr().addr()).or_default().push(task);
+        }
     }
+    let mut known: Vec<TaskRef> = processes.iter().copied().filter(|task| is_dead(*task)).collect();
+    let mut found = Vec::new();
+    while let Some(dead) = known.pop() {
+        let waiting = heirs.remove(&dead.as_ptr().addr()).unwrap_or_default();
+        known.extend(&waiting);
+        found.extend(waiting);
+    }
+    declare_dead(&found, scheduler, table) == Found::Freed
 }
 
 /// Wakes senders that parked at a dead process while that was being found dead: they looked at the
@@ -320,7 +320,8 @@ fn declare_dead(dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -
     }
     let mut freed = Found::Nothing;
     for channel in table.all() {
-        if channel.owner(End::Receiver).is_some_and(|task| dead.contains(&task)) {
+        let is_new = !channel.has_flag(flag::DEAD_END);
+        if is_new && channel.owner(End::Receiver).is_some_and(is_dead) {
             if channel.seen(End::Receiver).is_parked() {
                 freed = Found::Freed;
             }
