@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgMatches, Command};
-use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
+use kahn::{Channel, Digest, Name, Network, Receiver, RunOptions, Sender};
 
 use crate::table::APPS;
-use crate::{Failure, Progress};
+use crate::{Failure, Progress, Ran, Stop};
 
 /// A line of the table: a program by name, and how to get it ready.
 pub struct App {
@@ -111,6 +111,17 @@ pub enum Variant {
     Network,
     /// As a network of the one shape that all MapReduce jobs have.
     MapReduce,
+    /// As communicating processes, which meet, share and choose; the default of programs that are
+    /// about these, so that its name is `network` too.
+    Communicating,
+    /// As communicating processes, where there is a Kahn network besides.
+    Rendezvous,
+    /// As communicating processes that share out the data of each round, to compare with.
+    DataParallel,
+    /// As communicating processes that come to a standstill, to see it explained.
+    Deadlock,
+    /// The same, put right.
+    Corrected,
     /// With a thread of the system for each process, to compare with.
     Threads,
     /// As an ordinary program on one thread, to compare with.
@@ -125,29 +136,47 @@ impl Variant {
     /// ```
     pub fn name(self) -> &'static str {
         match self {
-            Self::Network => "network",
+            Self::Network | Self::Communicating => "network",
             Self::MapReduce => "mapreduce",
+            Self::Rendezvous => "rendezvous",
+            Self::DataParallel => "data-parallel",
+            Self::Deadlock => "deadlock",
+            Self::Corrected => "corrected",
             Self::Threads => "threads",
             Self::Sequential => "sequential",
         }
     }
 
-    /// Finds a form by its name.
+    /// Finds a form by its name, among those that a program has.
     ///
     /// ```
     /// use kahn_apps::Variant;
     ///
-    /// assert_eq!(Variant::named("network"), Some(Variant::Network));
+    /// let forms = [Variant::Network, Variant::Sequential];
+    /// assert_eq!(Variant::named("network", &forms), Some(Variant::Network));
+    /// assert_eq!(Variant::named("threads", &forms), None);
     /// ```
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Network, Self::MapReduce, Self::Threads, Self::Sequential]
-            .into_iter()
-            .find(|variant| variant.name() == name)
+    pub fn named(name: &str, among: &[Self]) -> Option<Self> {
+        among.iter().copied().find(|variant| variant.name() == name)
     }
 
-    /// Says whether the form is a network: one that can be drawn, and run under any schedule.
+    /// Says whether the form is a Kahn network: one that can be drawn, and gives the same under any
+    /// schedule.
     pub fn is_network(self) -> bool {
         matches!(self, Self::Network | Self::MapReduce)
+    }
+
+    /// Says whether the processes of the form may choose, so that what they come to is not the same
+    /// under every schedule by itself, but only if the program sees to it.
+    pub fn chooses(self) -> bool {
+        matches!(
+            self,
+            Self::Communicating
+                | Self::Rendezvous
+                | Self::DataParallel
+                | Self::Deadlock
+                | Self::Corrected
+        )
     }
 }
 
@@ -182,8 +211,11 @@ pub struct Settings {
 pub trait Program: Sync {
     /// Writes the processes and channels into `network`, which borrows the input from here.
     ///
-    /// After the network has finished, the result is behind the returned [`Pending`].
-    fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env>;
+    /// After the network has finished, the result is behind the returned [`Pending`]. A program that
+    /// is not in the table with [`Variant::Network`] writes nothing and has no result.
+    fn build<'env>(&'env self, _network: &mut Network<'env>, _compare: Compare) -> Pending<'env> {
+        Box::new(|| None)
+    }
 
     /// Writes the program as MapReduce jobs, if it is in the table with [`Variant::MapReduce`].
     ///
@@ -196,6 +228,27 @@ pub trait Program: Sync {
         _compare: Compare,
     ) -> Result<Pending<'env>, Failure> {
         Err(Failure::input("this program has no variant `mapreduce`"))
+    }
+
+    /// Runs the program as communicating processes, in one of the forms that
+    /// [choose](Variant::chooses). It ends early if `stop` asks for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Run`] if it
+    /// did not finish.
+    fn communicate(
+        &self,
+        variant: Variant,
+        _options: RunOptions,
+        _stop: &Stop,
+    ) -> Result<Ran<'_>, Failure> {
+        Err(Failure::input(format!("this program has no variant `{}`", variant.name())))
+    }
+
+    /// Says what the one who started it must know before it ends, such as an address.
+    fn announcement(&self) -> Option<String> {
+        None
     }
 
     /// Computes the same result on the caller's thread, without a network.

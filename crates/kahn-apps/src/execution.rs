@@ -1,8 +1,8 @@
 //! Runs a prepared program in one of its forms.
 
-use kahn::{Network, Report, RunOptions, StopHandle};
+use kahn::{Network, Report, RunOptions};
 
-use crate::{Answer, Compare, Failure, Pending, Program, Variant};
+use crate::{Answer, Compare, Failure, Pending, Program, Stop, Stopper, Variant};
 
 /// A program that has run to its end.
 #[derive(Debug)]
@@ -15,7 +15,8 @@ pub struct Ran<'env> {
 
 /// Runs `program` in the form `variant`.
 ///
-/// A network is run with `options`; before it starts, `started` gets what can stop it.
+/// A network is run with `options`; before it starts, `started` gets what can stop it. What it does
+/// then is up to the processes that [choose](Variant::chooses); a Kahn network ends at once.
 ///
 /// ```
 /// use kahn_apps::{App, Variant, run};
@@ -40,15 +41,24 @@ pub fn run(
     program: &dyn Program,
     variant: Variant,
     options: RunOptions,
-    started: impl FnOnce(StopHandle),
+    started: impl FnOnce(Stopper),
 ) -> Result<Ran<'_>, Failure> {
     match variant {
         Variant::Threads => Ok(Ran { answer: program.threads()?, report: None }),
         Variant::Sequential => Ok(Ran { answer: program.sequential()?, report: None }),
+        Variant::Communicating
+        | Variant::Rendezvous
+        | Variant::DataParallel
+        | Variant::Deadlock
+        | Variant::Corrected => {
+            let stop = Stop::new();
+            started(Stopper::Communicating(stop.clone()));
+            program.communicate(variant, options, &stop)
+        }
         Variant::Network | Variant::MapReduce => {
             let mut network = Network::new();
             let pending = build(program, variant, &mut network, Compare::Numbers)?;
-            started(network.stop_handle());
+            started(Stopper::Network(network.stop_handle()));
             let report = network.run_with(options)?;
             let answer = pending().expect("a network that has finished has a result");
             Ok(Ran { answer, report: Some(report) })
@@ -83,8 +93,6 @@ pub fn build<'env>(
     match variant {
         Variant::Network => Ok(program.build(network, compare)),
         Variant::MapReduce => program.mapreduce(network, compare),
-        Variant::Threads | Variant::Sequential => {
-            Err(Failure::input(format!("variant `{}` is no network", variant.name())))
-        }
+        _ => Err(Failure::input(format!("variant `{}` is no Kahn network", variant.name()))),
     }
 }

@@ -17,7 +17,17 @@
 //! | [`aes`]            | encryption of a file or a block              | a root and many around it            |
 //! | [`h264_graph`]     | frames through a video encoder's graph       | twenty stages, three of them divided |
 //!
-//! Two of them, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
+//! The others are communicating processes, which may choose ([`kahn::csp`]); they too see to it that
+//! their results depend on nothing but their arguments:
+//!
+//! | folder             | problem                                      | the processes                        |
+//! |--------------------|----------------------------------------------|--------------------------------------|
+//! | [`ring`]           | the ring, where a sender awaits its receiver | as above; full, it is a deadlock     |
+//! | [`commstime`]      | what a communication costs                   | four in a ring                       |
+//! | [`philosophers`]   | sharing that ends in a deadlock, or not      | one a philosopher, who claims forks  |
+//! | [`bank`]           | many clients of one server                   | one a client; the bank alternates    |
+//!
+//! Two of the networks, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
 //! [`kahn_mapreduce`] makes of the same problem.
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
@@ -27,7 +37,9 @@
 
 pub mod aes;
 mod app;
+pub mod bank;
 pub mod checksum;
+pub mod commstime;
 mod execution;
 mod failure;
 pub mod h264_graph;
@@ -35,6 +47,7 @@ pub mod hamming;
 mod input;
 pub mod kmeans;
 pub mod output;
+pub mod philosophers;
 pub mod pipeline;
 mod progress;
 pub mod random;
@@ -45,6 +58,7 @@ pub mod sieve;
 pub mod size;
 mod slot;
 pub mod snet;
+mod stop;
 mod table;
 pub mod wordcount;
 pub mod work;
@@ -59,4 +73,5 @@ pub use failure::Failure;
 pub use input::Input;
 pub use progress::Progress;
 pub use slot::{Giver, Slot};
+pub use stop::{Asked, Stop, Stopper};
 pub use table::APPS;

@@ -3,8 +3,8 @@
 use clap::{Args as _, FromArgMatches as _};
 
 use crate::{
-    App, Variant, aes, h264_graph, hamming, kmeans, pipeline, random_network, ring, scatter_gather,
-    sieve, wordcount,
+    App, Variant, aes, bank, commstime, h264_graph, hamming, kmeans, philosophers, pipeline,
+    random_network, ring, scatter_gather, sieve, wordcount,
 };
 
 /// Every program, in the order in which `kahn list` shows them.
@@ -64,7 +64,7 @@ pub const APPS: &[App] = &[
         name: "ring",
         summary: "passes tokens round a ring of processes",
         examples: ring::EXAMPLES,
-        variants: &[Variant::Network, Variant::Threads, Variant::Sequential],
+        variants: &[Variant::Network, Variant::Rendezvous, Variant::Threads, Variant::Sequential],
         default_parts: 1,
         most_parts: usize::MAX,
         arguments: ring::Arguments::augment_args,
@@ -136,6 +136,45 @@ pub const APPS: &[App] = &[
         prepare: |matches, settings| {
             let arguments = h264_graph::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(h264_graph::EncoderProgram::new(&arguments, settings)))
+        },
+    },
+    App {
+        name: "commstime",
+        summary: "counts with four processes that meet",
+        examples: commstime::EXAMPLES,
+        variants: &[Variant::Communicating, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: commstime::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = commstime::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(commstime::CommstimeProgram::new(&arguments)))
+        },
+    },
+    App {
+        name: "philosophers",
+        summary: "lets philosophers share forks, with a deadlock or without",
+        examples: philosophers::EXAMPLES,
+        variants: &[Variant::Corrected, Variant::Deadlock, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: philosophers::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = philosophers::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(philosophers::PhilosophersProgram::new(&arguments)))
+        },
+    },
+    App {
+        name: "bank",
+        summary: "lets many clients transfer money at one bank",
+        examples: bank::EXAMPLES,
+        variants: &[Variant::Communicating, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: bank::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = bank::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(bank::BankProgram::new(&arguments, settings)))
         },
     },
 ];

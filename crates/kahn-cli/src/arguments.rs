@@ -157,13 +157,18 @@ impl Shape {
     }
 
     fn variant_among(&self, app: &App, variants: &[Variant]) -> Result<Variant, Failure> {
-        let Some(name) = &self.variant else { return Ok(variants[0]) };
-        let variant = Variant::named(name).filter(|variant| variants.contains(variant));
-        variant.ok_or_else(|| {
+        let Some(&first) = variants.first() else {
+            return Err(Failure::input(format!("`{}` is no Kahn network", app.name)).with_help(
+                "its processes choose (see `kahn::csp`): what they are is known only as they run, \
+                 and no other schedule need give the same",
+            ));
+        };
+        let Some(name) = &self.variant else { return Ok(first) };
+        Variant::named(name, variants).ok_or_else(|| {
             let is_other = app.variants.iter().any(|variant| variant.name() == name);
             let names: Vec<_> = variants.iter().copied().map(Variant::name).collect();
             let (what, has) = if is_other {
-                (format!("variant `{name}` of `{}` is no network", app.name), "these are")
+                (format!("variant `{name}` of `{}` is no Kahn network", app.name), "these are")
             } else {
                 (format!("`{}` has no variant `{name}`", app.name), "it has")
             };

@@ -9,15 +9,15 @@
 use std::process;
 use std::sync::Arc;
 
-use kahn::StopHandle;
+use kahn_apps::Stopper;
 use parking_lot::Mutex;
 
 use crate::messages;
 
 enum Stage {
     Idle,
-    Running(StopHandle),
-    Stopping(StopHandle),
+    Running(Stopper),
+    Stopping(Stopper),
 }
 
 /// What Ctrl-C does from now on.
@@ -35,7 +35,7 @@ impl Interrupt {
     }
 
     /// From now on Ctrl-C stops this network.
-    pub(crate) fn running(&self, stop: StopHandle) {
+    pub(crate) fn running(&self, stop: Stopper) {
         *self.0.lock() = Stage::Running(stop);
     }
 

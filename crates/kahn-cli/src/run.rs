@@ -25,6 +25,9 @@ pub(crate) fn run(
     let interrupt = Interrupt::new();
     let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
+    if let Some(text) = program.announcement() {
+        messages::note(text);
+    }
     let ran = progress::watched(program.progress(), || {
         kahn_apps::run(&*program, variant, options, |stop| interrupt.running(stop))
     });

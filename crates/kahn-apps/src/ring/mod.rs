@@ -20,16 +20,21 @@
 //!
 //! The result is the sum of the tokens as they come home, T(T+1)/2 + T(N-1+N·C) for N processes and
 //! C cycles. With as many tokens as processes all could wait for room in front of them; CCSP then
-//! reports a deadlock. Here a channel grows.
+//! reports a deadlock. Here a channel grows; the variant `rendezvous`, whose channels have no room at
+//! all, explains the deadlock.
 
 mod network;
+mod rendezvous;
 mod sequential;
 mod threads;
 
 use clap::value_parser;
-use kahn::Network;
+use kahn::{Network, RunOptions};
 
-use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, at_least_one};
+use crate::{
+    Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, Ran, Stop, Variant,
+    at_least_one,
+};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -37,6 +42,8 @@ Examples:
   kahn run ring --cycles 10000 --report             one token, 256 processes
   kahn run ring --tokens 64 --workers 2             64 tokens on two workers
   kahn run ring --tokens 256 --capacity 1           full: a channel must grow
+  kahn run ring --variant rendezvous --tokens 64    the same where a sender waits for its receiver
+  kahn run ring --variant rendezvous --tokens 256   a deadlock, explained
   kahn run ring --variant threads                   the same with a thread for each process";
 
 /// What is typed after `ring`.
@@ -145,6 +152,20 @@ impl Program for RingProgram {
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {
         Ok(answer(self.ring.sequential()))
+    }
+
+    fn communicate(
+        &self,
+        _variant: Variant,
+        options: RunOptions,
+        stop: &Stop,
+    ) -> Result<Ran<'_>, Failure> {
+        let mut watch = self.watch();
+        let (total, report) = self.ring.rendezvous(options, |moment| {
+            watch(moment);
+            stop.obey();
+        })?;
+        Ok(Ran { answer: answer(total), report: Some(report) })
     }
 
     fn threads(&self) -> Result<Answer<'_>, Failure> {
