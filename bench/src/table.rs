@@ -84,11 +84,55 @@ pub(crate) fn markdown(lines: &[Line], missing: &Missing) -> String {
             others.join(", "),
         );
     }
+    text.push_str(&speed_ups(lines));
     text.push_str(&losses(&lost));
     for (name, reason) in missing {
         let _infallible = writeln!(text, "\nLeft out: {name}, {reason}.");
     }
     text
+}
+
+/// What more workers bring where there is work to share: ours, the best peer, and arithmetic alone.
+fn speed_ups(lines: &[Line]) -> String {
+    let one = lines.iter().filter(|line| {
+        let shares_work = line.params.contains("of work") || line.unit == "ms";
+        line.workers == 1 && shares_work && !line.metric.starts_with("CPU")
+    });
+    let with_more = |one: &Line| -> Option<(usize, f64)> {
+        let more = lines.iter().find(|line| {
+            (line.workload, &line.params, line.runtime, &line.metric)
+                == (one.workload, &one.params, one.runtime, &one.metric)
+                && line.workers > 1
+        })?;
+        Some((more.workers, one.median / more.median))
+    };
+    let mut text = String::new();
+    for ours in one.clone().filter(|line| is_first(line, lines)) {
+        let Some((workers, ratio)) = with_more(ours) else { continue };
+        let peers = one.clone().filter(|line| {
+            (line.workload, &line.params) == (ours.workload, &ours.params) && is_peer(line.runtime)
+        });
+        let peers = peers.filter_map(|line| Some((line.runtime, with_more(line)?.1)));
+        let best = peers.max_by(|a, b| a.1.total_cmp(&b.1));
+        let peer = best.map_or("-".to_owned(), |(name, ratio)| format!("{name} {ratio:.2}"));
+        let arithmetic = lines.iter().find(|line| {
+            (line.workload, &line.params, line.runtime) == (ours.workload, &ours.params, "floor")
+                && line.workers == 1
+                && line.metric.starts_with("arithmetic")
+        });
+        let arithmetic = arithmetic.and_then(with_more);
+        let arithmetic = arithmetic.map_or("-".to_owned(), |(_, ratio)| format!("{ratio:.2}"));
+        let _infallible = writeln!(
+            text,
+            "| {}: {} | {workers} | {ratio:.2} | {peer} | {arithmetic} |",
+            ours.workload, ours.params
+        );
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let head = "| speed-up over one worker | workers | kahn | best peer | arithmetic |";
+    format!("\n{head}\n|---|---:|---:|---|---:|\n{text}")
 }
 
 /// Says whether a line is that of ours to which the others of its contest are compared.
@@ -215,6 +259,18 @@ mod tests {
         );
         assert!(text.contains("| dynamic call | 2 | 2.00 |"));
         assert!(text.contains("Nothing is lost"));
+    }
+
+    #[test]
+    fn a_speed_up_is_the_cost_on_one_worker_over_that_on_more() {
+        let mut runs = Runs::default();
+        for (workers, ours, arithmetic) in [(1, 12.0, 1.0), (2, 8.0, 0.625)] {
+            runs.add("kahn", workers, vec![Figure::new("time", "ns", ours)]);
+            runs.add("floor", workers, vec![Figure::new("arithmetic", "ns", arithmetic)]);
+        }
+        let text = speed_ups(&runs.lines("scatter-gather", "10 us of work"));
+        assert!(text.ends_with("| scatter-gather: 10 us of work | 2 | 1.50 | - | 1.60 |\n"));
+        assert_eq!(speed_ups(&runs.lines("ring", "1 token")), "");
     }
 
     #[test]

@@ -43,11 +43,12 @@ impl Foreign {
         FOREIGN.iter().find(|program| program.name == name)
     }
 
-    /// Builds the program if it is missing or older than its source.
+    /// Builds the program if it is missing or older than a file beside its source.
     pub(crate) fn prepare(&self) -> Result<()> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(self.source);
         let program = self.program()?;
-        if modified(&program).is_some_and(|built| modified(&source).is_none_or(|at| at <= built)) {
+        let changed = source.parent().and_then(last_change);
+        if modified(&program).is_some_and(|built| changed.is_none_or(|at| at <= built)) {
             return Ok(());
         }
         if let Some(folder) = program.parent() {
@@ -94,6 +95,11 @@ fn figure(line: &str) -> Result<Figure> {
     let mut fields = line.split('\t');
     let mut next = || fields.next().with_context(|| format!("a line is no figure: {line}"));
     Ok(Figure::new(next()?, next()?, next()?.parse()?))
+}
+
+/// Gives when one of the files of a folder was changed last.
+fn last_change(folder: &Path) -> Option<SystemTime> {
+    fs::read_dir(folder).ok()?.filter_map(|file| modified(&file.ok()?.path())).max()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
