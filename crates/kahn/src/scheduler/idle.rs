@@ -25,11 +25,12 @@
 //!
 //! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
 
-use super::policy::Ready;
+use super::policy::{Ready, Turn};
 use super::task::{TaskRef, mark};
 use super::{Scheduler, Worker};
 use crate::sync::system::clock;
 use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
+use std::ops::Range;
 use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
@@ -81,6 +82,8 @@ impl Scheduler {
     }
 
     pub(super) fn notify_worker(&self, worker: usize) {
+        // What belongs to a worker that was refused a thread, the first one runs.
+        let worker = if worker < self.workers.load(Relaxed) { worker } else { 0 };
         fence(SeqCst);
         if self.sleeping.load(Relaxed) == 0 {
             return;
@@ -158,7 +161,7 @@ impl Worker {
 
     fn search(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
-        if let Some(ready) = scheduler.policy().pop(self.index(), super::policy::Turn::Front) {
+        if let Some(ready) = self.find() {
             return Some(ready);
         }
         if scheduler.searching.fetch_add(1, SeqCst) >= scheduler.config().most_searching {
@@ -170,6 +173,30 @@ impl Worker {
         found
     }
 
+    /// Asks the policy for a process.
+    fn find(&self) -> Option<Ready> {
+        self.scheduler().policy().pop(self.index(), Turn::Front).or_else(|| self.adopt())
+    }
+
+    /// Whether the policy would have one.
+    fn has_work(&self) -> bool {
+        let policy = self.scheduler().policy();
+        policy.has_work(self.index()) || self.missing().any(|worker| policy.has_work(worker))
+    }
+
+    /// Workers that the system refused a thread, for the first worker, which runs what belongs to
+    /// them; none for the others.
+    fn missing(&self) -> Range<usize> {
+        let all = self.scheduler().slots().len();
+        let running = if self.index() == 0 { self.scheduler().workers.load(Relaxed) } else { all };
+        running..all
+    }
+
+    /// Takes a process that belongs to a worker which the system refused a thread.
+    pub(super) fn adopt(&self) -> Option<Ready> {
+        self.missing().find_map(|worker| self.scheduler().policy().pop(worker, Turn::Front))
+    }
+
     fn search_for(&self, time: Duration) -> Option<Ready> {
         let scheduler = self.scheduler();
         let steps = self.others_steps();
@@ -178,9 +205,8 @@ impl Worker {
         loop {
             for _ in 0..LOOKS {
                 spins.store(spins.load(Relaxed) + 1, Relaxed);
-                if scheduler.policy().has_work(self.index())
-                    && let Some(ready) =
-                        scheduler.policy().pop(self.index(), super::policy::Turn::Front)
+                if self.has_work()
+                    && let Some(ready) = self.find()
                 {
                     return Some(ready);
                 }
@@ -289,7 +315,7 @@ impl Worker {
             }
             let found = self.relieve(&steps);
             let stands_still = self.somebody_stands_still(&steps);
-            if found.is_some() || stands_still && scheduler.policy().has_work(self.index()) {
+            if found.is_some() || stands_still && self.has_work() {
                 // Somebody else has to watch from now on: whoever was woken to work instead might
                 // not get on either, and then nobody would look.
                 scheduler.pass_the_watch(&scheduler.sleepers.lock());
@@ -333,7 +359,7 @@ impl Worker {
         fence(SeqCst);
         // Where all cores have a worker that is awake, those will come to the work: the last of
         // them to lie down sees a free core and looks.
-        let has_work = scheduler.has_free_core() && scheduler.policy().has_work(self.index());
+        let has_work = scheduler.has_free_core() && self.has_work();
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }

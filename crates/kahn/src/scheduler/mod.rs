@@ -419,22 +419,18 @@ impl Scheduler {
                 self.end_run();
             }
         }
-        let others: Vec<_> = (1..self.slots().len())
-            .map(|index| {
-                let scheduler = self.strong();
-                let place = place_for_thread()?;
-                let handle = thread::Builder::new()
-                    .name(format!("kahn worker {index}"))
-                    .spawn(move || Worker::new(&scheduler, index).work())?;
-                Ok((handle, place))
-            })
-            .collect();
-        let mut refused = None;
-        let started: Vec<_> = others
-            .into_iter()
-            .filter_map(|thread: io::Result<_>| thread.map_err(|error| refused = Some(error)).ok())
-            .collect();
-        if refused.is_some() {
+        let start = |index| -> io::Result<_> {
+            let scheduler = self.strong();
+            let place = place_for_thread()?;
+            let handle = thread::Builder::new()
+                .name(format!("kahn worker {index}"))
+                .spawn(move || Worker::new(&scheduler, index).work())?;
+            Ok((handle, place))
+        };
+        // Not beyond the first that is refused: then those that run are the first of them.
+        let started: Vec<_> =
+            (1..self.slots().len()).map_while(|index| start(index).ok()).collect();
+        if started.len() + 1 < self.slots().len() {
             // Fewer workers than asked for are no error: the others do the work.
             self.workers.store(started.len() + 1, SeqCst);
             self.census.withdraw(self.slots().len() - 1 - started.len());

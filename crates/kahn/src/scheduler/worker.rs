@@ -249,7 +249,7 @@ impl Worker {
         self.until_fair.set(until_fair);
         if until_fair == 0 {
             self.until_fair.set(FAIRNESS);
-            if let Some(ready) = self.pop(Turn::Back) {
+            if let Some(ready) = self.adopt().or_else(|| self.pop(Turn::Back)) {
                 return Some(ready);
             }
         }
