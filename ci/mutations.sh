@@ -218,6 +218,31 @@ mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside.
 mutation rests-before-pending verdict::a_party_that_cancels channel/outside.rs \
     's/scheduler\.census\.expect\(\);(.*?scheduler\.rest\(\);)/$1\n scheduler.census.expect();/s'
 
+# --- communicating processes --------------------------------------------------------------------
+
+mutation csp-gate-relaxed meetings::two_messages csp/gate.rs \
+    's/(compare_exchange\(seen, seen \| LOCKED, )Acquire/$1Relaxed/g'
+mutation csp-gate-opened-relaxed meetings::two_messages csp/gate.rs \
+    's/(self\.0\.store\(flags, )Release/$1Relaxed/'
+mutation csp-enter-without-looking meetings::two_messages csp/channel.rs \
+    's/if flags & ready != 0 \{/if flags & ready != 0 && entry.is_none() {/g'
+mutation csp-taken-while-entering choices::two_offers csp/offer.rs \
+    's/(pub\(super\) fn settle.*?)_ => return false,/$1_ => return true,/s'
+mutation csp-woken-while-entering choices::two_offers csp/offer.rs \
+    's/asleep: seen & ENTERING == 0/asleep: true/'
+mutation csp-nobody-gives-way choices::two_offers csp/offer.rs \
+    's/&& by\.as_ptr\(\) > task\.as_ptr\(\)/&& by.as_ptr() == task.as_ptr()/'
+mutation csp-offer-taken-twice choices::a_time_out csp/offer.rs \
+    's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes { asleep: true },\n _ => return Taken::No,/s'
+mutation csp-left-among-its-guards choices::a_branch_that_loses csp/meeting.rs \
+    's/(pub\(super\) fn leave.*?)flags &= !side\.waits\(\);\s*self\.forget\(side\);/$1/s'
+mutation csp-phase-not-reset places::phases_never csp/barrier.rs \
+    's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
+mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
+    's/return \(flags, wake\);/return (flags & !HELD, wake);/'
+mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
+    's/(let flags = self\.gate\.lock\(alone\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
+
 printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
 if ((${#amiss[@]})); then
     printf '%s\n' "${amiss[@]}"

@@ -39,6 +39,11 @@ pub mod testing;
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
+// So are the programs of the chapter on communicating processes.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/csp.md")]
+mod communicating_processes {}
+
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 

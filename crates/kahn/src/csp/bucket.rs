@@ -193,7 +193,9 @@ impl Bucket {
 /// let run = csp::run(kahn::RunOptions::new(), async |scope| {
 ///     let dawn = csp::Event::new("dawn");
 ///     let cock = dawn.clone();
-///     scope.spawn("cock", async move { cock.set() });
+///     scope.spawn("cock", async move {
+///         cock.set();
+///     });
 ///     dawn.wait().await;
 /// })?;
 /// # Ok::<(), kahn::RunError>(())

@@ -140,11 +140,7 @@ pub(super) fn new_core(quiescence: bool, seed: u64, virtual_time: bool) -> Box<C
 /// use kahn::{RunOptions, Summary, csp};
 ///
 /// let error = csp::run(RunOptions::new(), async |scope| {
-///     scope.spawn("for ever", async {
-///         loop {
-///             csp::yield_now().await;
-///         }
-///     });
+///     scope.spawn("for ever", std::future::pending::<()>());
 ///     csp::stop();
 /// });
 /// let error = error.expect_err("stopped");
