@@ -289,6 +289,9 @@ impl fmt::Display for Report {
                 again.asked, again.seconds, again.changed, again.moved
             )?;
         }
+        if self.chooses {
+            writeln!(f, "processes that choose took part: the result may depend on the schedule")?;
+        }
         let mut table =
             new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "steals"], 2);
         for process in &self.processes {

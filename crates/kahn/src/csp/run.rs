@@ -73,6 +73,12 @@ where
 {
     let site = Location::caller();
     let (options, Plan { policy, workers, own_threads, waits_once, .. }) = plan(options)?;
+    Worker::with_current(|worker| {
+        if let Some(worker) = worker {
+            // Relaxed: read when the run that this one is part of is over.
+            worker.scheduler().chose.store(true, Relaxed);
+        }
+    });
     let core = new_core(options.quiescence, options.seed, options.virtual_time);
     let scheduler = Arc::clone(&core.scheduler);
     let policy = Box::new(Placed::new(policy, workers, Arc::clone(&scheduler.first)));

@@ -328,7 +328,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let counts = core.scheduler.settings().accounting != Accounting::Off;
     let report = Report {
         outcome,
-        chooses: false,
+        chooses: scheduler.chose.load(Relaxed),
         detail,
         failures,
         unobserved_failures: unobserved,

@@ -50,7 +50,8 @@ use crate::accounting::Accounting;
 use crate::graph::Ending;
 use crate::sync::system::place_for_thread;
 use crate::sync::{
-    Arc, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded, Parker, thread,
+    Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
+    Parker, thread,
 };
 use census::Census;
 use policy::{Notify, Policy, Ready};
@@ -216,6 +217,8 @@ pub(crate) struct Scheduler {
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
     hooks: OnceLock<Box<dyn Hooks>>,
+    /// Whether a process of this network has run communicating processes, which may choose.
+    pub(crate) chose: AtomicBool,
     /// Ready processes that go before a hot one.
     pub(crate) first: Arc<AtomicUsize>,
     /// What a network of communicating processes shares, while it runs; null in others.
@@ -246,6 +249,7 @@ impl Scheduler {
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
             hooks: OnceLock::new(),
+            chose: AtomicBool::new(false),
             first: Arc::new(AtomicUsize::new(0)),
             extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),

@@ -49,6 +49,13 @@ impl<A> fmt::Display for Verified<A> {
             self.by_contents,
             self.by_count
         )?;
+        if self.report.chooses {
+            write!(
+                f,
+                "\nprocesses that choose (`kahn::csp`) took part: they may compute something else under \
+                 a schedule that was not tried"
+            )?;
+        }
         if let Some(Cut { schedule, explanation, .. }) = self.cut.first() {
             let count = self.cut.len();
             write!(f, "\n{count} of the runs were cut short; the first with {schedule}:\n")?;

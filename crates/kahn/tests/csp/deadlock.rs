@@ -164,3 +164,18 @@ fn two_operations_at_once_are_refused() {
     });
     assert!(error.contains("waits for two things at once"), "{error}");
 }
+
+#[test]
+fn a_network_that_lets_others_choose_is_marked_and_verify_says_so() {
+    let verified = kahn::testing::verify(|network| {
+        let (out, answers) = network.channel::<u32>("answers");
+        network.blocking("chooser", out, |mut out| {
+            let run = csp::run(RunOptions::new().workers(1), async |_scope| 7)?;
+            out.send_blocking(run.result);
+            Ok::<(), kahn::RunError>(())
+        });
+        network.collect("all", answers)
+    });
+    let text = verified.expect("it always chooses the same").to_string();
+    assert!(text.contains("processes that choose"), "{text}");
+}
