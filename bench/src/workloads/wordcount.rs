@@ -10,7 +10,7 @@ use crate::measure::{Figure, nanoseconds, time};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use hashbrown::HashMap;
 use kahn::{Network, RunOptions};
-use kahn_apps::wordcount::{Counts, Entry, WordCount};
+use kahn_apps::wordcount::{Counts, Entry, WordCount, write_line};
 use kahn_apps::{Compare, Program as _, zipf};
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -104,8 +104,7 @@ fn network(text: &Path, options: RunOptions, as_job: bool) -> Result<Vec<u8>> {
 fn lines(ranked: &[Entry<'_>]) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for entry in ranked {
-        entry.word.write(&mut lines)?;
-        writeln!(lines, "\t{}", entry.count)?;
+        write_line(&mut lines, entry)?;
     }
     Ok(lines)
 }

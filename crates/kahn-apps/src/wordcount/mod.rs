@@ -134,7 +134,11 @@ impl Program for WordCount {
 }
 
 /// Writes `WORD<TAB>COUNT`.
-fn write_line(out: &mut dyn Write, entry: &Entry<'_>) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Returns what `out` returns.
+pub fn write_line(out: &mut dyn Write, entry: &Entry<'_>) -> io::Result<()> {
     entry.word.write(out)?;
     out.write_all(b"\t")?;
     out.write_all(itoa::Buffer::new().format(entry.count).as_bytes())?;
