@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the models of everything concurrent in the runtime with loom: all interleavings within the
+# Checks the models of everything concurrent in the runtimes with loom: all interleavings within the
 # bounds that each model names. LOOM_MAX_PREEMPTIONS lowers the bounds; arguments choose models.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,4 +11,5 @@ export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
 # Link-time optimisation costs more than it saves here.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
-exec cargo test --release --lib -p kahn -- "$@"
+cargo test --release --lib -p kahn -- "$@"
+exec cargo test --release --lib -p kahn-snet -- "$@"

@@ -24,14 +24,15 @@ trap 'rm -rf "$copy"' EXIT
 git ls-files -z --cached --others --exclude-standard \
     | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
     | tar --null --files-from=- --create | tar --extract --directory "$copy"
-source=$copy/crates/kahn/src
+package=kahn
+source=$copy/crates/$package/src
 noticed=0
 amiss=()
 row='%-34s %-44s %-16s %s\n'
 
 # Prints the path of the models' program.
 build() {
-    (cd "$copy" && cargo test --quiet --release --lib -p kahn --no-run --message-format=json \
+    (cd "$copy" && cargo test --quiet --release --lib -p "$package" --no-run --message-format=json \
         2> "$copy/errors") | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1
 }
 
@@ -83,16 +84,24 @@ if command -v flock > /dev/null; then
     exec 9> "$CARGO_TARGET_DIR/mutations.lock"
     flock 9
 fi
-if ! ((${#chosen[@]})); then
+# mutations_of CRATE: those that follow are of this crate, whose models hold without them.
+mutations_of() {
+    local binary
+    package=$1
+    source=$copy/crates/$package/src
+    if ((${#chosen[@]})); then return; fi
     binary=$(build) || { cat "$copy/errors"; exit 1; }
     if ! models_hold "$binary" ''; then
         cat "$copy/output"
-        printf '\nthe models fail without any mutation\n'
+        printf '\nthe models of %s fail without any mutation\n' "$package"
         exit 1
     fi
-fi
+}
+
 # shellcheck disable=SC2059
 printf "$row" mutation models verdict 'what is said'
+
+mutations_of kahn
 
 # --- words ------------------------------------------------------------------------------------
 
@@ -242,6 +251,29 @@ mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
     's/return \(flags, wake\);/return (flags & !HELD, wake);/'
 mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
     's/(let flags = self\.gate\.lock\(alone\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
+
+# --- S-Net ------------------------------------------------------------------------------------
+
+mutations_of kahn-snet
+
+mutation entity-looked-at-relaxed entity_is_made_once runtime/place.rs \
+    's/self\.block\.load\(Acquire\)/self.block.load(Relaxed)/'
+mutation entity-published-relaxed entity_is_made_once runtime/place.rs \
+    's/ours, AcqRel, Acquire/ours, Acquire, Acquire/'
+mutation entity-made-twice entity_is_made_once runtime/place.rs \
+    's/Err\(theirs\) => \{/Err(theirs) if theirs.is_null() => {/; s/Ok\(_\) => \(/_ => (/'
+mutation licence-given-twice licence_is_held runtime/licence.rs \
+    's/Ok\(queue\.running < limit && !std::mem::replace\(&mut queue\.licensed, true\)\)/queue.licensed = true;\n Ok(queue.running < limit)/'
+mutation licence-given-back-blindly licence_is_held runtime/licence.rs \
+    's/queue\.licensed = !queue\.records\.is_empty\(\);\s*queue\.licensed\n/queue.licensed = false;\n false\n/'
+mutation closed-without-a-look closing_a_landing runtime/licence.rs \
+    's/if queue\.records\.is_empty\(\) \{\s*(self\.forward\.set\(forward\(\)\);)\s*\}/drop(queue);\n $1/'
+mutation call-ends-without-a-look collector_lets runtime/licence.rs \
+    's/let mine = !queue\.licensed && !queue\.records\.is_empty\(\) && queue\.running < limit;/let mine = false;/'
+mutation calls-let-out-at-once collector_lets runtime/collector.rs \
+    's/if calls\.first != call \{.*?\n        \}/if calls.first != call {\n outputs.drain(..).for_each(\&mut out);\n }/s'
+mutation last-one-tells-nobody sleep_is_beside runtime/idle.rs \
+    's/state\.done = true;\s*self\.woken\.notify_all\(\);/state.done = true;/'
 
 printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
 if ((${#amiss[@]})); then

@@ -11,6 +11,7 @@ mod policies;
 mod random;
 mod ring;
 mod scatter;
+mod snet;
 mod spawn;
 mod wordcount;
 
@@ -100,6 +101,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         name: "kmeans",
         summary: "groups 100 000 and 200 000 points around 50 and 100 means",
         contests: kmeans::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "snet",
+        summary: "S-Net programs in both runtimes, beside a loop over the same records",
+        contests: snet::contests,
         prepare: nothing,
     },
     Workload {

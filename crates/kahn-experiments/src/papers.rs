@@ -23,3 +23,10 @@ pub(crate) static TECHNIQUES: Paper = Paper {
     full: "Željko Vrba, Pål Halvorsen, Carsten Griwodz: Evaluating the run-time performance of Kahn \
            process network implementation techniques on shared-memory multiprocessors. MuCoCoS 2009.",
 };
+
+/// S-Net by workers that follow records.
+pub(crate) static FRONT: Paper = Paper {
+    short: "Grelck and Gijsbers (2013)",
+    full: "Clemens Grelck, Bert Gijsbers: An efficient scalable runtime system for S-Net dataflow \
+           component coordination. KPS 2013.",
+};

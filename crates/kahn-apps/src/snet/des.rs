@@ -64,7 +64,7 @@ fn mix(right: u32, key: u64) -> u32 {
     let mut selected = 0;
     for (index, rows) in SELECTION.iter().enumerate() {
         let six = (word >> (42 - 6 * index)) & 0x3f;
-        let row = (six >> 4 & 2 | six & 1) as usize;
+        let row = usize::from(six >= 32) << 1 | usize::from(six % 2 == 1);
         let column = six >> 1 & 0xf;
         selected = selected << 4 | rows[row] >> (60 - 4 * column) & 0xf;
     }
@@ -73,7 +73,7 @@ fn mix(right: u32, key: u64) -> u32 {
 
 /// The lower half of a word.
 fn half(word: u64) -> u32 {
-    (word & u64::from(u32::MAX)) as u32
+    u32::try_from(word & u64::from(u32::MAX)).unwrap_or(0)
 }
 
 /// The inverse of the initial permutation.

@@ -22,7 +22,8 @@ fn digest(word: &str) -> Digest {
 }
 
 fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 pub(super) const DICTIONARY: SnetProgram = SnetProgram {

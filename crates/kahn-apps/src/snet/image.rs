@@ -81,9 +81,7 @@ impl Image {
     }
 
     /// Does in a loop what the program does.
-    ///
-    /// # Errors
-    /// Returns an error if the planes do not belong together.
+    #[must_use]
     pub fn filtered(&self) -> Self {
         let [mut red, mut green, mut blue] = self.planes.clone().map(Arc::unwrap_or_clone);
         loop {
@@ -169,13 +167,14 @@ pub(super) const IMAGE: SnetProgram = SnetProgram {
             out.emit(1, (Value::opaque(plane.0.median().smoothed()),))
         })?;
         boxes.add("test", |red: Value, green: Value, blue: Value, out: &mut Emitter| {
-            let planes = [&red, &green, &blue].map(|value| value.downcast::<Plane>());
+            let planes = [&red, &green, &blue].map(Value::downcast::<Plane>);
             let [Some(a), Some(b), Some(c)] = planes else {
                 return Err(BoxError::new("expected three planes"));
             };
-            match is_calm([&a, &b, &c]) {
-                true => out.emit(2, (red, green, blue, Tag(0))),
-                false => out.emit(1, (red, green, blue)),
+            if is_calm([&a, &b, &c]) {
+                out.emit(2, (red, green, blue, Tag(0)))
+            } else {
+                out.emit(1, (red, green, blue))
             }
         })?;
         boxes.add(

@@ -42,6 +42,7 @@ pub(super) const FACTORIAL: SnetProgram = SnetProgram {
     },
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "other programs have boxes")]
 pub(super) fn no_boxes(_: &mut Boxes) -> Result<(), BindError> {
     Ok(())
 }

@@ -13,6 +13,7 @@ mod program;
 mod random;
 mod ring;
 mod scatter;
+mod snet;
 mod transaction;
 mod words;
 
@@ -47,4 +48,8 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &ring::FIGURE_3,
     &aes::FIGURE_4,
     &h264::FIGURE_5,
+    &snet::FIGURE_7,
+    &snet::FIGURE_8,
+    &snet::FIGURE_9,
+    &snet::FIGURE_10,
 ];

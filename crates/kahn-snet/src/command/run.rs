@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     let output = std::mem::replace(&mut streams.output, Box::new(io::sink()));
     let buffer = streams.descriptor.and_then(Rescued::new);
     let buffer = buffer.map_or(Buffer::Plain(Vec::new()), Buffer::Rescued);
-    let mut sink = Output { output, buffer, line: Vec::new(), format };
+    let mut sink = Output { stream: output, buffer, line: Vec::new(), format };
     let mut result = Ok(());
     if format == Format::Xml {
         result = sink.append(DECLARATION);
@@ -186,7 +186,7 @@ impl Buffer {
 
 /// Records to a stream.
 struct Output<'a> {
-    output: Box<dyn Write + Send + 'a>,
+    stream: Box<dyn Write + Send + 'a>,
     /// Whole records only.
     buffer: Buffer,
     line: Vec<u8>,
@@ -203,11 +203,11 @@ impl Output<'_> {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        let output = &mut self.output;
+        let stream = &mut self.stream;
         // The buffer is emptied first: what fails to be written is not tried again.
         let bytes = self.buffer.change(std::mem::take);
-        output.write_all(&bytes)?;
-        output.flush()
+        stream.write_all(&bytes)?;
+        stream.flush()
     }
 }
 

@@ -93,12 +93,11 @@ impl<'a> Facts<'a> {
         let key = (op, shapes);
         let merges = &self.answers.merges;
         let known = merges.index.read().get(&key).copied();
-        let made = match known {
-            Some(index) => &merges.all[index],
-            None => {
-                let made = step::merge(self, op, &key.1);
-                merges.get(key, || made)
-            }
+        let made = if let Some(index) = known {
+            &merges.all[index]
+        } else {
+            let made = step::merge(self, op, &key.1);
+            merges.get(key, || made)
         };
         made.of(slots)
     }

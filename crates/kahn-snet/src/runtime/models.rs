@@ -21,6 +21,7 @@ use super::collector::Collector;
 use super::idle::Idle;
 use super::licence::Waiting;
 use super::place::Place;
+use super::sync::Mutex;
 
 fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -83,31 +84,38 @@ fn licence_is_held_by_one_and_forgets_no_record() {
 }
 
 #[test]
-fn closing_a_landing_loses_no_record() {
+fn closing_a_landing_loses_no_record_and_keeps_their_order() {
     check(3, || {
         let landing: Arc<Waiting<u32, u32>> = Arc::new(Waiting::new());
-        let done = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::new(Mutex::new(Vec::new()));
         // This thread has the licence, drains, and then collects the replica.
         assert!(landing.put_one(1));
-        let (other, others_done) = (Arc::clone(&landing), Arc::clone(&done));
-        let work = |landing: &Waiting<u32, u32>, done: &AtomicUsize| loop {
-            done.fetch_add(landing.take(8, VecDeque::new()).len(), Relaxed);
-            landing.close(|| 7);
-            if !landing.keeps_licence() {
-                return;
+        let (other, others_seen) = (Arc::clone(&landing), Arc::clone(&seen));
+        let work = |landing: &Waiting<u32, u32>, seen: &Mutex<Vec<u32>>| {
+            loop {
+                let taken = landing.take(8, VecDeque::new());
+                seen.lock().extend(taken);
+                landing.close(|| 7);
+                if !landing.keeps_licence() {
+                    return;
+                }
             }
         };
-        let thread = thread::spawn(move || match other.put(vec![2], usize::MAX) {
-            Ok(true) => work(&other, &others_done),
-            Ok(false) => {}
-            Err(back) => {
-                assert_eq!(other.forward(), Some(&7));
-                others_done.fetch_add(back.len(), Relaxed);
+        let thread = thread::spawn(move || {
+            for record in [2, 3] {
+                match other.put(vec![record], usize::MAX) {
+                    Ok(true) => work(&other, &others_seen),
+                    Ok(false) => {}
+                    Err(back) => {
+                        assert_eq!(other.forward(), Some(&7));
+                        others_seen.lock().extend(back);
+                    }
+                }
             }
         });
-        work(&landing, &done);
+        work(&landing, &seen);
         thread.join().expect("it ends");
-        assert_eq!(done.load(Relaxed), 2, "a record was lost");
+        assert_eq!(*seen.lock(), [1, 2, 3], "a record was lost, or overtaken");
     });
 }
 
@@ -173,7 +181,8 @@ fn sleep_is_beside_no_work_and_the_run_ends() {
         let (other, others_work, others_done) =
             (Arc::clone(&idle), Arc::clone(&work), Arc::clone(&done));
         let thread = thread::spawn(move || worker(&other, &others_work, &others_done));
-        work.store(1, Release);
+        // An exchange, for loom orders a store and the exchanges of others too loosely.
+        work.swap(1, Release);
         idle.wake();
         worker(&idle, &work, &done);
         thread.join().expect("it ends");

@@ -69,9 +69,9 @@ impl Watch {
         let Some(watch) = this else { return work() };
         std::thread::scope(|scope| {
             let watcher = scope.spawn(|| watch.look(facts, &fail));
-            let _over = Over(watch);
+            let over = Over(watch);
             let result = work();
-            drop(_over);
+            drop(over);
             // Joined by name: thread sanitizer sees that, but not the end of the scope.
             let _ = watcher.join();
             result

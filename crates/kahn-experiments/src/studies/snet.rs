@@ -1,0 +1,301 @@
+//! S-Net: workers that follow records against a process for each component.
+
+use kahn_apps::Failure;
+use kahn_apps::snet::SnetProgram;
+use kahn_snet::runtime::{Concurrency, Options, Runtime};
+
+use crate::claim::{Claim, Verdict, show};
+use crate::experiment::{Experiment, Measured, Outcome, Plan, Statistic, Study};
+use crate::measure::time;
+use crate::papers::FRONT;
+use crate::plot::{Axis, Panel, Series};
+use crate::point::{Point, float};
+use crate::rows::Curve;
+use crate::{Bench, View};
+
+static RECURSION: Study =
+    Study { name: "snet-fibonacci", rounds: 9, points: recursion_points, measure };
+static BRANCHES: Study = Study { name: "snet-branches", rounds: 9, points: branch_points, measure };
+static CALLS: Study = Study { name: "snet-calls", rounds: 9, points: call_points, measure };
+static TILES: Study = Study { name: "snet-tiles", rounds: 5, points: tile_points, measure };
+
+/// What carries the records: its name, and the policy that runs processes, if it has any.
+const RUNTIMES: [(&str, Option<&str>); 3] =
+    [("front", None), ("network", Some("ws-cur")), ("network, threads", Some("threads"))];
+
+/// The most threads that a point may need: a runtime is not measured beyond that.
+const MOST_THREADS: usize = 1500;
+
+fn points(plan: &Plan, program: &str, sizes: &[usize], threads: fn(usize) -> usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    for size in sizes {
+        for (runtime, _) in RUNTIMES {
+            if runtime.ends_with("threads") && threads(*size) > MOST_THREADS {
+                continue;
+            }
+            let point = Point::new().and("program", program).and("runtime", runtime);
+            points.extend(point.and("size", *size).each("cpus", plan.cpus()));
+        }
+    }
+    points
+}
+
+fn recursion_points(plan: &Plan) -> Vec<Point> {
+    let sizes: Vec<usize> =
+        plan.size.of(vec![10, 14, 18], vec![10, 12, 15, 18, 20, 22, 24], (10..=27).collect());
+    // A few processes for each level.
+    points(plan, "fibonacci", &sizes, |size| 20 * size)
+}
+
+fn branch_points(plan: &Plan) -> Vec<Point> {
+    let most = plan.size.of(9_usize, 14, 17);
+    let sizes: Vec<usize> = (4..=most).collect();
+    // A cell for each call that makes two.
+    points(plan, "poweroftwo_masks", &sizes, |size| (1 << size) + 40 * size)
+}
+
+fn call_points(plan: &Plan) -> Vec<Point> {
+    let records = plan.size.of(40_usize, 300, 300);
+    let mut points = Vec::new();
+    let base = Point::new().and("program", "busy").and("size", records);
+    let base = base.and("cpus", plan.most_cpus());
+    for (runtime, _) in RUNTIMES {
+        let limits = if runtime == "front" { 1..=9_usize } else { 1..=1 };
+        points.extend(base.clone().and("runtime", runtime).each("limit", limits));
+    }
+    points
+}
+
+fn tile_points(plan: &Plan) -> Vec<Point> {
+    // So many tiles a side, of 64 numbers a side from 16 on.
+    let sizes: &[usize] = plan.size.of(&[8], &[16, 32], &[64, 128]);
+    // A cell and two processes for each tile of each column: too many threads.
+    points(plan, "cholesky", sizes, |size| size * size * size)
+}
+
+fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
+    let failed = |text: String| Failure::input(format!("{point}: {text}"));
+    let name = point.text("program");
+    let program = SnetProgram::named(name).ok_or_else(|| failed("no such program".to_owned()))?;
+    let kind = RUNTIMES.iter().find(|(runtime, _)| *runtime == point.text("runtime"));
+    let runtime = match kind {
+        Some((_, Some(policy))) => Runtime::Network { policy: Some((*policy).to_owned()) },
+        _ => Runtime::Front,
+    };
+    let limit = point.get("limit").map(|_| point.count("limit"));
+    let concurrency = Concurrency { default: Some(limit.unwrap_or(1)), ..Concurrency::default() };
+    // Tiles are what boxes at once are for.
+    let concurrency = if name == "cholesky" { Concurrency::default() } else { concurrency };
+    let workers = point.count("cpus");
+    let options = Options { runtime, workers, concurrency, ..Options::default() };
+    let case = program.case(point.count("size"));
+    let (seconds, result) = time(|| program.run(&case, &options));
+    let (output, report) = result.map_err(|error| failed(error.to_string()))?;
+    case.check(&output).map_err(failed)?;
+    let records: u64 = report.components.iter().map(|component| component.records).sum();
+    #[expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+    let records = records as f64;
+    let measured = Measured::seconds(seconds).and("records", records);
+    Ok(Outcome::Measured(measured.and("records per second", records / seconds)))
+}
+
+fn curve(view: &View, study: &Study, runtime: &str, cpus: usize, quantity: &str) -> Curve {
+    let rows = view.rows(study).with("runtime", runtime).with("cpus", cpus);
+    rows.curve("size", quantity)
+}
+
+/// Time and records per second by the size, for each runtime, on one CPU and on all.
+fn size_panels(view: &View, study: &'static Study) -> Vec<Panel> {
+    let size = || Axis::linear("n");
+    let mut seconds = Panel::new("time", size(), Axis::logarithmic("seconds"));
+    let mut rate = Panel::new("records", size(), Axis::logarithmic("records per second"));
+    for (runtime, _) in RUNTIMES {
+        for cpus in
+            view.plan.cpus().into_iter().filter(|cpus| [1, view.plan.most_cpus()].contains(cpus))
+        {
+            let label = format!("{runtime}, {cpus} CPU{}", if cpus == 1 { "" } else { "s" });
+            let drawn = curve(view, study, runtime, cpus, "seconds");
+            seconds = seconds.and(Series::line(label.clone(), &drawn));
+            let drawn = curve(view, study, runtime, cpus, "records per second");
+            rate = rate.and(Series::line(label, &drawn));
+        }
+    }
+    vec![seconds, rate]
+}
+
+/// How many times faster workers that follow records are, at the largest size both were run at.
+fn faster(view: &View, study: &Study, than: &str, quantity: &str) -> Option<f64> {
+    let cpus = view.plan.most_cpus();
+    let (front, other) =
+        (curve(view, study, "front", cpus, quantity), curve(view, study, than, cpus, quantity));
+    other.over(&front).last()
+}
+
+fn size_claims(view: &View, study: &'static Study, promise: &str) -> Vec<Claim> {
+    let threads = Claim::judge(
+        promise,
+        faster(view, study, "network, threads", "seconds"),
+        |ratio| {
+            let text = format!("{} times faster than a thread for each component", show(ratio));
+            (text, Verdict::at_least(ratio, 2.0, 50.0))
+        },
+    )
+    .because(
+        "a record costs a few steps of a worker in one and a hand-over between processes for each \
+         component in the other; between threads that is a system call",
+    );
+    let own = Claim::judge(
+        "(ours) processes on our own scheduler are slower than workers that follow records",
+        faster(view, study, "network", "seconds"),
+        |ratio| {
+            let verdict = Verdict::at_least(ratio, 1.0, 50.0);
+            (format!("{} times slower", show(ratio)), verdict)
+        },
+    )
+    .because("a component there is a process with a channel, here an entry in a table");
+    vec![threads, own]
+}
+
+/// Fibonacci: time and records per second.
+pub(super) static FIGURE_7: Experiment = Experiment {
+    name: "front-fig-7",
+    summary: "S-Net: Fibonacci by recursion, records followed against processes",
+    paper: &FRONT,
+    place: "section 5.1, figure 7",
+    found: "FRONT is about 50 times faster than S-RTS: up to a million records are made and ended \
+            in a second.",
+    method: "The program makes records with filters alone: a star unfolds the calls, a feedback \
+             folds the results, pairwise within a level. `front` are workers that follow records; \
+             `network` is a Kahn process for each component, on our scheduler and with a thread \
+             each, as S-RTS was. A record is counted at each component it comes to.",
+    studies: &[&RECURSION],
+    statistic: Statistic::Median,
+    panels: |view| size_panels(view, &RECURSION),
+    claims: |view| size_claims(view, &RECURSION, "FRONT is about 50 times faster than S-RTS"),
+};
+
+/// Powers of two: many branches.
+pub(super) static FIGURE_8: Experiment = Experiment {
+    name: "front-fig-8",
+    summary: "S-Net: powers of two, with as many branches as calls",
+    paper: &FRONT,
+    place: "section 5.2, figure 8",
+    found: "Beyond 1000 connections the collector of S-RTS dominates, and its rate falls; FRONT's \
+            does not.",
+    method: "As for figure 7; every pair of results meets in a synchro-cell of its own, which a \
+             split makes by the path to the call. With a thread for each component only sizes are \
+             run that the system has threads for.",
+    studies: &[&BRANCHES],
+    statistic: Statistic::Median,
+    panels: |view| size_panels(view, &BRANCHES),
+    claims: |view| {
+        let kept = |runtime: &str| {
+            let cpus = view.plan.most_cpus();
+            let rate = curve(view, &BRANCHES, runtime, cpus, "records per second");
+            rate.most().zip(rate.last()).map(|(most, last)| last / most.y)
+        };
+        let share = |share: f64| {
+            let text = format!("{:.0} % of its best rate with the most branches", share * 100.0);
+            (text, Verdict::at_least(share, 0.4, 0.9))
+        };
+        let mut claims = size_claims(view, &BRANCHES, "FRONT is faster than S-RTS");
+        claims.push(
+            Claim::judge("FRONT's rate does not fall with the branches", kept("front"), share)
+                .because("who has records is in a deque, and nobody looks through branches"),
+        );
+        claims.push(
+            Claim::judge("(ours) nor does that of processes", kept("network"), share)
+                .because("branches meet in one queue, not in one for each"),
+        );
+        claims
+    },
+};
+
+/// Two busy boxes: calls at once.
+pub(super) static FIGURE_9: Experiment = Experiment {
+    name: "front-fig-9",
+    summary: "S-Net: two busy boxes, with 1 to 9 calls of a box at once",
+    paper: &FRONT,
+    place: "section 5.3, figure 9",
+    found: "The more calls of a box may run at once, the faster; 9 are several times as fast as \
+            one.",
+    method: "The radar program of the paper is not public. Two boxes in series compute for about \
+             half a millisecond each; outputs keep their order. With as few cores as boxes one \
+             call of each keeps all busy.",
+    studies: &[&CALLS],
+    statistic: Statistic::Median,
+    panels: |view| {
+        let limits = || Axis::linear("calls at once");
+        let seconds = Panel::new("time", limits(), Axis::linear("seconds"));
+        let speed = Panel::new("speed-up over one thread each", limits(), Axis::linear("times"));
+        let front = view.rows(&CALLS).with("runtime", "front").curve("limit", "seconds");
+        let of = |runtime: &str| view.rows(&CALLS).with("runtime", runtime).figure("seconds");
+        let mut seconds = seconds.and(Series::line("front", &front));
+        for (runtime, _) in &RUNTIMES[1..] {
+            let flat = of(runtime).map_or_else(Curve::default, |time| front.map(|_| time));
+            seconds = seconds.and(Series::line(*runtime, &flat));
+        }
+        let over = of("network, threads");
+        let speed_up = over.map_or_else(Curve::default, |time| front.speed_up_over(time));
+        vec![seconds, speed.and(Series::line("front", &speed_up))]
+    },
+    claims: |view| {
+        let front = view.rows(&CALLS).with("runtime", "front").curve("limit", "seconds");
+        let gain = front.at(1.0).zip(front.least()).map(|(one, best)| one / best.y);
+        let cores = view.plan.most_cpus();
+        vec![
+            Claim::judge("several calls at once are faster than one", gain, |gain| {
+                // Two boxes keep two cores busy without.
+                let possible = (float(cores) / 2.0).max(1.0);
+                let text = format!("{} times, with {cores} CPUs for two boxes", show(gain));
+                (text, Verdict::at_least(gain, 0.9 * possible, 1.1 * possible.max(1.2)))
+            })
+            .because(
+                "more calls than cores cannot help; the order of outputs costs next to nothing",
+            ),
+        ]
+    },
+};
+
+/// Tiled Cholesky: speed-up.
+pub(super) static FIGURE_10: Experiment = Experiment {
+    name: "front-fig-10",
+    summary: "S-Net: speed-up of tiled Cholesky factorisation",
+    paper: &FRONT,
+    place: "section 5.4, figure 10",
+    found: "FRONT speeds up well to 6 cores with tiles of 64, to 48 with tiles of 128; S-RTS \
+            hardly with small tiles.",
+    method: "A replica of a star is a column of tiles; tiles go on as soon as what they need is \
+             there. The factor is compared with the matrix. Tiles have 64 numbers a side from 16 \
+             tiles a side on.",
+    studies: &[&TILES],
+    statistic: Statistic::Median,
+    panels: |view| {
+        let largest = view.rows(&TILES).numbers("size").into_iter().fold(0.0, f64::max);
+        let mut speed = Panel::new("speed-up", Axis::linear("CPUs"), Axis::linear("times"));
+        let mut seconds = Panel::new("time", Axis::linear("CPUs"), Axis::linear("seconds"));
+        for (runtime, _) in &RUNTIMES[..2] {
+            let rows = view.rows(&TILES).with("runtime", *runtime).with("size", largest);
+            let drawn = rows.curve("cpus", "seconds");
+            if let Some(one) = drawn.at(1.0) {
+                speed = speed.and(Series::line(*runtime, &drawn.speed_up_over(one)));
+            }
+            seconds = seconds.and(Series::line(*runtime, &drawn));
+        }
+        vec![speed, seconds]
+    },
+    claims: |view| {
+        let cpus = view.plan.most_cpus();
+        let one = curve(view, &TILES, "front", 1, "seconds");
+        let all = curve(view, &TILES, "front", cpus, "seconds");
+        let speed_up = one.over(&all).last().filter(|_| cpus > 1);
+        vec![
+            Claim::judge("good speed-up on a few cores", speed_up, |times| {
+                let share = times / float(cpus);
+                let text = format!("{} times on {cpus} CPUs", show(times));
+                (text, Verdict::at_least(share, 0.8, 0.97))
+            })
+            .because("no worker waits for a column: a tile is ready as soon as its inputs are"),
+        ]
+    },
+};
