@@ -87,12 +87,8 @@ fn conditions(text: &mut String, view: &View) {
         machine.kahn,
         machine.compiler,
     );
-    let total = |quantity: &str| -> f64 {
-        let rows = view.studies.values().flat_map(Rows::iter);
-        rows.filter_map(|row| row.figures.get(quantity)).flatten().sum()
-    };
-    let busy = total(OTHERS) / total(ELAPSED).max(1e-9);
-    let _ = writeln!(text, "| other programs meanwhile | {busy:.2} cores busy on average |");
+    let others = others(view);
+    let _ = writeln!(text, "| other programs meanwhile | {others:.2} cores busy on average |");
     let one = crate::Value::from(1_usize);
     let by_cpus = |row: &Row| row.point.get("cpus").is_some_and(|cpus| *cpus != one);
     if machine.cores < 8 && view.studies.values().flat_map(Rows::iter).any(by_cpus) {
@@ -105,6 +101,15 @@ fn conditions(text: &mut String, view: &View) {
     if machine.is_development_build() {
         let _ = writeln!(text, "\n**A development build was measured: the figures mean nothing.**");
     }
+}
+
+/// How many cores other programs kept busy while it was measured.
+pub(crate) fn others(view: &View) -> f64 {
+    let total = |quantity: &str| -> f64 {
+        let rows = view.studies.values().flat_map(Rows::iter);
+        rows.filter_map(|row| row.figures.get(quantity)).flatten().sum()
+    };
+    total(OTHERS) / total(ELAPSED).max(1e-9)
 }
 
 /// Writes the figures of a panel: places down, series across.

@@ -201,7 +201,8 @@ fn write(
     {
         output::write_whole(&path(ending), &|out| out.write_all(content))?;
     }
-    Ok(Some(Finding { experiment, machine: view.machine, claims }))
+    let others = page::others(&view);
+    Ok(Some(Finding { experiment, machine: view.machine, others, claims }))
 }
 
 fn drawing(path: &Path, error: &dyn std::error::Error) -> Failure {
@@ -214,7 +215,8 @@ fn sum_up(plan: Plan, order: &Order, watcher: &mut dyn Watcher) -> Result<(), Fa
     for experiment in EXPERIMENTS {
         if let Some(view) = view(experiment, plan, order)? {
             let claims = (experiment.claims)(&view);
-            findings.push(Finding { experiment, machine: view.machine, claims });
+            let others = page::others(&view);
+            findings.push(Finding { experiment, machine: view.machine, others, claims });
         }
     }
     let path = order.out.join("summary.md");

@@ -10,6 +10,8 @@ use crate::experiment::{Experiment, Size};
 pub(crate) struct Finding {
     pub(crate) experiment: &'static Experiment,
     pub(crate) machine: Machine,
+    /// How many cores other programs kept busy meanwhile.
+    pub(crate) others: f64,
     pub(crate) claims: Vec<Claim>,
 }
 
@@ -28,6 +30,14 @@ pub(crate) fn summary(findings: &[Finding], size: Size) -> String {
             text,
             "\nMeasured on {processor}, {cores} cores, with kahn {kahn}, {compiler}."
         );
+        let most = findings.iter().map(|finding| finding.others).fold(0.0, f64::max);
+        if most > 0.1 {
+            let _ = writeln!(
+                text,
+                "\n**The machine was not quiet: other programs kept up to {most:.1} cores busy. Speed-ups \
+                 and small differences mean little then; measure again.**"
+            );
+        }
     }
     let all = || findings.iter().flat_map(|finding| &finding.claims);
     let count = |verdict| all().filter(|claim| claim.verdict == verdict).count();
