@@ -55,7 +55,7 @@ fn while_it_alternates() {
         let _witness = witness;
         let (_a, mut input) = csp::channel::<u32>("never");
         let (mut out, _b) = csp::channel::<u32>("never");
-        let hour = Duration::from_secs(3600);
+        let hour = Duration::from_hours(1);
         let _ = csp::alt((input.recv(), out.send(1), csp::after(hour))).await;
     });
 }
@@ -64,7 +64,7 @@ fn while_it_alternates() {
 fn while_it_sleeps() {
     killed_while(|_, witness| async move {
         let _witness = witness;
-        csp::sleep(Duration::from_secs(3600)).await;
+        csp::sleep(Duration::from_hours(1)).await;
     });
 }
 
@@ -175,7 +175,7 @@ fn a_process_may_be_killed_at_both_ends_of_a_race() {
                     while out.send(1).await.is_ok() {}
                 });
                 let receiver = scope.fork(Process::named("receiver").killable(), async move {
-                    let hour = Duration::from_secs(3600);
+                    let hour = Duration::from_hours(1);
                     while let OneOf2::First(Ok(_)) =
                         csp::alt((input.recv(), csp::after(hour))).await
                     {}

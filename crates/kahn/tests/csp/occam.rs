@@ -3,6 +3,7 @@
 use crate::{everywhere, succeeds};
 use kahn::RunOptions;
 use kahn::csp::{self, Guard, OneOf2, Receiver, Sender};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::time::Duration;
 
@@ -82,9 +83,7 @@ fn par_returns_the_failure_of_a_process() {
     let failed = succeeds(RunOptions::new(), async |scope| {
         scope
             .par([async {
-                if true {
-                    panic!("on purpose")
-                }
+                assert!(std::hint::black_box(false), "on purpose");
             }])
             .await
     });
@@ -96,7 +95,7 @@ fn forking_waits_for_all_forks() {
     everywhere(
         |options| {
             let done = AtomicU32::new(0);
-            let seen = succeeds(options, async |scope| {
+            succeeds(options, async |scope| {
                 let forks = scope.forks("forks");
                 for _ in 0..10 {
                     let again = forks.clone();
@@ -111,8 +110,7 @@ fn forking_waits_for_all_forks() {
                 }
                 forks.join().await;
                 done.load(Relaxed)
-            });
-            seen
+            })
         },
         |seen| assert_eq!(seen, 10),
     );
@@ -418,9 +416,9 @@ fn exchange_swaps_both_ways_in_one_meeting() {
 #[test]
 fn reschedule_lets_the_others_run() {
     succeeds(RunOptions::new().workers(1), async |scope| {
-        let ran = std::sync::Arc::new(AtomicU32::new(0));
+        let ran = Arc::new(AtomicU32::new(0));
         for _ in 0..5 {
-            let ran = ran.clone();
+            let ran = Arc::clone(&ran);
             scope.spawn("other", async move {
                 ran.fetch_add(1, Relaxed);
             });
