@@ -52,7 +52,7 @@ impl Placing {
         })?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             let before = &bytes[..error.valid_up_to()];
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let line = before.split(|byte| *byte == b'\n').count();
             Failure::input(format!("{typed}: line {line}: is no UTF-8 text"))
         })?;
         let placement = Placement::parse(text);
