@@ -10,13 +10,13 @@ use std::time::Duration;
 
 #[test]
 fn an_alternation_and_two_senders() {
-    check(1, || {
-        let mut model = Driven::new(3);
+    check(2, || {
+        let mut model = Driven::new(2);
         let (mut a, mut from_a) = model.channel::<Box<u32>>();
         let (mut b, mut from_b) = model.channel::<Box<u32>>();
         model.process(0, "a".into(), async move { a.send(Box::new(1)).await.is_ok() });
         model.process(1, "b".into(), async move { b.send(Box::new(2)).await.is_ok() });
-        let taker = model.process(2, "taker".into(), async move {
+        let taker = model.process(1, "taker".into(), async move {
             let (mut got_a, mut got_b) = (0, 0);
             while got_a == 0 || got_b == 0 {
                 let guards = (from_a.recv().when(got_a == 0), from_b.recv().when(got_b == 0));
