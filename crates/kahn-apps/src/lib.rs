@@ -26,6 +26,9 @@
 //! | [`commstime`]      | what a communication costs                   | four in a ring                       |
 //! | [`philosophers`]   | sharing that ends in a deadlock, or not      | one a philosopher, who claims forks  |
 //! | [`bank`]           | many clients of one server                   | one a client; the bank alternates    |
+//! | [`agents`]         | agents who see each other and move           | one an agent, two a location         |
+//! | [`mandelbrot`]     | a film of the set                            | farmer, workers, harvester           |
+//! | [`proxy`]          | connections forwarded elsewhere              | a door, one a connection             |
 //!
 //! Two of the networks, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
 //! [`kahn_mapreduce`] makes of the same problem.
@@ -36,6 +39,7 @@
 //! known before anything has started.
 
 pub mod aes;
+pub mod agents;
 mod app;
 pub mod bank;
 pub mod checksum;
@@ -46,10 +50,12 @@ pub mod h264_graph;
 pub mod hamming;
 mod input;
 pub mod kmeans;
+pub mod mandelbrot;
 pub mod output;
 pub mod philosophers;
 pub mod pipeline;
 mod progress;
+pub mod proxy;
 pub mod random;
 pub mod random_network;
 pub mod ring;

@@ -3,8 +3,8 @@
 use clap::{Args as _, FromArgMatches as _};
 
 use crate::{
-    App, Variant, aes, bank, commstime, h264_graph, hamming, kmeans, philosophers, pipeline,
-    random_network, ring, scatter_gather, sieve, wordcount,
+    App, Variant, aes, agents, bank, commstime, h264_graph, hamming, kmeans, mandelbrot,
+    philosophers, pipeline, proxy, random_network, ring, scatter_gather, sieve, wordcount,
 };
 
 /// Every program, in the order in which `kahn list` shows them.
@@ -175,6 +175,44 @@ pub const APPS: &[App] = &[
         prepare: |matches, settings| {
             let arguments = bank::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(bank::BankProgram::new(&arguments, settings)))
+        },
+    },
+    App {
+        name: "agents",
+        summary: "moves agents through a world, with a process for each",
+        examples: agents::EXAMPLES,
+        variants: &[Variant::Communicating, Variant::DataParallel, Variant::Sequential],
+        default_parts: agents::DEFAULT_PARTS,
+        most_parts: agents::MOST_PARTS,
+        arguments: agents::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = agents::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(agents::AgentsProgram::prepare(&arguments, settings)?))
+        },
+    },
+    App {
+        name: "mandelbrot",
+        summary: "computes a film of the Mandelbrot set with farmer, workers and harvester",
+        examples: mandelbrot::EXAMPLES,
+        variants: &[Variant::Communicating, Variant::Sequential],
+        default_parts: mandelbrot::DEFAULT_PARTS,
+        most_parts: mandelbrot::MOST_PARTS,
+        arguments: mandelbrot::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = mandelbrot::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(mandelbrot::MandelbrotProgram::prepare(arguments, settings)?))
+        },
+    },
+    App {
+        name: "proxy",
+        summary: "forwards connections from one address to another, until Ctrl-C",
+        examples: proxy::EXAMPLES,
+        variants: &[Variant::Communicating],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: proxy::Arguments::augment_args,
+        prepare: |matches, _| {
+            Ok(Box::new(proxy::prepare(&proxy::Arguments::from_arg_matches(matches)?)?))
         },
     },
 ];

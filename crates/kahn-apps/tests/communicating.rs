@@ -135,3 +135,49 @@ fn the_end_of_a_run_can_be_asked_for() {
     let Err(Failure::Run(error)) = ran else { panic!("it cannot have finished") };
     assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
 }
+
+#[test]
+fn agents_end_where_the_sequential_ones_do_for_every_size_and_schedule() {
+    for (grid, agents, cycles) in [("1", "1", "3"), ("2", "3", "6"), ("3", "4", "12")] {
+        check("agents", &["--grid", grid, "--agents", agents, "--cycles", cycles]);
+    }
+}
+
+#[test]
+fn three_hundred_agents_end_where_the_sequential_ones_do() {
+    let text = check("agents", &["--grid", "5", "--agents", "12", "--cycles", "2"]);
+    assert_eq!(text.lines().count(), 300);
+}
+
+#[test]
+fn frames_have_the_same_digests_whoever_computes_and_gives_way_when() {
+    for (size, when) in [("16x12", "pixel"), ("9x7", "row"), ("40x1", "never")] {
+        let text =
+            check("mandelbrot", &["--digest", "--frames", "12", "--size", size, "--yield", when]);
+        assert_eq!(text.lines().count(), 12);
+    }
+    assert_eq!(check("mandelbrot", &["--size", "4x4", "--frames", "0", "--digest"]), "");
+}
+
+#[test]
+fn pictures_have_the_pixels_of_their_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let app = App::named("mandelbrot").unwrap();
+    let arguments = ["--size", "5x3", "--frames", "2", "--png", path];
+    let program = app.prepare_from(&arguments, Some(3), 0).unwrap();
+    let files = |variant| {
+        let ran = run(&*program, variant, RunOptions::new(), |_| {}).unwrap();
+        let bytes = ran.answer.files.iter().map(|(path, picture)| {
+            let mut bytes = Vec::new();
+            picture(&mut bytes).unwrap();
+            (path.clone(), bytes)
+        });
+        bytes.collect::<Vec<_>>()
+    };
+    let pictures = files(Variant::Communicating);
+    assert_eq!(pictures, files(Variant::Sequential));
+    assert!(pictures[1].0.ends_with("frame-00001.png"), "{pictures:?}");
+    assert!(pictures[1].1.starts_with(b"\x89PNG"), "{pictures:?}");
+    assert!(app.prepare_from(&["--png", "/no/such/directory"], None, 0).is_err());
+}
