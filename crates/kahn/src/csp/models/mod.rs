@@ -24,6 +24,8 @@ use crate::scheduler::models::{self, Own};
 use crate::scheduler::{Config, TaskRef};
 use crate::sync::{Arc, thread};
 use std::panic::Location;
+// Not one of loom's: it is no part of the model.
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use models::check;
 
@@ -32,6 +34,19 @@ struct Driven {
     core: Box<Core>,
     /// What each worker begins with.
     begin: Vec<Vec<TaskRef>>,
+    /// Whether a process panicked.
+    panicked: Arc<AtomicBool>,
+}
+
+/// Tells that the process it stands in panicked.
+struct Sentinel(Arc<AtomicBool>);
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
 }
 
 /// A pointer to the core, for the threads of a model.
@@ -46,7 +61,7 @@ impl Driven {
         let core = new_core(false, 0, true);
         let settings = models::settings();
         core.scheduler.configure(Config::new(Box::new(Own::default()), workers, settings));
-        Self { core, begin: vec![Vec::new(); workers] }
+        Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default() }
     }
 
     fn channel<T: Send>(&self) -> (Sender<T>, Receiver<T>) {
@@ -67,6 +82,11 @@ impl Driven {
     where
         F: Future<Output: Send> + Send,
     {
+        let sentinel = Sentinel(Arc::clone(&self.panicked));
+        let code = async move {
+            let _sentinel = sentinel;
+            code.await
+        };
         let handle = self.core.create(process, Location::caller(), None, code);
         let task = *self.core.scheduler.table.lock().all().last().expect("made just now");
         self.begin[worker].push(task);
@@ -123,5 +143,6 @@ impl Driven {
         let left = self.core.scheduler.table.lock().all();
         let left: Vec<_> = left.iter().map(|task| task.info().name.clone()).collect();
         assert!(left.is_empty(), "{left:?} were not woken");
+        assert!(!self.panicked.load(Relaxed), "a process panicked");
     }
 }
