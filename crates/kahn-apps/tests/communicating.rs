@@ -32,11 +32,12 @@ fn printed(
 /// Runs every form that chooses, except one that gets stuck, in every way, and compares with the
 /// sequential form.
 fn check(app: &str, arguments: &[&str]) -> String {
-    let expected = printed(app, arguments, Variant::Sequential, RunOptions::new()).unwrap();
+    let expected =
+        printed(app, arguments, Variant::Sequential, RunOptions::new()).expect("it ends");
     for &variant in App::named(app).expect("the program is in the table").variants {
         if variant.chooses() && variant != Variant::Deadlock {
             for (way, options) in ways() {
-                let found = printed(app, arguments, variant, options).unwrap();
+                let found = printed(app, arguments, variant, options).expect("it ends");
                 let name = variant.name();
                 assert!(found == expected, "{app} {name} {arguments:?} with {way}:\n{found}");
             }

@@ -13,17 +13,17 @@ const MOST: i32 = SIZE / 2 - 1;
 const STRENGTH: i32 = 3 * SIZE * SIZE;
 
 /// The nine directions in which an agent looks; the last is where it is.
-pub(super) const AROUND: [Vector; 9] = {
-    let mut around = [Vector { x: 0, y: 0 }; 9];
-    let mut nth = 0;
-    while nth < 8 {
-        // Row by row, without the middle.
-        let place = if nth < 4 { nth } else { nth + 1 };
-        around[nth as usize] = Vector { x: place % 3 - 1, y: place / 3 - 1 };
-        nth += 1;
-    }
-    around
-};
+pub(super) const AROUND: [Vector; 9] = [
+    Vector { x: -1, y: -1 },
+    Vector { x: 0, y: -1 },
+    Vector { x: 1, y: -1 },
+    Vector { x: -1, y: 0 },
+    Vector { x: 1, y: 0 },
+    Vector { x: -1, y: 1 },
+    Vector { x: 0, y: 1 },
+    Vector { x: 1, y: 1 },
+    Vector { x: 0, y: 0 },
+];
 
 /// A place relative to the centre of a location, a force, or a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -115,6 +115,10 @@ impl Bank {
     /// # Errors
     ///
     /// Returns why the run did not finish.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are no accounts.
     pub fn run(
         self,
         options: RunOptions,

@@ -55,6 +55,10 @@ impl Commstime {
     /// # Errors
     ///
     /// Returns why the run did not finish.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `watch` does.
     pub fn run(
         self,
         options: RunOptions,

@@ -127,7 +127,7 @@ mod tests {
             let mut open = Open::new(7, 2);
             for row in order {
                 assert!(!open.is_complete());
-                open.put(row, vec![row as u8, b' '], 3);
+                open.put(row, vec![u8::try_from(row).unwrap(), b' '], 3);
             }
             assert!(open.is_complete());
             open.close(Shades::Keep)
