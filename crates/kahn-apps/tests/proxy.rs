@@ -75,8 +75,9 @@ fn what_many_clients_say_comes_back_whole() {
                         clients.spawn(move || {
                             // More than all buffers on the way hold, for some of them.
                             let size = if client % 10 == 0 { 3_000_000 } else { client * 1000 };
-                            let bytes: Vec<u8> =
-                                (0..size).map(|n| ((n + client) % 251) as u8).collect();
+                            let bytes: Vec<u8> = (0..size)
+                                .map(|n| u8::try_from((n + client) % 251).unwrap())
+                                .collect();
                             assert!(say(address, &bytes) == bytes, "client {client}");
                         });
                     }
