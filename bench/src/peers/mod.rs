@@ -43,6 +43,7 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { name: "rayon", summary: "rayon with the kernel of ours" },
     Peer { name: "threads", summary: "a program made by hand of threads, with the kernel of ours" },
     Peer { name: "rayon-hashbrown", summary: "rayon and hashbrown as one would begin" },
+    Peer { name: "loop", summary: "a plain loop over the same records" },
     Peer { name: "go", summary: "Go with its channels" },
     Peer { name: "boost-fiber", summary: "C++ with Boost.Fiber" },
     Peer { name: "onetbb", summary: "C++ with the flow graph of oneTBB; its edges are unbounded" },

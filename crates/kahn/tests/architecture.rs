@@ -37,7 +37,7 @@ const CRATES: [(&str, &[&str]); 7] = [
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn"]),
     ("kahn-apps", &["kahn", "kahn-mapreduce", "kahn-snet"]),
-    ("kahn-experiments", &["kahn", "kahn-apps"]),
+    ("kahn-experiments", &["kahn", "kahn-apps", "kahn-snet"]),
     ("kahn-cli", &["kahn", "kahn-apps", "kahn-experiments", "kahn-snet"]),
 ];
 
