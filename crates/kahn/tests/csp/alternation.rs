@@ -85,13 +85,14 @@ fn both_ends_alternating_with_inputs_and_outputs() {
         |options| {
             succeeds(options, async |scope| {
                 const EACH: u32 = 30;
-                let (mut ab, mut ba) = (csp::channel::<u32>("ab"), csp::channel::<u32>("ba"));
+                let (mut there, mut back) =
+                    (csp::channel::<u32>("there"), csp::channel::<u32>("back"));
                 let one = scope.fork("one", async move {
                     let (mut sent, mut received) = (0, Vec::new());
                     while sent < EACH || received.len() < EACH as usize {
                         let choice = csp::alt((
-                            ab.0.send(sent).when(sent < EACH),
-                            ba.1.recv().when(received.len() < EACH as usize),
+                            there.0.send(sent).when(sent < EACH),
+                            back.1.recv().when(received.len() < EACH as usize),
                         ));
                         match choice.await {
                             OneOf2::First(Ok(())) => sent += 1,
@@ -105,8 +106,8 @@ fn both_ends_alternating_with_inputs_and_outputs() {
                     let (mut sent, mut received) = (0, Vec::new());
                     while sent < EACH || received.len() < EACH as usize {
                         let choice = csp::alt((
-                            ba.0.send(sent).when(sent < EACH),
-                            ab.1.recv().when(received.len() < EACH as usize),
+                            back.0.send(sent).when(sent < EACH),
+                            there.1.recv().when(received.len() < EACH as usize),
                         ));
                         match choice.await {
                             OneOf2::First(Ok(())) => sent += 1,

@@ -39,7 +39,7 @@ fn two_offers_that_want_each_other() {
     check(2, || {
         let mut model = Driven::new(2);
         let (mut ab, mut from_a) = model.channel::<Box<u32>>();
-        let (mut ba, mut from_b) = model.channel::<Box<u32>>();
+        let (mut to_a, mut from_b) = model.channel::<Box<u32>>();
         let a = model.process(0, "a".into(), async move {
             match pri((ab.send(Box::new(1)), from_b.recv())).await {
                 OneOf2::First(sent) => {
@@ -53,13 +53,13 @@ fn two_offers_that_want_each_other() {
             }
         });
         let b = model.process(1, "b".into(), async move {
-            match pri((ba.send(Box::new(2)), from_a.recv())).await {
+            match pri((to_a.send(Box::new(2)), from_a.recv())).await {
                 OneOf2::First(sent) => {
                     sent.expect("it is received");
                     *from_a.recv().await.expect("it is sent")
                 }
                 OneOf2::Second(n) => {
-                    ba.send(Box::new(2)).await.expect("it is received");
+                    to_a.send(Box::new(2)).await.expect("it is received");
                     *n.expect("it is sent")
                 }
             }
