@@ -226,7 +226,7 @@ impl<G: Guard> Future for Alternating<'_, G> {
     type Output = G::Output;
 
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<G::Output> {
         let (worker, task) = Core::here("an alternation");

@@ -260,7 +260,7 @@ impl Barrier {
     /// Makes a barrier with one process enrolled: whoever has this handle.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>) -> Self {
         Self::enrolled(Meet::new(network_here("a barrier"), name.into()))
     }

@@ -175,7 +175,7 @@ impl<R: Send> Future for Blocking<R> {
     type Output = R;
 
     /// # Panics
-    /// Panics as the call did, if it panicked; outside of a process of [`csp::run`](super::run); if
+    /// Panics as the call did, if it panicked; outside of a process of [`csp::run`](super::run()); if
     /// the system grants not one thread.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
         let mut state = self.state.lock();

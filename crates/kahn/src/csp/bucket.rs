@@ -156,7 +156,7 @@ impl Bucket {
     /// Makes an empty bucket.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>) -> Self {
         Self(Inner::new(name.into()))
     }
@@ -209,7 +209,7 @@ impl Event {
     /// Makes an event that has not happened.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>) -> Self {
         Self(Inner::new(name.into()))
     }

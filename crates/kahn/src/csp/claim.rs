@@ -257,7 +257,7 @@ impl<E: Send> Shared<E> {
     /// Shares something under a name.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>, shared: E) -> Self {
         Self::with_places(name.into(), shared, 1)
     }

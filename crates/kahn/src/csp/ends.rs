@@ -32,7 +32,7 @@ use std::task::{Context, Poll};
 /// ```
 ///
 /// # Panics
-/// Panics outside of a process of [`csp::run`](super::run).
+/// Panics outside of a process of [`csp::run`](super::run()).
 ///
 /// Source: Hoare 1985; CCSP section 1.1, `ChanInit`.
 pub fn channel<T: Send>(name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
@@ -42,7 +42,7 @@ pub fn channel<T: Send>(name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
 /// Makes a channel that holds up to `capacity` messages: its sender waits only when it is full.
 ///
 /// # Panics
-/// Panics outside of a process of [`csp::run`](super::run), and if `capacity` is 0.
+/// Panics outside of a process of [`csp::run`](super::run()), and if `capacity` is 0.
 ///
 /// # Examples
 ///
@@ -81,7 +81,7 @@ fn ends<T: Send>(name: Name, capacity: usize) -> (Sender<T>, Receiver<T>) {
 ///
 /// # Examples
 ///
-/// See [`channel`].
+/// See [`channel()`].
 pub struct Sender<T: Send> {
     pub(super) channel: Channel<T>,
 }
@@ -93,7 +93,7 @@ pub struct Sender<T: Send> {
 ///
 /// # Examples
 ///
-/// See [`channel`].
+/// See [`channel()`].
 pub struct Receiver<T: Send> {
     pub(super) channel: Channel<T>,
 }

@@ -40,7 +40,7 @@ use std::task::{Context, Poll};
 /// ```
 ///
 /// # Panics
-/// Panics outside of a process of [`csp::run`](super::run).
+/// Panics outside of a process of [`csp::run`](super::run()).
 ///
 /// Source: CCSP section 1.1, `MTChanXChg`.
 pub fn exchange<A: Send, B: Send>(name: impl Into<Name>) -> (Exchange<A, B>, Exchange<B, A>) {

@@ -40,7 +40,7 @@ impl Semaphore {
     /// Makes a semaphore with so many places.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>, places: u32) -> Self {
         Self(Shared::with_places(name.into(), (), places))
     }
@@ -116,7 +116,7 @@ impl<T: Send + Sync> Crew<T> {
     /// Makes it, with its first value.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>, value: T) -> Self {
         let name = name.into();
         Self {

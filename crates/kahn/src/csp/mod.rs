@@ -3,7 +3,7 @@
 //! Elsewhere in this crate a process cannot ask whether a message is there, and so its results do
 //! not depend on the schedule. Here processes *choose*: they wait for whatever comes first, share
 //! ends, look at clocks. What they compute may then depend on the schedule, on purpose. So all of
-//! it stands behind one door: [`run`] gives its first process a [`Scope`], and nothing here works
+//! it stands behind one door: [`run()`] gives its first process a [`Scope`], and nothing here works
 //! outside of such a run. Its report says that it [chooses](crate::Report::chooses). With one
 //! worker and a [seed](crate::RunOptions::seed) every choice is repeatable.
 //!
@@ -34,7 +34,7 @@
 //! |---|---|
 //! | `PAR`, replicated `PAR` | [`Scope::par`] with a tuple, an array, a vector |
 //! | `FORK`, `FORKING` | [`Scope::spawn`]; [`Scope::fork`] with a result; [`Scope::forks`] |
-//! | `CHAN OF T`, `!`, `?` | [`channel`], [`Sender::send`], [`Receiver::recv`] |
+//! | `CHAN OF T`, `!`, `?` | [`channel()`], [`Sender::send`], [`Receiver::recv`] |
 
 //! | `??` (extended rendezvous) | [`Receiver::recv_extended`] |
 //! | `MTChanXChg` (exchange) | [`exchange()`] |

@@ -61,7 +61,7 @@ impl<'env> Scope<'env> {
     /// ```
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     #[track_caller]
     pub fn par<P: Parallel<'env>>(
         &self,
@@ -102,7 +102,7 @@ impl<'env> Scope<'env> {
     /// ```
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn forks(&self, name: impl Into<Name>) -> Forks<'env> {
         Forks { scope: *self, barrier: Barrier::new(name) }
     }
@@ -133,7 +133,7 @@ impl<'env> Forks<'env> {
     /// Creates a process in this scope. See [`Scope::spawn`].
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     #[track_caller]
     pub fn spawn<F>(&self, process: impl Into<Process>, code: F)
     where

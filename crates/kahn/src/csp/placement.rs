@@ -75,7 +75,7 @@ impl Priority {
 /// Sets how urgent this process is from its next scheduling point on.
 ///
 /// # Panics
-/// Panics outside of a process of [`csp::run`](super::run).
+/// Panics outside of a process of [`csp::run`](super::run()).
 ///
 /// # Examples
 ///

@@ -147,7 +147,7 @@ impl<'env> Scope<'env> {
     /// panic.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     ///
     /// Source: CCSP section 1.1, `ProcStart`.
     #[track_caller]
@@ -166,7 +166,7 @@ impl<'env> Scope<'env> {
     /// Dropping the handle lets it run by itself.
     ///
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     #[track_caller]
     pub fn fork<F>(&self, process: impl Into<Process>, code: F) -> Forked<F::Output>
     where

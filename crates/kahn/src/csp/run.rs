@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 ///
 /// # Examples
 ///
-/// See [`run`].
+/// See [`run()`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run<R> {
@@ -138,7 +138,7 @@ pub(super) fn new_core(quiescence: bool, seed: u64, virtual_time: bool) -> Box<C
 }
 
 /// Ends the run this process belongs to: every process is dropped where it is. The outcome is
-/// [`Summary::Stopped`](crate::Summary::Stopped).
+/// [`Summary::Stopped`].
 ///
 /// # Examples
 ///
@@ -154,7 +154,7 @@ pub(super) fn new_core(quiescence: bool, seed: u64, virtual_time: bool) -> Box<C
 /// ```
 ///
 /// # Panics
-/// Panics outside of a process of [`run`].
+/// Panics outside of a process of [`run()`].
 ///
 /// Source: CCSP section 1.1, `Shutdown`.
 pub fn stop() {

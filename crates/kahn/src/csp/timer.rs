@@ -243,7 +243,7 @@ impl Timers {
 /// Returns this moment.
 ///
 /// # Panics
-/// Panics outside of a process of [`csp::run`](super::run).
+/// Panics outside of a process of [`csp::run`](super::run()).
 ///
 /// # Examples
 ///
@@ -383,7 +383,7 @@ impl Future for Sleeping {
     type Output = ();
 
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };

@@ -37,7 +37,7 @@ impl Future for Yielding {
     type Output = ();
 
     /// # Panics
-    /// Panics outside of a process of [`csp::run`](super::run).
+    /// Panics outside of a process of [`csp::run`](super::run()).
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
         if self.yielded {

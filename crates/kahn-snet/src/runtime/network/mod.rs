@@ -9,7 +9,7 @@
 //! | `branching` | choices, stars, splits, feedbacks, and the collectors behind them  |
 //!
 //! Every process reads one stream, a channel of the network, so no ring of full channels can
-//! arise; where streams meet they do so in a [`meeting`], which never makes anybody wait. With
+//! arise; where streams meet they do so in a [`meeting()`], which never makes anybody wait. With
 //! several who put into one meeting the order is that of arrival: this is where a program of
 //! single combinators is non-deterministic, and the only place.
 //!
