@@ -199,8 +199,9 @@ fn collected_replicas_leave_nothing_behind() {
         let boxes = Boxes::of(&program);
         let (output, report) = outcome(&program, &boxes, &options, input()).expect("it runs");
         assert_eq!(output.len(), 5000);
-        // Those of the last batch may be there still.
-        assert!(report.instances < 200, "{} frames are left of 5000", report.instances);
+        // Those of the last batches may be there still: how many depends on how far one worker is
+        // ahead of the other, and not on the number of records.
+        assert!(report.instances < 1000, "{} frames are left of 5000", report.instances);
         let options = Options { collect: false, ..options };
         let short = std::iter::once(Record::new().tag("sum", 0)).chain(numbers(100));
         let (kept, report) = outcome(&program, &boxes, &options, short).expect("it runs");
