@@ -52,18 +52,11 @@ impl Policy for Partition {
     }
 
     fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
-        let home = ready.belongs_to().unwrap_or_else(|| {
-            let home = self.place_new(origin, &ready);
-            ready.settle_on(home);
-            home
-        });
-        self.queues.push_back(home, ready);
-        if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Worker(home) }
+        self.queues.push_home(origin, ready, |ready| self.place_new(origin, ready))
     }
 
     fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
-        // First come, first served: the front has waited longest, too.
-        self.queues.pop(worker, Turn::Front)
+        self.queues.pop_home(worker)
     }
 
     fn has_work(&self, worker: usize) -> bool {

@@ -5,7 +5,7 @@
 //! worker goes to sleep when it has found nothing, so it must have looked everywhere. An empty
 //! queue is seen to be empty without its lock.
 
-use super::{Ready, Steals, Turn};
+use super::{Notify, Origin, Ready, Steals, Turn};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
 
@@ -80,6 +80,27 @@ impl Queues {
 
     pub(super) fn push_back(&self, worker: usize, ready: Ready) {
         self.each[worker].with(|queue| queue.push_back(ready));
+    }
+
+    /// Puts a process where it belongs; `place` settles that for one that belongs nowhere yet.
+    pub(super) fn push_home(
+        &self,
+        origin: Origin,
+        ready: Ready,
+        place: impl FnOnce(&Ready) -> usize,
+    ) -> Notify {
+        let home = ready.belongs_to().unwrap_or_else(|| {
+            let home = place(&ready);
+            ready.settle_on(home);
+            home
+        });
+        self.push_back(home, ready);
+        if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Worker(home) }
+    }
+
+    /// Takes what has waited longest of what belongs to a worker.
+    pub(super) fn pop_home(&self, worker: usize) -> Option<Ready> {
+        self.pop(worker, Turn::Front)
     }
 
     /// Takes a process from a worker's own queue.
