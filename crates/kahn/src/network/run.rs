@@ -53,8 +53,16 @@ pub enum RunError {
     Ended(Box<Report>),
 }
 
+/// Problems that a message tells one by one; the error itself has all of them.
+const LISTED: usize = 20;
+
 fn listed(problems: &[Problem]) -> String {
-    problems.iter().fold(String::new(), |text, problem| text + "\n  " + &problem.to_string())
+    let first = problems.iter().take(LISTED);
+    let text = first.fold(String::new(), |text, problem| text + "\n  " + &problem.to_string());
+    match problems.len().saturating_sub(LISTED) {
+        0 => text,
+        more => format!("{text}\n  and {more} more"),
+    }
 }
 
 fn policy_names() -> String {
@@ -529,5 +537,17 @@ impl Drop for Network<'_> {
         if self.core.channels.ends_left() > 0 {
             mem::forget(Arc::clone(&self.core));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_tells_twenty_problems_and_how_many_more_there_are() {
+        let problems = |count| vec![Problem::SameChannel("twice".into()); count];
+        assert_eq!(listed(&problems(LISTED)).lines().count(), LISTED + 1);
+        assert!(listed(&problems(LISTED + 7)).ends_with("\n  and 7 more"));
     }
 }
