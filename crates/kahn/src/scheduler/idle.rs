@@ -14,8 +14,9 @@
 //!
 //! A core is free while fewer workers are awake than there are cores. Without a free core neither
 //! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. So workers beyond the cores sleep from the start; the watcher joins in if
-//! one that is awake does not get on. All this only under policies that share their work.
+//! free core and looks. So workers beyond the cores are asleep from the start, without a thread even
+//! ([`super::crew`]); the watcher joins in if one that is awake does not get on. All this only under
+//! policies that share their work.
 //!
 //! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
 //! sleeper has entered. The two fences rule it out: in the order of the fences either the sleeper's
@@ -30,7 +31,6 @@ use super::task::{TaskRef, mark};
 use super::{Scheduler, Worker};
 use crate::sync::system::clock;
 use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
-use std::ops::Range;
 use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
@@ -50,16 +50,24 @@ impl Scheduler {
     pub(super) fn notify_anyone(&self) {
         // Pairs with the fence in `Worker::lie_down`.
         fence(SeqCst);
-        if self.sleeping.load(Relaxed) > 0 && self.has_free_core() {
+        if self.has_free_core() {
             self.wake_one();
         }
     }
 
-    /// Whether fewer workers are awake than there are cores. More would only take turns; if those
-    /// that are awake do not get on, the watcher takes part all the same.
+    /// Whether more workers sleep than are beyond the cores: then one could be awake that is not.
+    /// More than there are cores would only take turns; if those that are awake do not get on, the
+    /// watcher takes part all the same.
+    #[inline]
     fn has_free_core(&self) -> bool {
-        let awake = self.workers.load(Relaxed).saturating_sub(self.sleeping.load(Relaxed));
-        awake < self.config().most_awake
+        // Relaxed: read after a fence, or as a hint.
+        self.sleeping.load(Relaxed) > self.surplus.load(Relaxed)
+    }
+
+    /// Whether some worker has nothing to do: then results are published sooner.
+    #[inline]
+    pub(crate) fn is_hungry(&self) -> bool {
+        self.searching.load(Relaxed) > 0 || self.has_free_core()
     }
 
     fn wake_one(&self) {
@@ -73,7 +81,7 @@ impl Scheduler {
     /// that is awake and would run the process itself: a lost chance costs time, nothing else.
     #[inline]
     pub(super) fn invite(&self, by: usize) {
-        if self.sleeping.load(Relaxed) > 0
+        if self.has_free_core()
             && self.searching.load(Relaxed) == 0
             && self.policy().has_to_spare(by)
         {
@@ -83,7 +91,7 @@ impl Scheduler {
 
     pub(super) fn notify_worker(&self, worker: usize) {
         // What belongs to a worker that was refused a thread, the first one runs.
-        let worker = if worker < self.workers.load(Relaxed) { worker } else { 0 };
+        let worker = if self.given_up().any(|missing| missing == worker) { 0 } else { worker };
         fence(SeqCst);
         if self.sleeping.load(Relaxed) == 0 {
             return;
@@ -91,10 +99,10 @@ impl Scheduler {
         let mut sleepers = self.sleepers.lock();
         if let Some(place) = sleepers.iter().position(|&sleeper| sleeper == worker) {
             sleepers.remove(place);
-            if place == 0 {
-                self.pass_the_watch(&sleepers);
-            }
             self.wake_worker(sleepers, worker);
+            if place == 0 {
+                self.pass_the_watch();
+            }
         }
     }
 
@@ -104,20 +112,12 @@ impl Scheduler {
         self.census.wake();
         self.sleeping.fetch_sub(1, SeqCst);
         drop(sleepers);
-        self.slots()[worker].parker.unpark();
+        self.rouse(worker);
     }
 
     /// Whether every worker but the caller sleeps.
     fn all_others_sleep(&self) -> bool {
         self.sleeping.load(SeqCst) + 1 >= self.workers.load(SeqCst)
-    }
-
-    /// Has the first of the sleepers watch, who stays among them. Under the lock, so that it is told
-    /// before anybody takes it out and wakes it.
-    fn pass_the_watch(&self, sleepers: &[usize]) {
-        if let Some(&first) = sleepers.first() {
-            self.slots()[first].parker.unpark();
-        }
     }
 
     /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
@@ -186,10 +186,8 @@ impl Worker {
 
     /// Workers that the system refused a thread, for the first worker, which runs what belongs to
     /// them; none for the others.
-    fn missing(&self) -> Range<usize> {
-        let all = self.scheduler().slots().len();
-        let running = if self.index() == 0 { self.scheduler().workers.load(Relaxed) } else { all };
-        running..all
+    fn missing(&self) -> impl Iterator<Item = usize> {
+        (self.index() == 0).then(|| self.scheduler().given_up()).into_iter().flatten()
     }
 
     /// Takes a process that belongs to a worker which the system refused a thread.
@@ -274,7 +272,7 @@ impl Worker {
 
     /// Sleeps, and watches the others between naps while it is the first of the sleepers, or looks
     /// once more if it is the last that was awake.
-    fn watch(&self) -> Option<Ready> {
+    pub(super) fn watch(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
         let glances = scheduler.settings().glances;
         let mut nap = NAPS.0;
@@ -318,7 +316,7 @@ impl Worker {
             if found.is_some() || stands_still && self.has_work() {
                 // Somebody else has to watch from now on: whoever was woken to work instead might
                 // not get on either, and then nobody would look.
-                scheduler.pass_the_watch(&scheduler.sleepers.lock());
+                scheduler.pass_the_watch();
                 return found;
             }
             steps = self.others_steps();
@@ -335,14 +333,10 @@ impl Worker {
             }
             nap = (nap * 2).min(NAPS.1);
             if !self.lie_down(true) {
+                scheduler.pass_the_watch();
                 return None;
             }
         }
-    }
-
-    /// Sleeps from the start, though there is work: there are more workers than cores.
-    pub(super) fn sit_out(&self) -> Option<Ready> {
-        if self.lie_down(false) { self.watch() } else { None }
     }
 
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in

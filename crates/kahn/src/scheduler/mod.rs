@@ -24,6 +24,7 @@
 
 mod balance;
 pub(crate) mod census;
+mod crew;
 pub(crate) mod deque;
 pub(crate) mod foreign;
 mod idle;
@@ -48,15 +49,13 @@ pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;
 use crate::graph::Ending;
-use crate::sync::system::place_for_thread;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
-    Parker, thread,
+    Parker,
 };
 use census::Census;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
-use std::io;
 use std::sync::{OnceLock, Weak};
 use task::Task;
 
@@ -145,6 +144,8 @@ pub(crate) struct WorkerSlot {
     /// Processes it has run; tells whether it gets on.
     steps: AtomicU64,
     parker: Parker,
+    /// Whether its thread was started; the first worker's needs no start.
+    has_thread: AtomicBool,
     pub(crate) times: WorkerTimes,
 }
 
@@ -185,6 +186,7 @@ impl Config {
                 current: AtomicPtr::new(std::ptr::null_mut()),
                 steps: AtomicU64::new(0),
                 parker: Parker::new(),
+                has_thread: AtomicBool::new(false),
                 times: WorkerTimes::default(),
             })
         });
@@ -209,6 +211,8 @@ pub(crate) struct Scheduler {
     config: OnceLock<Config>,
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
+    /// Workers beyond the cores: so many sleep while all cores are in use.
+    surplus: AtomicUsize,
     searching: AtomicUsize,
     /// Who may still act.
     pub(crate) census: Census,
@@ -225,8 +229,9 @@ pub(crate) struct Scheduler {
     pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<threads::Started>>,
     thread_count: AtomicUsize,
-    /// Workers that run: fewer than there are slots if the system refused threads.
+    /// Fewer than there are slots if the system refused threads.
     workers: AtomicUsize,
+    crew: Mutex<crew::Crew>,
 }
 
 impl fmt::Debug for Scheduler {
@@ -243,6 +248,7 @@ impl Scheduler {
             config: OnceLock::new(),
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),
+            surplus: AtomicUsize::new(0),
             searching: AtomicUsize::new(0),
             census: Census::new(),
             live: AtomicUsize::new(0),
@@ -255,6 +261,7 @@ impl Scheduler {
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
             workers: AtomicUsize::new(0),
+            crew: Mutex::default(),
         })
     }
 
@@ -295,13 +302,6 @@ impl Scheduler {
 
     pub(crate) fn hooks(&self) -> &dyn Hooks {
         self.hooks.get().expect("hooks are set before anything runs").as_ref()
-    }
-
-    /// Whether some worker has nothing to do: then results are published sooner.
-    #[inline]
-    pub(crate) fn is_hungry(&self) -> bool {
-        // Relaxed: a hint.
-        self.searching.load(Relaxed) > 0 || self.sleeping.load(Relaxed) > 0
     }
 
     #[inline]
@@ -407,8 +407,7 @@ impl Scheduler {
     pub(crate) fn run(&self) {
         crate::sync::system::clock::start();
         let processes = self.table.lock().all();
-        self.census.start(self.slots().len());
-        self.workers.store(self.slots().len(), SeqCst);
+        self.count_workers();
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
             let (pooled, others): (Vec<_>, Vec<_>) =
@@ -423,27 +422,9 @@ impl Scheduler {
                 self.end_run();
             }
         }
-        let start = |index| -> io::Result<_> {
-            let scheduler = self.strong();
-            let place = place_for_thread()?;
-            let handle = thread::Builder::new()
-                .name(format!("kahn worker {index}"))
-                .spawn(move || Worker::new(&scheduler, index).work())?;
-            Ok((handle, place))
-        };
-        // Not beyond the first that is refused: then those that run are the first of them.
-        let started: Vec<_> =
-            (1..self.slots().len()).map_while(|index| start(index).ok()).collect();
-        if started.len() + 1 < self.slots().len() {
-            // Fewer workers than asked for are no error: the others do the work.
-            self.workers.store(started.len() + 1, SeqCst);
-            self.census.withdraw(self.slots().len() - 1 - started.len());
-        }
+        self.start_workers();
         Worker::new(self, 0).work();
-        for (thread, _place) in started {
-            // A worker catches the panics of processes; its own would be a defect of ours.
-            thread.join().expect("no worker panics");
-        }
+        self.join_workers();
         self.join_threads();
     }
 

@@ -227,8 +227,9 @@ impl Worker {
             crate::sync::system::pin_to_core(self.index);
         }
         let since = clock::ticks();
+        // Beyond the cores: one of the sleepers since the run was prepared.
         if self.index >= self.scheduler.config().most_awake
-            && let Some(ready) = self.sit_out()
+            && let Some(ready) = self.watch()
         {
             self.run(ready.into_task());
         }

@@ -14,11 +14,36 @@ use std::time::Duration;
 loom::lazy_static! {
     /// How many naps end by themselves in this run of the model. Loom does not see the counter.
     static ref NAPS: Counter = Counter::new(0);
+    /// Two cores, but where a model says otherwise: the same on every machine.
+    static ref CORES: Counter = Counter::new(2);
+    /// The threads the system has left to give.
+    static ref THREADS: Counter = Counter::new(usize::MAX);
 }
 
 /// Lets the next `count` waits for a while end at once, as if the time were over.
 pub(crate) fn end_naps(count: usize) {
     NAPS.store(count, Ordering::Relaxed);
+}
+
+/// The cores of the machine in this run of the model.
+pub(crate) fn cores() -> usize {
+    CORES.load(Ordering::Relaxed)
+}
+
+/// Gives the machine of this run of the model so many cores.
+pub(crate) fn set_cores(count: usize) {
+    CORES.store(count, Ordering::Relaxed);
+}
+
+/// Takes one of the threads the system has left; `false` if it has none.
+pub(crate) fn take_thread() -> bool {
+    let one_less = |left: usize| left.checked_sub(1);
+    THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+}
+
+/// Lets the system refuse threads after the next `count`.
+pub(crate) fn refuse_threads_after(count: usize) {
+    THREADS.store(count, Ordering::Relaxed);
 }
 
 /// loom's mutex with the interface of `parking_lot`'s.

@@ -3,16 +3,14 @@
 //! Each has a portable fallback, so nothing else in the crate names a platform.
 
 use std::io;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Returns how many threads the machine runs at once; 1 if it does not tell.
 pub(crate) fn cores() -> usize {
-    if cfg!(loom) {
-        // A model is the same on every machine.
-        return 2;
-    }
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+    #[cfg(loom)]
+    return super::modelled::cores();
+    #[cfg(not(loom))]
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Returns another number each time. Not by an atomic of a model: it is no part of any protocol.
@@ -33,6 +31,10 @@ static PLACES_TAKEN: AtomicUsize = AtomicUsize::new(0);
 /// Returns an error where the standard library would end the program: it does if there is no memory
 /// area left for what each thread needs besides its stack.
 pub(crate) fn place_for_thread() -> io::Result<ThreadPlace> {
+    #[cfg(loom)]
+    if !super::modelled::take_thread() {
+        return Err(io::Error::other("the model has no more threads"));
+    }
     let most = most_threads();
     // Relaxed: a count, and nothing else hangs on it.
     if PLACES_TAKEN.fetch_add(1, Relaxed) >= most {

@@ -14,8 +14,8 @@ fn an_alternation_and_two_senders() {
         let mut model = Driven::new(2);
         let (mut a, mut from_a) = model.channel::<Box<u32>>();
         let (mut b, mut from_b) = model.channel::<Box<u32>>();
-        model.process(0, "a".into(), async move { a.send(Box::new(1)).await.is_ok() });
-        model.process(1, "b".into(), async move { b.send(Box::new(2)).await.is_ok() });
+        let _ = model.process(0, "a".into(), async move { a.send(Box::new(1)).await.is_ok() });
+        let _ = model.process(1, "b".into(), async move { b.send(Box::new(2)).await.is_ok() });
         let taker = model.process(1, "taker".into(), async move {
             let (mut got_a, mut got_b) = (0, 0);
             while got_a == 0 || got_b == 0 {
@@ -77,7 +77,7 @@ fn a_branch_that_loses_keeps_its_place() {
         let mut model = Driven::new(2);
         let (mut a, mut from_a) = model.channel::<Box<u32>>();
         let (mut b, mut from_b) = model.channel::<Box<u32>>();
-        model.process(0, "sender".into(), async move {
+        let _ = model.process(0, "sender".into(), async move {
             a.send(Box::new(1)).await.expect("it is received");
             b.send(Box::new(2)).await.expect("it is received");
         });
@@ -144,7 +144,7 @@ fn a_killed_receiver_leaves_the_message_with_its_sender() {
         let victim = model.process(0, victim, async move {
             let _ = input.recv().await;
         });
-        model.process(1, "killer".into(), async move { victim.kill() });
+        let _ = model.process(1, "killer".into(), async move { victim.kill() });
         let sender = model.process(2, "sender".into(), async move {
             out.send(Box::new(1)).await.map_err(|unsent| *unsent.message)
         });

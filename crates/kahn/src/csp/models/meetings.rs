@@ -26,7 +26,7 @@ fn a_buffer_keeps_the_order() {
     check(2, || {
         let mut model = Driven::new(2);
         let (mut out, mut input) = model.buffered::<Box<u32>>(1);
-        model.process(0, "sender".into(), async move {
+        let _ = model.process(0, "sender".into(), async move {
             for n in 0..3 {
                 out.send(Box::new(n)).await.expect("it is received");
             }
@@ -49,7 +49,7 @@ fn the_end_is_learnt_after_the_last_message() {
     check(3, || {
         let mut model = Driven::new(2);
         let (mut out, mut input) = model.channel::<Box<u32>>();
-        model.process(0, "sender".into(), async move {
+        let _ = model.process(0, "sender".into(), async move {
             let _ = out.send(Box::new(1)).await;
         });
         let receiver = model.process(1, "receiver".into(), async move {
@@ -69,7 +69,7 @@ fn a_message_to_nobody_comes_back() {
         let sender = model.process(0, "sender".into(), async move {
             out.send(Box::new(7)).await.map_err(|unsent| *unsent.message)
         });
-        model.process(1, "leaver".into(), async move { drop(input) });
+        let _ = model.process(1, "leaver".into(), async move { drop(input) });
         model.run();
         model.all_ended();
         assert_eq!(model.result(sender), Err(7));
@@ -88,7 +88,7 @@ fn a_held_sender_goes_on_after_the_receiver_has_acted() {
             // Relaxed: the communication orders it.
             acted.load(crate::sync::Ordering::Relaxed)
         });
-        model.process(1, "receiver".into(), async move {
+        let _ = model.process(1, "receiver".into(), async move {
             let message = input.recv_extended().await.expect("it is sent");
             acts.store(1, crate::sync::Ordering::Relaxed);
             assert_eq!(*message.finish(), 1);

@@ -14,7 +14,7 @@ fn a_claim_goes_from_hand_to_hand() {
         let shared = Shared::in_network(model.core.scheduler.number, "cell".into(), Cell::new(0));
         for worker in 0..2 {
             let shared = shared.clone();
-            model.process(worker, "client".into(), async move {
+            let _ = model.process(worker, "client".into(), async move {
                 for _ in 0..2 - worker {
                     let claim = shared.claim().await;
                     assert_eq!(claim.get(), 0, "somebody else has it");
@@ -38,7 +38,7 @@ fn phases_never_overlap() {
         let barriers = Barrier::for_model(model.core.scheduler.number, 2);
         for (worker, mut barrier) in barriers.into_iter().enumerate() {
             let cells = Phases(phases.clone());
-            model.process(worker, "process".into(), async move {
+            let _ = model.process(worker, "process".into(), async move {
                 // Each writes its own cell, and after the barrier reads the other's.
                 cells.get(worker).set(1);
                 barrier.sync().await;
@@ -69,8 +69,8 @@ fn whoever_resigns_lets_the_others_go() {
         let mut model = Driven::new(2);
         let mut barriers = Barrier::for_model(model.core.scheduler.number, 2).into_iter();
         let (mut stays, leaves) = (barriers.next().expect("two"), barriers.next().expect("two"));
-        model.process(0, "stays".into(), async move { stays.sync().await });
-        model.process(1, "leaves".into(), async move { drop(leaves) });
+        let _ = model.process(0, "stays".into(), async move { stays.sync().await });
+        let _ = model.process(1, "leaves".into(), async move { drop(leaves) });
         model.run();
         model.all_ended();
     });

@@ -6,7 +6,7 @@
 //! two workers, once three, one or two processes, one message or two, one thread outside.
 
 use super::check;
-use crate::sync::{Arc, Mutex, Parker, end_naps, thread};
+use crate::sync::{Arc, Mutex, Parker, end_naps, refuse_threads_after, set_cores, thread};
 use crate::{
     Accounting, Detection, Ended, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
 };
@@ -23,8 +23,12 @@ fn assert_finishes(network: Network<'_>, options: RunOptions) {
     assert!(report.is_success());
 }
 
-/// A sender and a receiver.
 fn stream(policy: &str, messages: u32) {
+    stream_on(2, policy, messages);
+}
+
+/// A sender and a receiver.
+fn stream_on(workers: usize, policy: &str, messages: u32) {
     let mut network = Network::new();
     let (sender, receiver) = network.channel::<u32>("numbers");
     network.process("from", sender, async move |mut sender: Sender<u32>| {
@@ -38,7 +42,7 @@ fn stream(policy: &str, messages: u32) {
         }
         assert_eq!(receiver.recv().await, None);
     });
-    assert_finishes(network, options(policy, Detection::Off));
+    assert_finishes(network, options(policy, Detection::Off).workers(workers));
 }
 
 #[test]
@@ -76,6 +80,29 @@ fn a_watcher_wakes_by_itself() {
     });
 }
 
+/// The watcher takes a process over, and starts the thread of the next watcher; or the system
+/// refuses that thread, now or from the beginning.
+#[test]
+fn the_next_watcher_starts_when_it_is_wanted() {
+    for threads in [2, 1, 0] {
+        check(1, move || {
+            set_cores(1);
+            refuse_threads_after(threads);
+            end_naps(1);
+            stream_on(3, "stealing", 1);
+        });
+    }
+}
+
+/// What belongs to a worker that the system refused a thread is run by the first.
+#[test]
+fn a_stream_ends_without_a_second_thread() {
+    check(1, || {
+        refuse_threads_after(0);
+        stream("static", 1);
+    });
+}
+
 /// Two processes that each send two messages before they receive: full channels must grow.
 #[test]
 fn a_ring_of_full_channels_grows() {
@@ -100,20 +127,31 @@ fn a_ring_of_full_channels_grows() {
 /// Two processes that wait for each other: the run must not sleep for ever, but say so.
 #[test]
 fn a_network_that_stands_still_is_told() {
+    check(2, stand_still);
+}
+
+/// The system has refused the second worker: nobody may wait for it.
+#[test]
+fn a_network_that_stands_still_is_told_by_one() {
     check(2, || {
-        let mut network = Network::new();
-        let (to_b, from_a) = network.channel::<u32>("there");
-        let (to_a, from_b) = network.channel::<u32>("back");
-        let receive = async |(mut receiver, sender): (Receiver<u32>, Sender<u32>)| {
-            let _ = receiver.recv().await;
-            drop(sender);
-        };
-        network.process_with(Process::named("a").effects(), (from_b, to_b), receive);
-        network.process_with(Process::named("b").effects(), (from_a, to_a), receive);
-        let error = network.run_with(options("stealing", Detection::Deferred));
-        let Err(RunError::Ended(report)) = error else { panic!("it cannot finish: {error:?}") };
-        assert_eq!(report.outcome, Summary::Deadlock);
+        refuse_threads_after(0);
+        stand_still();
     });
+}
+
+fn stand_still() {
+    let mut network = Network::new();
+    let (to_b, from_a) = network.channel::<u32>("there");
+    let (to_a, from_b) = network.channel::<u32>("back");
+    let receive = async |(mut receiver, sender): (Receiver<u32>, Sender<u32>)| {
+        let _ = receiver.recv().await;
+        drop(sender);
+    };
+    network.process_with(Process::named("a").effects(), (from_b, to_b), receive);
+    network.process_with(Process::named("b").effects(), (from_a, to_a), receive);
+    let error = network.run_with(options("stealing", Detection::Deferred));
+    let Err(RunError::Ended(report)) = error else { panic!("it cannot finish: {error:?}") };
+    assert_eq!(report.outcome, Summary::Deadlock);
 }
 
 /// What a process waits for that is no channel.
