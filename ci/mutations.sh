@@ -192,7 +192,7 @@ mutation free-core-looked-for-too-early run::a_foreign_waker_wakes scheduler/idl
 mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one scheduler/crew.rs \
     's/self\.census\.withdraw\(awake - worker\);//'
 mutation refused-but-not-given-up run::a_stream_ends_without_a_second_thread scheduler/crew.rs \
-    's/self\.give_up_missing\(\);\s*(self\.census)/$2/s'
+    's/self\.give_up_missing\(\);\s*(self\.census)/$1/s'
 mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
     's/(\*this\.party\.task\.bell\.lock\(\) = Some\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if sleeps\(wait\) && scheduler\.is_running\(\) \{/if sleeps(wait) && scheduler.is_running() {\n $1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
