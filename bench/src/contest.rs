@@ -9,7 +9,7 @@
 //! found again by its place: see [`crate::child`].
 
 use crate::measure::Figure;
-use crate::peers::{Blocking, BlockingProgram, Executor, TaskProgram, Wire};
+use crate::peers::{Blocking, BlockingProgram, Executor, Foreign, TaskProgram, Wire};
 use crate::{floor, peers};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -134,8 +134,20 @@ impl Contest {
 
     /// Adds the programs in other languages.
     pub(crate) fn with_foreign(self, arguments: &[&dyn Display]) -> Self {
+        self.with_programs(peers::FOREIGN, arguments)
+    }
+
+    /// Adds Go, alone among the other languages.
+    pub(crate) fn with_go(self, arguments: &[&dyn Display]) -> Self {
+        self.with_programs(
+            Foreign::named("go").map(std::slice::from_ref).unwrap_or_default(),
+            arguments,
+        )
+    }
+
+    fn with_programs(self, programs: &'static [Foreign], arguments: &[&dyn Display]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        peers::FOREIGN.iter().fold(self, |contest, program| {
+        programs.iter().fold(self, |contest, program| {
             let arguments = arguments.clone();
             contest.with(program.name, move |workers| program.measure(workers, &arguments))
         })

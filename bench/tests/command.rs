@@ -39,6 +39,33 @@ fn the_list_names_workloads_and_peers() {
     for name in ["idle", "oversubscribed", "wordcount", "kmeans", "tokio-kanal", "may", "go"] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name}");
     }
+    for name in ["rendezvous", "commstime", "fork-join", "barrier", "alternation", "claim"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name}");
+    }
+}
+
+/// The runtimes in the lines of a quick run on one worker, beside one peer.
+fn runtimes_of(workload: &str, peers: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lines.json");
+    let path = path.to_str().expect("a path in UTF-8");
+    let run = ["run", workload, "--quick", "--repeat", "1", "--workers", "1"];
+    let output = bench(&[&run[..], &["--peers", peers, "--json", path]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(path).expect("the lines");
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    let runtime = |line: serde_json::Value| line["runtime"].as_str().expect("a name").to_owned();
+    lines.map(runtime).collect()
+}
+
+#[test]
+fn communicating_processes_are_measured_under_both_policies_beside_a_peer_and_the_floor() {
+    for (workload, peer) in [("commstime", "may"), ("claim", "tokio-kanal"), ("agents", "loop")] {
+        let runtimes = runtimes_of(workload, peer);
+        for name in ["kahn", "kahn-batch-policy", peer, "floor"] {
+            assert!(runtimes.iter().any(|runtime| runtime == name), "{workload}: {name}");
+        }
+    }
 }
 
 #[test]

@@ -1,3 +1,3 @@
 module kahn-bench-go
 
-go 1.21
+go 1.22

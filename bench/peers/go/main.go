@@ -4,6 +4,15 @@
 //	main WORKERS pipeline PROCESSES CAPACITY BYTES MESSAGES STEPS
 //	main WORKERS spawn PROCESSES
 //	main WORKERS scatter WIDTH CAPACITY ROUNDS STEPS
+//	main WORKERS rendezvous PROCESSES TOKENS CYCLES
+//	main WORKERS commstime WARM LOOPS
+//	main WORKERS fork AT-ONCE ROUNDS
+//	main WORKERS barrier MEMBERS PHASES
+//	main WORKERS alternation SENDERS WARM MESSAGES
+//	main WORKERS claim CLIENTS WARM MESSAGES
+//	main WORKERS idle PROCESSES
+//	main WORKERS agents GRID PER-LOCATION CYCLES SUM
+//	main WORKERS mandelbrot WIDTH HEIGHT FRAMES WORKERS SUM
 //
 // Prints a figure a line: METRIC<TAB>UNIT<TAB>VALUE.
 package main
@@ -33,8 +42,12 @@ func number(text string) int {
 	return n
 }
 
+func figure(metric, unit string, value float64) {
+	fmt.Printf("%s\t%s\t%f\n", metric, unit, value)
+}
+
 func each(metric string, elapsed time.Duration, count int) {
-	fmt.Printf("%s\tns\t%f\n", metric, float64(elapsed.Nanoseconds())/float64(count))
+	figure(metric, "ns", float64(elapsed.Nanoseconds())/float64(count))
 }
 
 var sink uint64
@@ -54,11 +67,11 @@ func mix(sum, value uint64) uint64 {
 }
 
 // The root sends tokens, passes them on, and takes them home; an element adds 1. A 0 ends all.
-func ring(processes, tokens, cycles int) {
-	first := make(chan uint64, 1)
+func ring(processes, tokens, cycles, capacity int) {
+	first := make(chan uint64, capacity)
 	left := first
 	for n := 1; n < processes; n++ {
-		from, to := left, make(chan uint64, 1)
+		from, to := left, make(chan uint64, capacity)
 		go func() {
 			for {
 				token := <-from
@@ -204,7 +217,7 @@ func spawn(processes int) {
 	}
 	each("time per process", time.Since(since), processes)
 	grown := resident("VmHWM:") - before
-	fmt.Printf("memory per process\tbytes\t%f\n", float64(grown)/float64(processes))
+	figure("memory per process", "bytes", float64(grown)/float64(processes))
 }
 
 func scatter(width, capacity, rounds int, steps uint64) {
@@ -251,7 +264,7 @@ func main() {
 	}
 	switch workload := os.Args[2]; {
 	case workload == "ring" && len(n) == 3:
-		ring(n[0], n[1], n[2])
+		ring(n[0], n[1], n[2], 1)
 	case workload == "pipeline" && len(n) == 5 && n[2] == 8:
 		pipeline[small](n[0], n[1], n[3], uint64(n[4]))
 	case workload == "pipeline" && len(n) == 5 && n[2] == 2048:
@@ -260,6 +273,24 @@ func main() {
 		spawn(n[0])
 	case workload == "scatter" && len(n) == 4:
 		scatter(n[0], n[1], n[2], uint64(n[3]))
+	case workload == "rendezvous" && len(n) == 3:
+		ring(n[0], n[1], n[2], 0)
+	case workload == "commstime" && len(n) == 2:
+		commstime(n[0], n[1])
+	case workload == "fork" && len(n) == 2:
+		fork(n[0], n[1])
+	case workload == "barrier" && len(n) == 2:
+		barrier(n[0], n[1])
+	case workload == "alternation" && len(n) == 3:
+		alternation(n[0], n[1], n[2])
+	case workload == "claim" && len(n) == 3:
+		claim(n[0], n[1], n[2])
+	case workload == "idle" && len(n) == 1:
+		idle(n[0])
+	case workload == "agents" && len(n) == 4:
+		agents(n[0], n[1], n[2], n[3])
+	case workload == "mandelbrot" && len(n) == 5:
+		mandelbrot(n[0], n[1], n[2], n[3], n[4])
 	default:
 		fail("no workload " + strings.Join(os.Args[2:], " "))
 	}

@@ -30,12 +30,14 @@ pub(crate) struct Peer {
 
 /// Every peer, in the order in which `list` shows them.
 pub(crate) const PEERS: &[Peer] = &[
+    Peer { name: "tokio", summary: "tokio's tasks alone, or with its barrier" },
     Peer { name: "tokio-mpsc", summary: "tokio with its own channel" },
     Peer { name: "tokio-mpsc-batch", summary: "the same, many messages at a time" },
     Peer { name: "tokio-kanal", summary: "tokio with kanal" },
+    Peer { name: "smol", summary: "async-executor's tasks alone" },
     Peer { name: "smol-async-channel", summary: "async-executor with async-channel" },
     Peer { name: "smol-kanal", summary: "async-executor with kanal" },
-    Peer { name: "may", summary: "coroutines of may with a bounded channel over rtrb" },
+    Peer { name: "may", summary: "coroutines of may, with a bounded channel over rtrb" },
     Peer { name: "threads-crossbeam", summary: "an OS thread each with crossbeam-channel" },
     Peer { name: "threads-rtrb", summary: "an OS thread each with rtrb; ends sleep" },
     Peer { name: "threads-rtrb-batch", summary: "the same, many messages at a time" },
@@ -43,7 +45,7 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { name: "rayon", summary: "rayon with the kernel of ours" },
     Peer { name: "threads", summary: "a program made by hand of threads, with the kernel of ours" },
     Peer { name: "rayon-hashbrown", summary: "rayon and hashbrown as one would begin" },
-    Peer { name: "loop", summary: "a plain loop over the same records" },
+    Peer { name: "loop", summary: "a plain loop over the same, on one thread" },
     Peer { name: "go", summary: "Go with its channels" },
     Peer { name: "boost-fiber", summary: "C++ with Boost.Fiber" },
     Peer { name: "onetbb", summary: "C++ with the flow graph of oneTBB; its edges are unbounded" },

@@ -100,17 +100,20 @@ struct Ends<S> {
     receiver: End<S>,
 }
 
-/// Makes a channel.
+/// Makes a channel. One for no message has a slot all the same, but a sender waits until its message
+/// is taken: they meet.
 pub(crate) fn bounded<T, S: Sleeper>(capacity: usize) -> (Sender<T, S>, Receiver<T, S>) {
-    let (producer, consumer) = rtrb::RingBuffer::new(capacity);
+    let (producer, consumer) = rtrb::RingBuffer::new(capacity.max(1));
     let ends = Arc::new(Ends { sender: End::new(), receiver: End::new() });
-    let sender = Sender { producer: Some(producer), ends: Arc::clone(&ends) };
+    let meets = capacity == 0;
+    let sender = Sender { producer: Some(producer), meets, ends: Arc::clone(&ends) };
     (sender, Receiver { consumer: Some(consumer), ends })
 }
 
 /// Sends.
 pub(crate) struct Sender<T, S: Sleeper> {
     producer: Option<rtrb::Producer<T>>,
+    meets: bool,
     ends: Arc<Ends<S>>,
 }
 
@@ -128,6 +131,12 @@ impl<T, S: Sleeper> Sender<T, S> {
             }
         });
         self.ends.receiver.wake();
+        if sent && self.meets {
+            return self.ends.sender.attempt(|| match producer.slots() {
+                0 => producer.is_abandoned().then_some(false),
+                _ => Some(true),
+            });
+        }
         sent
     }
 

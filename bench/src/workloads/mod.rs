@@ -1,6 +1,7 @@
 //! The workloads, one file each.
 
 mod churn;
+mod csp;
 mod deadlock;
 mod floor;
 mod idle;
@@ -108,6 +109,60 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         summary: "S-Net programs in both runtimes, beside a loop over the same records",
         contests: snet::contests,
         prepare: nothing,
+    },
+    Workload {
+        name: "rendezvous",
+        summary: "256 processes pass 1 or 64 tokens round; a sender waits for its receiver",
+        contests: ring::rendezvous,
+        prepare: nothing,
+    },
+    Workload {
+        name: "commstime",
+        summary: "a number goes round four processes, which meet",
+        contests: csp::commstime::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "fork-join",
+        summary: "processes that do nothing, a thousand at a time",
+        contests: csp::fork::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "barrier",
+        summary: "1000 processes wait for each other, phase after phase",
+        contests: csp::barrier::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "alternation",
+        summary: "one process hears 8 and 64 busy ones, each in its turn",
+        contests: csp::alternation::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "claim",
+        summary: "64 processes share the sending end of a channel",
+        contests: csp::claim::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "idle-processes",
+        summary: "processes that wait at a channel: memory",
+        contests: csp::idle::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "agents",
+        summary: "1200 agents in a world of places: a process each",
+        contests: csp::programs::agents,
+        prepare: csp::programs::prepare_agents,
+    },
+    Workload {
+        name: "mandelbrot",
+        summary: "a film of the Mandelbrot set: a farmer, 128 workers, a harvester",
+        contests: csp::programs::mandelbrot,
+        prepare: csp::programs::prepare_film,
     },
     Workload {
         name: "policies",

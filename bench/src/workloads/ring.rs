@@ -1,10 +1,12 @@
 //! The ring of `kahn-apps`, and the same for peers: a warm lap, then tokens go round; the time is
 //! taken by the root (Ritson, Sampson, Barnes 2009, section 5.2).
 
-use super::{FORMS, on};
+use super::{FORMS, csp, on};
 use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, PER_MESSAGE, Stopwatch, now};
-use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
+use crate::peers::{
+    Blocking, BlockingProgram, Executor, Kanal, May, Smol, TaskProgram, Tokio, Wire, join, join_all,
+};
 use anyhow::{Context as _, Result, ensure};
 use kahn::{Network, RunOptions};
 use kahn_apps::Compare;
@@ -26,7 +28,24 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
             .with_all_tasks(bench)
             .with_blocking::<May>("may", bench)
             .with_all_threads(slow)
-            .with_foreign(&[&"ring", &PROCESSES, &tokens, &bench.0.cycles])
+            .with_foreign(&[&"ring", &PROCESSES, &tokens, &bench.ring.cycles])
+            .with_floor()
+    };
+    settings.tokens.iter().map(contest).collect()
+}
+
+/// The same where a sender waits for its receiver.
+pub(super) fn rendezvous(settings: &Settings) -> Vec<Contest> {
+    let contest = |&tokens: &u32| {
+        let meeting = |messages| RingBench { capacity: 0, ..RingBench::of(tokens, messages) };
+        let bench = meeting(settings.size(3_000_000, 300_000));
+        let slow = meeting(settings.size(30_000, 3000));
+        csp::contest(bench.params(), move |options| bench.ours(options))
+            .with_tasks::<Tokio, Kanal>("tokio-kanal", bench)
+            .with_tasks::<Smol, Kanal>("smol-kanal", bench)
+            .with_blocking::<May>("may", bench)
+            .with_all_threads(slow)
+            .with_go(&[&"rendezvous", &PROCESSES, &tokens, &bench.ring.cycles])
             .with_floor()
     };
     settings.tokens.iter().map(contest).collect()
@@ -34,50 +53,61 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
 
 /// A ring to be measured.
 #[derive(Clone, Copy)]
-pub(super) struct RingBench(Ring);
+pub(super) struct RingBench {
+    ring: Ring,
+    /// With 0, sender and receiver meet.
+    capacity: usize,
+}
 
 impl RingBench {
     /// As many cycles as need so many messages.
     pub(super) fn of(tokens: u32, messages: usize) -> Self {
         let cycles = messages as u64 / u64::from(tokens * PROCESSES);
-        Self(Ring { processes: PROCESSES, tokens, cycles: cycles.max(1) })
+        let ring = Ring { processes: PROCESSES, tokens, cycles: cycles.max(1) };
+        Self { ring, capacity: 1 }
     }
 
     pub(super) fn params(self) -> String {
-        let plural = if self.0.tokens == 1 { "" } else { "s" };
-        format!("{PROCESSES} processes, {} token{plural}, capacity 1", self.0.tokens)
+        let plural = if self.ring.tokens == 1 { "" } else { "s" };
+        let channels = if self.capacity == 0 { "rendezvous" } else { "capacity 1" };
+        format!("{PROCESSES} processes, {} token{plural}, {channels}", self.ring.tokens)
     }
 
     /// One token makes a lap each cycle; several make one more while the ring fills and drains.
     fn figures(self, time: Duration, total: u64) -> Result<Vec<Figure>> {
-        let Ring { processes, tokens, cycles } = self.0;
-        ensure!(Some(total) == self.0.total(), "the tokens come home with {total}");
+        let Ring { processes, tokens, cycles } = self.ring;
+        ensure!(Some(total) == self.ring.total(), "the tokens come home with {total}");
         let laps = if tokens == 1 { cycles } else { u64::from(tokens) * (cycles + 1) };
         Ok(Figure::each(PER_MESSAGE, time, usize::try_from(u64::from(processes) * laps)?))
     }
 
     pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
-        let mut network = Network::new();
-        let total = self.0.network(&mut network, Compare::Numbers, |moment| match moment {
+        let see = |moment| match moment {
             Moment::Start => watch.start(),
             Moment::Cycle => {}
             Moment::End => watch.stop(),
-        });
-        network.run_with(options.capacity(1))?;
-        let total = total.take().context("the ring has no total")?;
+        };
+        let total = if self.capacity == 0 {
+            self.ring.rendezvous(options, see)?.0
+        } else {
+            let mut network = Network::new();
+            let total = self.ring.network(&mut network, Compare::Numbers, see);
+            network.run_with(options.capacity(u32::try_from(self.capacity)?))?;
+            total.take().context("the ring has no total")?
+        };
         self.figures(watch.time().context("the root took no time")?, total)
     }
 }
 
 impl TaskProgram for RingBench {
     fn on_tasks<E: Executor, W: Wire>(self, workers: usize) -> Result<Vec<Figure>> {
-        let Ring { processes, tokens, cycles } = self.0;
+        let Ring { processes, tokens, cycles } = self.ring;
         let (time, total) = E::run(workers, async move {
-            let (mut right, mut left) = W::bounded::<u64>(1);
+            let (mut right, mut left) = W::bounded::<u64>(self.capacity);
             let mut elements = Vec::new();
             for _ in 1..processes {
-                let (mut out, next) = W::bounded::<u64>(1);
+                let (mut out, next) = W::bounded::<u64>(self.capacity);
                 let mut from = left;
                 elements.push(E::spawn(async move {
                     while let Some(token) = W::recv(&mut from).await {
@@ -126,11 +156,11 @@ impl TaskProgram for RingBench {
 impl BlockingProgram for RingBench {
     fn on_threads<B: Blocking>(self, workers: usize) -> Result<Vec<Figure>> {
         B::start(workers);
-        let Ring { processes, tokens, cycles } = self.0;
-        let (mut right, mut left) = B::bounded::<u64>(1);
+        let Ring { processes, tokens, cycles } = self.ring;
+        let (mut right, mut left) = B::bounded::<u64>(self.capacity);
         let mut elements = Vec::new();
         for _ in 1..processes {
-            let (mut out, next) = B::bounded::<u64>(1);
+            let (mut out, next) = B::bounded::<u64>(self.capacity);
             let mut from = left;
             elements.push(B::spawn(move || {
                 while let Some(token) = B::recv(&mut from) {
