@@ -249,8 +249,20 @@ mutation csp-offer-taken-twice choices::a_time_out csp/offer.rs \
     's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes { asleep: true },\n _ => return Taken::No,/s'
 mutation csp-left-among-its-guards choices::a_branch_that_loses csp/meeting.rs \
     's/(pub\(super\) fn leave.*?)flags &= !side\.waits\(\);\s*self\.forget\(side\);/$1/s'
-mutation csp-phase-not-reset places::phases_never csp/barrier.rs \
+mutation csp-phase-not-reset places::phases_never csp/meet.rs \
     's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
+mutation csp-phase-without-holding offers::both_take csp/meet.rs \
+    's/if is_twice \|\| !offer::hold\(task, ticket\) \{/let _ = offer::hold(task, ticket);\n if is_twice {/'
+mutation csp-held-not-let-go offers::both_take csp/meet.rs \
+    's/order\[\.\.held\]\.iter\(\)\.for_each\(.*?\);//'
+mutation csp-held-in-any-order offers::of_two_barriers csp/meet.rs \
+    's/order\.sort_unstable_by_key\(.*?\);//'
+mutation csp-withdrawn-not-missing offers::a_phase_or csp/meet.rs \
+    's/if left \{ flags \+ ONE \} else \{ flags \}/{ let _ = left; flags }/'
+mutation csp-claim-without-keeping offers::a_claim_or csp/claim.rs \
+    's/if !own\.keep\(\) \{/if own.task().is_some_and(|task| !offer::make_busy(task)) \&\& flags == u32::MAX {/'
+mutation csp-foreign-asked-late offers::a_partner_and csp/offer.rs \
+    's/if seen & FOREIGN != 0 \{/if task.offer.load(Acquire) \& FOREIGN != 0 {/'
 mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
     's/return \(flags, wake\);/return (flags & !HELD, wake);/'
 mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \

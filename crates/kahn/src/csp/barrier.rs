@@ -1,226 +1,25 @@
 //! Barriers: all go on when all have come.
 //!
-//! ```text
-//!   flags of the gate: how many of the enrolled are still missing
-//!   waiting: those who have come
-//! ```
-//!
-//! | step | who | does, behind the gate |
-//! |---|---|---|
-//! | enrol | whoever clones a handle | one more enrolled, one more missing |
-//! | synchronise | a process that is not the last | enters itself among the waiting, one less missing |
-//! | synchronise | the last | begins the next phase and makes all the waiting ready |
-//! | resign | whoever drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
-//!
-//! *Phases never overlap.* The last resets the count and takes the list of those who wait, in one
-//! go behind the gate, before any of them runs.
-//!
 //! *Enrolment is atomic.* A clone is enrolled when it is made, so before it can be sent; whoever
 //! gets it in a message is enrolled before the send is complete. The handle itself moves with its
 //! enrolment.
+//!
+//! What happens between the processes, and why it holds: see `meet`.
 
 use super::channel::Attempt;
 use super::core::network_here;
-use super::gate::{FIRST_FLAG, Gate};
-use super::meeting::{How, Waiter, Wake};
-use super::offer::{self, Taken};
+use super::guard::{Entering, Guard, Leaving, Looking};
+use super::meet::{Meet, Member};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
-use crate::scheduler::task::Task;
 use crate::scheduler::word::Park;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::{Arc, Cell};
-use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::ptr;
 use std::task::{Context, Poll};
-
-/// One process that is missing, as the flags count it.
-const ONE: u32 = FIRST_FLAG << 1;
-
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    waiter: Waiter,
-    released: *const Cell<bool>,
-}
-
-/// What is behind the gate.
-#[derive(Debug)]
-struct State {
-    enrolled: u32,
-    phase: u64,
-    waiting: Vec<Waiting>,
-    /// An empty list for the next phase: no phase takes memory.
-    spare: Vec<Waiting>,
-    /// For each handle the process that used it last, and whether it has come.
-    members: Vec<(*const Task, bool)>,
-    free: Vec<u32>,
-}
-
-#[derive(Debug)]
-pub(super) struct Meet {
-    gate: Gate,
-    network: u32,
-    pub(super) name: Name,
-    state: UnsafeCell<State>,
-}
-
-// SAFETY: the state is behind the gate, and the pointers in it are to type-stable memory or to
-// pinned futures that leave behind the gate.
-unsafe impl Send for Meet {}
-// SAFETY: as above.
-unsafe impl Sync for Meet {}
-
-impl Meet {
-    fn new(network: u32, name: Name) -> Arc<Self> {
-        Arc::new(Self {
-            gate: Gate::new(0),
-            network,
-            name,
-            state: UnsafeCell::new(State {
-                enrolled: 0,
-                phase: 0,
-                waiting: Vec::new(),
-                spare: Vec::new(),
-                members: Vec::new(),
-                free: Vec::new(),
-            }),
-        })
-    }
-
-    /// Behind the gate.
-    #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
-    fn state(&self) -> &mut State {
-        // SAFETY: said above.
-        unsafe { &mut *self.state.get() }
-    }
-
-    fn enrol(&self, alone: bool, by: Option<TaskRef>) -> u32 {
-        let flags = self.gate.lock(alone);
-        let state = self.state();
-        state.enrolled += 1;
-        let by = by.map_or(ptr::null(), TaskRef::as_ptr);
-        let member = state.free.pop().unwrap_or_else(|| {
-            state.members.push((ptr::null(), false));
-            u32::try_from(state.members.len() - 1).unwrap_or(u32::MAX)
-        });
-        state.members[member as usize] = (by, false);
-        self.gate.unlock(flags + ONE);
-        member
-    }
-
-    fn resign(&self, member: u32, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
-        let state = self.state();
-        state.enrolled -= 1;
-        state.members[member as usize] = (ptr::null(), true);
-        state.free.push(member);
-        let flags = flags - ONE;
-        if flags < ONE && !state.waiting.is_empty() {
-            self.complete(worker);
-        } else {
-            self.gate.unlock(flags);
-        }
-    }
-
-    /// Comes; `Done` if that completes the phase. Else enters the process, if told to.
-    #[inline]
-    fn come(
-        &self,
-        worker: &Worker,
-        task: TaskRef,
-        member: u32,
-        enter: Option<(How, &Cell<bool>)>,
-    ) -> Attempt {
-        let flags = self.gate.lock(worker.solo);
-        let state = self.state();
-        state.members[member as usize] = (task.as_ptr(), true);
-        if flags < 2 * ONE {
-            self.complete(Some(worker));
-            return Attempt::Done;
-        }
-        let Some((how, released)) = enter else {
-            self.gate.unlock(flags);
-            return Attempt::Nothing;
-        };
-        state.waiting.push(Waiting { waiter: Waiter { task, how }, released });
-        self.gate.unlock(flags - ONE);
-        Attempt::Nothing
-    }
-
-    /// Behind the gate, which this opens: everybody has come.
-    fn complete(&self, worker: Option<&Worker>) {
-        let state = self.state();
-        state.phase += 1;
-        let spare = std::mem::take(&mut state.spare);
-        let mut waiting = std::mem::replace(&mut state.waiting, spare);
-        for member in &mut state.members {
-            member.1 = false;
-        }
-        for waits in &mut waiting {
-            if let How::Offer { ticket, guard } = waits.waiter.how {
-                match offer::take(waits.waiter.task, ticket, guard, None) {
-                    Taken::Yes { asleep: true } => {}
-                    // It runs by itself, or is being ended: nobody is to be woken.
-                    _ => waits.waiter.how = How::Offer { ticket: 0, guard: u32::MAX },
-                }
-            }
-            // SAFETY: a process that waits is pinned, and leaves behind the gate.
-            unsafe { (*waits.released).set(true) };
-        }
-        self.gate.unlock(state.enrolled * ONE);
-        let Some(worker) = worker else { return };
-        // The list is ours: it has left the state.
-        for waits in &waiting {
-            match waits.waiter.how {
-                How::Plain => Wake::Plain(waits.waiter.task).up(worker),
-                How::Offer { guard: u32::MAX, .. } => {}
-                How::Offer { .. } => Wake::Offer(waits.waiter.task).up(worker),
-            }
-        }
-        waiting.clear();
-        self.keep(waiting, worker.solo);
-    }
-
-    /// Gives the empty list back.
-    fn keep(&self, list: Vec<Waiting>, alone: bool) {
-        let flags = self.gate.lock(alone);
-        let state = self.state();
-        state.spare = list;
-        self.gate.unlock(flags);
-    }
-
-    /// A process does not wait any more.
-    fn leave(&self, member: u32, released: &Cell<bool>, alone: bool) {
-        let flags = self.gate.lock(alone);
-        let state = self.state();
-        let place = state.waiting.iter().position(|waits| ptr::eq(waits.released, released));
-        if let Some(place) = place {
-            state.waiting.swap_remove(place);
-            state.members[member as usize].1 = false;
-            self.gate.unlock(flags + ONE);
-        } else {
-            self.gate.unlock(flags);
-        }
-    }
-
-    /// The phase, and who has not come yet.
-    pub(super) fn missing(&self) -> (u64, Vec<Option<TaskRef>>) {
-        let flags = self.gate.lock(false);
-        let state = self.state();
-        let missing = state.members.iter().enumerate().filter(|(index, (_, has_come))| {
-            !has_come && !state.free.iter().any(|&free| free as usize == *index)
-        });
-        // SAFETY: the headers of processes are type-stable memory.
-        let missing = missing.map(|(_, &(task, _))| unsafe { TaskRef::from_ptr(task) }).collect();
-        let phase = state.phase;
-        self.gate.unlock(flags);
-        (phase, missing)
-    }
-}
 
 /// A place at which processes wait for each other: a handle, which is one enrolled process.
 ///
@@ -253,7 +52,7 @@ impl Meet {
 /// Source: Welch and Barnes, *Mobile barriers for occam-pi*, 2005; CCSP sections 1.1 and 4.
 pub struct Barrier {
     meet: Arc<Meet>,
-    member: u32,
+    member: Member,
 }
 
 impl Barrier {
@@ -269,17 +68,55 @@ impl Barrier {
     #[cfg(all(test, loom))]
     pub(super) fn for_model(network: u32, count: usize) -> Vec<Self> {
         let meet = Meet::new(network, "barrier".into());
-        let handle = |_| Self { member: meet.enrol(false, None), meet: Arc::clone(&meet) };
+        let handle = |_| Self { member: meet.enrol(false), meet: Arc::clone(&meet) };
         (0..count).map(handle).collect()
     }
 
     fn enrolled(meet: Arc<Meet>) -> Self {
-        let (worker, task) = wait::here(meet.network, "a barrier");
-        let member = meet.enrol(worker.solo, Some(task));
+        let (worker, _) = wait::here(meet.network, "a barrier");
+        let member = meet.enrol(worker.solo);
         Self { meet, member }
     }
 
     /// Waits until every enrolled process has come.
+    ///
+    /// Also a guard of an [alternation](super::alt): the process *offers* to synchronise. The phase
+    /// is complete when every enrolled process waits for it alone or offers it, and then that
+    /// branch is taken in all of them. If another guard is chosen first, the offer is withdrawn and
+    /// the others wait on. A process may offer several barriers; it takes part in one phase of one
+    /// of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::csp::{self, OneOf2};
+    ///
+    /// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+    ///     let mut pause = csp::Barrier::new("pause");
+    ///     let (mut out, mut jobs) = csp::channel::<u32>("jobs");
+    ///     let mut worker = pause.clone();
+    ///     let worker = scope.fork("worker", async move {
+    ///         let mut done = 0;
+    ///         loop {
+    ///             // Works, until the other process wants both of them to pause.
+    ///             match csp::pri((worker.sync(), jobs.recv())).await {
+    ///                 OneOf2::First(()) => return done,
+    ///                 OneOf2::Second(job) => done += job.expect("jobs come until the pause"),
+    ///             }
+    ///         }
+    ///     });
+    ///     for job in 1..=4 {
+    ///         out.send(job).await.expect("the worker works");
+    ///     }
+    ///     pause.sync().await;
+    ///     worker.join().await
+    /// })?;
+    /// assert_eq!(run.result, Ok(1 + 2 + 3 + 4));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// Source: Hoare 1985, section 2.3 (events that several processes take part in); Welch, Brown,
+    /// Moores, Chalmers and Sputh, *Alting barriers*, 2007.
     pub fn sync(&mut self) -> Syncing<'_> {
         Syncing {
             barrier: self,
@@ -308,7 +145,7 @@ impl fmt::Debug for Barrier {
 
 struct Resigned {
     meet: Arc<Meet>,
-    member: u32,
+    member: Member,
 }
 
 unsafe fn resign_at(resigned: *const (), worker: Option<&Worker>) {
@@ -372,8 +209,7 @@ impl Future for Syncing<'_> {
         if this.stage == Stage::Waiting {
             if wait::resumed(task) {
                 // Whoever completes the phase has done when the gate opens.
-                let flags = meet.gate.lock(worker.solo);
-                meet.gate.unlock(flags);
+                meet.leave(this.barrier.member, &this.released, worker.solo);
             }
             if this.released.get() {
                 this.stage = Stage::Over;
@@ -383,7 +219,7 @@ impl Future for Syncing<'_> {
         if !wait::has_turn(worker, task, &mut this.stage) {
             return Poll::Pending;
         }
-        if meet.gate.peek() < 2 * ONE
+        if meet.is_promising()
             && meet.come(worker, task, this.barrier.member, None) == Attempt::Done
         {
             this.stage = Stage::Over;
@@ -393,6 +229,42 @@ impl Future for Syncing<'_> {
         let place = Place::Barrier(Arc::as_ptr(meet).cast());
         wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
         Poll::Pending
+    }
+}
+
+// SAFETY: entered and left under the gate of the barrier.
+unsafe impl Guard for Syncing<'_> {
+    type Output = ();
+
+    fn look(
+        self: Pin<&mut Self>,
+        at: &mut Looking<'_, '_>,
+        _from: usize,
+        _to: usize,
+    ) -> Option<usize> {
+        let barrier = &self.barrier;
+        wait::check_network(at.worker, barrier.meet.network, "a barrier");
+        let done = barrier.meet.is_promising()
+            && barrier.meet.come(at.worker, at.task, barrier.member, None) == Attempt::Done;
+        done.then_some(0)
+    }
+
+    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
+        let barrier = &self.barrier;
+        let enter = Some((at.how(base), &self.released));
+        barrier.meet.come(at.worker, at.task, barrier.member, enter)
+    }
+
+    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
+        self.barrier.meet.leave(self.barrier.member, &self.released, at.alone());
+    }
+
+    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("barrier `{}`", self.barrier.meet.name));
     }
 }
 

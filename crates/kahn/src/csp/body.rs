@@ -82,8 +82,8 @@ impl Join {
         let wake = self.waiter.take().map_or(Wake::Nobody, |waiter| match waiter.how {
             How::Plain => Wake::Plain(waiter.task),
             How::Offer { ticket, guard } => match offer::take(waiter.task, ticket, guard, None) {
-                Taken::Yes { asleep: true } => Wake::Offer(waiter.task),
-                _ => Wake::Nobody,
+                Taken::Yes(wake) => wake,
+                Taken::No | Taken::WeWere => Wake::Nobody,
             },
         });
         self.gate.unlock(flags | ENDED);

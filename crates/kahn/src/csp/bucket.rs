@@ -6,6 +6,7 @@
 use super::channel::Attempt;
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
+use super::guard::{Entering, Guard, Leaving, Looking};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
@@ -28,6 +29,8 @@ const OPEN: u32 = FIRST_FLAG << 1;
 struct Waiting {
     waiter: Waiter,
     released: *const Cell<bool>,
+    /// What is to be done when it is let go.
+    wake: Wake,
 }
 
 #[derive(Debug)]
@@ -61,10 +64,10 @@ impl Inner {
         unsafe { &mut *self.lists.get() }
     }
 
-    fn enter(&self, alone: bool, waiting: Waiting) -> Attempt {
+    fn enter(&self, alone: bool, waiter: Waiter, released: &Cell<bool>) -> Attempt {
         let flags = self.gate.lock(alone);
         if flags & OPEN == 0 {
-            self.lists().0.push(waiting);
+            self.lists().0.push(Waiting { waiter, released, wake: Wake::Nobody });
         }
         self.gate.unlock(flags);
         if flags & OPEN == 0 { Attempt::Nothing } else { Attempt::Done }
@@ -83,28 +86,26 @@ impl Inner {
         let lists = self.lists();
         let spare = mem::take(&mut lists.1);
         let mut waiting = mem::replace(&mut lists.0, spare);
-        waiting.retain(|waiting| {
-            let asleep = match waiting.waiter.how {
-                How::Plain => true,
+        let mut count = 0;
+        for waiting in &mut waiting {
+            waiting.wake = match waiting.waiter.how {
+                How::Plain => Wake::Plain(waiting.waiter.task),
                 How::Offer { ticket, guard } => {
-                    let taken = offer::take(waiting.waiter.task, ticket, guard, None);
-                    taken == Taken::Yes { asleep: true }
+                    match offer::take(waiting.waiter.task, ticket, guard, None) {
+                        Taken::Yes(wake) => wake,
+                        // It has something else, or is being ended.
+                        Taken::No | Taken::WeWere => continue,
+                    }
                 }
             };
             // SAFETY: a process that waits is pinned, and leaves behind the gate.
             unsafe { (*waiting.released).set(true) };
-            asleep
-        });
-        self.gate.unlock(if open { flags | OPEN } else { flags });
-        for waiting in &waiting {
-            let task = waiting.waiter.task;
-            match waiting.waiter.how {
-                How::Plain => Wake::Plain(task).up(worker),
-                How::Offer { .. } => Wake::Offer(task).up(worker),
-            }
+            count += 1;
         }
-        let count = waiting.len();
-        waiting.clear();
+        self.gate.unlock(if open { flags | OPEN } else { flags });
+        for waiting in waiting.drain(..) {
+            waiting.wake.up(worker);
+        }
         let flags = self.gate.lock(worker.solo);
         self.lists().1 = waiting;
         self.gate.unlock(flags);
@@ -161,7 +162,7 @@ impl Bucket {
         Self(Inner::new(name.into()))
     }
 
-    /// Waits for the next flush.
+    /// Waits for the next flush. Also a guard of an [alternation](super::alt).
     pub fn fall_in(&self) -> Falling<'_> {
         Falling::new(&self.0)
     }
@@ -214,7 +215,7 @@ impl Event {
         Self(Inner::new(name.into()))
     }
 
-    /// Waits until it has happened.
+    /// Waits until it has happened. Also a guard of an [alternation](super::alt).
     pub fn wait(&self) -> Falling<'_> {
         Falling::new(&self.0)
     }
@@ -263,9 +264,7 @@ impl<'a> Falling<'a> {
         // SAFETY: asked for by `poll`; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         wait::enter_alone(task, worker, |how| {
-            let waiting =
-                Waiting { waiter: Waiter { task, how }, released: &raw const this.released };
-            this.bucket.enter(worker.solo, waiting)
+            this.bucket.enter(worker.solo, Waiter { task, how }, &this.released)
         })
     }
 }
@@ -294,6 +293,39 @@ impl Future for Falling<'_> {
         let place = Place::Bucket(ptr::from_ref(&this.bucket.name).cast());
         wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
         Poll::Pending
+    }
+}
+
+// SAFETY: entered and left under the gate of the bucket.
+unsafe impl Guard for Falling<'_> {
+    type Output = ();
+
+    fn look(
+        self: Pin<&mut Self>,
+        at: &mut Looking<'_, '_>,
+        _from: usize,
+        _to: usize,
+    ) -> Option<usize> {
+        wait::check_network(at.worker, self.bucket.network, "a bucket");
+        (self.bucket.gate.peek() & OPEN != 0).then_some(0)
+    }
+
+    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
+        // If it has happened meanwhile: the alternation looks again, and finds it.
+        let waiter = Waiter { task: at.task, how: at.how(base) };
+        self.bucket.enter(at.worker.solo, waiter, &self.released)
+    }
+
+    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
+        self.bucket.leave(at.alone(), &self.released);
+    }
+
+    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("`{}` flushed or set", self.bucket.name));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Channels by their type: making them, moving a message, closing, poison.
 
-use super::meeting::{Entry, How, Meeting, Partner, Side, Wake, flag};
+use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter, Wake, flag};
 use super::{memory, offer};
 use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
@@ -111,9 +111,13 @@ pub(super) struct Own(Option<(TaskRef, u32)>);
 
 impl Own {
     pub(super) fn of(entry: Option<Entry>) -> Self {
-        Self(entry.and_then(|entry| match entry.waiter.how {
+        Self::who(entry.map(|entry| entry.waiter))
+    }
+
+    pub(super) fn who(waiter: Option<Waiter>) -> Self {
+        Self(waiter.and_then(|waiter| match waiter.how {
             How::Plain => None,
-            How::Offer { guard, .. } => Some((entry.waiter.task, guard)),
+            How::Offer { guard, .. } => Some((waiter.task, guard)),
         }))
     }
 
@@ -367,7 +371,7 @@ impl<T> Channel<T> {
                 meeting.gate.unlock(flags);
             }
             // It offered other things too: it runs, leaves those, and comes back to wait here.
-            Wake::Offer(_) | Wake::Nobody => {
+            Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
                 meeting.forget(Side::Sender);
                 meeting.gate.unlock(flags);
                 wake.up(worker);

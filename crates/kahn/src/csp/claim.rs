@@ -4,14 +4,18 @@
 //! |---|---|---|
 //! | claim | the process | takes it if it is free; else enters itself at the end of the queue |
 //! | release | the holder, or whoever drops its claim | hands it to the first of the queue; else it is free |
-//! | leave | a process that does not wait any more | takes itself out of the queue, or passes on what it was given |
+//! | withdraw | a process that has chosen something else | takes itself out of the queue |
+//! | leave | a process that does not wait any more | the same, or passes on what it was given |
 //!
 //! *First come, first served.* While anybody waits the claim is never free: it goes from hand to
-//! hand, so nobody can come in between.
+//! hand, so nobody can come in between. A claim that stands in an alternation is in the queue while
+//! its process waits, and passed over once the process has something else: it never holds up those
+//! behind it.
 
-use super::channel::Attempt;
+use super::channel::{Attempt, Own};
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
+use super::guard::{Entering, Guard, Leaving, Looking};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::outside::{self, Errand};
@@ -104,9 +108,15 @@ impl Queue {
     fn claim(&self, alone: bool, task: TaskRef, enter: Option<(&Queued, How)>) -> Attempt {
         let flags = self.gate.lock(alone);
         if flags & HELD == 0 {
+            let own = Own::who(enter.map(|(_, how)| Waiter { task, how }));
+            if !own.keep() {
+                self.gate.unlock(flags);
+                return Attempt::WeWere;
+            }
             self.give_to(task);
             let left = self.places.get() - 1;
             self.places.set(left);
+            own.chosen();
             self.gate.unlock(if left == 0 { flags | HELD } else { flags });
             return Attempt::Done;
         }
@@ -161,9 +171,8 @@ impl Queue {
                 How::Plain => Wake::Plain(waiter.task),
                 How::Offer { ticket, guard } => {
                     match offer::take(waiter.task, ticket, guard, None) {
-                        Taken::Yes { asleep: true } => Wake::Offer(waiter.task),
-                        Taken::Yes { asleep: false } => Wake::Nobody,
-                        // It is being ended.
+                        Taken::Yes(wake) => wake,
+                        // It has something else, or is being ended.
                         Taken::No | Taken::WeWere => continue,
                     }
                 }
@@ -174,6 +183,15 @@ impl Queue {
         }
         self.places.set(self.places.get() + 1);
         (flags & !HELD, Wake::Nobody)
+    }
+
+    /// Somebody does not wait any more, and keeps what it was given.
+    fn withdraw(&self, queued: &Queued, alone: bool) {
+        let flags = self.gate.lock(alone);
+        if queued.waiter.get().is_some() {
+            self.unlink(queued);
+        }
+        self.gate.unlock(flags);
     }
 
     /// Somebody does not wait any more: out of the queue, or on with what it was given.
@@ -277,7 +295,8 @@ impl<E: Send> Shared<E> {
 
     /// Waits until nobody else has it, in the order of claiming.
     ///
-    /// The claim ends when it is dropped, in whatever way.
+    /// The claim ends when it is dropped, in whatever way. Also a guard of an
+    /// [alternation](super::alt): a claim that is not chosen gives up its place in the queue.
     pub fn claim(&self) -> Claiming<'_, E> {
         Claiming {
             shared: self,
@@ -362,14 +381,61 @@ impl<'a, E: Send> Future for Claiming<'a, E> {
     }
 }
 
+// SAFETY: entered and left under the gate of the queue.
+unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
+    type Output = Claim<'a, E>;
+
+    fn look(
+        self: Pin<&mut Self>,
+        at: &mut Looking<'_, '_>,
+        _from: usize,
+        _to: usize,
+    ) -> Option<usize> {
+        let queue = &self.shared.inner.queue;
+        wait::check_network(at.worker, queue.network, "a claim");
+        let is_free = queue.gate.peek() & HELD == 0;
+        if is_free && queue.claim(at.worker.solo, at.task, None) == Attempt::Done {
+            self.queued.granted.set(true);
+            return Some(0);
+        }
+        None
+    }
+
+    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
+        let queue = &self.shared.inner.queue;
+        let attempt = queue.claim(at.worker.solo, at.task, Some((&self.queued, at.how(base))));
+        if attempt == Attempt::Done {
+            self.queued.granted.set(true);
+        }
+        attempt
+    }
+
+    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
+        self.shared.inner.queue.withdraw(&self.queued, at.alone());
+    }
+
+    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        let granted = self.queued.granted.replace(false);
+        assert!(granted, "a claim that was chosen was given to us");
+        Poll::Ready(Claim { shared: self.shared })
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(String)) {
+        see(format!("claim `{}`", self.shared.inner.queue.name));
+    }
+}
+
 impl<E> Drop for Claiming<'_, E> {
     fn drop(&mut self) {
-        if self.stage != Stage::Waiting {
+        // An alternation that was given it, and is dropped before it could say so, passes it on.
+        if self.stage != Stage::Waiting && !self.queued.granted.get() {
             return;
         }
         let queue = &self.shared.inner.queue;
         let worker = Worker::running_in(queue.network).map(|(worker, _)| worker);
-        if let Some(worker) = worker {
+        if let Some(worker) = worker
+            && self.stage == Stage::Waiting
+        {
             // Perhaps it has only just asked.
             worker.take_back();
         }

@@ -3,9 +3,9 @@
 //! Each process leaves behind where it waits ([`Place`]). When all stand still, what it points to
 //! is in the memory of a process that waits, so it can be looked at.
 
-use super::barrier::Meet;
 use super::claim::Queue;
 use super::core::Core;
+use super::meet::Meet;
 use super::meeting::{Meeting, Side};
 use super::wait::{About, Place};
 use crate::graph::{Activity, Explanation, Name, Waiting};

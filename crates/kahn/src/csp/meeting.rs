@@ -36,9 +36,10 @@
 use super::gate::{FIRST_FLAG, Gate};
 use super::offer::{self, Taken, Ticket};
 use crate::graph::Name;
+use crate::scheduler::foreign::Foreign;
 use crate::scheduler::task::Task;
-use crate::scheduler::{Reason, TaskRef, Worker};
-use crate::sync::Cell;
+use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
+use crate::sync::{Arc, Cell};
 use std::cell::UnsafeCell;
 use std::ptr;
 
@@ -232,8 +233,7 @@ impl Meeting {
             How::Plain => Wake::Plain(entry.waiter.task),
             How::Offer { ticket, guard } => {
                 match offer::take(entry.waiter.task, ticket, guard, by) {
-                    Taken::Yes { asleep: true } => Wake::Offer(entry.waiter.task),
-                    Taken::Yes { asleep: false } => Wake::Nobody,
+                    Taken::Yes(wake) => wake,
                     // It was taken elsewhere, and will find that it is not entered any more.
                     Taken::No => {
                         *flags &= !side.waits();
@@ -271,11 +271,17 @@ impl Meeting {
 }
 
 /// A process that was taken and is to be made ready, once the gate is open again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a process that was taken and is not woken is lost"]
 pub(super) enum Wake {
+    /// It waited for this alone.
     Plain(TaskRef),
-    Offer(TaskRef),
+    /// Its offer was taken.
+    Asleep(TaskRef),
+    /// The same, and others are to run before it.
+    Patient(TaskRef),
+    /// It is left to its foreign waker too, of which this is a counted reference.
+    Foreign(*const Foreign),
     /// Its worker runs it again by itself.
     Nobody,
 }
@@ -284,15 +290,34 @@ impl Wake {
     #[inline]
     pub(super) fn up(self, worker: &Worker) {
         match self {
-            Self::Offer(task) if offer::is_foreign(task) => {
-                // It is left to its foreign waker too: that one decides who makes it ready.
-                task.foreign(task).wake();
-            }
-            Self::Offer(task) if offer::is_patient(task) => {
-                worker.make_ready(task, Reason::Yielded);
-            }
-            Self::Plain(task) | Self::Offer(task) => worker.wake(task),
+            Self::Plain(task) | Self::Asleep(task) => worker.wake(task),
+            Self::Patient(task) => worker.make_ready(task, Reason::Yielded),
+            Self::Foreign(foreign) => wake_foreign(foreign),
             Self::Nobody => {}
         }
     }
+
+    /// The same, by somebody who is no worker.
+    pub(super) fn up_from_outside(self, scheduler: &Scheduler) {
+        match self {
+            Self::Plain(task) | Self::Asleep(task) | Self::Patient(task) => {
+                scheduler.make_ready(Origin::Outside, task, Reason::Woken);
+            }
+            Self::Foreign(foreign) => wake_foreign(foreign),
+            Self::Nobody => {}
+        }
+    }
+
+    /// Leaves a process to its foreign waker. The process must pass a gate that the caller has, so
+    /// it has not ended yet.
+    #[cold]
+    pub(super) fn foreign(task: TaskRef) -> Self {
+        Self::Foreign(Arc::into_raw(task.foreign(task)))
+    }
+}
+
+#[cold]
+fn wake_foreign(foreign: *const Foreign) {
+    // SAFETY: `Wake::foreign` counted this reference, and a wake is used up once.
+    unsafe { Arc::from_raw(foreign) }.wake();
 }

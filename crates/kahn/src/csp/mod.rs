@@ -40,7 +40,8 @@
 //! | `MTChanXChg` (exchange) | [`exchange()`] |
 //! | `ALT`, `PRI ALT`, fair `ALT` | [`alt`], [`pri`], [`Fair::alt`] |
 //! | guards: input, `AFTER`, `SKIP`, `condition &` | `recv()`, [`until`], [`skip`], [`Guard::when`] |
-//! | … and what occam has not | `send(…)`, [`after`], [`on`] a future; any mixture, at both ends |
+//! | multiway `SYNC` in an `ALT` | [`Barrier::sync`] as a guard |
+//! | … and what occam has not | `send(…)`, `claim()`, [`Event::wait`], [`after`], [`on`] a future; any mixture, at both ends |
 //! | replicated `ALT` | [`any`] receivers; an array or a vector of guards |
 //! | `PRI PAR`, `SETPRI`, `SETAFF` | [`Process::priority`], [`set_priority`], [`Process::worker`] |
 //! | `SHARED`, `CLAIM` | [`Shared`], [`Shared::claim`] |
@@ -81,7 +82,8 @@
 //! | `channel`, `ends` | the same by the type of the messages; closing; held senders | |
 //! | `wait` | what all operations have in common when they wait | |
 //! | `alternation`, `guard`, `several` | choosing | look, enter, leave, finish |
-//! | `claim`, `barrier` | shared ends; meeting of many | first come first served; phases never overlap |
+//! | `claim` | shared ends | first come first served |
+//! | `barrier`, `meet` | meeting of many, by those who wait for it alone and those who offer it | phases never overlap; all or none |
 //! | `timer`, `heap` | deadlines | counted while they may still come |
 //! | `blocking` | calls on threads of their own | |
 //! | `process`, `parallel`, `body` | creating processes, joining them | whose the result is |
@@ -104,6 +106,7 @@ mod gate;
 mod guard;
 mod heap;
 mod library;
+mod meet;
 mod meeting;
 mod memory;
 #[cfg(all(test, loom))]

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `IDLE` | it offers nothing | the process's worker → `OPEN`, with the next ticket |
 //! | `OPEN` | whoever comes first may have it | a partner → `TAKEN` with its guard; the worker → `BUSY`; a killer → `IDLE` |
-//! | `BUSY` | its worker, still entering it at its guards, has found a partner there | the worker → `TAKEN`, `IDLE` or back to `OPEN` |
+//! | `BUSY` | somebody keeps others off for a moment: its worker, still entering it at its guards, that has found a partner there; whoever completes a barrier; whoever explains | who made it so → `TAKEN` or back to `OPEN` |
 //! | `TAKEN` | a guard was chosen | the process, resumed → `IDLE` |
 //!
 //! **Whoever moves `OPEN` to `TAKEN` owns the process** and must make it ready, unless it is still
@@ -32,11 +32,17 @@
 //! `BUSY` partner is bounded: whoever waits has the smaller address, so chains of waits are finite,
 //! and the last of a chain moves on by itself. `BUSY` is left without locking any further gate.
 //!
+//! *Many offers, all or none.* A barrier needs every offer at it. Whoever completes it makes them
+//! `BUSY` in the order of their addresses ([`hold`]), and all of them `TAKEN` when it has the last.
+//! If one is gone it lets go of those that it holds. It too waits for greater addresses than it
+//! holds, and for no gate: the chains stay finite, whoever of the two kinds they are made of.
+//!
 //! *No partner is missed.* Of two that are entered at the same channel one locks its gate second,
 //! and finds the other there. If the other is `BUSY`, the second waits or gives way; if it is
 //! `TAKEN`, it is about to leave and will do so through the same gate.
 
 use super::gate::pause;
+use super::meeting::Wake;
 use crate::scheduler::TaskRef;
 use crate::scheduler::task::own;
 use crate::sync::Ordering::*;
@@ -69,8 +75,8 @@ pub(super) type Ticket = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a process that was taken and is not woken is lost"]
 pub(super) enum Taken {
-    /// The process is ours: we make it ready, or its worker does if it is not asleep yet.
-    Yes { asleep: bool },
+    /// The process is ours, to be made ready so.
+    Yes(Wake),
     /// Somebody else has it, or it offers something else by now.
     No,
     /// We were taken ourselves meanwhile.
@@ -104,7 +110,7 @@ pub(super) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket
 
 /// The process, resumed: the guard that was chosen, if one was. It offers nothing from now on.
 pub(super) fn close(task: TaskRef) -> Option<usize> {
-    let mut seen = task.offer.load(Acquire);
+    let mut seen = wait_while_busy(task);
     loop {
         let next = seen & !(STATE | GUARD | FOREIGN | ENTERING | PATIENT);
         // Also if `OPEN`: a foreign waker has resumed the process, and others may still come.
@@ -113,13 +119,23 @@ pub(super) fn close(task: TaskRef) -> Option<usize> {
                 return usize::try_from((seen & GUARD) >> GUARD_SHIFT).ok();
             }
             Ok(_) => return None,
-            Err(now) if now & STATE == BUSY => {
-                // Somebody looks at it for an explanation.
-                pause(&mut 0);
-                seen = task.offer.load(Acquire);
-            }
             Err(now) => seen = now,
         }
+        if seen & STATE == BUSY {
+            seen = wait_while_busy(task);
+        }
+    }
+}
+
+/// Waits until whoever keeps others off does so no more.
+fn wait_while_busy(task: TaskRef) -> u64 {
+    let mut spins = 0;
+    loop {
+        let seen = task.offer.load(Acquire);
+        if seen & STATE != BUSY {
+            return seen;
+        }
+        pause(&mut spins);
     }
 }
 
@@ -127,7 +143,6 @@ pub(super) fn close(task: TaskRef) -> Option<usize> {
 /// it runs again.
 pub(super) fn settle(task: TaskRef) -> bool {
     let mut seen = task.offer.load(Relaxed);
-    let mut spins = 0;
     loop {
         match seen & STATE {
             // Release: the process is handed over to whoever takes it. Acquire: what was given to it.
@@ -135,11 +150,7 @@ pub(super) fn settle(task: TaskRef) -> bool {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             },
-            // Somebody looks at it for an explanation.
-            BUSY => {
-                pause(&mut spins);
-                seen = task.offer.load(Acquire);
-            }
+            BUSY => seen = wait_while_busy(task),
             _ => return false,
         }
     }
@@ -147,13 +158,53 @@ pub(super) fn settle(task: TaskRef) -> bool {
 
 /// The worker that enters the process: keeps others off for a moment; `false` if it is too late.
 pub(super) fn make_busy(task: TaskRef) -> bool {
-    let seen = task.offer.load(Relaxed);
-    seen & STATE == OPEN
-        && task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Relaxed).is_ok()
+    let mut seen = task.offer.load(Relaxed);
+    loop {
+        match seen & STATE {
+            OPEN => {
+                match task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Relaxed) {
+                    Ok(_) => return true,
+                    Err(now) => seen = now,
+                }
+            }
+            BUSY => seen = wait_while_busy(task),
+            _ => return false,
+        }
+    }
 }
 
-/// Moves `BUSY` on: only who made it so may. A killer's bit stays.
-pub(super) fn leave_busy(task: TaskRef, to: Leave) {
+/// Keeps others off an offer that may be another's; `false` if it is not open with this ticket any
+/// more. Who holds several has taken them in the order of their addresses.
+pub(super) fn hold(task: TaskRef, ticket: Ticket) -> bool {
+    let mut seen = task.offer.load(Acquire);
+    loop {
+        match seen & STATE {
+            _ if ticket_of(seen) != ticket => return false,
+            // Acquire: the process's memory is looked at.
+            OPEN => {
+                match task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Acquire) {
+                    Ok(_) => return true,
+                    Err(now) => seen = now,
+                }
+            }
+            BUSY => seen = wait_while_busy(task),
+            _ => return false,
+        }
+    }
+}
+
+/// Lets go of an offer that was [held](hold).
+pub(super) fn let_go(task: TaskRef) {
+    leave_busy(task, Leave::Open);
+}
+
+/// Takes an offer that was [held](hold).
+pub(super) fn take_held(task: TaskRef, guard: u32) -> Wake {
+    wake_of(task, leave_busy(task, Leave::Taken(guard)))
+}
+
+/// Moves `BUSY` on: only who made it so may. A killer's bit stays. Returns what the offer was.
+pub(super) fn leave_busy(task: TaskRef, to: Leave) -> u64 {
     let mut seen = task.offer.load(Relaxed);
     debug_assert_eq!(seen & STATE, BUSY, "only who made it busy ends that");
     loop {
@@ -163,9 +214,26 @@ pub(super) fn leave_busy(task: TaskRef, to: Leave) {
                 Leave::Taken(guard) => TAKEN | u64::from(guard) << GUARD_SHIFT,
             };
         match task.offer.compare_exchange(seen, next, AcqRel, Relaxed) {
-            Ok(_) => return,
+            Ok(_) => return seen,
             Err(now) => seen = now,
         }
+    }
+}
+
+/// How a process is made ready whose offer was taken just now; the taker still has the gate that
+/// the process must pass.
+///
+/// This is found out from what the offer *was*: a foreign waker may resume the process at once, and
+/// then its offer says so no more.
+fn wake_of(task: TaskRef, seen: u64) -> Wake {
+    if seen & FOREIGN != 0 {
+        // It is left to its foreign waker too: that one decides who makes it ready.
+        return Wake::foreign(task);
+    }
+    match seen & (ENTERING | PATIENT) {
+        0 => Wake::Asleep(task),
+        PATIENT => Wake::Patient(task),
+        _ => Wake::Nobody,
     }
 }
 
@@ -190,7 +258,7 @@ pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef
                 let next = seen & !(STATE | GUARD) | TAKEN | u64::from(guard) << GUARD_SHIFT;
                 // AcqRel: the process is handed over, and what its taker did to it.
                 if task.offer.compare_exchange(seen, next, AcqRel, Relaxed).is_ok() {
-                    return Taken::Yes { asleep: seen & ENTERING == 0 };
+                    return Taken::Yes(wake_of(task, seen));
                 }
             }
             BUSY => {
@@ -199,7 +267,7 @@ pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef
                 {
                     leave_busy(by, Leave::Open);
                     pause(&mut spins);
-                    if !make_busy_again(by) {
+                    if !make_busy(by) {
                         return Taken::WeWere;
                     }
                 } else {
@@ -211,42 +279,18 @@ pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef
     }
 }
 
-fn make_busy_again(task: TaskRef) -> bool {
-    loop {
-        if make_busy(task) {
-            return true;
-        }
-        if task.offer.load(Acquire) & STATE != OPEN {
-            return false;
-        }
-    }
-}
-
-/// Wants the process to end: `true` if it was asleep with an open offer, and is ours now.
+/// Wants the process to end: `true` if it was asleep with an open offer, and is ours now. One that
+/// is left to its foreign waker too is not ours: that waker is to be called.
 pub(super) fn kill(task: TaskRef) -> bool {
     let mut seen = task.offer.fetch_or(KILL, AcqRel) | KILL;
-    let mut spins = 0;
     loop {
         match seen & STATE {
             OPEN => match task.offer.compare_exchange(seen, seen & !STATE, AcqRel, Acquire) {
-                Ok(_) => return seen & ENTERING == 0,
+                Ok(_) => return seen & (ENTERING | FOREIGN) == 0,
                 Err(now) => seen = now,
             },
-            BUSY => {
-                pause(&mut spins);
-                seen = task.offer.load(Acquire);
-            }
+            BUSY => seen = wait_while_busy(task),
             _ => return false,
         }
     }
-}
-
-/// Whether others are to run before a taken process.
-pub(super) fn is_patient(task: TaskRef) -> bool {
-    task.offer.load(Relaxed) & PATIENT != 0
-}
-
-/// Whether the owner of a taken process wakes it through its foreign waker.
-pub(super) fn is_foreign(task: TaskRef) -> bool {
-    task.offer.load(Relaxed) & FOREIGN != 0
 }

@@ -272,7 +272,7 @@ impl<R> Forked<R> {
         // up before it can wait.
         task.marks.fetch_or(mark::KILL, Release);
         if offer::kill(task) {
-            Wake::Offer(task).up(worker);
+            Wake::Asleep(task).up(worker);
         } else if let Some(foreign) = task.foreign_if_any() {
             foreign.wake();
         }

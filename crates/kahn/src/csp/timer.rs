@@ -24,7 +24,7 @@ use super::meeting::{How, Waiter};
 use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::word::Park;
-use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
+use crate::scheduler::{Scheduler, TaskRef, Worker};
 use crate::sync::system::clock;
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use std::fmt;
@@ -176,13 +176,8 @@ impl Timers {
             // SAFETY: the process cannot leave this memory without the lock that we hold.
             unsafe { (*entered).set(None) };
             let How::Offer { ticket, guard } = waiter.how else { continue };
-            let taken = offer::take(waiter.task, ticket, guard, None);
-            if let Taken::Yes { asleep: true } = taken {
-                if offer::is_foreign(waiter.task) {
-                    waiter.task.foreign(waiter.task).wake();
-                } else {
-                    scheduler.make_ready(Origin::Outside, waiter.task, Reason::Woken);
-                }
+            if let Taken::Yes(wake) = offer::take(waiter.task, ticket, guard, None) {
+                wake.up_from_outside(scheduler);
             }
             any = true;
             if counted {

@@ -8,6 +8,7 @@ mod deadlock;
 mod ends;
 mod killing;
 mod occam;
+mod offering;
 mod random;
 mod sharing;
 mod time;

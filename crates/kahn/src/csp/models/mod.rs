@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `meetings` | sending, receiving, closing, extended rendezvous, in pairs | 2 |
 //! | `choices` | alternation at one end and at both; against a partner, a time-out, a killer | 2 to 3 |
+//! | `offers` | barriers and claims in alternations; a foreign waker beside a partner | 2 to 3 |
 //! | `places` | claims, barriers, joining | 2 to 3 |
 //!
 //! Each thread is a worker that runs its own processes and those it wakes. loom sees every access
@@ -12,8 +13,10 @@
 
 mod choices;
 mod meetings;
+mod offers;
 mod places;
 
+use super::barrier::Barrier;
 use super::channel::Channel;
 use super::core::Core;
 use super::ends::{Receiver, Sender};
@@ -77,6 +80,12 @@ impl Driven {
         exchange::in_network(self.core.scheduler.number, "exchange".into())
     }
 
+    /// Makes a barrier, with a handle for each.
+    fn barrier<const N: usize>(&self) -> [Barrier; N] {
+        let handles = Barrier::for_model(self.core.scheduler.number, N);
+        handles.try_into().expect("as many as were asked for")
+    }
+
     /// Makes a process that a worker begins with.
     fn process<F>(&mut self, worker: usize, process: Process, code: F) -> Forked<F::Output>
     where
@@ -100,7 +109,6 @@ impl Driven {
 
     /// The same, while time jumps so often to the next deadline; then until nobody waits for it.
     fn run_with_time(&mut self, jumps: usize) {
-        let begin = std::mem::take(&mut self.begin);
         let core = Shared(&raw const *self.core);
         let time = (jumps > 0).then(|| {
             thread::spawn(move || {
@@ -112,6 +120,26 @@ impl Driven {
                 }
             })
         });
+        self.run_workers();
+        if let Some(time) = time {
+            time.join().expect("time does not panic");
+            models::work_for_others(&self.core.scheduler, 0);
+            while self.core.timers.jump(&self.core.scheduler) {
+                models::work_for_others(&self.core.scheduler, 0);
+            }
+        }
+    }
+
+    /// The same, while somebody who is no worker does something.
+    fn run_beside(&mut self, does: impl FnOnce() + Send + 'static) {
+        let beside = thread::spawn(does);
+        self.run_workers();
+        beside.join().expect("it does not panic");
+        models::work_for_others(&self.core.scheduler, 0);
+    }
+
+    fn run_workers(&mut self) {
+        let begin = std::mem::take(&mut self.begin);
         let threads: Vec<_> = begin
             .into_iter()
             .enumerate()
@@ -122,13 +150,6 @@ impl Driven {
             .collect();
         for thread in threads {
             thread.join().expect("no worker panics");
-        }
-        if let Some(time) = time {
-            time.join().expect("time does not panic");
-            models::work_for_others(&self.core.scheduler, 0);
-            while self.core.timers.jump(&self.core.scheduler) {
-                models::work_for_others(&self.core.scheduler, 0);
-            }
         }
     }
 

@@ -1,0 +1,322 @@
+//! The phases of a barrier: who has come, who offers to come, and when all go on.
+//!
+//! ```text
+//!   flags of the gate: how many of the enrolled are missing
+//!   committed: those who wait for the phase alone      offers: those who wait for other things too
+//! ```
+//!
+//! | step | who | does, behind the gate |
+//! |---|---|---|
+//! | enrol | whoever clones a handle | one more enrolled, one more missing |
+//! | come | a process that waits for this alone | enters itself among the committed, one less missing |
+//! | offer | an alternation, from this guard | enters itself among the offers, one less missing |
+//! | withdraw | an alternation that has something else | takes itself out, one more missing |
+//! | complete | whoever brings the missing to none | takes all offers or none; begins the next phase, makes all ready |
+//! | resign | whoever drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
+//!
+//! # States of an enrolled process
+//!
+//! | state | counted as missing | leaves by |
+//! |---|---|---|
+//! | elsewhere | yes | it comes, offers or resigns |
+//! | committed | no | the phase is complete |
+//! | offering | no | the phase is complete; another guard of its alternation is chosen → gone |
+//! | gone: its offer was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
+//!
+//! # Why it holds
+//!
+//! *Phases never overlap.* Whoever completes resets the count and takes the lists of those who wait,
+//! in one go behind the gate, before any of them runs.
+//!
+//! *All or none.* A phase is complete when everybody is committed or offers. Whoever completes first
+//! makes every offer `BUSY`, in the order of the processes' addresses, and so keeps all other
+//! partners off; when it holds all, they are taken together. If one is gone, those that it holds are
+//! open again, as if nothing had been. So no process is released by a phase that another, who was
+//! counted, has left for something else: at most one branch of each alternation is taken, and it is
+//! the same phase for all.
+//!
+//! *No phase is missed.* The attempt is made by whoever brings the missing to none, whether it comes,
+//! offers or resigns. It fails only because of one that is gone; that one counts as missing again
+//! when it withdraws, behind this gate, and whoever brings the missing to none next tries again. So
+//! there is no moment at which all are committed or offer and nobody looks.
+//!
+//! *No global lock.* Two barriers may want the same processes at once. Each is completed behind its
+//! own gate, and offers are held in one order everywhere, so whoever waits for an offer holds only
+//! smaller ones (see `offer`); nobody who holds one waits for a gate. JCSP has a lock for all
+//! barriers of a program that stand in alternations, for lack of such an order.
+//!
+//! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
+//! found empty. With `n` offers a phase sorts `n` addresses.
+//!
+//! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
+//! that needs both does not come; it is told who waits.
+
+use super::channel::Attempt;
+use super::gate::{FIRST_FLAG, Gate};
+use super::meeting::{How, Wake};
+use super::offer::{self, Leave, Ticket};
+use crate::graph::Name;
+use crate::scheduler::task::Task;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::{Arc, Cell};
+use std::cell::UnsafeCell;
+use std::{mem, ptr};
+
+/// One process that is missing, as the flags count it.
+const ONE: u32 = FIRST_FLAG << 1;
+
+/// The number of an enrolment.
+pub(super) type Member = u32;
+
+#[derive(Clone, Copy, Debug)]
+struct Committed {
+    task: TaskRef,
+    released: *const Cell<bool>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    task: TaskRef,
+    released: *const Cell<bool>,
+    ticket: Ticket,
+    guard: u32,
+    member: Member,
+}
+
+/// One enrolment.
+#[derive(Clone, Copy, Debug)]
+struct Enrolment {
+    /// The process that used it last, or null.
+    task: *const Task,
+    is_enrolled: bool,
+    has_come: bool,
+    /// Where its offer stands in the list, if it does.
+    place: u32,
+}
+
+/// What is behind the gate.
+#[derive(Debug, Default)]
+struct State {
+    enrolled: u32,
+    phase: u64,
+    committed: Vec<Committed>,
+    offers: Vec<Offered>,
+    members: Vec<Enrolment>,
+    free: Vec<Member>,
+    /// Lists that are empty between the phases: no phase takes memory.
+    spare: Vec<Committed>,
+    order: Vec<u32>,
+    wakes: Vec<Wake>,
+}
+
+/// A barrier, as all its handles share it. See the module's tables.
+#[derive(Debug)]
+pub(super) struct Meet {
+    gate: Gate,
+    pub(super) network: u32,
+    pub(super) name: Name,
+    state: UnsafeCell<State>,
+}
+
+// SAFETY: the state is behind the gate, and the pointers in it are to type-stable memory or to
+// pinned futures that leave behind the gate.
+unsafe impl Send for Meet {}
+// SAFETY: as above.
+unsafe impl Sync for Meet {}
+
+impl Meet {
+    pub(super) fn new(network: u32, name: Name) -> Arc<Self> {
+        Arc::new(Self {
+            gate: Gate::new(0),
+            network,
+            name,
+            state: UnsafeCell::new(State::default()),
+        })
+    }
+
+    /// Behind the gate.
+    #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
+    fn state(&self) -> &mut State {
+        // SAFETY: said above.
+        unsafe { &mut *self.state.get() }
+    }
+
+    pub(super) fn enrol(&self, alone: bool) -> Member {
+        let flags = self.gate.lock(alone);
+        let state = self.state();
+        state.enrolled += 1;
+        let new =
+            Enrolment { task: ptr::null(), is_enrolled: true, has_come: false, place: u32::MAX };
+        let member = state.free.pop().unwrap_or_else(|| {
+            state.members.push(new);
+            u32::try_from(state.members.len() - 1).unwrap_or(u32::MAX)
+        });
+        state.members[member as usize] = new;
+        self.gate.unlock(flags + ONE);
+        member
+    }
+
+    pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
+        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let state = self.state();
+        state.enrolled -= 1;
+        state.members[member as usize].is_enrolled = false;
+        state.free.push(member);
+        let flags = flags - ONE;
+        let somebody_waits = !state.committed.is_empty() || !state.offers.is_empty();
+        if flags < ONE && somebody_waits && self.hold_offers() {
+            self.complete(worker, None);
+        } else {
+            self.gate.unlock(flags);
+        }
+    }
+
+    /// Whether the process that asks may be the last one missing: a hint.
+    #[inline]
+    pub(super) fn is_promising(&self) -> bool {
+        self.gate.peek() < 2 * ONE
+    }
+
+    /// Comes, or offers to; `Done` if that completes the phase. Else enters the process, if told to.
+    #[inline]
+    pub(super) fn come(
+        &self,
+        worker: &Worker,
+        task: TaskRef,
+        member: Member,
+        enter: Option<(How, &Cell<bool>)>,
+    ) -> Attempt {
+        let flags = self.gate.lock(worker.solo);
+        let state = self.state();
+        let is_last = flags < 2 * ONE;
+        let enrolled = &mut state.members[member as usize];
+        enrolled.task = task.as_ptr();
+        let is_offer = matches!(enter, Some((How::Offer { .. }, _)));
+        if is_last && !is_offer && self.hold_offers() {
+            self.complete(Some(worker), None);
+            return Attempt::Done;
+        }
+        let Some((how, released)) = enter else {
+            self.gate.unlock(flags);
+            return Attempt::Nothing;
+        };
+        enrolled.has_come = true;
+        match how {
+            How::Plain => state.committed.push(Committed { task, released }),
+            How::Offer { ticket, guard } => {
+                enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
+                state.offers.push(Offered { task, released, ticket, guard, member });
+                // Our own offer is one of them: somebody may have it by now.
+                if is_last && self.hold_offers() {
+                    self.complete(Some(worker), Some(task));
+                    return Attempt::Done;
+                }
+            }
+        }
+        self.gate.unlock(flags - ONE);
+        Attempt::Nothing
+    }
+
+    /// Behind the gate: keeps others off every offer; `false`, and nothing done, if one is gone.
+    #[inline]
+    fn hold_offers(&self) -> bool {
+        self.state().offers.is_empty() || self.hold_in_order()
+    }
+
+    #[cold]
+    fn hold_in_order(&self) -> bool {
+        let State { offers, order, .. } = self.state();
+        order.clear();
+        order.extend(0..u32::try_from(offers.len()).unwrap_or(u32::MAX));
+        order.sort_unstable_by_key(|&index| offers[index as usize].task.as_ptr());
+        let offer_of = |index: u32| &offers[index as usize];
+        for (held, &index) in order.iter().enumerate() {
+            let Offered { task, ticket, .. } = *offer_of(index);
+            let is_twice = held > 0 && offer_of(order[held - 1]).task == task;
+            if is_twice || !offer::hold(task, ticket) {
+                order[..held].iter().for_each(|&index| offer::let_go(offer_of(index).task));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Behind the gate, which this opens, and with all offers held: everybody has come. `own` is
+    /// the caller's process, if it is among the offers: it runs by itself.
+    fn complete(&self, worker: Option<&Worker>, own: Option<TaskRef>) {
+        let state = self.state();
+        state.phase += 1;
+        let spare = mem::take(&mut state.spare);
+        let mut committed = mem::replace(&mut state.committed, spare);
+        let mut wakes = mem::take(&mut state.wakes);
+        for member in &mut state.members {
+            member.has_come = false;
+        }
+        for waits in &committed {
+            // SAFETY: a process that waits is pinned, and leaves behind the gate.
+            unsafe { (*waits.released).set(true) };
+        }
+        for offered in state.offers.drain(..) {
+            // SAFETY: as above.
+            unsafe { (*offered.released).set(true) };
+            if Some(offered.task) == own {
+                offer::leave_busy(offered.task, Leave::Taken(offered.guard));
+            } else {
+                wakes.push(offer::take_held(offered.task, offered.guard));
+            }
+        }
+        self.gate.unlock(state.enrolled * ONE);
+        let Some(worker) = worker else { return };
+        // The lists are ours: they have left the state.
+        for waits in committed.drain(..) {
+            Wake::Plain(waits.task).up(worker);
+        }
+        for wake in wakes.drain(..) {
+            wake.up(worker);
+        }
+        // The empty lists go back.
+        let flags = self.gate.lock(worker.solo);
+        let state = self.state();
+        state.spare = committed;
+        state.wakes = wakes;
+        self.gate.unlock(flags);
+    }
+
+    /// A process does not wait any more: withdraws, unless the phase is complete.
+    pub(super) fn leave(&self, member: Member, released: &Cell<bool>, alone: bool) {
+        let flags = self.gate.lock(alone);
+        let left = !released.get() && self.take_out(member, released);
+        self.gate.unlock(if left { flags + ONE } else { flags });
+    }
+
+    /// Behind the gate; `false` if it stands nowhere.
+    fn take_out(&self, member: Member, released: &Cell<bool>) -> bool {
+        let State { offers, committed, members, .. } = self.state();
+        let place = members[member as usize].place as usize;
+        if offers.get(place).is_some_and(|offered| ptr::eq(offered.released, released)) {
+            offers.swap_remove(place);
+            if let Some(moved) = offers.get(place) {
+                members[moved.member as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
+            }
+        } else {
+            // Only whoever is dropped while it waits comes here.
+            let place = committed.iter().position(|waits| ptr::eq(waits.released, released));
+            let Some(place) = place else { return false };
+            committed.swap_remove(place);
+        }
+        members[member as usize].has_come = false;
+        true
+    }
+
+    /// The phase, and who has not come yet; `None` for an enrolment that nobody has used.
+    pub(super) fn missing(&self) -> (u64, Vec<Option<TaskRef>>) {
+        let flags = self.gate.lock(false);
+        let state = self.state();
+        let missing = state.members.iter().filter(|member| member.is_enrolled && !member.has_come);
+        // SAFETY: the headers of processes are type-stable memory.
+        let missing = missing.map(|member| unsafe { TaskRef::from_ptr(member.task) }).collect();
+        let phase = state.phase;
+        self.gate.unlock(flags);
+        (phase, missing)
+    }
+}
