@@ -224,7 +224,7 @@ fn whoever_is_killed_with_a_claim_it_was_about_to_get_passes_it_on() {
     everywhere(
         |options| {
             succeeds(options, async |scope| {
-                let shared = csp::Shared::new("shared", ());
+                let shared = csp::Shared::new("shared", 7);
                 for _ in 0..5 {
                     let theirs = shared.clone();
                     let (never, mut from_never) = csp::channel::<u32>("never");
@@ -243,7 +243,7 @@ fn whoever_is_killed_with_a_claim_it_was_about_to_get_passes_it_on() {
                 *shared.claim().await
             })
         },
-        |()| (),
+        |shared| assert_eq!(shared, 7),
     );
 }
 
