@@ -123,7 +123,7 @@ impl Party {
                 Turn::Wait => {}
             }
             let asked = worker.asked();
-            if matches!(asked, Request::End(_)) {
+            if matches!(asked, Request::End) {
                 // A party is not ended by it: the operation is over.
                 self.task.stop_waiting();
             }
@@ -136,12 +136,14 @@ impl Party {
                         Park::Moved => Attempt::Wait(None),
                     }
                 }
-                Request::End(EndCause::FailedBy(channel)) => {
-                    // Tells the report that the failure was observed.
-                    let _ = scheduler.hooks().failed_by(self.task, channel);
-                    Attempt::Failed(Ended::Sender)
-                }
-                Request::End(_) => Attempt::Failed(Ended::Run),
+                Request::End => match worker.end_cause() {
+                    EndCause::FailedBy(channel) => {
+                        // Tells the report that the failure was observed.
+                        let _ = scheduler.hooks().failed_by(self.task, channel);
+                        Attempt::Failed(Ended::Sender)
+                    }
+                    _ => Attempt::Failed(Ended::Run),
+                },
                 Request::None | Request::Again { .. } | Request::Commit => Attempt::Wait(None),
             }
         });
@@ -255,7 +257,7 @@ impl<T: Send> OutsideSender<T> {
         let mut message = Some(message);
         let sent = self.party.block(End::Sender, sender.channel(), |worker| {
             if let Some(message) = message.take() {
-                sender.write(message, worker);
+                sender.write(message, Some(worker));
             }
         });
         sent.map(|_| ())
@@ -272,7 +274,7 @@ impl<T: Send> OutsideSender<T> {
         let mut message = Some(message);
         let go = |worker: &Worker| {
             if let Some(message) = message.take() {
-                sender.write(message, worker);
+                sender.write(message, Some(worker));
             }
         };
         Operation::new(&self.party, End::Sender, channel, go).await.map(|_| ())
@@ -288,7 +290,7 @@ impl<T: Send> OutsideReceiver<T> {
     /// [`Ended::Run`] if the run ended, [`Ended::Sender`] if the process that sends has failed.
     pub fn recv_blocking(&mut self) -> Result<Option<T>, Ended> {
         let receiver = self.receiver.as_mut().expect(HERE);
-        self.party.block(End::Receiver, receiver.channel(), |worker| receiver.read(worker))
+        self.party.block(End::Receiver, receiver.channel(), |worker| receiver.read(Some(worker)))
     }
 
     /// Receives the next message, waiting until there is one; `None` at the end of the stream. The
@@ -299,7 +301,7 @@ impl<T: Send> OutsideReceiver<T> {
     pub async fn recv(&mut self) -> Result<Option<T>, Ended> {
         let receiver = self.receiver.as_mut().expect(HERE);
         let channel = receiver.channel();
-        let go = |worker: &Worker| receiver.read(worker);
+        let go = |worker: &Worker| receiver.read(Some(worker));
         Operation::new(&self.party, End::Receiver, channel, go).await
     }
 }

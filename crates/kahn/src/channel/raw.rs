@@ -31,6 +31,7 @@
 use super::digest::History;
 use super::ring::{MessageType, Ring};
 use super::table::ChannelTable;
+use super::turn::Turn;
 use crate::graph::{Identity, Name};
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
@@ -373,20 +374,28 @@ impl RawChannel {
 
     /// Grants room for at most `most` operations before the next look.
     #[inline]
-    pub(super) fn grant(&self, end: End, most: u64, capacity: u64, task: TaskRef, worker: &Worker) {
+    pub(super) fn grant(
+        &self,
+        end: End,
+        most: u64,
+        capacity: u64,
+        task: TaskRef,
+        worker: &Worker,
+    ) -> Turn {
         let side = self.side(end);
         let is_eager = side.eager.load(Relaxed)
             || task.notes() & own::WAIT_ONCE != 0
             || end == End::Receiver && side.recorded.get();
         if capacity < 4 || is_eager {
             side.room.set(1);
+            Turn::Go
         } else {
-            self.grant_more(end, most, capacity, worker);
+            self.grant_more(end, most, capacity, worker)
         }
     }
 
     #[inline(never)]
-    fn grant_more(&self, end: End, most: u64, capacity: u64, worker: &Worker) {
+    fn grant_more(&self, end: End, most: u64, capacity: u64, worker: &Worker) -> Turn {
         let half = capacity / 2;
         let period = if half > HUNGRY_PERIOD && worker.scheduler().is_hungry() {
             HUNGRY_PERIOD
@@ -406,6 +415,7 @@ impl RawChannel {
             let end_tag = this.map_addr(|address| address | usize::from(end == End::Receiver));
             worker.list(Listed { end: end_tag, publish });
         }
+        Turn::Go
     }
 
     /// Takes an end off the worker's list, with what it did published.

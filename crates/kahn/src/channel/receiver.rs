@@ -3,7 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::take;
-use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit};
+use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit, publish};
 use super::turn::{Turn, turn};
 use crate::graph::Name;
 use crate::scheduler::Worker;
@@ -139,7 +139,7 @@ impl<T: Send> Receiver<T> {
         let mut waited = false;
         loop {
             match turn(self.channel, End::Receiver, worker, task, &mut waited) {
-                Turn::Go => return Some(self.read(worker)),
+                Turn::Go => return Some(self.read(Some(worker))),
                 Turn::Over => return None,
                 Turn::Wait => go_on(worker, task),
             }
@@ -164,7 +164,7 @@ impl<T: Send> Receiver<T> {
 
     /// Takes the message that there is room to take.
     #[inline]
-    pub(super) fn read(&mut self, worker: &Worker) -> T {
+    pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
         let side = &self.channel.receiver;
         let number = side.local.get();
         // SAFETY: there is a message: the ring was made for messages of this type, the sender has
@@ -177,7 +177,7 @@ impl<T: Send> Receiver<T> {
             if side.recorded.get() {
                 self.record(&message);
             }
-            self.channel.publish(End::Receiver, worker);
+            publish(self.channel, End::Receiver, worker);
         }
         message
     }

@@ -142,7 +142,7 @@ impl<T: Send> Sender<T> {
                 Turn::Wait => go_on(worker, task),
             }
         }
-        self.write(message, worker);
+        self.write(message, Some(worker));
     }
 
     /// Makes everything sent and received so far by this process visible to others now.
@@ -164,7 +164,7 @@ impl<T: Send> Sender<T> {
 
     /// Puts a message into the slot that there is room for.
     #[inline]
-    pub(super) fn write(&mut self, message: T, worker: &Worker) {
+    pub(super) fn write(&mut self, message: T, worker: Option<&Worker>) {
         let side = &self.channel.sender;
         let number = side.local.get();
         // SAFETY: there is room: the ring was made for messages of this type, and the receiver
@@ -174,7 +174,7 @@ impl<T: Send> Sender<T> {
         let room = side.room.get() - 1;
         side.room.set(room);
         if room == 0 {
-            self.channel.publish(End::Sender, worker);
+            publish(self.channel, End::Sender, worker);
         }
     }
 }
@@ -199,8 +199,8 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
 
 /// What an operation that is polled may do.
 pub(super) enum Permit {
-    /// There is room for one operation at least.
-    Go(&'static Worker),
+    /// There is room for one operation at least; the worker, if it was needed to find that out.
+    Go(Option<&'static Worker>),
     /// Return `Pending`.
     Wait,
     /// The other end is gone, or this process is.
@@ -208,6 +208,9 @@ pub(super) enum Permit {
 }
 
 /// The way every operation that is polled begins: a few instructions, if there is room.
+///
+/// A waker that carries the address of a process exists only while that process is polled
+/// (`scheduler::foreign`), so it proves that the caller acts for the owner.
 #[inline(always)]
 pub(super) fn permit(
     channel: ChannelRef,
@@ -217,22 +220,39 @@ pub(super) fn permit(
 ) -> Permit {
     let side = channel.side(end);
     let owner = side.owner.load(Relaxed);
-    if let Some(worker) = Worker::holding(owner)
-        && context.waker().data() == owner.cast_const().cast()
-    {
-        // SAFETY: we hold the process, so it is alive.
-        let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
-        if side.room.get() > 0 && task.marks.load(Relaxed) == 0 {
-            return Permit::Go(worker);
+    if context.waker().data() == owner.cast_const().cast() {
+        // SAFETY: where there is room there is an owner, whose memory outlives its channels.
+        if side.room.get() > 0 && unsafe { &*owner }.marks.load(Relaxed) == 0 {
+            return Permit::Go(None);
         }
-        return match turn(channel, end, worker, task, waited) {
-            Turn::Go => Permit::Go(worker),
-            Turn::Wait => Permit::Wait,
-            Turn::Over => Permit::Over,
-        };
+        if let Some(worker) = Worker::holding(owner) {
+            // SAFETY: we hold the process, so it is alive.
+            let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
+            return match turn(channel, end, worker, task, waited) {
+                Turn::Go => Permit::Go(Some(worker)),
+                Turn::Wait => Permit::Wait,
+                Turn::Over => Permit::Over,
+            };
+        }
     }
     poll_elsewhere(channel, end, context);
     Permit::Wait
+}
+
+/// Publishes what an end has done whose room is used up.
+#[inline]
+pub(super) fn publish(channel: ChannelRef, end: End, worker: Option<&Worker>) {
+    let holding = || Worker::holding(channel.side(end).owner.load(Relaxed));
+    match worker.or_else(holding) {
+        Some(worker) => channel.publish(end, worker),
+        None => used_elsewhere(channel, end),
+    }
+}
+
+/// An end was used on another thread, while the poll of its process waits for that one.
+#[cold]
+fn used_elsewhere(channel: ChannelRef, end: End) {
+    report(owner_of(channel, end), MisuseKind::NotYours { channel: channel.name().clone() });
 }
 
 /// Polled by somebody who must not: says so, and ends the process that did it. An executor that
@@ -301,7 +321,7 @@ pub(super) fn blocking_holder<'a>(channel: ChannelRef, end: End) -> (&'a Worker,
 pub(super) fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         Request::Wait => worker.block_at(task),
-        Request::End(cause) => worker.unwind(cause),
+        Request::End => worker.unwind(worker.end_cause()),
         Request::None | Request::Again { .. } | Request::Commit => worker.flush(),
     }
 }

@@ -304,9 +304,7 @@ impl ChannelTable {
 
     /// Takes a channel off the table, keeps its record and recycles its memory.
     pub(super) fn retire(&self, channel: ChannelRef) {
-        let record = channel.record(true);
         let mut inner = self.inner.lock();
-        channel.cold.clear();
         let index = channel.cold.index.load(Relaxed) as usize;
         debug_assert_eq!(inner.alive.get(index), Some(&channel));
         inner.alive.swap_remove(index);
@@ -314,11 +312,12 @@ impl ChannelTable {
             moved.cold.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
         }
         if inner.ended.len() < inner.limit {
-            inner.ended.push(record);
+            inner.ended.push(channel.record(true));
         } else {
             inner.folded.0 += 1;
-            inner.folded.1.add(&record.counts);
+            inner.folded.1.add(&channel.counts());
         }
+        channel.cold.clear();
         let is_roomy = !channel.is_compact();
         let pool = if is_roomy { &mut inner.roomy } else { &mut inner.compact };
         pool.give(channel.non_null().cast(), size_of::<RawChannel>());
@@ -369,6 +368,16 @@ impl RawChannel {
         self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
     }
 
+    fn counts(&self) -> ChannelCounts {
+        ChannelCounts {
+            sent: self.messages(End::Sender),
+            received: self.messages(End::Receiver),
+            remote: self.cold.remote.load(Relaxed),
+            most_waiting: self.receiver.most_waiting.load(Relaxed),
+            growths: self.cold.growths.load(Relaxed),
+        }
+    }
+
     /// What is to be told about it; `take`: its history goes along.
     pub(crate) fn record(&self, take: bool) -> ChannelRecord {
         let label = self.label();
@@ -388,13 +397,7 @@ impl RawChannel {
             type_name: (types.name)(),
             message_size: types.size,
             capacity: self.cold.capacity.load(Relaxed),
-            counts: ChannelCounts {
-                sent: self.messages(End::Sender),
-                received: self.messages(End::Receiver),
-                remote: self.cold.remote.load(Relaxed),
-                most_waiting: self.receiver.most_waiting.load(Relaxed),
-                growths: self.cold.growths.load(Relaxed),
-            },
+            counts: self.counts(),
             history,
             is_cut: self.is_cut(),
         }

@@ -154,7 +154,7 @@ fn attend(
 
 /// Ends the process here.
 pub(super) fn must_end(worker: &Worker, cause: EndCause) -> Turn {
-    worker.ask(Request::End(cause));
+    worker.ask_to_end(cause);
     Turn::Wait
 }
 
@@ -187,8 +187,7 @@ fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef, waited: &m
     {
         let (used, capacity) = (side.local.get() - seen.count(), ring.capacity());
         if used < capacity {
-            channel.grant(End::Sender, capacity - used, capacity, task, worker);
-            return Turn::Go;
+            return channel.grant(End::Sender, capacity - used, capacity, task, worker);
         }
     }
     find_no_room(channel, worker, task, seen, waited)
@@ -223,8 +222,7 @@ fn find_no_room(
         let ring = unsafe { &*side.ring.get() };
         let capacity = ring.capacity();
         if used < capacity {
-            channel.grant(End::Sender, capacity - used, capacity, task, worker);
-            return Turn::Go;
+            return channel.grant(End::Sender, capacity - used, capacity, task, worker);
         }
         let Some(larger) = ring.asked_to_grow() else { break };
         let new = (channel.cold.types.get().new_ring)(larger);
@@ -252,31 +250,17 @@ fn look_for_messages(
     if waiting == 0 {
         return find_no_message(channel, worker, task, seen, waited);
     }
+    if worker.counts {
+        note_waiting(channel, waiting);
+        let publisher = channel.word(End::Sender).publisher();
+        side.from_afar.set(publisher != worker.number());
+    }
     // SAFETY: there is a message, so the sender has set up the ring, and nobody frees it but us.
     let ring = unsafe { &*side.ring.get() };
     if ring.is_followed() {
         return follow_rings(channel, worker, task, waiting);
     }
-    take_from(channel, ring, waiting, waiting, worker, task)
-}
-
-/// Grants what is in a ring.
-#[inline]
-fn take_from(
-    channel: ChannelRef,
-    ring: &Ring,
-    in_ring: u64,
-    waiting: u64,
-    worker: &Worker,
-    task: TaskRef,
-) -> Turn {
-    channel.grant(End::Receiver, in_ring, ring.capacity(), task, worker);
-    if worker.counts {
-        note_waiting(channel, waiting);
-        let publisher = channel.word(End::Sender).publisher();
-        channel.receiver.from_afar.set(publisher != worker.number());
-    }
-    Turn::Go
+    channel.grant(End::Receiver, waiting, ring.capacity(), task, worker)
 }
 
 /// Goes on to the ring in which the next message is.
@@ -295,7 +279,7 @@ fn follow_rings(channel: ChannelRef, worker: &Worker, task: TaskRef, waiting: u6
         // SAFETY: linked by the sender, and ours to free.
         ring = unsafe { next.as_ref() };
     }
-    take_from(channel, ring, in_ring, waiting, worker, task)
+    channel.grant(End::Receiver, in_ring, ring.capacity(), task, worker)
 }
 
 /// All is read: waits for more, unless it is the end.
@@ -323,10 +307,9 @@ fn find_no_message(
 
 #[inline]
 fn note_waiting(channel: ChannelRef, waiting: u64) {
-    let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
     let most = &channel.receiver.most_waiting;
-    if waiting > most.load(Relaxed) {
-        most.store(waiting, Relaxed);
+    if waiting > most.load(Relaxed).into() {
+        most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);
     }
 }
 

@@ -132,7 +132,7 @@ impl Core {
             let (used, budget) = self.channels.usage();
             if used > budget {
                 self.over_budget(channel);
-                worker.ask(crate::scheduler::Request::End(EndCause::Stopped));
+                worker.ask_to_end(EndCause::Stopped);
             }
         }
         (sender, receiver)

@@ -32,6 +32,7 @@ mod idle;
 pub(crate) mod models;
 mod operation;
 pub mod policy;
+mod publication;
 mod request;
 mod stopwatch;
 mod table;

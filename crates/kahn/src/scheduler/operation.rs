@@ -1,6 +1,6 @@
 //! What the operations of a process ask of the worker that runs it.
 
-use super::request::{Commit, Request, WaitOn};
+use super::request::{Commit, EndCause, Request, WaitOn};
 use super::{TaskRef, Worker};
 
 impl Worker {
@@ -25,6 +25,17 @@ impl Worker {
     /// Asks for something to be done when the poll returns.
     pub(crate) fn ask(&self, request: Request) {
         self.request.set(request);
+    }
+
+    /// Asks to be dropped when the poll returns.
+    pub(crate) fn ask_to_end(&self, cause: EndCause) {
+        self.cause.set(cause);
+        self.request.set(Request::End);
+    }
+
+    /// Why the process ends that has asked to be dropped.
+    pub(crate) fn end_cause(&self) -> EndCause {
+        self.cause.get()
     }
 
     /// Asks to be parked when the poll returns.

@@ -17,8 +17,8 @@ pub(crate) enum Request {
     Commit,
     /// Run it again: soon, or after everybody else.
     Again { cold: bool },
-    /// Drop it.
-    End(EndCause),
+    /// Drop it: why, the worker was told.
+    End,
 }
 
 /// Where a process wants to wait.

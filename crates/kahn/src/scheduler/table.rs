@@ -95,20 +95,20 @@ impl Table {
         self.alive.clone()
     }
 
-    /// Takes an ended process off the table and keeps its record.
-    pub(super) fn retire(&mut self, task: TaskRef, record: ProcessRecord) {
+    /// Takes an ended process off the table and keeps its record, or what it counted.
+    pub(super) fn retire(&mut self, task: TaskRef, ending: Ending) {
         let index = task.index.load(Relaxed) as usize;
         debug_assert_eq!(self.alive.get(index), Some(&task));
         self.alive.swap_remove(index);
         if let Some(moved) = self.alive.get(index) {
             moved.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
         }
-        let matters = !matches!(record.ending, Some(Ending::Finished | Ending::Pruned));
+        let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
         if matters || self.ended.len() < self.limit {
-            self.ended.push(record);
+            self.ended.push(task.record(Some(ending)));
         } else {
             self.folded.0 += 1;
-            self.folded.1.add(&record.counts);
+            self.folded.1.add(&task.counts());
         }
     }
 
@@ -146,8 +146,7 @@ impl Scheduler {
         task.set_ended();
         // Nobody rings it any more; its block may be named for long by an end that was misused.
         *task.bell.lock() = None;
-        let record = task.record(Some(ending));
-        self.table.lock().retire(task, record);
+        self.table.lock().retire(task, ending);
         self.release(task);
         // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
         if self.live.fetch_sub(1, SeqCst) == 1 && self.phase.load(SeqCst) != BUILDING {
@@ -173,13 +172,17 @@ impl Task {
             ending,
             is_observed: info.effects || self.had_no_senders(),
             is_never_pruned: info.effects || info.creates || self.had_no_senders(),
-            counts: ProcessCounts {
-                busy: self.busy.load(Relaxed),
-                polls: self.polls.load(Relaxed),
-                blocked_empty: self.blocked_empty.load(Relaxed).into(),
-                blocked_full: self.blocked_full.load(Relaxed).into(),
-                stolen: self.stolen.load(Relaxed).into(),
-            },
+            counts: self.counts(),
+        }
+    }
+
+    fn counts(&self) -> ProcessCounts {
+        ProcessCounts {
+            busy: self.busy.load(Relaxed),
+            polls: self.polls.load(Relaxed),
+            blocked_empty: self.blocked_empty.load(Relaxed).into(),
+            blocked_full: self.blocked_full.load(Relaxed).into(),
+            stolen: self.stolen.load(Relaxed).into(),
         }
     }
 }

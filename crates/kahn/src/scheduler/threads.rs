@@ -118,7 +118,7 @@ impl Worker {
                         self.rest();
                     }
                 }
-                Some(Request::End(_)) | None => return,
+                Some(Request::End) | None => return,
             }
         }
     }
@@ -150,7 +150,7 @@ impl Worker {
         if let Some(task) = self.current.get() {
             self.unwinding.set(Some(self.ending(task, cause)));
         }
-        self.ask(Request::End(cause));
+        self.ask_to_end(cause);
         resume_unwind(Box::new(Unwound));
     }
 

@@ -17,15 +17,15 @@ use std::ptr;
 use std::task::Context;
 
 /// Every so many picks come from the cold end: a bound on how long a ready process waits.
-const FAIRNESS: u64 = 61;
+const FAIRNESS: u64 = 64;
 /// Every so many picks a worker glances at who waits for whom.
-const GLANCE: u64 = 1024;
+const GLANCE: u64 = 16 * FAIRNESS;
 /// What a glance may cost, in looks at a channel.
 const GLANCE_BUDGET: usize = 128;
 /// Looks at a peer that one poll may have before its process yields.
 pub(crate) const PATIENCE: u32 = 128;
 /// Ends of one process with unpublished operations that a worker remembers.
-const LISTED: usize = 8;
+pub(super) const LISTED: usize = 8;
 
 /// A thread that runs processes. Everything here is its own; others see its `WorkerSlot`.
 pub(crate) struct Worker {
@@ -37,17 +37,16 @@ pub(crate) struct Worker {
     pub(super) current: Cell<Option<TaskRef>>,
     /// What the running process asks for, with the details of a wait beside it.
     pub(super) request: Cell<Request>,
+    pub(super) cause: Cell<EndCause>,
     pub(super) commit: Cell<Commit>,
     pub(super) wait: Cell<WaitOn>,
     /// How the process ends whose thread unwinds; found out before its ends are gone.
     pub(super) unwinding: Cell<Option<Ending>>,
-    listed: [Cell<Option<Listed>>; LISTED],
-    listed_count: Cell<usize>,
+    pub(super) listed: [Cell<Option<Listed>>; LISTED],
+    pub(super) listed_count: Cell<usize>,
     /// Looks at peers left to the running process.
     pub(crate) patience: Cell<u32>,
     steps: Cell<u64>,
-    /// Picks until the next one from the cold end.
-    until_fair: Cell<u64>,
     /// Its slot and its policy, without the way through the scheduler; null and none for a thread
     /// that is no worker of the network.
     slot: *const WorkerSlot,
@@ -120,6 +119,7 @@ impl Worker {
             own_parker: None,
             current: Cell::new(None),
             request: Cell::new(Request::None),
+            cause: Cell::new(EndCause::Stopped),
             commit: Cell::new(Commit::NOTHING),
             wait: Cell::new(WaitOn::NOWHERE),
             unwinding: Cell::new(None),
@@ -127,7 +127,6 @@ impl Worker {
             listed_count: Cell::new(0),
             patience: Cell::new(PATIENCE),
             steps: Cell::new(0),
-            until_fair: Cell::new(FAIRNESS),
             slot: config
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
@@ -234,11 +233,17 @@ impl Worker {
             self.run(ready.into_task());
         }
         while self.scheduler.is_running() {
-            let Some(ready) = self.next().or_else(|| self.idle()) else { break };
+            let Some(ready) = self.next().or_else(|| self.rest_until_ready()) else { break };
             self.run(ready.into_task());
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
         std::mem::forget(defect);
+    }
+
+    /// There is nothing to run: looks for something, and sleeps until there is.
+    fn rest_until_ready(&self) -> Option<Ready> {
+        self.slot().current.store(ptr::null_mut(), Relaxed);
+        self.idle()
     }
 
     fn next(&self) -> Option<Ready> {
@@ -246,16 +251,10 @@ impl Worker {
         self.steps.set(step);
         // Relaxed: only read as a hint that this worker gets on.
         self.slot().steps.store(step, Relaxed);
-        let until_fair = self.until_fair.get() - 1;
-        self.until_fair.set(until_fair);
-        if until_fair == 0 {
-            self.until_fair.set(FAIRNESS);
-            if let Some(ready) = self.adopt().or_else(|| self.pop(Turn::Back)) {
-                return Some(ready);
-            }
-        }
-        if step.is_multiple_of(GLANCE) && self.scheduler.settings().glances {
-            self.glance();
+        if step.is_multiple_of(FAIRNESS)
+            && let Some(ready) = self.look_further(step)
+        {
+            return Some(ready);
         }
         // Relaxed: a hint, like the queues it is about.
         if self.keeps_hot
@@ -265,6 +264,15 @@ impl Worker {
             return Some(Ready::new(task));
         }
         self.pop(Turn::Front).or_else(|| self.take_hot().map(Ready::new))
+    }
+
+    /// What a worker does now and then instead of running the hottest process.
+    #[inline(never)]
+    fn look_further(&self, step: u64) -> Option<Ready> {
+        if step.is_multiple_of(GLANCE) && self.scheduler.settings().glances {
+            self.glance();
+        }
+        self.adopt().or_else(|| self.pop(Turn::Back))
     }
 
     /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
@@ -300,26 +308,53 @@ impl Worker {
     #[inline]
     pub(crate) fn wake(&self, task: TaskRef) {
         if self.central {
-            self.scheduler.hooks().woken(task);
+            return self.wake_centrally(task);
         }
-        if self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0 {
+        if self.stays_here(task) {
             self.keep_task(task);
         } else {
-            self.make_ready(task, Reason::Woken);
+            self.queue(task);
         }
     }
 
-    /// Puts a process where it runs next; the one that stood there goes to the queue.
+    /// Whether a process may be kept for this worker to run next.
+    #[inline]
+    fn stays_here(&self, task: TaskRef) -> bool {
+        self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0
+    }
+
+    #[inline(never)]
+    fn queue(&self, task: TaskRef) {
+        self.make_ready(task, Reason::Woken);
+    }
+
+    #[cold]
+    fn wake_centrally(&self, task: TaskRef) {
+        self.scheduler.hooks().woken(task);
+        if self.stays_here(task) {
+            self.keep_task(task);
+        } else {
+            self.queue(task);
+        }
+    }
+
+    /// Puts a process where it runs next.
+    #[inline]
     fn keep_task(&self, task: TaskRef) {
         let hot = &self.slot().hot;
-        let mut before = hot.load(Relaxed);
-        if self.solo || before.is_null() {
+        if hot.load(Relaxed).is_null() {
             // Release hands the process to whoever swaps it out. Others only take what is there,
             // so nobody else writes to an empty slot.
             hot.store(task.as_ptr().cast_mut(), Release);
         } else {
-            before = hot.swap(task.as_ptr().cast_mut(), AcqRel);
+            self.displace_hot(task);
         }
+    }
+
+    /// Puts a process where it runs next; the one that stood there goes to the queue.
+    #[inline(never)]
+    fn displace_hot(&self, task: TaskRef) {
+        let before = self.slot().hot.swap(task.as_ptr().cast_mut(), AcqRel);
         // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(before, Reason::Woken);
@@ -347,31 +382,33 @@ impl Worker {
         slot.current.store(task.as_ptr().cast_mut(), Release);
         self.take_over(task);
         loop {
-            match self.poll(task) {
-                Some(Request::Wait) => {
-                    if self.park(task) == Park::Asleep {
-                        break;
-                    }
-                }
-                Some(Request::Commit) => {
-                    if self.commit.get().carry_out(task, self) == Park::Asleep {
-                        break;
-                    }
-                }
-                Some(Request::Again { cold }) => {
-                    let reason = if cold { Reason::Yielded } else { Reason::Woken };
-                    self.make_ready(task, reason);
-                    break;
-                }
-                Some(Request::None) => {
-                    if self.wait_foreign(task) {
-                        break;
-                    }
-                }
-                Some(Request::End(_)) | None => break,
+            let asked = self.poll(task);
+            // The usual case first, without a way through a table.
+            let at_rest = if let Some(Request::Wait) = asked {
+                self.park(task) == Park::Asleep
+            } else {
+                self.carry_out(task, asked)
+            };
+            if at_rest {
+                return;
             }
         }
-        slot.current.store(ptr::null_mut(), Relaxed);
+    }
+
+    /// Does what a process has asked for that left its poll; `false` if it goes on at once.
+    #[inline(never)]
+    fn carry_out(&self, task: TaskRef, asked: Option<Request>) -> bool {
+        match asked {
+            Some(Request::Wait) => self.park(task) == Park::Asleep,
+            Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
+            Some(Request::Again { cold }) => {
+                let reason = if cold { Reason::Yielded } else { Reason::Woken };
+                self.make_ready(task, reason);
+                true
+            }
+            Some(Request::None) => self.wait_foreign(task),
+            Some(Request::End) | None => true,
+        }
     }
 
     fn take_over(&self, task: TaskRef) {
@@ -421,14 +458,14 @@ impl Worker {
     /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
     /// published. Returns what to do with it, `None` if it has ended.
     fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
-        if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End(_)) {
+        if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End) {
             self.scheduler.hooks().settled(task, self);
         }
         self.flush();
         self.current.set(None);
         match request {
-            Request::End(cause) => {
-                self.drop_body(task, cause);
+            Request::End => {
+                self.drop_body(task, self.cause.get());
                 None
             }
             Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
@@ -443,8 +480,8 @@ impl Worker {
     fn complete(&self, task: TaskRef, result: Result<(), Failure>) {
         let ending = match (self.request.take(), result) {
             // A thread unwinds to end: what it asked for is why.
-            (Request::End(cause), _) => {
-                self.unwinding.take().unwrap_or_else(|| self.ending(task, cause))
+            (Request::End, _) => {
+                self.unwinding.take().unwrap_or_else(|| self.ending(task, self.cause.get()))
             }
             (_, Ok(())) => Ending::Finished,
             (_, Err(failure)) => Ending::Failed(failure),
@@ -485,10 +522,15 @@ impl Worker {
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };
         let parked = word.park(wait.seen, self.solo);
-        if parked == Park::Asleep && self.central {
-            self.scheduler.hooks().parked(task);
+        if self.central && parked == Park::Asleep {
+            self.tell_of_parking(task);
         }
         parked
+    }
+
+    #[cold]
+    fn tell_of_parking(&self, task: TaskRef) {
+        self.scheduler.hooks().parked(task);
     }
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
@@ -541,50 +583,6 @@ impl Worker {
         self.current.set(None);
         self.request.set(Request::None);
         self.scheduler.retire(task, ending);
-    }
-
-    // --- publication --------------------------------------------------------------------------
-
-    /// Remembers an end that may have operations to publish.
-    pub(crate) fn list(&self, end: Listed) {
-        let count = self.listed_count.get();
-        if count == LISTED {
-            self.flush();
-            return self.list(end);
-        }
-        self.listed[count].set(Some(end));
-        self.listed_count.set(count + 1);
-    }
-
-    /// Forgets an end that is about to close or to change hands.
-    pub(crate) fn unlist(&self, end: *const ()) {
-        let mut kept = 0;
-        for index in 0..self.listed_count.get() {
-            if let Some(listed) = self.listed[index].take()
-                && listed.end != end
-            {
-                self.listed[kept].set(Some(listed));
-                kept += 1;
-            }
-        }
-        self.listed_count.set(kept);
-    }
-
-    /// Publishes everything that the running process has done.
-    #[inline]
-    pub(crate) fn flush(&self) {
-        let count = self.listed_count.get();
-        if count == 0 {
-            return;
-        }
-        self.listed_count.set(0);
-        for place in &self.listed[..count] {
-            if let Some(Listed { end, publish }) = place.take() {
-                // SAFETY: listed by a live end of the running process; ends that close or change
-                // hands are taken off first.
-                unsafe { publish(end, self) };
-            }
-        }
     }
 
     pub(super) fn own_parker(&self) -> Option<&Parker> {
