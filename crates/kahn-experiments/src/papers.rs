@@ -30,3 +30,10 @@ pub(crate) static FRONT: Paper = Paper {
     full: "Clemens Grelck, Bert Gijsbers: An efficient scalable runtime system for S-Net dataflow \
            component coordination. KPS 2013.",
 };
+
+/// Communicating processes on many cores.
+pub(crate) static CCSP: Paper = Paper {
+    short: "Ritson and others (2009)",
+    full: "Carl G. Ritson, Adam T. Sampson, Frederick R. M. Barnes: Multicore scheduling for \
+           lightweight communicating processes. COORDINATION 2009.",
+};

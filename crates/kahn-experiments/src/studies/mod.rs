@@ -3,6 +3,9 @@
 //! A new one is a `Study` and an `Experiment` in a file here, and a line in [`EXPERIMENTS`].
 
 mod aes;
+mod agents;
+mod communicating;
+mod film;
 mod h264;
 mod kmeans;
 mod message;
@@ -11,6 +14,7 @@ mod pipeline;
 mod policies;
 mod program;
 mod random;
+mod rendezvous;
 mod ring;
 mod scatter;
 mod snet;
@@ -52,4 +56,9 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &snet::FIGURE_8,
     &snet::FIGURE_9,
     &snet::FIGURE_10,
+    &rendezvous::TABLE_1,
+    &film::FIGURE_12,
+    &rendezvous::FIGURE_13,
+    &agents::FIGURE_15,
+    &agents::FIGURE_16,
 ];
