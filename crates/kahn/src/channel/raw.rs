@@ -568,6 +568,8 @@ impl Cold {
         // SAFETY: who asks for it has an end, and none is left; explanations look only at channels
         // of the table, which this one is leaving.
         unsafe { *self.label.get() = None };
+        // SAFETY: both ends are closed: nobody records any more.
+        unsafe { *self.history.get() = None };
     }
 
     fn restart(&self, base: u64, types: &'static MessageType, label: Label) {
