@@ -55,6 +55,22 @@ each! {
     image des dictionary filters choices choices_ordered busy
 }
 
+/// Records go towards the output first, so a recursion is not unfolded before it is folded: what
+/// waits is a few batches for each level, however many calls there are.
+#[test]
+fn few_records_wait_on_one_worker() {
+    let most_waiting = |name: &str, size: usize| {
+        let program = SnetProgram::named(name).expect("it is in the table");
+        let options = Options { workers: 1, ..Options::default() };
+        let (_, report) = program.run(&program.case(size), &options).expect("it runs");
+        report.components.iter().map(|component| component.waited).max()
+    };
+    for (name, size) in [("fibonacci", 24), ("fibonacci_ordered", 24), ("poweroftwo", 15)] {
+        let most = most_waiting(name, size);
+        assert!(most < Some(3000), "{name}: {most:?} records waited at one place");
+    }
+}
+
 #[test]
 fn an_image_goes_from_file_to_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -11,8 +11,8 @@ use crate::plan::{BoxId, Filter, NetId, PartId, PartKind, Pattern, Plan, Range};
 use crate::syntax::ast::Expression;
 use crate::types::infer::Inference;
 
-/// An operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// An operation; the less, the nearer to the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct OpId(pub(super) usize);
 
 /// A scope.
@@ -173,7 +173,8 @@ impl Builder<'_> {
         self.open.pop();
         let scope = &mut self.graph.scopes[id.0];
         scope.entry = Some(entry);
-        scope.collectable &= scope.initialisers.is_empty();
+        // Without a cell there is nothing in it that could be over.
+        scope.collectable &= scope.initialisers.is_empty() && !scope.cells.is_empty();
         Ok(id)
     }
 

@@ -29,6 +29,32 @@ struct Queue<R> {
     next_call: u64,
 }
 
+impl<R> Queue<R> {
+    /// What came of putting records in.
+    fn put(&mut self, limit: usize) -> Put {
+        let ours = self.running < limit && !std::mem::replace(&mut self.licensed, true);
+        match ours {
+            true => Put::WithLicence,
+            false if self.records.len() > CROWD => Put::InCrowd,
+            false => Put::Behind,
+        }
+    }
+}
+
+/// How many records wait where somebody should see to it.
+const CROWD: usize = 512;
+
+/// What came of putting records in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    /// The licence is the caller's now.
+    WithLicence,
+    /// Somebody else has it.
+    Behind,
+    /// Somebody else has it, and does not get through.
+    InCrowd,
+}
+
 /// Records that wait, and where they go instead once the landing is closed.
 #[derive(Debug)]
 pub(super) struct Waiting<R, F> {
@@ -63,33 +89,40 @@ impl<R, F> Waiting<R, F> {
         self.forward.take()
     }
 
-    /// Puts records in, where `limit` calls may run at once; returns whether the licence is the
-    /// caller's now. Gives the records back if the landing is closed.
-    pub(super) fn put(&self, records: Vec<R>, limit: usize) -> Result<bool, Vec<R>> {
+    /// Puts records in, where `limit` calls may run at once. Gives the records back if the landing
+    /// is closed.
+    pub(super) fn put(&self, records: Vec<R>, limit: usize) -> Result<Put, Vec<R>> {
         let mut queue = self.queue.lock();
         if self.forward.get().is_some() {
             return Err(records);
         }
         queue.records.extend(records);
-        Ok(queue.running < limit && !std::mem::replace(&mut queue.licensed, true))
+        Ok(queue.put(limit))
     }
 
     /// Puts a record into a landing that is never closed, as [`put`](Self::put) does.
-    pub(super) fn put_one(&self, record: R) -> bool {
+    pub(super) fn put_one(&self, record: R) -> Put {
         let mut queue = self.queue.lock();
         queue.records.push_back(record);
-        !std::mem::replace(&mut queue.licensed, true)
+        queue.put(usize::MAX)
     }
 
-    /// Takes the records that wait, up to about `most`; `empty` is room for those that come.
-    pub(super) fn take(&self, most: usize, empty: VecDeque<R>) -> VecDeque<R> {
+    /// Whether many records wait.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.queue.lock().records.len() > CROWD
+    }
+
+    /// Takes the records that wait, up to about `most`, and tells how many there were; `empty` is
+    /// room for those that come.
+    pub(super) fn take(&self, most: usize, empty: VecDeque<R>) -> (VecDeque<R>, usize) {
         let mut queue = self.queue.lock();
-        if queue.records.len() <= 2 * most {
-            return std::mem::replace(&mut queue.records, empty);
+        let waited = queue.records.len();
+        if waited <= 2 * most {
+            return (std::mem::replace(&mut queue.records, empty), waited);
         }
         let mut taken = empty;
         taken.extend(queue.records.drain(..most));
-        taken
+        (taken, waited)
     }
 
     pub(super) fn take_one(&self) -> Option<R> {

@@ -282,7 +282,7 @@ fn run_front(
         functions,
         limits: limits(graph, program, options),
         stealers: deques.iter().map(Deque::stealer).collect(),
-        output_landing: Landing::new(Weak::clone(&home), entry, LandingKind::Output),
+        output_landing: Landing::new(Weak::clone(&home), OpId(0), LandingKind::Output),
         entry_landing: Landing::new(home, entry, LandingKind::Resume),
         root: Arc::clone(&root),
         input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),
@@ -355,6 +355,7 @@ fn work_as(shared: &Shared<'_>, index: usize, deque: Deque<Task>) -> Counted {
     worker.run();
     Counted {
         counts: std::mem::take(&mut worker.counts),
+        waited: std::mem::take(&mut worker.waited),
         activations: worker.activations,
         stolen: worker.stolen,
     }
@@ -374,6 +375,7 @@ impl Drop for HaltOnPanic<'_, '_> {
 /// What a worker counted.
 struct Counted {
     counts: Vec<u64>,
+    waited: Vec<usize>,
     activations: u64,
     stolen: u64,
 }
@@ -421,7 +423,8 @@ fn report(
         let records = totals.iter().map(|counted| counted.counts[index]).sum();
         if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
             let (name, instances) = (op.name.clone(), frames[op.scope.0]);
-            components.push(ComponentCount { name, records, instances });
+            let waited = totals.iter().map(|counted| counted.waited[index]).max().unwrap_or(0);
+            components.push(ComponentCount { name, records, instances, waited });
         }
     }
     Report {

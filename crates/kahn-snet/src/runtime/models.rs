@@ -19,7 +19,7 @@ use loom::thread;
 
 use super::collector::Collector;
 use super::idle::Idle;
-use super::licence::Waiting;
+use super::licence::{Put, Waiting};
 use super::place::Place;
 use super::sync::Mutex;
 
@@ -51,7 +51,7 @@ fn entity_is_made_once_and_seen_whole() {
 fn drain(landing: &Waiting<u32, ()>, busy: &AtomicBool, done: &AtomicUsize) {
     loop {
         assert!(!busy.swap(true, Relaxed), "two workers at one landing");
-        let taken = landing.take(1, VecDeque::new());
+        let taken = landing.take(1, VecDeque::new()).0;
         done.fetch_add(taken.len(), Relaxed);
         busy.store(false, Relaxed);
         if !landing.keeps_licence() {
@@ -68,7 +68,7 @@ fn licence_is_held_by_one_and_forgets_no_record() {
         let done = Arc::new(AtomicUsize::new(0));
         let work = move |landing: &Waiting<u32, ()>, busy: &AtomicBool, done: &AtomicUsize| {
             for record in 0..2 {
-                if landing.put(vec![record], usize::MAX) == Ok(true) {
+                if landing.put(vec![record], usize::MAX) == Ok(Put::WithLicence) {
                     drain(landing, busy, done);
                 }
             }
@@ -89,11 +89,11 @@ fn closing_a_landing_loses_no_record_and_keeps_their_order() {
         let landing: Arc<Waiting<u32, u32>> = Arc::new(Waiting::new());
         let seen = Arc::new(Mutex::new(Vec::new()));
         // This thread has the licence, drains, and then collects the replica.
-        assert!(landing.put_one(1));
+        assert_eq!(landing.put_one(1), Put::WithLicence);
         let (other, others_seen) = (Arc::clone(&landing), Arc::clone(&seen));
         let work = |landing: &Waiting<u32, u32>, seen: &Mutex<Vec<u32>>| {
             loop {
-                let taken = landing.take(8, VecDeque::new());
+                let taken = landing.take(8, VecDeque::new()).0;
                 seen.lock().extend(taken);
                 landing.close(|| 7);
                 if !landing.keeps_licence() {
@@ -126,7 +126,7 @@ fn collector_lets_calls_out_in_order() {
         let landing: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
         let collector = Arc::new(Collector::new());
         let out: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
-        assert_eq!(landing.put(vec![0, 1, 2], LIMIT), Ok(true));
+        assert_eq!(landing.put(vec![0, 1, 2], LIMIT), Ok(Put::WithLicence));
         // Stands for the deques: how often the landing lies there.
         let licences = Arc::new(AtomicUsize::new(1));
         let work = |landing: &Waiting<u32, ()>,
@@ -139,7 +139,8 @@ fn collector_lets_calls_out_in_order() {
                 if call.others_may {
                     licences.fetch_add(1, AcqRel);
                 }
-                let put = |record| assert!(out.put_one(record) || !out.is_idle());
+                let put =
+                    |record| assert!(out.put_one(record) == Put::WithLicence || !out.is_idle());
                 collector.hand_in(call.number, vec![call.record], false, put);
                 collector.hand_in(call.number, Vec::new(), true, put);
                 if landing.end(LIMIT) {
@@ -154,7 +155,7 @@ fn collector_lets_calls_out_in_order() {
         thread.join().expect("it ends");
         work(&landing, &collector, &out, &licences);
         assert!(landing.is_idle(), "records were forgotten");
-        assert_eq!(out.take(8, VecDeque::new()), [0, 1, 2]);
+        assert_eq!(out.take(8, VecDeque::new()).0, [0, 1, 2]);
     });
 }
 

@@ -11,6 +11,9 @@ pub struct ComponentCount {
     pub records: u64,
     /// How many instances of it were alive at the end; with processes, how many there were.
     pub instances: u64,
+    /// How many of them waited before one instance when a worker came to it, at most; where
+    /// records are put down, which is before replicas of a star and in feedbacks. 0 with processes.
+    pub waited: usize,
 }
 
 /// What a run did, by component and by worker.
@@ -36,9 +39,9 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "records read {}, written {}", self.read, self.written)?;
-        writeln!(f, "{:>12} {:>10}", "records", "instances")?;
-        for count in &self.components {
-            writeln!(f, "{:>12} {:>10}  {}", count.records, count.instances, count.name)?;
+        writeln!(f, "{:>12} {:>10} {:>10}", "records", "instances", "waited")?;
+        for ComponentCount { name, records, instances, waited } in &self.components {
+            writeln!(f, "{records:>12} {instances:>10} {waited:>10}  {name}")?;
         }
         writeln!(f, "instances: {}", self.instances)?;
         for (index, (all, stolen)) in self.activations.iter().zip(&self.stolen).enumerate() {

@@ -9,14 +9,17 @@
 //! |-----------------------|-----------------------------------------------------------------|
 //! | top of its deque      | first                                                           |
 //! | bottom of its deque   | every [`FAIR`]th time, so that nothing is forgotten             |
+//! | another worker        | when it has work that holds up what this one makes              |
 //! | the input             | when the deque is empty: new records only for idle workers      |
 //! | another worker        | when another reads the input, or it has ended                   |
 //!
 //! What a worker emits is gathered for each destination and put there when it is done with its
 //! landing; only then may another worker take that landing, so streams stay in order.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_deque::{Steal, Worker as Deque};
 
@@ -26,14 +29,19 @@ use super::exec::{Flow, is_dead};
 use super::failure::Failure;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::Kind;
+use super::licence::Put;
 use super::shape::Rec;
 
 /// Records taken from a landing at once.
 const BATCH: usize = 64;
-/// How often the bottom of the deque comes first.
-const FAIR: u32 = 1009;
+/// How often the bottom of the deque comes first, at most.
+const FAIR: usize = 1009;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
+/// Tasks that are looked through for one.
+const MOST_LOOKED_THROUGH: usize = 64;
+/// How long a worker rests that has made too much for another.
+const REST: Duration = Duration::from_micros(20);
 /// Searches before a worker sleeps.
 const PATIENCE: usize = 40;
 
@@ -58,7 +66,14 @@ pub(super) struct Worker<'w, 'r> {
     pub(super) steps: Steps<'w>,
     /// How many records came to each operation.
     pub(super) counts: Vec<u64>,
-    picks: u32,
+    /// How many records waited for each when a batch was taken, at most.
+    pub(super) waited: Vec<usize>,
+    /// Searches until the bottom of the deque comes first.
+    until_bottom: usize,
+    /// Whether the landing taken last was at the bottom.
+    from_bottom: bool,
+    /// Where many records wait, and this worker has put more.
+    crowd: Option<Arc<Landing>>,
     pub(super) stolen: u64,
     pub(super) activations: u64,
 }
@@ -75,7 +90,10 @@ impl<'w, 'r> Worker<'w, 'r> {
             spare: VecDeque::new(),
             steps: Steps::default(),
             counts: vec![0; shared.facts.graph.ops.len()],
-            picks: 0,
+            waited: vec![0; shared.facts.graph.ops.len()],
+            until_bottom: FAIR,
+            from_bottom: false,
+            crowd: None,
             stolen: 0,
             activations: 0,
         }
@@ -111,9 +129,11 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     fn search(&mut self) -> Option<Task> {
         for _ in 0..PATIENCE {
-            self.picks = self.picks.wrapping_add(1);
-            if self.picks.is_multiple_of(FAIR)
-                && let Steal::Success(task) = self.shared.stealers[self.index].steal()
+            if let Some(task) = self.bottom_in_turn() {
+                return Some(task);
+            }
+            if let Some(crowd) = self.crowd.take()
+                && let Some(task) = self.relief(&crowd)
             {
                 return Some(task);
             }
@@ -129,7 +149,6 @@ impl<'w, 'r> Worker<'w, 'r> {
                 }
             }
             if let Some(task) = self.steal() {
-                self.stolen += 1;
                 return Some(task);
             }
             if self.shared.stealers.len() == 1 || self.shared.idle.is_stopped() {
@@ -140,14 +159,60 @@ impl<'w, 'r> Worker<'w, 'r> {
         None
     }
 
+    /// Takes the bottom of the own deque if it was not looked at for long.
+    fn bottom_in_turn(&mut self) -> Option<Task> {
+        self.until_bottom -= 1;
+        if self.until_bottom > 0 {
+            return None;
+        }
+        // To be put back under all others, which should not cost more than the rest.
+        self.until_bottom = FAIR.max(self.local.len());
+        let task = self.shared.stealers[self.index].steal().success();
+        self.from_bottom = task.is_some();
+        task
+    }
+
+    /// Finds what to do before making more records for a landing where many wait.
+    ///
+    /// Best is that landing itself, then what another worker has, which may lead to it. If that
+    /// other worker is at it already, a short rest lets it catch up; nobody waits for anybody.
+    fn relief(&mut self, crowd: &Arc<Landing>) -> Option<Task> {
+        if self.shared.stealers.len() == 1 {
+            return None;
+        }
+        if self.local.len() <= MOST_LOOKED_THROUGH {
+            let mut others = Vec::new();
+            let mut found = None;
+            while let Some(task) = self.local.pop() {
+                if Arc::ptr_eq(&task.landing, crowd) {
+                    found = Some(task);
+                    break;
+                }
+                others.push(task);
+            }
+            others.into_iter().rev().for_each(|task| self.local.push(task));
+            if found.is_some() {
+                return found;
+            }
+        }
+        let stolen = self.steal();
+        if stolen.is_none() && crowd.waiting.is_crowded() {
+            std::thread::park_timeout(REST);
+        }
+        stolen
+    }
+
     /// Takes the bottom of another worker's deque.
-    pub(super) fn steal(&self) -> Option<Task> {
+    fn steal(&mut self) -> Option<Task> {
         let count = self.shared.stealers.len();
         for offset in 1..count {
             let victim = &self.shared.stealers[(self.index + offset) % count];
             loop {
                 match victim.steal() {
-                    Steal::Success(task) => return Some(task),
+                    Steal::Success(task) => {
+                        self.stolen += 1;
+                        return Some(task);
+                    }
                     Steal::Empty => break,
                     Steal::Retry => {}
                 }
@@ -167,9 +232,17 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Puts a record at a landing at once; for those who hold a lock that keeps an order.
     pub(super) fn put_now(&mut self, landing: &Arc<Landing>, rec: Rec) {
-        if landing.waiting.put_one(rec) {
-            let home = landing.home.upgrade();
-            self.ready.push(Task { landing: Arc::clone(landing), home });
+        self.was_put(landing, landing.waiting.put_one(rec));
+    }
+
+    fn was_put(&mut self, landing: &Arc<Landing>, put: Put) {
+        match put {
+            Put::WithLicence => {
+                let home = landing.home.upgrade();
+                self.ready.push(Task { landing: Arc::clone(landing), home });
+            }
+            Put::Behind => {}
+            Put::InCrowd => self.crowd = Some(Arc::clone(landing)),
         }
     }
 
@@ -189,10 +262,8 @@ impl<'w, 'r> Worker<'w, 'r> {
             _ => usize::MAX,
         };
         match landing.waiting.put(records, limit) {
-            Ok(false) => Ok(()),
-            Ok(true) => {
-                let home = landing.home.upgrade();
-                self.ready.push(Task { landing: Arc::clone(landing), home });
+            Ok(put) => {
+                self.was_put(landing, put);
                 Ok(())
             }
             Err(records) => match landing.waiting.forward() {
@@ -222,12 +293,25 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Puts landings that are ready into the deque, where others find them.
     pub(super) fn publish(&mut self) {
         let alone = self.local.is_empty() && self.ready.len() < 2;
+        // What is nearest to the output on top: it is built first, so its operation is the least.
+        self.ready.sort_by_key(|task| Reverse(task.landing.op));
         for task in self.ready.drain(..) {
             self.local.push(task);
         }
         if !alone {
             self.shared.idle.wake();
         }
+    }
+
+    /// Keeps a landing that has more to do: below what it woke, so that those nearer to the output
+    /// come first, and below everything if it was there, for all others are nearer.
+    fn keep(&mut self, task: Task, from_bottom: bool) {
+        let mut above = Vec::new();
+        if from_bottom {
+            above.extend(std::iter::from_fn(|| self.local.pop()));
+        }
+        self.local.push(task);
+        above.into_iter().rev().for_each(|task| self.local.push(task));
     }
 
     /// Offers a landing to others at once.
@@ -238,6 +322,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     fn activate(&mut self, task: Task) -> Flow {
         self.activations += 1;
+        let from_bottom = std::mem::take(&mut self.from_bottom);
         let landing = Arc::clone(&task.landing);
         match (&landing.kind, &task.home) {
             (LandingKind::Box(Some(turn)), _) => {
@@ -252,12 +337,12 @@ impl<'w, 'r> Worker<'w, 'r> {
                 }
             }
             (LandingKind::Output, _) => {
-                let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
+                let mut batch = self.take(&landing);
                 self.shared.write(batch.drain(..))?;
                 self.spare = batch;
             }
             (LandingKind::Resume, Some(home)) => {
-                let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
+                let mut batch = self.take(&landing);
                 while let Some(rec) = batch.pop_front() {
                     self.exec(home, landing.op, rec)?;
                     self.relieve()?;
@@ -268,7 +353,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                 if let Some(body) = self.body_of(&landing, home)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    let mut batch = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
+                    let mut batch = self.take(&landing);
                     while let Some(rec) = batch.pop_front() {
                         self.exec(&body, entry, rec)?;
                         self.relieve()?;
@@ -282,11 +367,18 @@ impl<'w, 'r> Worker<'w, 'r> {
         }
         self.flush()?;
         if landing.waiting.keeps_licence() {
-            // Below what it woke, so that those nearer to the output come first.
-            self.local.push(task);
+            self.keep(task, from_bottom);
         }
         self.publish();
         Ok(())
+    }
+
+    /// Takes records that wait.
+    fn take(&mut self, landing: &Landing) -> VecDeque<Rec> {
+        let (batch, waited) = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
+        let most = &mut self.waited[landing.op.0];
+        *most = waited.max(*most);
+        batch
     }
 
     /// Hands on what was gathered if it is much.

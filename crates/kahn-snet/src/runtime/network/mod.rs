@@ -217,7 +217,7 @@ fn report(world: &World<'_>, half_filled: Vec<String>) -> Report {
         all += processes;
         if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
             let (name, instances) = (op.name.clone(), processes);
-            components.push(ComponentCount { name, records, instances });
+            components.push(ComponentCount { name, records, instances, waited: 0 });
         }
     }
     Report {
