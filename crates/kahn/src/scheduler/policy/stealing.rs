@@ -198,6 +198,12 @@ impl Policy for Stealing {
         true
     }
 
+    /// Not the process that the worker is about to run: for that alone nobody need wake up.
+    fn has_to_spare(&self, worker: usize) -> bool {
+        let queue = &self.queues[worker];
+        queue.hot.len() > 0 || queue.cold_len.load(Relaxed) > 0
+    }
+
     fn keeps_hot(&self) -> bool {
         true
     }
