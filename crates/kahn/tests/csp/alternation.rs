@@ -161,6 +161,30 @@ fn fair_alternation_waits_no_longer_than_once_round() {
     );
 }
 
+/// More senders than a worker runs between two looks at what has waited longest, and a receiver that
+/// gives way now and then, as who takes many messages does.
+#[test]
+fn of_many_who_always_have_something_to_say_each_is_heard() {
+    for workers in [1, 2] {
+        let options = RunOptions::new().workers(workers);
+        let heard = succeeds(options, async |scope| {
+            let mut ends = Vec::new();
+            for _ in 0..100 {
+                let (mut out, end) = csp::channel::<()>("words");
+                ends.push(end);
+                scope.spawn("sender", async move { while out.send(()).await.is_ok() {} });
+            }
+            let mut fair = csp::Fair::new();
+            let mut heard = vec![0; ends.len()];
+            for _ in 0..50_000 {
+                heard[fair.alt(csp::any(&mut ends)).await.0] += 1;
+            }
+            heard
+        });
+        assert!(heard.iter().all(|&messages| messages > 0), "{workers} workers: {heard:?}");
+    }
+}
+
 #[test]
 fn priority_alternation_takes_the_first_that_is_ready() {
     everywhere(

@@ -5,6 +5,10 @@
 //! that yielded, new ones from outside, what overflows the deque. A worker whose queues are empty
 //! takes half of what another has, from the cold end. The process that a worker has woken last it
 //! runs next, without asking anybody.
+//!
+//! What has waited longest is now the oldest of the deque, now the first of the queue: one that
+//! yields again and again stands in the queue whenever it is looked at, and whoever lies at the
+//! bottom of the deque, under others that come and go, would never run.
 
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::deque::{Deque, Steal};
@@ -20,6 +24,8 @@ struct Queue {
     hot: Deque,
     cold: Mutex<VecDeque<Ready>>,
     cold_len: AtomicUsize,
+    /// How often its worker has asked for what has waited longest.
+    asked: AtomicU64,
     tried: AtomicU64,
     won: AtomicU64,
 }
@@ -41,6 +47,7 @@ impl Stealing {
             hot: Deque::new(),
             cold: Mutex::new(VecDeque::new()),
             cold_len: AtomicUsize::new(0),
+            asked: AtomicU64::new(0),
             tried: AtomicU64::new(0),
             won: AtomicU64::new(0),
         };
@@ -94,6 +101,14 @@ impl Queue {
     fn queue_hot(&self, ready: Ready) {
         if let Err(task) = self.hot.push(ready.into_task()) {
             self.queue_cold(Ready::new(task));
+        }
+    }
+
+    /// Owner: from the other end.
+    fn pop_oldest_hot(&self) -> Option<Ready> {
+        match self.hot.steal() {
+            Steal::Taken(task) => Some(Ready::new(task)),
+            Steal::Retry | Steal::Nothing => None,
         }
     }
 
@@ -169,11 +184,13 @@ impl Policy for Stealing {
                 .or_else(|| own.pop_cold())
                 .or_else(|| self.steal(worker)),
             Turn::Back => {
-                let waiting = own.pop_cold().or_else(|| self.pop_next_cold());
-                waiting.or_else(|| match own.hot.steal() {
-                    Steal::Taken(task) => Some(Ready::new(task)),
-                    Steal::Retry | Steal::Nothing => None,
-                })
+                bump(&own.asked);
+                let waiting = || own.pop_cold().or_else(|| self.pop_next_cold());
+                if own.asked.load(Relaxed).is_multiple_of(2) {
+                    own.pop_oldest_hot().or_else(waiting)
+                } else {
+                    waiting().or_else(|| own.pop_oldest_hot())
+                }
             }
         }
     }
