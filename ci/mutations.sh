@@ -124,8 +124,8 @@ mutation party-load-before-swap word::a_party_that_cancels scheduler/word.rs \
 
 # --- channels ---------------------------------------------------------------------------------
 
-mutation park-before-publishing channel::a_token_goes_round scheduler/worker.rs \
-    's/(Polled::Pending => \{.*?)self\.flush\(\);/$1/s'
+mutation park-before-publishing channel:: scheduler/publication.rs \
+    's/if self\.listed_count\.get\(\) > 0 \{/if self.listed_count.get() > LISTED {/'
 mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
 mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \
