@@ -6,7 +6,7 @@ use kahn_snet::Program;
 use kahn_snet::boxes::Boxes;
 use kahn_snet::diagnostics::catalogue::CODES;
 use kahn_snet::record::Record;
-use kahn_snet::runtime::{Options, Ready, run};
+use kahn_snet::runtime::{Options, Ready, Runtime, run};
 
 /// An example: the words behind `snet`, its text, and the line it begins on.
 struct Example {
@@ -77,15 +77,20 @@ fn every_program_of_the_document_runs_as_it_says() {
         };
         let program = Program::read("main.snet", text.clone());
         let net = program.net(None).expect("a net");
-        let mut output = Vec::new();
-        let (boxes, options) = (Boxes::of(&program), Options::default());
-        let input = Ready(records("// > ").into_iter());
-        run(&program, net, &boxes, &options, input, &mut output).expect("it runs");
         let sorted = |records: &[Record]| {
             let mut lines: Vec<String> = records.iter().map(ToString::to_string).collect();
             lines.sort();
             lines
         };
-        assert_eq!(sorted(&output), sorted(&records("// < ")), "line {line}");
+        for runtime in [Runtime::Front, Runtime::Network { policy: None }] {
+            let mut output = Vec::new();
+            let (boxes, options) = (Boxes::of(&program), Options { runtime, ..Options::default() });
+            let input = Ready(records("// > ").into_iter());
+            let report = run(&program, net, &boxes, &options, input, &mut output).expect("it runs");
+            assert_eq!(sorted(&output), sorted(&records("// < ")), "line {line}, {options:?}");
+            let waiting = text.lines().find_map(|line| line.strip_prefix("// waiting "));
+            let waiting = waiting.map_or(0, |count| count.parse().expect("a number"));
+            assert_eq!(report.half_filled.len(), waiting, "line {line}, {options:?}");
+        }
     }
 }

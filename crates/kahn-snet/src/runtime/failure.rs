@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::answers::Facts;
 use super::expression::NoValue;
+use super::frame::Within;
 use super::graph::{Kind, OpId};
 use super::shape::{Rec, Shape};
 use crate::record::{ReadError, WriteError};
@@ -116,8 +117,24 @@ impl Facts<'_> {
     }
 
     /// What is said of a synchro-cell that still keeps a record.
-    pub(super) fn held(self, op: OpId, rec: &Rec) -> String {
-        format!("{} holds {}", self.name(op), self.text_of(rec))
+    pub(super) fn held(self, op: OpId, within: Option<&Arc<Within>>, rec: &Rec) -> String {
+        let around = std::iter::successors(within, |inner| inner.outer.as_ref());
+        let mut around: Vec<String> = around.map(|within| self.replica(within)).collect();
+        around.reverse();
+        let place = if around.is_empty() { "" } else { &format!(" at {}", around.join(", ")) };
+        format!("{}{place} holds {}", self.name(op), self.text_of(rec))
+    }
+
+    /// A replica of a split, by what was split by.
+    fn replica(self, within: &Within) -> String {
+        let range = self.graph.ops.iter().find_map(|op| match op.kind {
+            Kind::Split { range, body } if body == within.scope => Some(range),
+            _ => None,
+        });
+        let (low, high) = range.map_or((None, None), |(low, high)| (Some(low), high));
+        let labels = low.into_iter().chain(high);
+        let labels: Vec<String> = labels.map(|id| self.shapes.name(id).to_string()).collect();
+        format!("{} = {}", labels.join(":"), within.value)
     }
 
     fn name(self, op: OpId) -> String {

@@ -72,6 +72,15 @@ impl Frame {
     }
 }
 
+/// The replicas of splits that something lies in, the innermost first.
+#[derive(Debug)]
+pub(super) struct Within {
+    /// The body of the split.
+    pub(super) scope: ScopeId,
+    pub(super) value: i64,
+    pub(super) outer: Option<Arc<Within>>,
+}
+
 /// What a component keeps.
 #[derive(Debug)]
 pub(super) enum Entity {
@@ -138,19 +147,13 @@ impl Drop for Landing {
 }
 
 /// Takes the entity graph apart, so that nothing refers to itself any more; calls `visit` for
-/// every frame first. What a collected replica forwards to, its frame leads to as well.
-pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
-    let mut frames = vec![root];
+/// every frame first, with where it lies. What a collected replica forwards to, its frame leads to
+/// as well.
+pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame, Option<&Arc<Within>>)) {
+    let mut frames: Vec<(Arc<Frame>, Option<Arc<Within>>)> = vec![(root, None)];
     let mut landings: Vec<Arc<Landing>> = Vec::new();
-    loop {
-        while let Some(landing) = landings.pop() {
-            landing.waiting.clear();
-            if let Kind::Body(body) = &landing.kind {
-                frames.extend(body.lock().take());
-            }
-        }
-        let Some(frame) = frames.pop() else { return };
-        visit(&frame);
+    while let Some((frame, within)) = frames.pop() {
+        visit(&frame, within.as_ref());
         if let Owner::Stage { next, .. } = &frame.owner {
             landings.extend(next.lock().landing.take());
         }
@@ -161,9 +164,19 @@ pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame)) {
                 Entity::Split(replicas) => {
                     let mut all: Vec<_> = replicas.write().drain().collect();
                     all.sort_unstable_by_key(|(value, _)| *value);
-                    frames.extend(all.into_iter().filter_map(|(_, frame)| frame));
+                    for (value, frame) in all {
+                        let Some(frame) = frame else { continue };
+                        let (scope, outer) = (frame.scope, within.clone());
+                        frames.push((frame, Some(Arc::new(Within { scope, value, outer }))));
+                    }
                 }
                 Entity::Loop(landing) => landings.push(Arc::clone(landing)),
+            }
+        }
+        while let Some(landing) = landings.pop() {
+            landing.waiting.clear();
+            if let Kind::Body(body) = &landing.kind {
+                frames.extend(body.lock().take().map(|body| (body, within.clone())));
             }
         }
     }

@@ -27,6 +27,8 @@ const MOST: usize = 1_000_000;
 pub(super) struct Graph {
     pub(super) ops: Vec<Op>,
     pub(super) scopes: Vec<Scope>,
+    /// Whether records may overtake each other, so that the schedule may decide.
+    pub(super) chooses: bool,
 }
 
 /// What is replicated as a whole.
@@ -136,6 +138,7 @@ pub(super) fn build(
         inside: Vec::new(),
         trace,
         streams,
+        doubled: 0,
     };
     builder.scope(Body::Net(net))?;
     Ok(builder.graph)
@@ -158,6 +161,8 @@ struct Builder<'a> {
     inside: Vec<NetId>,
     trace: bool,
     streams: Streams,
+    /// How many doubled combinators are around.
+    doubled: usize,
 }
 
 impl Builder<'_> {
@@ -260,6 +265,7 @@ impl Builder<'_> {
 
     fn part(&mut self, part: PartId, next: OpId) -> Result<OpId, TooLarge> {
         let plan = self.plan;
+        self.graph.chooses |= self.lets_overtake(part);
         match &plan.part(part).kind {
             PartKind::Error | PartKind::Identity => Ok(next),
             PartKind::Net(net) => self.net(*net, next),
@@ -371,9 +377,26 @@ impl Builder<'_> {
         }
         let enter = self.op(Kind::Enter, format!("order of {name}"), None, true)?;
         let leave = self.op(Kind::Leave(enter), format!("order of {name}"), Some(next), false)?;
+        self.doubled += 1;
         let entry = inside(self, leave)?;
+        self.doubled -= 1;
         self.graph.ops[enter.0].next = Some(entry);
         Ok(enter)
+    }
+
+    /// Whether records may overtake each other in a part that keeps no order: processes keep it
+    /// inside a doubled combinator as well.
+    fn lets_overtake(&self, part: PartId) -> bool {
+        let single = match &self.plan.part(part).kind {
+            PartKind::Choice { ordered, branches } => !ordered && branches.len() > 1,
+            PartKind::Star { ordered, body, .. } => {
+                !ordered && bare_cell(self.plan, *body).is_none()
+            }
+            PartKind::Feedback { ordered, .. } | PartKind::Split { ordered, .. } => !ordered,
+            _ => false,
+        };
+        let kept = self.streams == Streams::Everywhere && self.doubled > 0;
+        single && !kept && !self.is_direct(part)
     }
 
     /// Whether records go through a part without being put down, so that they cannot overtake.

@@ -57,7 +57,7 @@ use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{ReadError, Record, WriteError};
 use answers::{Answers, Facts};
-use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
+use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
 use idle::Idle;
 use observe::Observers;
@@ -297,9 +297,9 @@ fn run_front(
     let failure = shared.failure.lock().take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
-    frame::dismantle(root, |frame| {
+    frame::dismantle(root, |frame, within| {
         frames[frame.scope.0] += 1;
-        half_filled.extend(half_filled_in(facts, frame));
+        half_filled.extend(half_filled_in(facts, frame, within));
     });
     if let Some(failure) = failure {
         return Err(RunError::Failed(Box::new(failure)));
@@ -393,7 +393,7 @@ fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
     graph.ops.iter().map(|op| limit(&op.kind)).collect()
 }
 
-fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
+fn half_filled_in(facts: Facts<'_>, frame: &Frame, within: Option<&Arc<Within>>) -> Vec<String> {
     let mut found = Vec::new();
     for id in &facts.graph.scopes[frame.scope.0].cells {
         let id = *id;
@@ -401,7 +401,7 @@ fn half_filled_in(facts: Facts<'_>, frame: &Frame) -> Vec<String> {
         let Some(entity) = frame.entities.get(op.entity).and_then(|entity| entity.get()) else {
             continue;
         };
-        let mut show = |rec: &Rec| found.push(facts.held(id, rec));
+        let mut show = |rec: &Rec| found.push(facts.held(id, within, rec));
         match entity {
             Entity::Cell(cell) => cell.lock().half_filled().for_each(&mut show),
             Entity::Zipper(zipper) => zipper.lock().half_filled().for_each(&mut show),
@@ -435,6 +435,7 @@ fn report(
         stolen: totals.iter().map(|counted| counted.stolen).collect(),
         instances: usize::try_from(frames.iter().sum::<u64>()).unwrap_or(usize::MAX),
         half_filled,
+        chooses: graph.chooses,
     }
 }
 

@@ -34,6 +34,10 @@ pub struct Report {
     pub instances: usize,
     /// The synchro-cells that still waited, each with what waited in it.
     pub half_filled: Vec<String>,
+    /// Whether combinators took part that keep no order: then the order of records, and with it
+    /// what synchro-cells join, may depend on the schedule, as with processes that
+    /// [choose](kahn::Report::chooses).
+    pub chooses: bool,
 }
 
 impl fmt::Display for Report {
@@ -44,6 +48,10 @@ impl fmt::Display for Report {
             writeln!(f, "{records:>12} {instances:>10} {waited:>10}  {name}")?;
         }
         writeln!(f, "instances: {}", self.instances)?;
+        if self.chooses {
+            let may = "the order of records, and what cells join, may depend on the schedule";
+            writeln!(f, "combinators that keep no order took part: {may}")?;
+        }
         for (index, (all, stolen)) in self.activations.iter().zip(&self.stolen).enumerate() {
             writeln!(f, "worker {index}: {all} activations, {stolen} of them stolen")?;
         }

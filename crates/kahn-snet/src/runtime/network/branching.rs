@@ -243,7 +243,7 @@ pub(super) async fn split<'a>(
         count.one();
         for value in values(world, op, &mut memo, &carried)? {
             if !replicas.contains_key(&value) {
-                let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+                let here = wiring.in_replica(body, value, &carried);
                 let Some(to) = shared.again() else { return Ok(()) };
                 let maker = &mut Maker::Creator(&mut creator);
                 replicas.insert(value, here.scope(maker, body, to));
@@ -279,7 +279,7 @@ pub(super) async fn ordered_split<'a>(
         for value in values(world, op, &mut memo, &carried)? {
             if !replicas.contains_key(&value) {
                 let (entry, exit) = meeting();
-                let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+                let here = wiring.in_replica(body, value, &carried);
                 let maker = &mut Maker::Creator(&mut creator);
                 let mut made = here.scope(maker, body, Outlet::meeting(entry));
                 let lane = replicas.len();

@@ -11,6 +11,7 @@ use crate::plan::BoxId;
 use crate::runtime::cell::{Cell, Offer, Zipper};
 use crate::runtime::exec::Flow;
 use crate::runtime::failure::Failure;
+use crate::runtime::frame::Within;
 use crate::runtime::graph::OpId;
 use crate::runtime::order::Tickets;
 use crate::runtime::shape::{Rec, ShapeId};
@@ -145,6 +146,7 @@ pub(super) async fn initialiser<'a>(
 pub(super) async fn cell<'a>(
     world: &'a World<'a>,
     op: OpId,
+    within: Option<Arc<Within>>,
     patterns: usize,
     mut input: Receiver<Item>,
     mut output: Outlet,
@@ -164,14 +166,19 @@ pub(super) async fn cell<'a>(
         };
         output.send(world, Carried { rec, loops }).await?;
     }
-    tell_half_filled(world, op, cell.half_filled());
+    tell_half_filled(world, op, within.as_ref(), cell.half_filled());
     Ok(())
 }
 
-fn tell_half_filled<'r>(world: &World<'_>, op: OpId, kept: impl Iterator<Item = &'r Rec>) {
+fn tell_half_filled<'r>(
+    world: &World<'_>,
+    op: OpId,
+    within: Option<&Arc<Within>>,
+    kept: impl Iterator<Item = &'r Rec>,
+) {
     let facts = world.facts;
     for rec in kept {
-        world.half_filled.lock().push(facts.held(op, rec));
+        world.half_filled.lock().push(facts.held(op, within, rec));
     }
 }
 
@@ -179,6 +186,7 @@ fn tell_half_filled<'r>(world: &World<'_>, op: OpId, kept: impl Iterator<Item = 
 pub(super) async fn zipper<'a>(
     world: &'a World<'a>,
     op: OpId,
+    within: Option<Arc<Within>>,
     patterns: usize,
     mut input: Receiver<Item>,
     mut output: Outlet,
@@ -212,6 +220,6 @@ pub(super) async fn zipper<'a>(
             output.send(world, Carried { rec, loops }).await?;
         }
     }
-    tell_half_filled(world, op, zipper.half_filled());
+    tell_half_filled(world, op, within.as_ref(), zipper.half_filled());
     Ok(())
 }

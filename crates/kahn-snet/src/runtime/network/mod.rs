@@ -164,7 +164,7 @@ fn run_in<'a>(
             world.fail(*failure);
         }
     });
-    let wiring = Wiring { world, ordered: false, loops: None };
+    let wiring = Wiring { world, ordered: false, loops: None, within: None };
     let start = wiring.program(&mut Maker::Network(&mut network), Outlet::meeting(entry));
     network.blocking("input", start, move |start| {
         if let Err(failure) = read(world, source, start) {
@@ -226,6 +226,7 @@ fn report(world: &World<'_>, half_filled: Vec<String>) -> Report {
         components,
         instances: usize::try_from(all).unwrap_or(usize::MAX),
         half_filled,
+        chooses: world.facts.graph.chooses,
         ..Report::default()
     }
 }

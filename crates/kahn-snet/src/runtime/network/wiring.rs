@@ -14,6 +14,7 @@ use super::branching::{self, Turn};
 use super::component;
 use super::meeting::{Entry, meeting};
 use crate::runtime::exec::Flow;
+use crate::runtime::frame::Within;
 use crate::runtime::graph::{Graph, Kind, OpId, ScopeId};
 use crate::runtime::shape::Rec;
 
@@ -177,12 +178,20 @@ pub(super) struct Wiring<'a> {
     pub(super) ordered: bool,
     /// The feedback around, for records that begin here.
     pub(super) loops: Option<Arc<Inside>>,
+    /// The replicas of splits around.
+    pub(super) within: Option<Arc<Within>>,
 }
 
 impl<'a> Wiring<'a> {
     /// The same for a process that stays, which must not keep a feedback from ending.
     fn of_a_process(&self) -> Self {
         Self { loops: None, ..self.clone() }
+    }
+
+    /// The same in a replica of a split that a record is for.
+    pub(super) fn in_replica(&self, scope: ScopeId, value: i64, carried: &Carried) -> Self {
+        let within = Within { scope, value, outer: self.within.clone() };
+        Self { loops: carried.loops.clone(), within: Some(Arc::new(within)), ..self.clone() }
     }
 
     /// The name of the process for an operation, unlike that of any other.
@@ -238,15 +247,15 @@ impl<'a> Wiring<'a> {
                 Box::pin(component::filter(world, op, input, output))
             }),
             Kind::Cell(tests) => {
-                let patterns = tests.len();
+                let (patterns, within) = (tests.len(), self.within.clone());
                 self.one(maker, op, outlet, move |input, output| {
-                    Box::pin(component::cell(world, op, patterns, input, output))
+                    Box::pin(component::cell(world, op, within, patterns, input, output))
                 })
             }
             Kind::Star { zipper: Some(tests), .. } => {
-                let patterns = tests.len();
+                let (patterns, within) = (tests.len(), self.within.clone());
                 self.one(maker, op, outlet, move |input, output| {
-                    Box::pin(component::zipper(world, op, patterns, input, output))
+                    Box::pin(component::zipper(world, op, within, patterns, input, output))
                 })
             }
             Kind::Box(id) => {
