@@ -46,7 +46,7 @@ fn points_of_cores(plan: &Plan) -> Vec<Point> {
 }
 
 fn points_of_grids(plan: &Plan) -> Vec<Point> {
-    let cycles = plan.size.of(8, 128, 1024_usize);
+    let cycles = plan.size.of(8, 64, 1024_usize);
     let grids: Vec<usize> =
         plan.size.of(vec![4, 10, 16], (4..=22).step_by(2).collect(), (4..=22).collect());
     let all = [POLICIES[0], POLICIES[1], DATA_PARALLEL];
