@@ -253,9 +253,9 @@ mutation csp-phase-not-reset places::phases_never csp/meet.rs \
     's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
 mutation csp-phase-without-holding offers::both_take csp/meet.rs \
     's/if is_twice \|\| !offer::hold\(task, ticket\) \{/let _ = offer::hold(task, ticket);\n if is_twice {/'
-mutation csp-held-not-let-go offers::both_take csp/meet.rs \
+mutation csp-held-not-let-go offers::an_offer_that_was_held csp/meet.rs \
     's/order\[\.\.held\]\.iter\(\)\.for_each\(.*?\);//'
-mutation csp-held-in-any-order offers::of_two_barriers csp/meet.rs \
+mutation csp-held-in-any-order offers::of_two_barriers_that csp/meet.rs \
     's/order\.sort_unstable_by_key\(.*?\);//'
 mutation csp-withdrawn-not-missing offers::a_phase_or csp/meet.rs \
     's/if left \{ flags \+ ONE \} else \{ flags \}/{ let _ = left; flags }/'

@@ -12,6 +12,7 @@
 use super::channel::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::look::Awaited;
 use super::offer;
 use super::wait::{self, About, Place, Stage};
 use crate::scheduler::task::mark;
@@ -198,7 +199,7 @@ impl<'f, G: Guard> Alternating<'f, G> {
         self.guards().look(&mut at, 0, count)
     }
 
-    unsafe fn describe(this: *const (), see: &mut dyn FnMut(String)) {
+    unsafe fn describe(this: *const (), see: &mut dyn FnMut(Awaited)) {
         // SAFETY: said by the caller: it waits, and this is its type.
         unsafe { &*this.cast::<Self>() }.guards.describe(see);
     }

@@ -9,6 +9,7 @@
 use super::channel::Attempt;
 use super::core::network_here;
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::look::{At, Awaited};
 use super::meet::{Meet, Member};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
@@ -263,8 +264,9 @@ unsafe impl Guard for Syncing<'_> {
         Poll::Ready(())
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("barrier `{}`", self.barrier.meet.name));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let meet = &self.barrier.meet;
+        see(Awaited::of("barrier", &meet.name, At::Barrier(Arc::as_ptr(meet))));
     }
 }
 

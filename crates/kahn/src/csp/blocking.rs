@@ -69,6 +69,12 @@ impl Helpers {
         }
     }
 
+    /// How many calls have not returned.
+    pub(super) fn calls(&self) -> usize {
+        let jobs = self.jobs.lock();
+        jobs.threads.len() - jobs.idle
+    }
+
     /// The run is over: waits until all calls have returned.
     pub(super) fn end(&self) {
         let threads = {

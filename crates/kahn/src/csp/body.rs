@@ -60,6 +60,14 @@ impl Join {
         flags & ENDED == 0
     }
 
+    /// Whether a process waits here.
+    pub(super) fn has(&self, task: TaskRef) -> bool {
+        let flags = self.gate.lock(false);
+        let has = self.waiter.get().is_some_and(|waiter| waiter.task == task);
+        self.gate.unlock(flags);
+        has
+    }
+
     /// The joiner does not wait any more. Tells whether the process has ended.
     pub(super) fn leave(&self, alone: bool) -> bool {
         let flags = self.gate.lock(alone);

@@ -7,6 +7,8 @@ use super::channel::Attempt;
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::known;
+use super::look::{At, Awaited};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
@@ -49,12 +51,14 @@ unsafe impl Sync for Inner {}
 
 impl Inner {
     fn new(name: Name) -> Arc<Self> {
-        Arc::new(Self {
+        let inner = Arc::new(Self {
             gate: Gate::new(0),
             network: network_here("a bucket"),
             name,
             lists: UnsafeCell::new((Vec::new(), Vec::new())),
-        })
+        });
+        known::add(&*inner);
+        inner
     }
 
     /// Behind the gate.
@@ -125,6 +129,23 @@ impl Inner {
         let flags = self.gate.lock(worker.solo);
         self.gate.unlock(flags & !OPEN);
     }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        known::remove(self);
+    }
+}
+
+/// The name of a bucket that may be gone, if a process waits in it.
+pub(super) fn name_if_in(bucket: *const (), task: TaskRef) -> Option<Name> {
+    known::look(bucket.cast::<Inner>(), |inner| {
+        let flags = inner.gate.lock(false);
+        let mut waiting = inner.lists().0.iter();
+        let name = waiting.any(|w| w.waiter.task == task).then(|| inner.name.clone());
+        inner.gate.unlock(flags);
+        name
+    })?
 }
 
 /// Where processes fall in and wait until somebody flushes all of them out.
@@ -290,7 +311,7 @@ impl Future for Falling<'_> {
             return Poll::Pending;
         }
         this.stage = Stage::Waiting;
-        let place = Place::Bucket(ptr::from_ref(&this.bucket.name).cast());
+        let place = Place::Bucket(ptr::from_ref(this.bucket).cast());
         wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
         Poll::Pending
     }
@@ -324,8 +345,8 @@ unsafe impl Guard for Falling<'_> {
         Poll::Ready(())
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("`{}` flushed or set", self.bucket.name));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        see(Awaited::of("flush of", &self.bucket.name, At::Somebody));
     }
 }
 

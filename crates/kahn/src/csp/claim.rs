@@ -16,6 +16,8 @@ use super::channel::{Attempt, Own};
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::known;
+use super::look::{At, Awaited};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::outside::{self, Errand};
@@ -57,6 +59,14 @@ impl Queued {
     }
 }
 
+/// How often something was claimed, and the process that holds it; none if it is free, or a
+/// semaphore, whose places anybody may give free.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) claims: u64,
+    pub(super) holder: Option<*const Task>,
+}
+
 /// Who holds it, and who waits.
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -65,6 +75,8 @@ pub(super) struct Queue {
     pub(super) name: Name,
     first: Cell<*const Queued>,
     last: Cell<*const Queued>,
+    /// Whether one process holds it at a time, and gives it back itself.
+    is_exclusive: bool,
     /// The process that holds it, or held it last.
     holder: Cell<*const Task>,
     claims: Cell<u64>,
@@ -73,8 +85,11 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    fn new(network: u32, name: Name, places: u32) -> Self {
+    fn new(network: u32, name: Name, places: Option<u32>) -> Self {
+        let is_exclusive = places.is_none();
+        let places = places.unwrap_or(1);
         Self {
+            is_exclusive,
             gate: Gate::new(if places == 0 { HELD } else { 0 }),
             places: Cell::new(places),
             network,
@@ -87,15 +102,27 @@ impl Queue {
     }
 
     /// How often it was claimed, and who holds it.
-    pub(super) fn state(&self) -> (u64, Option<TaskRef>) {
+    pub(super) fn state(&self) -> Held {
         let flags = self.gate.lock(false);
-        let held = flags & HELD != 0;
-        let holder = Some(self.holder.get()).filter(|_| held);
-        // SAFETY: the headers of processes are type-stable memory.
-        let holder = holder.and_then(|holder| unsafe { TaskRef::from_ptr(holder) });
-        let claims = self.claims.get();
+        let is_held = flags & HELD != 0 && self.is_exclusive;
+        let holder = Some(self.holder.get()).filter(|_| is_held);
+        let state = Held { claims: self.claims.get(), holder };
         self.gate.unlock(flags);
-        (claims, holder)
+        state
+    }
+
+    /// Whether a process waits here.
+    pub(super) fn has(&self, task: TaskRef) -> bool {
+        let flags = self.gate.lock(false);
+        let mut next = self.first.get();
+        let mut has = false;
+        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        while let Some(queued) = unsafe { next.as_ref() } {
+            has |= queued.waiter.get().is_some_and(|waiter| waiter.task == task);
+            next = queued.behind.get();
+        }
+        self.gate.unlock(flags);
+        has
     }
 
     fn give_to(&self, task: TaskRef) {
@@ -210,6 +237,12 @@ impl Queue {
     }
 }
 
+impl Drop for Queue {
+    fn drop(&mut self) {
+        known::remove(self);
+    }
+}
+
 struct Inner<E> {
     queue: Queue,
     shared: UnsafeCell<E>,
@@ -277,20 +310,25 @@ impl<E: Send> Shared<E> {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>, shared: E) -> Self {
-        Self::with_places(name.into(), shared, 1)
+        Self::make(network_here("a shared end"), name.into(), shared, None)
     }
 
     /// The same with so many places; only for what needs no exclusion.
     pub(super) fn with_places(name: Name, shared: E, places: u32) -> Self {
-        let queue = Queue::new(network_here("a shared end"), name, places);
-        Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
+        Self::make(network_here("a semaphore"), name, shared, Some(places))
+    }
+
+    fn make(network: u32, name: Name, shared: E, places: Option<u32>) -> Self {
+        let queue = Queue::new(network, name, places);
+        let inner = Arc::new(Inner { queue, shared: UnsafeCell::new(shared) });
+        known::add(&inner.queue);
+        Self { inner }
     }
 
     /// Shares something before a model runs.
     #[cfg(all(test, loom))]
     pub(super) fn in_network(network: u32, name: Name, shared: E) -> Self {
-        let queue = Queue::new(network, name, 1);
-        Self { inner: Arc::new(Inner { queue, shared: UnsafeCell::new(shared) }) }
+        Self::make(network, name, shared, None)
     }
 
     /// Waits until nobody else has it, in the order of claiming.
@@ -420,8 +458,9 @@ unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
         Poll::Ready(Claim { shared: self.shared })
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("claim `{}`", self.shared.inner.queue.name));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let queue = &self.shared.inner.queue;
+        see(Awaited::of("claim", &queue.name, At::Claim(queue)));
     }
 }
 

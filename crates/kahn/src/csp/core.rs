@@ -3,6 +3,7 @@
 use super::blocking::Helpers;
 use super::body::{self, Body, Join, Type};
 use super::error::Failed;
+use super::handle::Handle;
 use super::placement::Priority;
 use super::process::{Forked, Process};
 use super::timer::Timers;
@@ -24,6 +25,7 @@ pub(super) enum Verdict {
 
 /// What the processes of one network share. Lives as long as its run.
 pub(super) struct Core {
+    pub(super) handle: Handle,
     pub(super) scheduler: Arc<Scheduler>,
     pub(super) verdict: Mutex<Option<Verdict>>,
     pub(super) quiescence: bool,
@@ -225,6 +227,11 @@ impl Core {
         if let Some(worker) = by {
             self.scheduler.start(task, worker.origin());
         }
+    }
+
+    /// Whether gates are locked: they are unless one worker does everything.
+    pub(super) fn has_gates(&self) -> bool {
+        !self.scheduler.settings().solo
     }
 
     /// A process failed, and whoever had its handle did not ask.

@@ -4,6 +4,7 @@ use super::channel::{Attempt, Channel, Outcome, Own, gone};
 use super::core::network_here;
 use super::error::{Gone, Unsent};
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::look::{At, Awaited};
 use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
@@ -292,8 +293,9 @@ unsafe impl<A: Send, B: Send> Guard for Swapping<'_, A, B> {
         self.poll(context)
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("swap at `{}`", self.meeting().name()));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let at = At::Meeting(self.end.channel.place(), self.end.side);
+        see(Awaited::of("swap at", self.meeting().name(), at));
     }
 }
 

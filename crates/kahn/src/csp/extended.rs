@@ -4,6 +4,7 @@ use super::channel::{Attempt, Channel};
 use super::ends::{Receiver, Receiving};
 use super::error::Gone;
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::look::Awaited;
 use super::outside::{self, Errand};
 use crate::scheduler::Worker;
 use std::fmt;
@@ -114,7 +115,7 @@ unsafe impl<'a, T: Send> Guard for ReceivingExtended<'a, T> {
         received.map(|received| self.extend(received))
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
         self.receiving.describe(see);
     }
 }

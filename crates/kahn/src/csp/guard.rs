@@ -3,6 +3,7 @@
 use super::channel::{Attempt, Slot};
 use super::ends::{Receiver, Receiving, Sending, entry};
 use super::error::Gone;
+use super::look::{At, Awaited};
 use super::meeting::{How, Side};
 use super::offer::Ticket;
 use super::wait;
@@ -112,7 +113,7 @@ pub unsafe trait Guard {
 
     /// Says for what it waits.
     #[doc(hidden)]
-    fn describe(&self, see: &mut dyn FnMut(String));
+    fn describe(&self, see: &mut dyn FnMut(Awaited));
 
     /// Makes it a guard only if `condition` holds. Its number in the alternation stays the same.
     ///
@@ -175,8 +176,9 @@ unsafe impl<T: Send> Guard for Receiving<'_, T> {
         self.poll(context)
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("receive from `{}`", self.end.name()));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let at = At::Meeting(self.end.channel.place(), Side::Receiver);
+        see(Awaited::of("receive from", self.end.name(), at));
     }
 }
 
@@ -212,8 +214,9 @@ unsafe impl<T: Send> Guard for Sending<'_, T> {
         self.poll(context)
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see(format!("send to `{}`", self.end.name()));
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let at = At::Meeting(self.end.channel.place(), Side::Sender);
+        see(Awaited::of("send to", self.end.name(), at));
     }
 }
 
@@ -316,9 +319,10 @@ unsafe impl<T: Send> Guard for Any<'_, T> {
         Poll::Ready((nth, super::ends::received(&self.slot)))
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
         for end in self.ends.iter() {
-            see(format!("receive from `{}`", end.name()));
+            let at = At::Meeting(end.channel.place(), Side::Receiver);
+            see(Awaited::of("receive from", end.name(), at));
         }
     }
 }
@@ -380,11 +384,11 @@ unsafe impl<G: Guard> Guard for When<G> {
         self.guard().finish(nth, context)
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
         if self.condition {
             self.guard.describe(see);
         } else {
-            see("(guarded off)".to_owned());
+            see(Awaited::unnamed("(guarded off)", At::Never));
         }
     }
 }
@@ -422,7 +426,7 @@ unsafe impl<G: Guard> Guard for Pin<&mut G> {
         self.get_mut().as_mut().finish(nth, context)
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
         (**self).describe(see);
     }
 }
@@ -465,8 +469,8 @@ unsafe impl Guard for Skip {
         Poll::Ready(())
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see("skip".to_owned());
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        see(Awaited::unnamed("skip", At::Time));
     }
 }
 
@@ -541,7 +545,8 @@ unsafe impl<F: Future> Guard for On<F> {
         Poll::Ready(output.take().expect("chosen because it was ready"))
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see("a future of another library".to_owned());
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        // One that may still come is told of before its guards are asked.
+        see(Awaited::unnamed("a future of another library", At::Never));
     }
 }

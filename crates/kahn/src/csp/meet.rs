@@ -53,6 +53,7 @@
 
 use super::channel::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
+use super::known;
 use super::meeting::{How, Wake};
 use super::offer::{self, Leave, Ticket};
 use crate::graph::Name;
@@ -126,12 +127,14 @@ unsafe impl Sync for Meet {}
 
 impl Meet {
     pub(super) fn new(network: u32, name: Name) -> Arc<Self> {
-        Arc::new(Self {
+        let meet = Arc::new(Self {
             gate: Gate::new(0),
             network,
             name,
             state: UnsafeCell::new(State::default()),
-        })
+        });
+        known::add(&*meet);
+        meet
     }
 
     /// Behind the gate.
@@ -308,15 +311,30 @@ impl Meet {
         true
     }
 
-    /// The phase, and who has not come yet; `None` for an enrolment that nobody has used.
-    pub(super) fn missing(&self) -> (u64, Vec<Option<TaskRef>>) {
+    /// The phase, and who has not come yet: null for an enrolment that nobody has used.
+    pub(super) fn missing(&self) -> (u64, Vec<*const Task>) {
         let flags = self.gate.lock(false);
         let state = self.state();
         let missing = state.members.iter().filter(|member| member.is_enrolled && !member.has_come);
-        // SAFETY: the headers of processes are type-stable memory.
-        let missing = missing.map(|member| unsafe { TaskRef::from_ptr(member.task) }).collect();
+        let missing = missing.map(|member| member.task).collect();
         let phase = state.phase;
         self.gate.unlock(flags);
         (phase, missing)
+    }
+
+    /// Whether a process waits here.
+    pub(super) fn has(&self, task: TaskRef) -> bool {
+        let flags = self.gate.lock(false);
+        let state = self.state();
+        let has = state.committed.iter().any(|waits| waits.task == task)
+            || state.offers.iter().any(|offered| offered.task == task);
+        self.gate.unlock(flags);
+        has
+    }
+}
+
+impl Drop for Meet {
+    fn drop(&mut self) {
+        known::remove(self);
     }
 }

@@ -87,7 +87,8 @@
 //! | `timer`, `heap` | deadlines | counted while they may still come |
 //! | `blocking` | calls on threads of their own | |
 //! | `process`, `parallel`, `body` | creating processes, joining them | whose the result is |
-//! | `run`, `core`, `outside`, `explain` | the run, its verdict, what is dropped elsewhere | |
+//! | `run`, `core`, `handle`, `outside` | the run, its verdict, what is done elsewhere | |
+//! | `explain`, `look`, `known` | who waits for what, and who for ever | looked at twice |
 
 mod alternation;
 mod barrier;
@@ -104,8 +105,11 @@ mod explain;
 mod extended;
 mod gate;
 mod guard;
+mod handle;
 mod heap;
+mod known;
 mod library;
+mod look;
 mod meet;
 mod meeting;
 mod memory;
@@ -133,7 +137,9 @@ pub use error::{Failed, Gone, Unsent};
 pub use exchange::{Exchange, Swapping, exchange};
 pub use extended::{Extended, ReceivingExtended};
 pub use guard::{Any, Entering, Guard, Leaving, Looking, On, Skip, When, any, on, skip};
+pub use handle::{Handle, handle};
 pub use library::{Crew, Permit, Reading, Semaphore, Writing};
+pub use look::Awaited;
 pub use parallel::{Forks, Parallel};
 pub use placement::{Priority, set_priority};
 pub use poison::antidote;

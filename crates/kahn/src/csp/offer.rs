@@ -294,3 +294,15 @@ pub(super) fn kill(task: TaskRef) -> bool {
         }
     }
 }
+
+/// The ticket of a process that is asleep, or left to a foreign waker, with an open offer. A hint
+/// until that is [held](hold).
+pub(super) fn open_ticket(task: TaskRef) -> Option<Ticket> {
+    let seen = task.offer.load(Acquire);
+    (seen & STATE == OPEN && seen & ENTERING == 0).then(|| ticket_of(seen))
+}
+
+/// Whether a foreign waker may resume the process, too. A hint as well.
+pub(super) fn is_foreign(task: TaskRef) -> bool {
+    task.offer.load(Acquire) & FOREIGN != 0
+}

@@ -1,6 +1,7 @@
 //! The run of a network of communicating processes.
 
 use super::core::{Core, Verdict, Way};
+use super::handle::Handle;
 use super::outside;
 use super::placement::Placed;
 use super::process::{Process, Scope};
@@ -71,7 +72,44 @@ where
     F: Future<Output = R> + Send + 'env,
     R: Send,
 {
-    let site = Location::caller();
+    Handle::new().run(options, code)
+}
+
+impl Handle {
+    /// Runs a network of communicating processes as [`csp::run`](super::run()) does, for whoever
+    /// has a clone of this handle.
+    ///
+    /// # Errors
+    /// As for [`csp::run`](super::run()).
+    ///
+    /// # Panics
+    /// Panics if the handle has had a run: each is for one.
+    ///
+    /// # Examples
+    ///
+    /// See [`Handle`].
+    #[track_caller]
+    pub fn run<'env, C, F, R>(&self, options: RunOptions, code: C) -> Result<Run<R>, RunError>
+    where
+        C: FnOnce(Scope<'env>) -> F,
+        F: Future<Output = R> + Send + 'env,
+        R: Send,
+    {
+        run_under(self, options, code, Location::caller())
+    }
+}
+
+fn run_under<'env, C, F, R>(
+    handle: &Handle,
+    options: RunOptions,
+    code: C,
+    site: &'static Location<'static>,
+) -> Result<Run<R>, RunError>
+where
+    C: FnOnce(Scope<'env>) -> F,
+    F: Future<Output = R> + Send + 'env,
+    R: Send,
+{
     let (options, Plan { policy, workers, own_threads, waits_once, .. }) = plan(options)?;
     Worker::with_current(|worker| {
         if let Some(worker) = worker {
@@ -79,7 +117,7 @@ where
             worker.scheduler().chose.store(true, Relaxed);
         }
     });
-    let core = new_core(options.quiescence, options.seed, options.virtual_time);
+    let core = new_core(handle, options.quiescence, options.seed, options.virtual_time);
     let scheduler = Arc::clone(&core.scheduler);
     let policy = Box::new(Placed::new(policy, workers, Arc::clone(&scheduler.first)));
     scheduler.configure(Config::new(
@@ -100,14 +138,17 @@ where
     ));
     let mut first = core.create(Process::named("main"), site, None, code(Scope::new()));
     outside::begin(&scheduler);
+    let attached = handle.begin(&core);
     clock::start();
     let since = clock::ticks();
     scheduler.run();
     let ticks = clock::ticks() - since;
+    attached.clear(core.helpers.calls());
     end_processes(&scheduler);
     core.timers.end();
     core.helpers.end();
     outside::end(scheduler.number);
+    drop(attached);
     let result = first.take();
     if let Some(Err(failed)) = &result
         && failed.panicked
@@ -122,8 +163,14 @@ where
 }
 
 /// Makes what a network shares, and makes it known to its scheduler.
-pub(super) fn new_core(quiescence: bool, seed: u64, virtual_time: bool) -> Box<Core> {
+pub(super) fn new_core(
+    handle: &Handle,
+    quiescence: bool,
+    seed: u64,
+    virtual_time: bool,
+) -> Box<Core> {
     let core = Box::new(Core {
+        handle: handle.clone(),
         scheduler: Scheduler::new(),
         verdict: Mutex::new(None),
         quiescence,

@@ -2,6 +2,7 @@
 
 use super::channel::Attempt;
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::look::Awaited;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -109,7 +110,7 @@ macro_rules! several {
                 unreachable!("guard {nth} of {base} was chosen")
             }
 
-            fn describe(&self, see: &mut dyn FnMut(String)) {
+            fn describe(&self, see: &mut dyn FnMut(Awaited)) {
                 $(self.$place.describe(see);)+
             }
         }
@@ -198,7 +199,7 @@ macro_rules! all_of_a_kind {
                 finished.expect("one of the members was chosen")
             }
 
-            fn describe(&self, see: &mut dyn FnMut(String)) {
+            fn describe(&self, see: &mut dyn FnMut(Awaited)) {
                 for member in self.iter() {
                     member.describe(see);
                 }

@@ -20,6 +20,7 @@ use super::channel::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::heap::{Heap, Key};
+use super::look::{At, Awaited};
 use super::meeting::{How, Waiter};
 use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
@@ -438,7 +439,7 @@ unsafe impl Guard for Sleeping {
         Poll::Ready(())
     }
 
-    fn describe(&self, see: &mut dyn FnMut(String)) {
-        see("a time".to_owned());
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        see(Awaited::unnamed("a time", At::Time));
     }
 }

@@ -11,6 +11,7 @@
 //! and nobody may end it meanwhile, its entry is plain: who finds it owns it. Otherwise it is an
 //! offer.
 
+use super::look::Awaited;
 use super::meeting::How;
 use super::offer;
 use crate::scheduler::task::own;
@@ -158,7 +159,7 @@ const KIND: usize = 7;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About {
     pub(super) what: *const (),
-    pub(super) describe: unsafe fn(*const (), &mut dyn FnMut(String)),
+    pub(super) describe: unsafe fn(*const (), &mut dyn FnMut(Awaited)),
 }
 
 // SAFETY: it is followed only while the process stands still whose memory it points to.

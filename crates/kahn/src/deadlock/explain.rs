@@ -32,6 +32,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
                 Kind::Threaded => "blocking",
                 Kind::Outside => "outside",
             },
+            is_stuck: false,
             created_at: None,
         })
         .collect();
@@ -47,6 +48,7 @@ fn members(ring: &[Edge]) -> Vec<RingMember> {
             process: edge.task.info().name.clone(),
             channel: edge.channel.name().clone(),
             full: edge.end == End::Sender,
+            operation: None,
         })
         .collect();
     // Begin with the process that was created first, whoever found the ring.

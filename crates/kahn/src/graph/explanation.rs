@@ -31,6 +31,11 @@ pub struct Waiting {
     pub activity: Activity,
     /// What kind of process it is: `process`, `blocking` or `outside`.
     pub kind: &'static str,
+    /// Whether nobody who runs can let it go on, at once or through others: it waits for ever. Told
+    /// of communicating processes. An end of a channel is taken to be with the process that used it
+    /// last: one that was handed on, and not used since, may still help.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_stuck: bool,
     /// The line that created it, of communicating processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
@@ -127,6 +132,10 @@ pub struct RingMember {
     pub channel: Name,
     /// Whether it waits to send: the channel is full.
     pub full: bool,
+    /// What it waits to do, of communicating processes; then `channel` may be the name of a
+    /// barrier, of what is claimed, or of a process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<&'static str>,
 }
 
 impl Explanation {
@@ -139,8 +148,11 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // When all are stuck, nobody is told apart from the others by it.
+        let tells = self.waiting.iter().any(|waiting| !waiting.is_stuck);
         for waiting in self.waiting.iter().take(SHOWN) {
-            writeln!(f, "  {waiting}")?;
+            let for_ever = if tells && waiting.is_stuck { ": for ever" } else { "" };
+            writeln!(f, "  {waiting}{for_ever}")?;
         }
         if self.waiting.len() > SHOWN {
             writeln!(f, "  … and {} more", self.waiting.len() - SHOWN)?;
@@ -148,8 +160,12 @@ impl fmt::Display for Explanation {
         for ring in self.rings.iter().take(SHOWN) {
             write!(f, "  ring:")?;
             for member in ring.iter().take(SHOWN) {
-                let state = if member.full { "full" } else { "empty" };
-                write!(f, " `{}` –[`{}` {state}]→", member.process, member.channel)?;
+                write!(f, " `{}` ", member.process)?;
+                match member.operation {
+                    Some(operation) => write!(f, "–[{operation} `{}`]→", member.channel)?,
+                    None if member.full => write!(f, "–[`{}` full]→", member.channel)?,
+                    None => write!(f, "–[`{}` empty]→", member.channel)?,
+                }
             }
             if ring.len() > SHOWN {
                 write!(f, " … {} more …", ring.len() - SHOWN)?;
@@ -201,8 +217,8 @@ impl fmt::Display for Activity {
                 let way = if *operation == "send" { "to" } else { "from" };
                 write!(f, "waits to {operation} message {message} {way} `{channel}`")?;
                 match partner {
-                    Some(partner) => write!(f, ", where `{partner}` was the other"),
-                    None => write!(f, ", whose other end nobody has used"),
+                    Some(partner) => write!(f, ", whose other end `{partner}` used last"),
+                    None => write!(f, ", whose other end nobody else has used"),
                 }
             }
             Self::Alternates { guards } => {
@@ -217,13 +233,22 @@ impl fmt::Display for Activity {
                     })
                     .collect();
                 let missing = missing.join(", ");
-                write!(f, "waits in phase {phase} at barrier `{barrier}` for {missing}")
+                write!(f, "waits in phase {phase} at barrier `{barrier}` for ")?;
+                // All have come, but one of them twice.
+                let twice = "one that offers it twice";
+                f.write_str(if missing.is_empty() { twice } else { &missing })
             }
             Self::Claims { what, claims, holder } => {
-                write!(f, "waits to claim `{what}`, claimed {claims} times")?;
+                write!(f, "waits to claim `{what}`")?;
                 match holder {
-                    Some(holder) => write!(f, ", which `{holder}` holds"),
-                    None => write!(f, ", which nobody alive holds"),
+                    Some(holder) => write!(f, ", which `{holder}` holds")?,
+                    None => write!(f, ", of which no place is free")?,
+                }
+                match claims {
+                    0 => Ok(()),
+                    1 => write!(f, " (claimed once so far)"),
+                    2 => write!(f, " (claimed twice so far)"),
+                    _ => write!(f, " (claimed {claims} times so far)"),
                 }
             }
             Self::FallenIn { bucket } => write!(f, "waits for `{bucket}` to be flushed or set"),

@@ -1,7 +1,7 @@
 //! A network that cannot go on says who waits for what.
 
 use crate::fails;
-use kahn::csp::{self, OneOf2};
+use kahn::csp::{self, Guard, OneOf2};
 use kahn::{RunOptions, Summary};
 
 fn explained<F, R>(code: impl Fn(csp::Scope<'static>) -> F) -> Vec<String>
@@ -93,10 +93,203 @@ fn a_claim_with_who_holds_it() {
     says(
         &texts,
         &[
-            "`client` waits to claim `printer`, claimed 1 times, which `main` holds",
+            "`client` waits to claim `printer`, which `main` holds (claimed once so far)",
             "`main` waits for the end of `client`",
         ],
     );
+}
+
+/// What is said, without the lines of this file; it must be the same under every schedule.
+fn said(texts: &[String]) -> String {
+    let without_sites = |text: &String| {
+        let lines = text.lines().map(|line| line.split(" (created at").next().unwrap_or(line));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let all: Vec<_> = texts.iter().map(without_sites).collect();
+    assert!(all.iter().all(|text| *text == all[0]), "{all:#?}");
+    all.into_iter().next().expect("some schedules")
+}
+
+#[test]
+fn both_send_first() {
+    let texts = explained(async |scope| {
+        let (mut a, mut from_a) = csp::channel::<u32>("a");
+        let (mut b, mut from_b) = csp::channel::<u32>("b");
+        // Once it goes well, so that each end has been used.
+        let left = async move {
+            a.send(1).await?;
+            let _ = from_b.recv().await;
+            a.send(2).await?;
+            let _ = from_b.recv().await;
+            Ok::<(), csp::Unsent<u32>>(())
+        };
+        scope.spawn("left", left);
+        scope.spawn("right", async move {
+            let _ = from_a.recv().await;
+            b.send(1).await?;
+            b.send(2).await?;
+            let _ = from_a.recv().await;
+            Ok::<(), csp::Unsent<u32>>(())
+        });
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `left` waits to send message 2 to `a`, whose other end `right` used last
+      `right` waits to send message 2 to `b`, whose other end `left` used last
+      ring: `left` –[send to `a`]→ `right` –[send to `b`]→ `left`
+    help: all of the ring send before they receive: let one of them receive first, or offer both with `csp::alt`; or give one of `a`, `b` a buffer with `csp::buffered`
+    ");
+}
+
+#[test]
+fn all_wait_to_receive() {
+    let texts = explained(async |scope| {
+        let (mut first, mut left) = csp::channel::<u32>("ring");
+        for _ in 0..2 {
+            let (mut out, next) = csp::channel::<u32>("ring");
+            let mut input = std::mem::replace(&mut left, next);
+            scope.spawn("element", async move {
+                while let Ok(token) = input.recv().await {
+                    let _ = out.send(token).await;
+                }
+            });
+        }
+        first.send(1).await.expect("the ring is closed");
+        let _ = left.recv().await;
+        // And once more, without a token.
+        let _ = left.recv().await;
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits to receive message 2 from `ring`, whose other end `element` used last
+      `element` waits to receive message 2 from `ring`, whose other end `main` used last
+      `element` waits to receive message 2 from `ring`, whose other end `element` used last
+      ring: `main` –[receive from `ring`]→ `element` –[receive from `ring`]→ `element` –[receive from `ring`]→ `main`
+    help: all of the ring receive before they send: let one of them send first, on `ring`
+    ");
+}
+
+#[test]
+fn claims_in_different_orders() {
+    let texts = explained(async |scope| {
+        let forks = ["left", "right"].map(|name| csp::Shared::new(name, ()));
+        let table = csp::Barrier::new("table");
+        for (name, first) in [("plato", 0), ("kant", 1)] {
+            let (forks, mut table) = (forks.clone(), table.clone());
+            scope.spawn(name, async move {
+                let _one = forks[first].claim().await;
+                table.sync().await;
+                let _other = forks[1 - first].claim().await;
+            });
+        }
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `plato` waits to claim `right`, which `kant` holds (claimed once so far)
+      `kant` waits to claim `left`, which `plato` holds (claimed once so far)
+      ring: `plato` –[claim `right`]→ `kant` –[claim `left`]→ `plato`
+    help: `left`, `right` are claimed in different orders: let everybody claim them in the same one
+    ");
+}
+
+#[test]
+fn a_claim_that_is_kept_for_too_long() {
+    let texts = explained(async |scope| {
+        let printer = csp::Shared::new("printer", ());
+        let theirs = printer.clone();
+        let _mine = printer.claim().await;
+        let waits = scope.fork("client", async move {
+            let _claim = theirs.claim().await;
+        });
+        let _ = waits.join().await;
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits for the end of `client`
+      `client` waits to claim `printer`, which `main` holds (claimed once so far)
+      ring: `main` –[end of `client`]→ `client` –[claim `printer`]→ `main`
+    help: whoever claims `printer` keeps it while it waits for others: let it drop the claim before
+    ");
+}
+
+#[test]
+fn a_barrier_that_somebody_does_not_come_to() {
+    let texts = explained(async |scope| {
+        let mut dawn = csp::Barrier::new("dawn");
+        let mut theirs = dawn.clone();
+        let (mut out, mut jobs) = csp::channel::<u32>("jobs");
+        scope.spawn("late", async move {
+            for _ in 0..2 {
+                let _ = jobs.recv().await;
+                theirs.sync().await;
+            }
+        });
+        out.send(1).await.expect("it listens");
+        dawn.sync().await;
+        dawn.sync().await;
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits in phase 1 at barrier `dawn` for `late`
+      `late` waits to receive message 2 from `jobs`, whose other end `main` used last
+      ring: `main` –[barrier `dawn`]→ `late` –[receive from `jobs`]→ `main`
+    help: `late` is enrolled at `dawn` and waits for something else: let it synchronise first, offer both with `csp::alt`, or drop its handle of `dawn`, which resigns
+    ");
+}
+
+#[test]
+fn alternations_that_want_different_things() {
+    let texts = explained(async |scope| {
+        let (mut ask, mut questions) = csp::channel::<u32>("questions");
+        let (mut tell, mut answers) = csp::channel::<u32>("answers");
+        let mut pause = csp::Barrier::new("pause");
+        let mut theirs = pause.clone();
+        scope.spawn("server", async move {
+            let question = questions.recv().await.unwrap_or(0);
+            let _ = tell.send(question).await;
+            csp::alt((theirs.sync(), questions.recv())).await;
+        });
+        let _ = ask.send(1).await;
+        let _ = answers.recv().await;
+        csp::alt((answers.recv(), pause.sync().when(false))).await;
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits for one of 2: receive from `answers`, (guarded off)
+      `server` waits for one of 2: barrier `pause`, receive from `questions`
+      ring: `main` –[receive from `answers`]→ `server` –[receive from `questions`]→ `main`
+    help: all of the ring receive before they send: let one of them send first, on one of `answers`, `questions`
+    ");
+}
+
+#[test]
+fn an_end_that_nobody_uses() {
+    let texts = explained(async |scope| {
+        let (out, mut input) = csp::channel::<u32>("forgotten");
+        let reader = scope.fork("reader", async move { input.recv().await });
+        let _ = reader.join().await;
+        drop(out);
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits for the end of `reader`
+      `reader` waits to receive message 1 from `forgotten`, whose other end nobody else has used
+    help: nobody else has used the other end of `forgotten`: whoever keeps it should use it, or drop it, which closes the channel
+    ");
+}
+
+#[test]
+fn two_handles_of_one_process() {
+    let texts = explained(async |_scope| {
+        let mut one = csp::Barrier::new("both");
+        let mut two = one.clone();
+        csp::alt((one.sync(), two.sync())).await;
+    });
+    insta::assert_snapshot!(said(&texts), @r"
+    deadlock: nothing can go on
+      `main` waits for one of 2: barrier `both`, barrier `both`
+    help: `main` offers barrier `both` twice in one alternation, which can be chosen once: drop one of its handles
+    ");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod ends;
 mod killing;
 mod occam;
 mod offering;
+mod outside;
 mod random;
 mod sharing;
 mod time;

@@ -21,6 +21,7 @@ use super::channel::Channel;
 use super::core::Core;
 use super::ends::{Receiver, Sender};
 use super::exchange::{self, Exchange};
+use super::handle::Handle;
 use super::process::{Forked, Process};
 use super::run::new_core;
 use crate::scheduler::models::{self, Own};
@@ -61,7 +62,7 @@ unsafe impl Send for Shared {}
 
 impl Driven {
     fn new(workers: usize) -> Self {
-        let core = new_core(false, 0, true);
+        let core = new_core(&Handle::new(), false, 0, true);
         let settings = models::settings();
         core.scheduler.configure(Config::new(Box::new(Own::default()), workers, settings));
         Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default() }
@@ -92,6 +93,9 @@ impl Driven {
         F: Future<Output: Send> + Send,
     {
         let sentinel = Sentinel(Arc::clone(&self.panicked));
+        // Boxed, so that processes are of one size and stand in one block of memory: who gives way to
+        // whom goes by their addresses, and must be the same in every run of a model.
+        let code = Box::pin(code);
         let code = async move {
             let _sentinel = sentinel;
             code.await
@@ -130,16 +134,23 @@ impl Driven {
         }
     }
 
-    /// The same, while somebody who is no worker does something.
+    /// The same, while somebody does something, and then is the last worker, for those that it made
+    /// ready.
     fn run_beside(&mut self, does: impl FnOnce() + Send + 'static) {
-        let beside = thread::spawn(does);
+        let begin = self.begin.pop().expect("the last worker begins with nothing");
+        assert!(begin.is_empty(), "the last worker is whoever does it");
+        let (scheduler, index) = (Arc::clone(&self.core.scheduler), self.begin.len());
+        let beside = thread::spawn(move || {
+            does();
+            models::work_for_others(&scheduler, index);
+        });
         self.run_workers();
         beside.join().expect("it does not panic");
         models::work_for_others(&self.core.scheduler, 0);
     }
 
     fn run_workers(&mut self) {
-        let begin = std::mem::take(&mut self.begin);
+        let begin: Vec<_> = self.begin.iter_mut().map(std::mem::take).collect();
         let threads: Vec<_> = begin
             .into_iter()
             .enumerate()

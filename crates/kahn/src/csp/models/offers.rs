@@ -3,10 +3,10 @@
 use super::{Driven, check};
 use crate::csp::alternation::pri;
 use crate::csp::claim::Shared;
-use crate::csp::guard::{Guard, on};
-use crate::csp::several::OneOf2;
+use crate::csp::guard::on;
+use crate::csp::several::{OneOf1, OneOf2};
 use crate::csp::timer;
-use crate::sync::{Arc, AtomicU32, Cell, Ordering::Relaxed};
+use crate::sync::{Arc, AtomicU32, Ordering::Relaxed};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -53,17 +53,47 @@ fn of_two_barriers_both_take_the_same() {
     });
 }
 
-/// Three offer the phase, each beside a channel of its own on which nothing comes.
+/// Two barriers that want the same two processes, and have them in opposite orders, are completed
+/// at once, each by whoever resigns from it: one of them gets both.
+#[test]
+fn of_two_barriers_that_are_completed_at_once_one_is() {
+    check(2, || {
+        let mut model = Driven::new(2);
+        let [mut a_one, mut a_two, a_last] = model.barrier();
+        let [mut b_gone, mut b_one, mut b_two, b_last] = model.barrier();
+        let (mut out, mut input) = model.channel::<Box<u32>>();
+        // Stands first at the second barrier, and leaves its place to the last.
+        let _ = model.process(0, "gone".into(), async move {
+            let choice = which(&pri((b_gone.sync(), input.recv())).await);
+            drop(b_gone);
+            choice
+        });
+        let one = model.process(0, "one".into(), async move {
+            which(&pri((a_one.sync(), b_one.sync())).await)
+        });
+        let two = model.process(0, "two".into(), async move {
+            which(&pri((a_two.sync(), b_two.sync())).await)
+        });
+        let _ = model.process(0, "sender".into(), async move {
+            u32::from(out.send(Box::new(1)).await.is_ok())
+        });
+        model.run();
+        let _ = model.process(0, "resigns".into(), async move { drop(a_last) });
+        let _ = model.process(1, "resigns too".into(), async move { drop(b_last) });
+        model.run();
+        model.all_ended();
+        assert_eq!(model.result(one), model.result(two));
+    });
+}
+
+/// Three offer the phase, in alternations.
 #[test]
 fn three_offers_go_on_together() {
     check(1, || {
         let mut model = Driven::new(3);
         for (worker, mut handle) in model.barrier::<3>().into_iter().enumerate() {
-            let (never, mut from_never) = model.channel::<Box<u32>>();
             let _ = model.process(worker, "one of three".into(), async move {
-                let choice = which(&pri((from_never.recv(), handle.sync())).await);
-                assert_eq!(choice, 2);
-                drop(never);
+                let OneOf1::First(()) = pri((handle.sync(),)).await;
             });
         }
         model.run();
@@ -116,39 +146,56 @@ fn a_phase_or_a_time_out() {
     });
 }
 
-/// A claim as a guard against one that is held: at most one has it, and none is lost.
+/// A claim that comes free while its process is taken for a message: it has one of them, and can
+/// have the other after it.
 #[test]
 fn a_claim_or_a_message() {
     check(2, || {
         let mut model = Driven::new(2);
         let (mut out, mut input) = model.channel::<Box<u32>>();
-        // loom watches the cell: two at once would fail the model.
-        let shared = Shared::in_network(model.core.scheduler.number, "cell".into(), Cell::new(0));
+        let shared = Shared::in_network(model.core.scheduler.number, "shared".into(), ());
         let theirs = shared.clone();
-        let _ = model.process(0, "holder".into(), async move {
-            let claim = theirs.claim().await;
-            claim.set(claim.get() + 1);
-            let _ = out.send(Box::new(1)).await;
-            claim.set(claim.get() + 1);
+        let sender = model.process(0, "sender".into(), async move {
+            drop(theirs.claim().await);
+            out.send(Box::new(1)).await.is_ok()
         });
-        let _ = model.process(1, "chooser".into(), async move {
-            let mut got = false;
-            for _ in 0..2 {
-                match pri((shared.claim(), input.recv().when(!got))).await {
-                    OneOf2::First(claim) => {
-                        claim.set(claim.get() + 1);
-                        if !got {
-                            // The holder has not begun, or it sent in vain.
-                            drop(claim);
-                            got = input.recv().await.is_ok();
-                        }
-                    }
-                    OneOf2::Second(_) => got = true,
+        let chooser = model.process(1, "chooser".into(), async move {
+            match pri((input.recv(), shared.claim())).await {
+                OneOf2::First(message) => {
+                    drop(shared.claim().await);
+                    message.is_ok()
+                }
+                OneOf2::Second(claim) => {
+                    drop(claim);
+                    input.recv().await.is_ok()
                 }
             }
         });
         model.run();
         model.all_ended();
+        assert!(model.result(sender) && model.result(chooser));
+    });
+}
+
+/// A phase that fails because one offer is gone leaves the others open.
+#[test]
+fn an_offer_that_was_held_in_vain_is_open_again() {
+    check(1, || {
+        let mut model = Driven::new(2);
+        let (never, mut from_never) = model.channel::<Box<u32>>();
+        let [mut stays, mut hurried] = model.barrier();
+        let stays = model.process(0, "stays".into(), async move {
+            let choice = which(&pri((from_never.recv(), stays.sync())).await);
+            drop(never);
+            choice
+        });
+        let _ = model.process(1, "hurried".into(), async move {
+            let hour = timer::after(Duration::from_secs(3600));
+            let _ = pri((hour, hurried.sync())).await;
+        });
+        model.run_with_time(1);
+        model.all_ended();
+        assert_eq!(model.result(stays), 2);
     });
 }
 
@@ -156,16 +203,12 @@ fn a_claim_or_a_message() {
 #[test]
 fn a_partner_and_a_foreign_waker() {
     check(2, || {
-        let mut model = Driven::new(2);
+        let mut model = Driven::new(3);
         let (mut out, mut input) = model.channel::<Box<u32>>();
         let bell: Arc<crate::sync::Mutex<Option<Waker>>> = Arc::default();
         let rings = Arc::clone(&bell);
-        let sender = model.process(0, "sender".into(), async move {
-            let sent = out.send(Box::new(1)).await.is_ok();
-            // Stays: the receiver may want a second one.
-            let _ = out.send(Box::new(2)).await;
-            sent
-        });
+        let sender =
+            model.process(0, "sender".into(), async move { out.send(Box::new(1)).await.is_ok() });
         let taker = model.process(1, "taker".into(), async move {
             let foreign = std::future::poll_fn(|context: &mut std::task::Context<'_>| {
                 *bell.lock() = Some(context.waker().clone());
