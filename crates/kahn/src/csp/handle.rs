@@ -55,8 +55,8 @@ struct Inner {
 /// let outside = handle.clone();
 /// let stopper = std::thread::spawn(move || outside.stop_within(Duration::from_secs(60)));
 /// let error = handle.run(RunOptions::new(), async |scope| {
-///     scope.spawn("for ever", async {
-///         loop {
+///     scope.spawn("until it is stopped", async {
+///         while !csp::handle().is_ending() {
 ///             csp::yield_now().await;
 ///         }
 ///     });
@@ -88,10 +88,18 @@ impl Default for Handle {
 ///     let (mut a, mut from_a) = csp::channel::<u32>("a");
 ///     let (mut b, mut from_b) = csp::channel::<u32>("b");
 ///     let left = csp::Process::named("left").killable();
-///     let left = scope.fork(left, async move { (a.send(1).await.is_ok(), from_b.recv().await) });
+///     let left = scope.fork(left, async move {
+///         a.send(1).await.ok()?;
+///         from_b.recv().await.ok()?;
+///         a.send(2).await.ok()
+///     });
 ///     let right = csp::Process::named("right").killable();
-///     let right = scope.fork(right, async move { (b.send(1).await.is_ok(), from_a.recv().await) });
-///     // Both use their channels once in the wrong order, and wait for ever.
+///     let right = scope.fork(right, async move {
+///         from_a.recv().await.ok()?;
+///         b.send(1).await.ok()?;
+///         b.send(2).await.ok()
+///     });
+///     // At last both send, and wait for ever.
 ///     let stuck = loop {
 ///         let explanation = csp::handle().explain();
 ///         let stuck = explanation.waiting.into_iter().filter(|waiting| waiting.is_stuck);
