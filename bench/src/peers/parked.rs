@@ -100,8 +100,8 @@ struct Ends<S> {
     receiver: End<S>,
 }
 
-/// Makes a channel. One for no message has a slot all the same, but a sender waits until its message
-/// is taken: they meet.
+/// Makes a channel. One for no message has a slot all the same, but a sender waits until its
+/// message is taken: they meet.
 pub(crate) fn bounded<T, S: Sleeper>(capacity: usize) -> (Sender<T, S>, Receiver<T, S>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity.max(1));
     let ends = Arc::new(Ends { sender: End::new(), receiver: End::new() });

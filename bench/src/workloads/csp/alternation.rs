@@ -109,7 +109,8 @@ impl Bench {
         Ok(self.figures(time.context("the senders have left")?))
     }
 
-    /// Its queue of events: a coroutine for each channel waits there and says when it has something.
+    /// Its queue of events: a coroutine for each channel waits there and says when it has
+    /// something.
     fn may(self, workers: usize) -> Result<Vec<Figure>> {
         May::start(workers);
         let hearer = May::spawn(move || -> Result<Duration> {

@@ -97,8 +97,8 @@ impl Bench {
         self.figures(time)
     }
 
-    /// A lock, and behind it a channel without bound and a semaphore that says what was taken: it has
-    /// no channel at which one meets, and no queue at the one it has.
+    /// A lock, and behind it a channel without bound and a semaphore that says what was taken: it
+    /// has no channel at which one meets, and no queue at the one it has.
     fn may(self, workers: usize) -> Result<Vec<Figure>> {
         May::start(workers);
         let (out, requests) = may::sync::mpsc::channel::<usize>();

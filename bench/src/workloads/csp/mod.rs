@@ -12,8 +12,8 @@
 //! | `programs` | `agents`, `mandelbrot` |
 //!
 //! Ours is measured under the default policy, and under the one that was made for such programs,
-//! `batch`. A peer takes part if it has an equal, or one can be made of what it has without much ado;
-//! `bench/NOTES.md` says how.
+//! `batch`. A peer takes part if it has an equal, or one can be made of what it has without much
+//! ado; `bench/NOTES.md` says how.
 //!
 //! Source: the benchmarks of Ritson, Sampson and Barnes, "Multicore scheduling for lightweight
 //! communicating processes", 2009, section 5, and of the tests of their runtime.

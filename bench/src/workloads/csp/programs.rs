@@ -1,5 +1,5 @@
-//! Two programs as a whole, from the first process to the last: agents in a world, and a film of the
-//! Mandelbrot set, as `kahn-apps` has them.
+//! Two programs as a whole, from the first process to the last: agents in a world, and a film of
+//! the Mandelbrot set, as `kahn-apps` has them.
 //!
 //! What comes out is compared with what the loop of `kahn-apps` computed before, once for a whole
 //! run of the benchmark.

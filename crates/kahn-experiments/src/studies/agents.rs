@@ -77,14 +77,14 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
 }
 
 const METHOD: &str = "The paper's simulation: a process for each agent, two for each location, a \
-                      barrier of all agents twice a cycle; an agent gives way after each other one \
-                      that it has looked at. `default` and `batch` are our default policy and the \
-                      paper's. `data-parallel` is the optimal case: a process for each core has its \
-                      share of the agents in each cycle and there are no others; where the paper has \
-                      locks on places, ours read the places of the cycle before. `loop` is a loop on \
-                      one core, `threads` the processes with a thread of the system each, which make \
-                      fewer cycles. The time is divided by the cycles: 1024 in the paper, fewer in \
-                      the smaller sizes.";
+                      barrier of all agents twice a cycle; an agent gives way after each other \
+                      one that it has looked at. `default` and `batch` are our default policy and \
+                      the paper's. `data-parallel` is the optimal case: a process for each core \
+                      has its share of the agents in each cycle and there are no others; where \
+                      the paper has locks on places, ours read the places of the cycle before. \
+                      `loop` is a loop on one core, `threads` the processes with a thread of the \
+                      system each, which make fewer cycles. The time is divided by the cycles: \
+                      1024 in the paper, fewer in the smaller sizes.";
 
 /// The same world on more cores.
 pub(super) static FIGURE_15: Experiment = Experiment {
@@ -92,8 +92,8 @@ pub(super) static FIGURE_15: Experiment = Experiment {
     summary: "1200 agents in 10 x 10 locations: time of a cycle over the cores",
     paper: &CCSP,
     place: "section 5.3, figure 15",
-    found: "Over eight cores CCSP becomes 5 times as fast, POSIX threads 1.5 times. It scales better \
-            than the data-parallel program with threads, and has half of its speed.",
+    found: "Over eight cores CCSP becomes 5 times as fast, POSIX threads 1.5 times. It scales \
+            better than the data-parallel program with threads, and has half of its speed.",
     method: METHOD,
     studies: &[&CORES],
     statistic: Statistic::Median,
@@ -107,9 +107,9 @@ pub(super) static FIGURE_16: Experiment = Experiment {
     summary: "agents in larger and larger worlds, on all cores",
     paper: &CCSP,
     place: "section 5.3, figure 16",
-    found: "On eight cores, from 4 x 4 to 22 x 22 locations, CCSP grows as the data-parallel program \
-            does, at about twice its time; other implementations with processes fall behind the \
-            more, the larger the world.",
+    found: "On eight cores, from 4 x 4 to 22 x 22 locations, CCSP grows as the data-parallel \
+            program does, at about twice its time; other implementations with processes fall \
+            behind the more, the larger the world.",
     method: METHOD,
     studies: &[&GRIDS],
     statistic: Statistic::Median,
@@ -169,9 +169,9 @@ fn claims_of_cores(view: &View) -> Vec<Claim> {
              barrier. Fewer cores lose less",
         ),
         scales("batch", "the same under the paper's own policy").because(
-            "the last who comes to a barrier makes all others ready, in its own active queue; from \
-             there they come to another core as batches are split, a process a turn. CCSP has batches \
-             ready at the barrier",
+            "the last who comes to a barrier makes all others ready, in its own active queue; \
+             from there they come to another core as batches are split, a process a turn. CCSP \
+             has batches ready at the barrier",
         ),
         Claim::judge(
             "it scales better than the data-parallel program",

@@ -35,8 +35,8 @@ pub(super) fn one_and_most(plan: &Plan) -> Vec<usize> {
     cpus
 }
 
-/// Runs `f` on so many of the cores, as `taskset` does, where the system can; threads that it starts
-/// are bound likewise.
+/// Runs `f` on so many of the cores, as `taskset` does, where the system can; threads that it
+/// starts are bound likewise.
 pub(super) fn on_cores<R>(cores: usize, f: impl FnOnce() -> R) -> R {
     let all = sched_getaffinity(None);
     if let Ok(all) = &all {

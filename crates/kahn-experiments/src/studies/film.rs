@@ -56,13 +56,13 @@ pub(super) static FIGURE_12: Experiment = Experiment {
     summary: "a film of the Mandelbrot set: speed-up over the cores",
     paper: &CCSP,
     place: "section 5.1, figure 12",
-    found: "A farmer, 128 workers and a harvester compute 128 frames. The speed grows linearly with \
-            the cores, up to all eight and on to the sixteen hardware threads.",
-    method: "1024 x 1024 pixels; the default size stops after 64 frames, quick has frames of 256 x \
-             256. Each row is a job; a worker gives way after each pixel, as in the paper. `loop` is \
-             a loop over all rows on one core, the same kernel without processes. The paper's \
-             program is not printed; farmer, workers and harvester are those of its published \
-             sources.",
+    found: "A farmer, 128 workers and a harvester compute 128 frames. The speed grows linearly \
+            with the cores, up to all eight and on to the sixteen hardware threads.",
+    method: "1024 x 1024 pixels; the default size stops after 64 frames, quick has frames of 256 \
+             x 256. Each row is a job; a worker gives way after each pixel, as in the paper. \
+             `loop` is a loop over all rows on one core, the same kernel without processes. The \
+             paper's program is not printed; farmer, workers and harvester are those of its \
+             published sources.",
     studies: &[&STUDY],
     statistic: Statistic::Median,
     panels,
@@ -107,17 +107,22 @@ fn claims(view: &View) -> Vec<Claim> {
              jobs, which lasts for three messages",
         ),
         scales("batch", "the same under the paper's own policy").because(
-            "who gives way goes to the end of its batch, so that the batch uses up its turns and is \
-             split: this is how workers come to other cores",
+            "who gives way goes to the end of its batch, so that the batch uses up its turns and \
+             is split: this is how workers come to other cores",
         ),
         Claim::judge(
             "processes cost nothing beside the work: as fast as the loop on one core",
             loops.map(|(processes, alone)| processes / alone),
-            |ratio| (format!("{ratio:.2} times the time of the loop"), Verdict::at_most(ratio, 1.1, 1.0)),
+            |ratio| {
+                (
+                    format!("{ratio:.2} times the time of the loop"),
+                    Verdict::at_most(ratio, 1.1, 1.0),
+                )
+            },
         )
         .because(
-            "the paper does not say so; it is what figure 12 cannot show. A yield after each pixel \
-             is most of the cost in the first frames, where a pixel takes one or two steps",
+            "the paper does not say so; it is what figure 12 cannot show. A yield after each \
+             pixel is most of the cost in the first frames, where a pixel takes one or two steps",
         ),
     ]
 }

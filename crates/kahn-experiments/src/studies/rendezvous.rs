@@ -106,13 +106,14 @@ fn run(ring: Ring, point: &Point, laps: &mut Laps) -> Result<Result<(), RunError
     }
 }
 
-const METHOD: &str = "The ring of 255 elements and a root. `default` and `batch` are communicating \
-                      processes, which meet at each message, under our default policy and under \
-                      that of the paper. Beside them: the same ring with Kahn channels of capacity \
-                      1; the same processes with a thread of the system each (`threads`); and \
-                      threads with channels of the standard library, which have room without bound \
-                      (`std threads`). All threads are bound to the cores named, as the paper did \
-                      with taskset. The time is that of the root after a lap to warm up.";
+const METHOD: &str = "The ring of 255 elements and a root. `default` and `batch` are \
+                      communicating processes, which meet at each message, under our default \
+                      policy and under that of the paper. Beside them: the same ring with Kahn \
+                      channels of capacity 1; the same processes with a thread of the system each \
+                      (`threads`); and threads with channels of the standard library, which have \
+                      room without bound (`std threads`). All threads are bound to the cores \
+                      named, as the paper did with taskset. The time is that of the root after a \
+                      lap to warm up.";
 
 /// What a communication costs with one token.
 pub(super) static TABLE_1: Experiment = Experiment {
@@ -199,15 +200,15 @@ fn claims_of_one(view: &View) -> Vec<Claim> {
         }
     };
     let mut claims = vec![
-        Claim::judge("10 ns a communication on one core", at("default", 1), nanoseconds(10.0)).because(
+        Claim::judge("10 ns a communication (one core)", at("default", 1), nanoseconds(10.0)).because(
             "the paper's core had a clock of 2.26 GHz, and its processes are words on a stack of \
              their own. Ours are polled, the runtime is shared with networks and counts messages; \
              a gate guards each channel, for both ends may choose",
         ),
         Claim::judge("10 ns, under the paper's own policy", at("batch", 1), nanoseconds(10.0))
             .because(
-                "every process that is woken goes through the queue of its batch; the default keeps \
-                 the one woken last in front of all queues",
+                "every process that is woken goes through the queue of its batch; the default \
+                 keeps the one woken last in front of all queues",
             ),
         Claim::judge(
             "a communication between threads takes 224 times as long (one core)",
@@ -268,9 +269,9 @@ fn claims_of_many(view: &View) -> Vec<Claim> {
     vec![
         slow_down("default", "the slow-down with more cores is under control (6.7 times at most)")
             .because(
-                "64 tokens keep all cores busy, and where a worker hands tokens to another one the \
-             message crosses; the fewer workers touch the same stretch of the ring, the cheaper. \
-             The paper gives no figure here; 6.7 is what its table 1 has",
+                "64 tokens keep all cores busy, and where a worker hands tokens to another one \
+                 the message crosses; the fewer workers touch the same stretch of the ring, the \
+                 cheaper. The paper gives no figure here; 6.7 is what its table 1 has",
             ),
         slow_down("batch", "the same under the paper's own policy").because(
             "the last batch of a worker is never stolen, so that cores get on with what they have",

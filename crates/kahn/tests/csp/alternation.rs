@@ -161,8 +161,8 @@ fn fair_alternation_waits_no_longer_than_once_round() {
     );
 }
 
-/// More senders than a worker runs between two looks at what has waited longest, and a receiver that
-/// gives way now and then, as who takes many messages does.
+/// More senders than a worker runs between two looks at what has waited longest, and a receiver
+/// that gives way now and then, as who takes many messages does.
 #[test]
 fn of_many_who_always_have_something_to_say_each_is_heard() {
     for workers in [1, 2] {
