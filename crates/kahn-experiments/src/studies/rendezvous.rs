@@ -199,8 +199,9 @@ fn claims_of_one(view: &View) -> Vec<Claim> {
             (format!("{} ns", show(figure)), Verdict::at_most(figure, least, least / 2.0))
         }
     };
+    let one = at("default", 1);
     let mut claims = vec![
-        Claim::judge("10 ns a communication (one core)", at("default", 1), nanoseconds(10.0)).because(
+        Claim::judge("10 ns a communication (one core)", one, nanoseconds(10.0)).because(
             "the paper's core had a clock of 2.26 GHz, and its processes are words on a stack of \
              their own. Ours are polled, the runtime is shared with networks and counts messages; \
              a gate guards each channel, for both ends may choose",
