@@ -104,8 +104,8 @@ fn closing_a_landing_loses_no_record_and_keeps_their_order() {
         let thread = thread::spawn(move || {
             for record in [2, 3] {
                 match other.put(vec![record], usize::MAX) {
-                    Ok(true) => work(&other, &others_seen),
-                    Ok(false) => {}
+                    Ok(Put::WithLicence) => work(&other, &others_seen),
+                    Ok(Put::Behind | Put::InCrowd) => {}
                     Err(back) => {
                         assert_eq!(other.forward(), Some(&7));
                         others_seen.lock().extend(back);
