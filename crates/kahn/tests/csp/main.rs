@@ -19,7 +19,9 @@ use kahn::{RunError, RunOptions};
 
 /// Runs a network under every policy and a few numbers of workers and seeds.
 fn everywhere<R: Send>(network: impl Fn(RunOptions) -> R, check: impl Fn(R)) {
-    for policy in ["ws-cur", "ws-last", "shared", "threads", "sequential"] {
+    // What needs a placement, and what runs alike, is left to the laws of networks.
+    let policies = ["stealing", "batch", "ws-cur", "ws-last", "shared", "threads", "sequential"];
+    for policy in policies {
         for workers in [1, 2, 4] {
             check(network(RunOptions::new().workers(workers).policy(policy)));
         }
