@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 /// A schedule under which every operation waits once.
 fn seeded() -> RunOptions {
@@ -93,6 +93,32 @@ fn the_first_of_two_operations() {
     ");
 }
 
+/// There is room, so the operations themselves need nobody; what they have done must not be
+/// published from there.
+#[test]
+fn another_thread_while_there_is_room() {
+    let network = one(async |(mut numbers, _out)| {
+        numbers.recv().await;
+        poll_fn(|context| {
+            let waker = context.waker();
+            let receive = || {
+                for _ in 0..10 {
+                    let _ = pin!(numbers.recv()).poll(&mut Context::from_waker(waker));
+                }
+            };
+            let ended = std::thread::scope(|scope| scope.spawn(receive).join());
+            assert!(ended.is_err(), "refused at the latest when there is no room left");
+            Poll::Ready(())
+        })
+        .await;
+    });
+    let options = RunOptions::new().policy("sequential");
+    insta::assert_snapshot!(text(&run(network, options)), @r"
+    misuse: the result could depend on the schedule
+      process `wrong` used an end of channel `numbers` that belongs to another process: give each end to one process when that is created
+    ");
+}
+
 #[test]
 fn a_foreign_waker() {
     let network = one(async |(mut numbers, _out)| {
@@ -125,7 +151,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
         }
     }
     let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
+    let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
