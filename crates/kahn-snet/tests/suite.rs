@@ -1,5 +1,5 @@
-//! The suite of plain programs: what is accepted, with its types and its printed form, and what
-//! is refused, with its messages. One file a case; snapshots lie beside them.
+//! The suite of plain programs: what is accepted, with its types, its printed form and its plan, and
+//! what is refused, with its messages. One file a case; snapshots lie beside them.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use kahn_snet::Program;
-use kahn_snet::syntax;
+use kahn_snet::{plan, syntax};
 
 type Outcome = datatest_stable::Result<()>;
 
@@ -44,7 +44,10 @@ fn accepted(path: &Path, source: String) -> Outcome {
     assert_eq!(syntax::format(&printed).expect("still readable"), printed, "printed twice");
     let before = syntax::parse(&source).definitions;
     assert_eq!(syntax::parse(&printed).definitions, before, "printing changed the program");
-    snapshot(path, &format!("{messages}---- types\n{types}---- printed\n{printed}"));
+    let net = program.net(None).expect("it was accepted");
+    let plan = plan::dot(program.plan(), net);
+    let text = format!("{messages}---- types\n{types}---- printed\n{printed}---- plan\n{plan}");
+    snapshot(path, &text);
     Ok(())
 }
 
