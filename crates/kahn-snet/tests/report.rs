@@ -1,7 +1,7 @@
 //! What a report says of a run, in both runtimes.
 
 use kahn_snet::Program;
-use kahn_snet::boxes::Boxes;
+use kahn_snet::boxes::{Boxes, Emitter, Tag};
 use kahn_snet::record::Record;
 use kahn_snet::runtime::{Options, Ready, Report, Runtime, run};
 
@@ -62,5 +62,44 @@ fn a_cell_that_still_waits_is_named_with_the_replicas_it_lies_in() {
         assert_eq!(found.len(), 2);
         assert!(found[0].contains("at <a>:<b> = 4 holds"), "{found:?}");
         assert!(found[1].contains("at <a>:<b> = 5 holds"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_cell_that_still_waits_is_named_with_the_stage_it_lies_in() {
+    // The first replica fires; the record that it lets through waits in the second.
+    let star = "net main connect ([| {sum}, {add} |] .. ([{sum, add} -> {sum=add}] | [])) * {now};";
+    let zipper = "net main connect [| {sum}, {add} |] * {sum, add};";
+    let both = [r#"{"fields":{"sum":1}}"#, r#"{"fields":{"add":2}}"#];
+    let late = r#"{"fields":{"add":3}}"#;
+    for runtime in [Runtime::Front, NETWORK] {
+        let found = report(star, &both, runtime.clone()).half_filled;
+        let wanted = "at stage 2 holds {\"fields\":{\"sum\":2}}";
+        assert!(found.len() == 1 && found[0].ends_with(wanted), "{found:?}");
+        let found = report(zipper, &[both[0], both[1], late], runtime).half_filled;
+        let wanted = "at stage 2 holds {\"fields\":{\"add\":3}}";
+        assert!(found.len() == 1 && found[0].ends_with(wanted), "{found:?}");
+    }
+}
+
+#[test]
+fn the_records_that_waited_are_told_in_both_runtimes() {
+    let source = "box slow ((<n>) -> (<n>)); net main connect slow;";
+    let program = Program::read("main.snet", source);
+    let net = program.net(None).expect("a net");
+    let mut boxes = Boxes::of(&program);
+    let pass = |n: Tag, out: &mut Emitter| out.emit(1, (n,));
+    boxes.add("slow", pass).expect("it is declared");
+    for runtime in [Runtime::Front, NETWORK] {
+        for workers in [1, 2] {
+            let records = (0..100).map(|n| Record::new().tag("n", n));
+            let options = Options { runtime: runtime.clone(), workers, ..Options::default() };
+            let mut output = Vec::new();
+            let report = run(&program, net, &boxes, &options, Ready(records), &mut output);
+            let report = report.expect("it runs");
+            let slow = &report.components[0];
+            assert_eq!((slow.name.as_str(), slow.records), ("box `slow`", 100));
+            assert!(slow.waited > 0, "{runtime:?}, {workers}: {report}");
+        }
     }
 }

@@ -64,9 +64,9 @@ impl Worker<'_, '_> {
     /// Takes one record from the landing of a box and calls it; others may do the same.
     pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) -> Flow {
         let landing = &task.landing;
-        let Some(Call { record, number, others_may }) = landing.waiting.begin(turn.limit) else {
-            return Ok(());
-        };
+        let Some(call) = landing.waiting.begin(turn.limit) else { return Ok(()) };
+        let Call { record, number, waited, others_may } = call;
+        self.found_waiting(landing.op, waited);
         if others_may {
             self.offer(task.clone());
         }

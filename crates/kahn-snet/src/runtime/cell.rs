@@ -6,6 +6,9 @@ use smallvec::SmallVec;
 
 use super::shape::Rec;
 
+/// The records of a cell that has all, by pattern.
+pub(super) type Slots = SmallVec<[Rec; 2]>;
+
 /// What became of a record that came to a cell.
 #[derive(Debug)]
 pub(super) enum Offer {
@@ -14,53 +17,71 @@ pub(super) enum Offer {
     /// No slot was free for it.
     Passed(Rec),
     /// It was the last; all of them together are one record now.
-    Complete(Vec<Rec>),
+    Complete(Slots),
 }
 
 /// A synchro-cell: joins once, and passes everything on for ever after.
 #[derive(Debug)]
 pub(super) enum Cell {
-    /// The patterns that have a record, with it. No more room than they need, for there may be
-    /// very many cells that wait.
-    Open(Vec<(u32, Rec)>),
+    /// The patterns that have a record, a bit for each, and these records in the order of the
+    /// patterns. No more room than they need, for there may be very many cells that wait.
+    Open {
+        filled: u64,
+        kept: Vec<Rec>,
+    },
     Done,
 }
 
 impl Cell {
     pub(super) fn new() -> Self {
-        Self::Open(Vec::new())
+        Self::Open { filled: 0, kept: Vec::new() }
     }
 
     /// Offers a record that fits those of `patterns` whose bits are set.
     pub(super) fn offer(&mut self, rec: Rec, fits: u64, patterns: usize) -> Offer {
-        let Self::Open(kept) = self else { return Offer::Passed(rec) };
-        let mut free = kept.iter().fold(fits, |free, (slot, _)| free & !(1 << slot));
+        let Self::Open { filled, kept } = self else { return Offer::Passed(rec) };
+        let free = fits & !*filled;
         if free == 0 {
             return Offer::Passed(rec);
         }
-        kept.reserve_exact(free.count_ones() as usize);
-        while !free.is_power_of_two() {
-            kept.push((free.trailing_zeros(), rec.clone()));
-            free &= free - 1;
-        }
-        kept.push((free.trailing_zeros(), rec));
-        if kept.len() < patterns {
+        let more = free.count_ones() as usize;
+        if kept.len() + more < patterns {
+            kept.reserve_exact(more);
+            fill(filled, free, rec, |at, rec| kept.insert(at, rec));
             return Offer::Kept;
         }
-        let mut kept = std::mem::take(kept);
+        let mut slots: Slots = kept.drain(..).collect();
+        fill(filled, free, rec, |at, rec| slots.insert(at, rec));
         *self = Self::Done;
-        kept.sort_unstable_by_key(|(slot, _)| *slot);
-        Offer::Complete(kept.into_iter().map(|(_, rec)| rec).collect())
+        Offer::Complete(slots)
     }
 
-    /// Whether it still waits with something in it.
+    /// Whether it has not fired.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// What it still waits with.
     pub(super) fn half_filled(&self) -> impl Iterator<Item = &Rec> {
         let kept = match self {
-            Self::Open(kept) => kept.as_slice(),
+            Self::Open { kept, .. } => kept.as_slice(),
             Self::Done => &[],
         };
-        kept.iter().map(|(_, rec)| rec)
+        kept.iter()
     }
+}
+
+/// Inserts a record for each pattern of `free`, where it belongs among those of `filled`.
+fn fill(filled: &mut u64, mut free: u64, rec: Rec, mut insert: impl FnMut(usize, Rec)) {
+    let mut place = |slot: u32, rec| {
+        insert((*filled & ((1 << slot) - 1)).count_ones() as usize, rec);
+        *filled |= 1 << slot;
+    };
+    while !free.is_power_of_two() {
+        place(free.trailing_zeros(), rec.clone());
+        free &= free - 1;
+    }
+    place(free.trailing_zeros(), rec);
 }
 
 /// A star whose body is a single cell: a list of cells that are still open.
@@ -119,8 +140,11 @@ impl Zipper {
         }
     }
 
-    /// The records that still wait.
-    pub(super) fn half_filled(&self) -> impl Iterator<Item = &Rec> {
-        self.cells.iter().flat_map(Cell::half_filled)
+    /// The records that still wait, each with the number of its cell, from 1.
+    pub(super) fn half_filled(&self) -> impl Iterator<Item = (i64, &Rec)> {
+        let base = i64::try_from(self.base).unwrap_or(i64::MAX);
+        (base + 1..)
+            .zip(&self.cells)
+            .flat_map(|(number, cell)| cell.half_filled().map(move |rec| (number, rec)))
     }
 }

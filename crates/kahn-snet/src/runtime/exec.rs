@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::cell::{Cell, Offer, Zipper};
 use super::failure::Failure;
-use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner};
+use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner, Table};
 use super::graph::{Kind, OpId, ScopeId};
 use super::order::{Region, Tickets};
 use super::shape::Rec;
@@ -78,7 +78,7 @@ impl Worker<'_, '_> {
                     self.put(&landing, rec);
                     return Ok(());
                 }
-                Kind::Split { body, .. } => match self.split(frame, op, *body, rec)? {
+                Kind::Split { .. } => match self.split(frame, op, rec)? {
                     Some(out) => rec = out,
                     None => return Ok(()),
                 },
@@ -148,18 +148,27 @@ impl Worker<'_, '_> {
         frame: &Arc<Frame>,
         op: OpId,
         patterns: usize,
-        mut rec: Rec,
+        rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Entity::Cell(cell) = entity(frame, self.facts.graph.ops[op.0].entity, || {
             Entity::Cell(parking_lot::Mutex::new(Cell::new()))
         }) else {
             return Ok(Some(rec));
         };
+        self.offer_to(op, rec, |rec, fits| cell.lock().offer(rec, fits, patterns))
+    }
+
+    /// Offers a record to a cell.
+    fn offer_to(
+        &mut self,
+        op: OpId,
+        mut rec: Rec,
+        to: impl FnOnce(Rec, u64) -> Offer,
+    ) -> Result<Option<Rec>, Box<Failure>> {
         let tests = self.steps.patterns(self.facts, op, rec.shape);
         let fits = tests.all(&rec).map_err(|error| self.facts.no_value(op, &rec, error))?;
         let tickets = std::mem::take(&mut rec.tickets);
-        let offer = cell.lock().offer(rec, fits, patterns);
-        Ok(match offer {
+        Ok(match to(rec, fits) {
             Offer::Kept => {
                 self.settle(tickets);
                 None
@@ -169,6 +178,28 @@ impl Worker<'_, '_> {
                 Some(rec)
             }
             Offer::Complete(slots) => Some(self.merge(op, &slots, tickets)),
+        })
+    }
+
+    /// Offers a record to the cell of its value, where each replica of a split is a cell.
+    fn cell_of_value(
+        &mut self,
+        frame: &Arc<Frame>,
+        split: OpId,
+        cell: OpId,
+        value: i64,
+        rec: Rec,
+    ) -> Result<Option<Rec>, Box<Failure>> {
+        self.counts[cell.0] += 1;
+        let graph = self.facts.graph;
+        let make = || Entity::Cells(parking_lot::Mutex::default());
+        let (Entity::Cells(cells), Kind::Cell(tests)) =
+            (entity(frame, graph.ops[split.0].entity, make), &graph.ops[cell.0].kind)
+        else {
+            return Ok(Some(rec));
+        };
+        self.offer_to(cell, rec, |rec, fits| {
+            cells.lock().entry(value).or_insert_with(Cell::new).offer(rec, fits, tests.len())
         })
     }
 
@@ -326,7 +357,6 @@ impl Worker<'_, '_> {
         &mut self,
         frame: &Arc<Frame>,
         op: OpId,
-        body: ScopeId,
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let Some((low, high)) = self.steps.tags(self.facts, op, rec.shape) else {
@@ -334,7 +364,7 @@ impl Worker<'_, '_> {
         };
         if low == high {
             let value = rec.tags[low];
-            return self.replica(frame, op, body, value, rec);
+            return self.replica(frame, op, value, rec);
         }
         let (low, high) = (rec.tags[low], rec.tags[high]);
         if low > high {
@@ -348,63 +378,60 @@ impl Worker<'_, '_> {
         for value in low..high {
             let mut copy = rec.clone();
             copy.tickets = rec.tickets.before();
-            if let Some(out) = self.replica(frame, op, body, value, copy)? {
+            if let Some(out) = self.replica(frame, op, value, copy)? {
                 self.exec(frame, next, out)?;
             }
         }
-        self.replica(frame, op, body, high, rec)
+        self.replica(frame, op, high, rec)
     }
 
-    /// Carries a record through a replica; gives it back if nothing is left of that.
+    /// Carries a record through a replica; gives back what comes out of one that is only a cell.
     fn replica(
         &mut self,
         frame: &Arc<Frame>,
         op: OpId,
-        body: ScopeId,
         value: i64,
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failure>> {
         let here = &self.facts.graph.ops[op.0];
+        let Kind::Split { body, cell, .. } = here.kind else { return Ok(Some(rec)) };
+        if let Some(cell) = cell {
+            return self.cell_of_value(frame, op, cell, value, rec);
+        }
         let scope = &self.facts.graph.scopes[body.0];
         let table = entity(frame, here.entity, || Entity::Split(parking_lot::RwLock::default()));
         let Entity::Split(table) = table else { return Ok(None) };
         let known = table.read().get(&value).cloned();
         let replica = match known {
-            Some(None) => return Ok(Some(rec)),
-            Some(Some(replica)) => replica,
-            None => {
-                let mut table = table.write();
-                if let Some(known) = table.get(&value) {
-                    // Another worker was quicker.
-                    let known = known.clone();
-                    drop(table);
-                    match known {
-                        None => return Ok(Some(rec)),
-                        Some(replica) => replica,
-                    }
-                } else {
-                    let after = here.next.unwrap_or(op);
-                    let owner = Owner::Replica { parent: Arc::clone(frame), after };
-                    let replica = Arc::new(Frame::new(body, scope.entities, owner));
-                    table.insert(value, Some(Arc::clone(&replica)));
-                    drop(table);
-                    self.initialise(&replica)?;
-                    replica
-                }
-            }
+            Some(known) => known,
+            None => self.replica_made(frame, op, body, table, value)?,
         };
         let Some(entry) = scope.entry else { return Ok(None) };
         self.exec(&replica, entry, rec)?;
-        // A replica that is but a cell which has fired is nothing any more.
-        let only_cell = matches!(self.facts.graph.ops[entry.0].kind, Kind::Cell(_))
-            && scope.entities == 1
-            && self.facts.graph.ops[entry.0]
-                .next
-                .is_some_and(|next| matches!(self.facts.graph.ops[next.0].kind, Kind::End));
-        if only_cell && is_dead(&replica) {
-            table.write().insert(value, None);
-        }
         Ok(None)
+    }
+
+    /// The replica for a value, made if no other worker was quicker.
+    fn replica_made(
+        &mut self,
+        frame: &Arc<Frame>,
+        op: OpId,
+        body: ScopeId,
+        table: &parking_lot::RwLock<Table<Arc<Frame>>>,
+        value: i64,
+    ) -> Result<Arc<Frame>, Box<Failure>> {
+        let graph = self.facts.graph;
+        let mut table = table.write();
+        if let Some(known) = table.get(&value) {
+            return Ok(Arc::clone(known));
+        }
+        let owner =
+            Owner::Replica { parent: Arc::clone(frame), after: graph.ops[op.0].next.unwrap_or(op) };
+        let replica = Arc::new(Frame::new(body, graph.scopes[body.0].entities, owner));
+        table.insert(value, Arc::clone(&replica));
+        drop(table);
+        self.initialise(&replica)?;
+        Ok(replica)
     }
 
     /// Runs what begins without input in a new frame.

@@ -125,12 +125,15 @@ impl Facts<'_> {
         format!("{}{place} holds {}", self.name(op), self.text_of(rec))
     }
 
-    /// A replica of a split, by what was split by.
+    /// A replica of a split, by what was split by, or of a star, by its number.
     fn replica(self, within: &Within) -> String {
         let range = self.graph.ops.iter().find_map(|op| match op.kind {
-            Kind::Split { range, body } if body == within.scope => Some(range),
+            Kind::Split { range, body, .. } if body == within.scope => Some(range),
             _ => None,
         });
+        if range.is_none() {
+            return format!("stage {}", within.value);
+        }
         let (low, high) = range.map_or((None, None), |(low, high)| (Some(low), high));
         let labels = low.into_iter().chain(high);
         let labels: Vec<String> = labels.map(|id| self.shapes.name(id).to_string()).collect();

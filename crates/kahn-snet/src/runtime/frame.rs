@@ -66,20 +66,31 @@ pub(super) struct Next {
     pub(super) dead: usize,
 }
 
+impl Next {
+    /// The number of the replica, where `before` is that of the one that leads to it.
+    fn number(&self, before: i64) -> i64 {
+        before + 1 + i64::try_from(self.dead).unwrap_or(i64::MAX)
+    }
+}
+
 impl Frame {
     pub(super) fn new(scope: ScopeId, entities: usize, owner: Owner) -> Self {
         Self { scope, owner, entities: (0..entities).map(|_| Place::new()).collect() }
     }
 }
 
-/// The replicas of splits that something lies in, the innermost first.
+/// The replicas of splits and stars that something lies in, the innermost first.
 #[derive(Debug)]
 pub(super) struct Within {
-    /// The body of the split.
+    /// The body of the split or star.
     pub(super) scope: ScopeId,
+    /// What was split by, or the number of the replica in its star, from 1.
     pub(super) value: i64,
     pub(super) outer: Option<Arc<Within>>,
 }
+
+/// Replicas by the value that they are for.
+pub(super) type Table<T> = HashMap<i64, T, FixedState>;
 
 /// What a component keeps.
 #[derive(Debug)]
@@ -88,8 +99,10 @@ pub(super) enum Entity {
     Zipper(Mutex<Zipper>),
     /// The first replica that is not collected.
     Star(Mutex<Next>),
-    /// The replicas; none where only a dead cell is left.
-    Split(RwLock<HashMap<i64, Option<Arc<Frame>>, FixedState>>),
+    /// The replicas.
+    Split(RwLock<Table<Arc<Frame>>>),
+    /// The replicas, if each is a synchro-cell and nothing else.
+    Cells(Mutex<Table<Cell>>),
     /// Where records wait for the body.
     Loop(Arc<Landing>),
     Box(Arc<Landing>),
@@ -150,34 +163,50 @@ impl Drop for Landing {
 /// every frame first, with where it lies. What a collected replica forwards to, its frame leads to
 /// as well.
 pub(super) fn dismantle(root: Arc<Frame>, mut visit: impl FnMut(&Frame, Option<&Arc<Within>>)) {
-    let mut frames: Vec<(Arc<Frame>, Option<Arc<Within>>)> = vec![(root, None)];
-    let mut landings: Vec<Arc<Landing>> = Vec::new();
+    type Around = Option<Arc<Within>>;
+    let mut frames: Vec<(Arc<Frame>, Around)> = vec![(root, None)];
+    // With the number of the replica if it is one of a star, and with where the star lies.
+    let mut landings: Vec<(Arc<Landing>, Option<i64>, Around)> = Vec::new();
     while let Some((frame, within)) = frames.pop() {
         visit(&frame, within.as_ref());
-        if let Owner::Stage { next, .. } = &frame.owner {
-            landings.extend(next.lock().landing.take());
+        if let (Owner::Stage { next, .. }, Some(here)) = (&frame.owner, &within) {
+            let mut next = next.lock();
+            let number = next.number(here.value);
+            landings.extend(next.landing.take().map(|to| (to, Some(number), here.outer.clone())));
         }
         for entity in frame.entities.iter().filter_map(Place::get) {
             match entity {
-                Entity::Cell(_) | Entity::Zipper(_) | Entity::Box(_) | Entity::Region(_) => {}
-                Entity::Star(first) => landings.extend(first.lock().landing.take()),
+                Entity::Cell(_)
+                | Entity::Cells(_)
+                | Entity::Zipper(_)
+                | Entity::Box(_)
+                | Entity::Region(_) => {}
+                Entity::Star(first) => {
+                    let mut first = first.lock();
+                    let number = first.number(0);
+                    let landing = first.landing.take();
+                    landings.extend(landing.map(|to| (to, Some(number), within.clone())));
+                }
                 Entity::Split(replicas) => {
                     let mut all: Vec<_> = replicas.write().drain().collect();
                     all.sort_unstable_by_key(|(value, _)| *value);
                     for (value, frame) in all {
-                        let Some(frame) = frame else { continue };
-                        let (scope, outer) = (frame.scope, within.clone());
-                        frames.push((frame, Some(Arc::new(Within { scope, value, outer }))));
+                        let place = Within { scope: frame.scope, value, outer: within.clone() };
+                        frames.push((frame, Some(Arc::new(place))));
                     }
                 }
-                Entity::Loop(landing) => landings.push(Arc::clone(landing)),
+                Entity::Loop(landing) => landings.push((Arc::clone(landing), None, within.clone())),
             }
         }
-        while let Some(landing) = landings.pop() {
+        while let Some((landing, number, outer)) = landings.pop() {
             landing.waiting.clear();
-            if let Kind::Body(body) = &landing.kind {
-                frames.extend(body.lock().take().map(|body| (body, within.clone())));
-            }
+            let Kind::Body(body) = &landing.kind else { continue };
+            let Some(body) = body.lock().take() else { continue };
+            let place = match number {
+                None => outer,
+                Some(value) => Some(Arc::new(Within { scope: body.scope, value, outer })),
+            };
+            frames.push((body, place));
         }
     }
 }

@@ -31,13 +31,24 @@ pub(super) struct Graph {
     pub(super) chooses: bool,
 }
 
+impl Graph {
+    /// The cell of a scope that is nothing else.
+    fn only_cell(&self, scope: ScopeId) -> Option<OpId> {
+        let entry = self.scopes[scope.0].entry?;
+        let Op { kind: Kind::Cell(_), next: Some(next), .. } = &self.ops[entry.0] else {
+            return None;
+        };
+        matches!(self.ops[next.0].kind, Kind::End).then_some(entry)
+    }
+}
+
 /// What is replicated as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) entry: Option<OpId>,
     /// How many entities a frame has.
     pub(super) entities: usize,
-    /// The synchro-cells, alone and as stars.
+    /// The synchro-cells, alone, as stars and as splits.
     pub(super) cells: Vec<OpId>,
     /// The initialisers, which run once for each frame.
     pub(super) initialisers: Vec<OpId>,
@@ -85,9 +96,11 @@ pub(super) enum Kind {
         back: Vec<Test>,
         body: ScopeId,
     },
+    /// With the cell if that is all there is to the body.
     Split {
         range: (LabelId, Option<LabelId>),
         body: ScopeId,
+        cell: Option<OpId>,
     },
     /// Gives a record its place in an order.
     Enter,
@@ -196,7 +209,10 @@ impl Builder<'_> {
         let inside = self.open.last().copied().unwrap_or(ScopeId(0));
         let scope = &mut self.graph.scopes[inside.0];
         let entity = scope.entities;
-        if matches!(kind, Kind::Cell(_) | Kind::Star { zipper: Some(_), .. }) {
+        if matches!(
+            kind,
+            Kind::Cell(_) | Kind::Star { zipper: Some(_), .. } | Kind::Split { cell: Some(_), .. }
+        ) {
             scope.cells.push(OpId(self.graph.ops.len()));
         }
         scope.entities += usize::from(keeps);
@@ -357,7 +373,8 @@ impl Builder<'_> {
                 let ordered = *ordered && !self.is_direct(part);
                 self.region(ordered, "!!", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
-                    let kind = Kind::Split { range, body: inner };
+                    let cell = builder.graph.only_cell(inner);
+                    let kind = Kind::Split { range, body: inner, cell };
                     builder.op(kind, name, Some(next), true)
                 })
             }

@@ -68,6 +68,8 @@ pub(super) struct Waiting<R, F> {
 pub(super) struct Call<R> {
     pub(super) record: R,
     pub(super) number: u64,
+    /// How many records waited, with this one.
+    pub(super) waited: usize,
     /// Whether the licence is to be handed on.
     pub(super) others_may: bool,
 }
@@ -125,8 +127,11 @@ impl<R, F> Waiting<R, F> {
         (taken, waited)
     }
 
-    pub(super) fn take_one(&self) -> Option<R> {
-        self.queue.lock().records.pop_front()
+    /// Takes the next record, and tells how many waited with it.
+    pub(super) fn take_one(&self) -> Option<(R, usize)> {
+        let mut queue = self.queue.lock();
+        let waited = queue.records.len();
+        Some((queue.records.pop_front()?, waited))
     }
 
     /// Gives the licence back if nothing waits; returns whether it was kept.
@@ -140,6 +145,7 @@ impl<R, F> Waiting<R, F> {
     /// Begins a call, if a record waits.
     pub(super) fn begin(&self, limit: usize) -> Option<Call<R>> {
         let mut queue = self.queue.lock();
+        let waited = queue.records.len();
         let Some(record) = queue.records.pop_front() else {
             queue.licensed = false;
             return None;
@@ -148,7 +154,7 @@ impl<R, F> Waiting<R, F> {
         queue.next_call += 1;
         queue.running += 1;
         queue.licensed = !queue.records.is_empty() && queue.running < limit;
-        Some(Call { record, number, others_may: queue.licensed })
+        Some(Call { record, number, waited, others_may: queue.licensed })
     }
 
     /// Ends a call; returns whether the licence is the caller's.

@@ -299,7 +299,7 @@ fn run_front(
     let mut frames = vec![0; graph.scopes.len()];
     frame::dismantle(root, |frame, within| {
         frames[frame.scope.0] += 1;
-        half_filled.extend(half_filled_in(facts, frame, within));
+        half_filled.extend(half_filled_in(facts, frame, within, &mut frames));
     });
     if let Some(failure) = failure {
         return Err(RunError::Failed(Box::new(failure)));
@@ -393,18 +393,40 @@ fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
     graph.ops.iter().map(|op| limit(&op.kind)).collect()
 }
 
-fn half_filled_in(facts: Facts<'_>, frame: &Frame, within: Option<&Arc<Within>>) -> Vec<String> {
+/// What the cells of a frame hold. Cells that are replicas are counted in `frames`.
+fn half_filled_in(
+    facts: Facts<'_>,
+    frame: &Frame,
+    within: Option<&Arc<Within>>,
+    frames: &mut [u64],
+) -> Vec<String> {
     let mut found = Vec::new();
     for id in &facts.graph.scopes[frame.scope.0].cells {
-        let id = *id;
         let op = &facts.graph.ops[id.0];
         let Some(entity) = frame.entities.get(op.entity).and_then(|entity| entity.get()) else {
             continue;
         };
-        let mut show = |rec: &Rec| found.push(facts.held(id, within, rec));
-        match entity {
-            Entity::Cell(cell) => cell.lock().half_filled().for_each(&mut show),
-            Entity::Zipper(zipper) => zipper.lock().half_filled().for_each(&mut show),
+        let place = |scope, value| Arc::new(Within { scope, value, outer: within.cloned() });
+        match (entity, &op.kind) {
+            (Entity::Cell(cell), _) => {
+                let cell = cell.lock();
+                found.extend(cell.half_filled().map(|rec| facts.held(*id, within, rec)));
+            }
+            (Entity::Cells(cells), Kind::Split { body, cell: Some(id), .. }) => {
+                let cells = cells.lock();
+                let mut open: Vec<_> = cells.iter().filter(|(_, cell)| cell.is_open()).collect();
+                open.sort_unstable_by_key(|(value, _)| **value);
+                frames[body.0] += open.len() as u64;
+                for (value, cell) in open {
+                    let place = place(*body, *value);
+                    found.extend(cell.half_filled().map(|rec| facts.held(*id, Some(&place), rec)));
+                }
+            }
+            (Entity::Zipper(zipper), Kind::Star { body, .. }) => {
+                for (number, rec) in zipper.lock().half_filled() {
+                    found.push(facts.held(*id, Some(&place(*body, number)), rec));
+                }
+            }
             _ => {}
         }
     }

@@ -12,7 +12,8 @@ pub struct ComponentCount {
     /// How many instances of it were alive at the end; with processes, how many there were.
     pub instances: u64,
     /// How many of them waited before one instance when a worker came to it, at most; where
-    /// records are put down, which is before replicas of a star and in feedbacks. 0 with processes.
+    /// records are put down, which is before boxes and replicas of a star, and in feedbacks. With
+    /// processes, in the stream of one of those that [`kahn::Report::channels`] lists.
     pub waited: usize,
 }
 

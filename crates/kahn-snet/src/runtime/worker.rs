@@ -28,7 +28,7 @@ use super::answers::{Facts, Steps};
 use super::exec::{Flow, is_dead};
 use super::failure::Failure;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
-use super::graph::Kind;
+use super::graph::{Kind, OpId};
 use super::licence::Put;
 use super::shape::Rec;
 
@@ -332,7 +332,8 @@ impl<'w, 'r> Worker<'w, 'r> {
                 return Ok(());
             }
             (LandingKind::Box(None), Some(home)) => {
-                if let Some(rec) = landing.waiting.take_one() {
+                if let Some((rec, waited)) = landing.waiting.take_one() {
+                    self.found_waiting(landing.op, waited);
                     self.call_and_go_on(home, landing.op, rec)?;
                 }
             }
@@ -376,9 +377,14 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Takes records that wait.
     fn take(&mut self, landing: &Landing) -> VecDeque<Rec> {
         let (batch, waited) = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
-        let most = &mut self.waited[landing.op.0];
-        *most = waited.max(*most);
+        self.found_waiting(landing.op, waited);
         batch
+    }
+
+    /// Remembers how many records waited for an operation, if these are the most.
+    pub(super) fn found_waiting(&mut self, op: OpId, waited: usize) {
+        let most = &mut self.waited[op.0];
+        *most = waited.max(*most);
     }
 
     /// Hands on what was gathered if it is much.

@@ -166,27 +166,16 @@ pub(super) async fn cell<'a>(
         };
         output.send(world, Carried { rec, loops }).await?;
     }
-    tell_half_filled(world, op, within.as_ref(), cell.half_filled());
+    let held = cell.half_filled().map(|rec| facts.held(op, within.as_ref(), rec));
+    world.half_filled.lock().extend(held);
     Ok(())
 }
 
-fn tell_half_filled<'r>(
-    world: &World<'_>,
-    op: OpId,
-    within: Option<&Arc<Within>>,
-    kept: impl Iterator<Item = &'r Rec>,
-) {
-    let facts = world.facts;
-    for rec in kept {
-        world.half_filled.lock().push(facts.held(op, within, rec));
-    }
-}
-
-/// A star of synchro-cells, as one process.
+/// A star of synchro-cells, as one process; `place` says where the cell of a number lies.
 pub(super) async fn zipper<'a>(
     world: &'a World<'a>,
     op: OpId,
-    within: Option<Arc<Within>>,
+    place: impl Fn(i64) -> Within,
     patterns: usize,
     mut input: Receiver<Item>,
     mut output: Outlet,
@@ -220,6 +209,8 @@ pub(super) async fn zipper<'a>(
             output.send(world, Carried { rec, loops }).await?;
         }
     }
-    tell_half_filled(world, op, within.as_ref(), zipper.half_filled());
+    let held = zipper.half_filled();
+    let held = held.map(|(number, rec)| facts.held(op, Some(&Arc::new(place(number))), rec));
+    world.half_filled.lock().extend(held);
     Ok(())
 }

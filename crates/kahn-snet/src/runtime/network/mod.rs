@@ -141,13 +141,13 @@ pub(super) fn run(
     if let Some(failure) = world.failure.lock().take() {
         return Err(RunError::Failed(Box::new(failure)));
     }
-    ended.map_err(|error| RunError::Network(Box::new(error)))?;
+    let ran = ended.map_err(|error| RunError::Network(Box::new(error)))?;
     let mut half_filled = std::mem::take(&mut *world.half_filled.lock());
     half_filled.sort();
     if options.strict && !half_filled.is_empty() {
         return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
     }
-    Ok(report(&world, half_filled))
+    Ok(report(&world, &ran, half_filled))
 }
 
 fn run_in<'a>(
@@ -155,7 +155,7 @@ fn run_in<'a>(
     choice: RunOptions,
     source: impl Source + 'a,
     sink: &'a mut dyn Sink,
-) -> Result<(), kahn::RunError> {
+) -> Result<kahn::Report, kahn::RunError> {
     let mut network = Network::new();
     *world.stop.lock() = Some(network.stop_handle());
     let (entry, exit) = meeting();
@@ -164,14 +164,14 @@ fn run_in<'a>(
             world.fail(*failure);
         }
     });
-    let wiring = Wiring { world, ordered: false, loops: None, within: None };
+    let wiring = Wiring { world, ordered: false, loops: None, within: None, stage: 0 };
     let start = wiring.program(&mut Maker::Network(&mut network), Outlet::meeting(entry));
     network.blocking("input", start, move |start| {
         if let Err(failure) = read(world, source, start) {
             world.fail(*failure);
         }
     });
-    network.run_with(choice).map(|_| ())
+    network.run_with(choice)
 }
 
 /// Reads records until there are no more.
@@ -209,15 +209,25 @@ async fn write(
     }
 }
 
-fn report(world: &World<'_>, half_filled: Vec<String>) -> Report {
+fn report(world: &World<'_>, ran: &kahn::Report, half_filled: Vec<String>) -> Report {
+    let graph = world.facts.graph;
+    let mut waited = vec![0; graph.ops.len()];
+    for channel in &ran.channels {
+        // The stream that a process reads has its name.
+        if let Some(most) = wiring::op_of(channel.name.as_str()).and_then(|op| waited.get_mut(op.0))
+        {
+            *most = channel.most_waiting.max(*most);
+        }
+    }
     let mut components = Vec::new();
     let mut all = 0;
-    for (op, (records, processes)) in world.facts.graph.ops.iter().zip(&world.counts).rev() {
+    let counted = graph.ops.iter().zip(&world.counts).zip(waited).rev();
+    for ((op, (records, processes)), waited) in counted {
         let (records, processes) = (records.load(Relaxed), processes.load(Relaxed));
         all += processes;
         if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
             let (name, instances) = (op.name.clone(), processes);
-            components.push(ComponentCount { name, records, instances, waited: 0 });
+            components.push(ComponentCount { name, records, instances, waited: waited as usize });
         }
     }
     Report {
@@ -226,7 +236,7 @@ fn report(world: &World<'_>, half_filled: Vec<String>) -> Report {
         components,
         instances: usize::try_from(all).unwrap_or(usize::MAX),
         half_filled,
-        chooses: world.facts.graph.chooses,
+        chooses: graph.chooses,
         ..Report::default()
     }
 }

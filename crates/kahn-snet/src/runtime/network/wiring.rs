@@ -126,6 +126,11 @@ impl Outlet {
     }
 }
 
+/// The operation of a process, or of the stream it reads, by the name that [`Wiring::name`] gave.
+pub(super) fn op_of(name: &str) -> Option<OpId> {
+    name.split_once(": ")?.0.parse().ok().map(OpId)
+}
+
 /// Who makes processes: the network before it runs, or a process of it.
 pub(super) enum Maker<'m, 'a> {
     Network(&'m mut Network<'a>),
@@ -178,8 +183,10 @@ pub(super) struct Wiring<'a> {
     pub(super) ordered: bool,
     /// The feedback around, for records that begin here.
     pub(super) loops: Option<Arc<Inside>>,
-    /// The replicas of splits around.
+    /// The replicas of splits and stars around.
     pub(super) within: Option<Arc<Within>>,
+    /// How many replicas of its star come before a process that is one of a star.
+    pub(super) stage: i64,
 }
 
 impl<'a> Wiring<'a> {
@@ -252,10 +259,11 @@ impl<'a> Wiring<'a> {
                     Box::pin(component::cell(world, op, within, patterns, input, output))
                 })
             }
-            Kind::Star { zipper: Some(tests), .. } => {
-                let (patterns, within) = (tests.len(), self.within.clone());
+            Kind::Star { zipper: Some(tests), body, .. } => {
+                let (patterns, body, within) = (tests.len(), *body, self.within.clone());
+                let place = move |value| Within { scope: body, value, outer: within.clone() };
                 self.one(maker, op, outlet, move |input, output| {
-                    Box::pin(component::zipper(world, op, within, patterns, input, output))
+                    Box::pin(component::zipper(world, op, place, patterns, input, output))
                 })
             }
             Kind::Box(id) => {
@@ -412,8 +420,11 @@ impl<'a> Wiring<'a> {
         body: ScopeId,
         outlet: Outlet,
     ) -> Outlet {
-        let further = self.star(maker, star, outlet);
-        self.scope(maker, body, further)
+        let stage = self.stage + 1;
+        let further = Self { stage, ..self.clone() }.star(maker, star, outlet);
+        let within = Within { scope: body, value: stage, outer: self.within.clone() };
+        let inside = Self { stage: 0, within: Some(Arc::new(within)), ..self.clone() };
+        inside.scope(maker, body, further)
     }
 
     fn feedback(
