@@ -168,11 +168,7 @@ impl<T> Channel<T> {
     /// Whether a look may find something to do for that side.
     #[inline]
     pub(super) fn is_promising(self, side: Side) -> bool {
-        let ready = match side {
-            Side::Sender => flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM,
-            Side::Receiver => flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES,
-        };
-        self.meeting().gate.peek() & ready != 0
+        self.meeting().gate.peek() & side.ready() != 0
     }
 
     /// Behind the gate.
@@ -183,10 +179,55 @@ impl<T> Channel<T> {
         unsafe { buffer.as_mut() }
     }
 
-    /// Moves a message into the receiver's `slot`, if there is one; else enters it, if told to.
+    /// Moves a message into the receiver's `slot`, if there is one.
     #[inline(always)]
     pub(super) fn receive(
-        &self,
+        self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        extended: bool,
+    ) -> Attempt {
+        let meeting = self.meeting();
+        let flags = meeting.gate.lock(worker.solo);
+        if !extended
+            && flags & (flag::SENDER_WAITS | flag::MESSAGES) == flag::SENDER_WAITS
+            && let Some(partner) = meeting.plain_partner(Side::Sender)
+        {
+            // SAFETY: the partner's slot is ours: its sender waits with a message in it.
+            let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+            // SAFETY: as above.
+            let message = unsafe { theirs.read() };
+            // SAFETY: ours is empty, for we wait for a message.
+            unsafe { slot.write(message) };
+            slot.outcome.set(Outcome::Done);
+            theirs.outcome.set(Outcome::Done);
+            meeting.used_by(Side::Receiver, task);
+            meeting.count();
+            meeting.gate.unlock(flags & !flag::SENDER_WAITS);
+            worker.wake(partner.waiter.task);
+            return Attempt::Done;
+        }
+        self.receive_behind(flags, worker, task, slot, extended, None)
+    }
+
+    /// The same for a process that is entered here among others: at least it is entered.
+    pub(super) fn receive_or_enter(
+        self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        entry: Entry,
+    ) -> Attempt {
+        let flags = self.meeting().gate.lock(worker.solo);
+        self.receive_behind(flags, worker, task, slot, entry.extended, Some(entry))
+    }
+
+    /// Behind the gate, which this opens.
+    #[inline(never)]
+    fn receive_behind(
+        self,
+        mut flags: u32,
         worker: &Worker,
         task: TaskRef,
         slot: &Slot<T>,
@@ -194,12 +235,9 @@ impl<T> Channel<T> {
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
-        let alone = worker.solo;
-        let mut flags = meeting.gate.lock(alone);
         meeting.used_by(Side::Receiver, task);
         let own = Own::of(entry);
-        let ready = flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES;
-        if flags & ready != 0 {
+        if flags & Side::Receiver.ready() != 0 {
             if !own.keep() {
                 meeting.gate.unlock(flags);
                 return Attempt::WeWere;
@@ -283,23 +321,58 @@ impl<T> Channel<T> {
         woken
     }
 
-    /// Moves the message out of the sender's `slot`, if somebody takes it; else enters it, if told
-    /// to.
+    /// Moves the message out of the sender's `slot`, if somebody takes it.
     #[inline(always)]
-    pub(super) fn send(
-        &self,
+    pub(super) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
+        let meeting = self.meeting();
+        let flags = meeting.gate.lock(worker.solo);
+        if flags & flag::RECEIVER_WAITS != 0
+            && let Some(partner) = meeting.plain_partner(Side::Receiver)
+            && !partner.extended
+        {
+            // SAFETY: the partner's slot is ours: its receiver waits for a message.
+            let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+            // SAFETY: ours holds the message that we are to send.
+            let message = unsafe { slot.read() };
+            // SAFETY: as above, of the partner's.
+            unsafe { theirs.write(message) };
+            theirs.outcome.set(Outcome::Done);
+            slot.outcome.set(Outcome::Done);
+            meeting.used_by(Side::Sender, task);
+            meeting.count();
+            meeting.gate.unlock(flags & !flag::RECEIVER_WAITS);
+            worker.wake(partner.waiter.task);
+            return Attempt::Done;
+        }
+        self.send_behind(flags, worker, task, slot, None)
+    }
+
+    /// The same for a process that is entered here among others: at least it is entered.
+    pub(super) fn send_or_enter(
+        self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        entry: Entry,
+    ) -> Attempt {
+        let flags = self.meeting().gate.lock(worker.solo);
+        self.send_behind(flags, worker, task, slot, Some(entry))
+    }
+
+    /// Behind the gate, which this opens.
+    #[inline(never)]
+    fn send_behind(
+        self,
+        mut flags: u32,
         worker: &Worker,
         task: TaskRef,
         slot: &Slot<T>,
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
-        let alone = worker.solo;
-        let mut flags = meeting.gate.lock(alone);
         meeting.used_by(Side::Sender, task);
         let own = Own::of(entry);
-        let ready = flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM;
-        if flags & ready != 0 {
+        if flags & Side::Sender.ready() != 0 {
             if !own.keep() {
                 meeting.gate.unlock(flags);
                 return Attempt::WeWere;

@@ -256,23 +256,17 @@ pub(super) fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) 
 }
 
 impl<T: Send> Sending<'_, T> {
-    /// Enters the sender, after its poll.
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+    /// Enters a sender whose message was taken and who is to wait on, after its poll.
+    unsafe fn commit_held(this: *const (), task: TaskRef, worker: &Worker) -> Park {
         // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
-        let channel = this.end.channel;
-        if this.slot.outcome.get() == Outcome::Held {
-            return wait::enter_alone(task, worker, |how| {
-                let entry = entry(task, how, &this.slot, false);
-                if channel.wait_held(worker, &this.slot, entry) {
-                    Attempt::Nothing
-                } else {
-                    Attempt::Done
-                }
-            });
-        }
         wait::enter_alone(task, worker, |how| {
-            channel.send(worker, task, &this.slot, Some(entry(task, how, &this.slot, false)))
+            let entry = entry(task, how, &this.slot, false);
+            if this.end.channel.wait_held(worker, &this.slot, entry) {
+                Attempt::Nothing
+            } else {
+                Attempt::Done
+            }
         })
     }
 
@@ -291,9 +285,57 @@ impl<T: Send> Sending<'_, T> {
         }
     }
 
-    fn wait(&self, worker: &Worker, task: TaskRef) {
-        let place: *const Meeting = self.end.channel.place();
-        wait::ask_to_enter(worker, task, Place::Send(place.cast()), self, Self::commit);
+    /// Goes on with a send that is not at its beginning, or whose turn it is not.
+    #[inline(never)]
+    fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
+        let channel = self.end.channel;
+        if self.stage == Stage::Waiting && wait::resumed(task) {
+            channel.meeting().leave(Side::Sender, self.place(), worker.solo);
+        }
+        match self.slot.outcome.get() {
+            Outcome::Open => {}
+            Outcome::Held => {
+                self.stage = Stage::Waiting;
+                let place: *const Meeting = channel.place();
+                let place = Place::Send(place.cast());
+                wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit_held);
+                return Poll::Pending;
+            }
+            Outcome::Over => panic!("a send was polled after it was completed"),
+            Outcome::Done | Outcome::Closed | Outcome::Poisoned => {
+                return Poll::Ready(self.finish());
+            }
+        }
+        if !wait::has_turn(worker, task, &mut self.stage) {
+            return Poll::Pending;
+        }
+        self.attempt(worker, task)
+    }
+
+    /// Sends if somebody takes it, else waits.
+    #[inline]
+    fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
+        let channel = self.end.channel;
+        if channel.is_promising(Side::Sender)
+            && channel.send(worker, task, &self.slot) == Attempt::Done
+        {
+            if self.slot.outcome.get() == Outcome::Done {
+                self.slot.outcome.set(Outcome::Over);
+                self.stage = Stage::Over;
+                return Poll::Ready(Ok(()));
+            }
+            return self.go_on(worker, task);
+        }
+        self.stage = Stage::Waiting;
+        let meeting = channel.meeting();
+        meeting.prepare(Side::Sender, task, self.place(), false);
+        let place = Place::Send(channel.place().cast());
+        wait::ask_to_enter(worker, task, place, meeting, Meeting::enter_sender);
+        Poll::Pending
+    }
+
+    fn place(&self) -> *const () {
+        (&raw const self.slot).cast()
     }
 }
 
@@ -308,33 +350,11 @@ impl<T: Send> Future for Sending<'_, T> {
         let this = unsafe { self.get_unchecked_mut() };
         let channel = this.end.channel;
         let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
-        if this.stage == Stage::Waiting && wait::resumed(task) {
-            channel.meeting().leave(Side::Sender, (&raw const this.slot).cast(), worker.solo);
+        let is_new = this.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
+        if is_new && wait::has_turn_at_once(worker, task) {
+            return this.attempt(worker, task);
         }
-        match this.slot.outcome.get() {
-            Outcome::Open => {}
-            Outcome::Held => {
-                this.stage = Stage::Waiting;
-                this.wait(worker, task);
-                return Poll::Pending;
-            }
-            Outcome::Over => panic!("a send was polled after it was completed"),
-            Outcome::Done | Outcome::Closed | Outcome::Poisoned => {
-                return Poll::Ready(this.finish());
-            }
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        if channel.is_promising(Side::Sender)
-            && channel.send(worker, task, &this.slot, None) == Attempt::Done
-            && this.slot.outcome.get() != Outcome::Held
-        {
-            return Poll::Ready(this.finish());
-        }
-        this.stage = Stage::Waiting;
-        this.wait(worker, task);
-        Poll::Pending
+        this.go_on(worker, task)
     }
 }
 
@@ -343,21 +363,49 @@ impl<'a, T: Send> Receiving<'a, T> {
         Self { end, slot: Slot::empty(), stage: Stage::Fresh, extended, _pinned: PhantomPinned }
     }
 
-    /// Enters the receiver, after its poll.
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, worker, |how| {
-            let entry = entry(task, how, &this.slot, this.extended);
-            this.end.channel.receive(worker, task, &this.slot, this.extended, Some(entry))
-        })
-    }
-
     /// What the outcome in the slot comes to.
     #[inline]
     fn finish(&mut self) -> Result<T, Gone> {
         self.stage = Stage::Over;
         received(&self.slot)
+    }
+
+    /// Goes on with a receive that is not at its beginning, or whose turn it is not.
+    #[inline(never)]
+    fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
+        if self.stage == Stage::Waiting && wait::resumed(task) {
+            self.end.channel.meeting().leave(Side::Receiver, self.place(), worker.solo);
+        }
+        match self.slot.outcome.get() {
+            Outcome::Open => {}
+            Outcome::Over => panic!("a receive was polled after it was completed"),
+            _ => return Poll::Ready(self.finish()),
+        }
+        if !wait::has_turn(worker, task, &mut self.stage) {
+            return Poll::Pending;
+        }
+        self.attempt(worker, task)
+    }
+
+    /// Receives if there is a message, else waits.
+    #[inline]
+    fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
+        let channel = self.end.channel;
+        if channel.is_promising(Side::Receiver)
+            && channel.receive(worker, task, &self.slot, self.extended) == Attempt::Done
+        {
+            return Poll::Ready(self.finish());
+        }
+        self.stage = Stage::Waiting;
+        let meeting = channel.meeting();
+        meeting.prepare(Side::Receiver, task, self.place(), self.extended);
+        let place = Place::Receive(channel.place().cast());
+        wait::ask_to_enter(worker, task, place, meeting, Meeting::enter_receiver);
+        Poll::Pending
+    }
+
+    fn place(&self) -> *const () {
+        (&raw const self.slot).cast()
     }
 }
 
@@ -372,27 +420,15 @@ impl<T: Send> Future for Receiving<'_, T> {
         let this = unsafe { self.get_unchecked_mut() };
         let channel = this.end.channel;
         let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
-        if this.stage == Stage::Waiting && wait::resumed(task) {
-            channel.meeting().leave(Side::Receiver, (&raw const this.slot).cast(), worker.solo);
+        let is_new = this.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
+        if is_new && wait::has_turn_at_once(worker, task) {
+            return this.attempt(worker, task);
         }
-        match this.slot.outcome.get() {
-            Outcome::Open => {}
-            Outcome::Over => panic!("a receive was polled after it was completed"),
-            _ => return Poll::Ready(this.finish()),
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        if channel.is_promising(Side::Receiver)
-            && channel.receive(worker, task, &this.slot, this.extended, None) == Attempt::Done
-        {
+        // One that may be killed must pass the gate before it looks.
+        if task.notes() & own::KILLABLE == 0 && this.slot.outcome.get() == Outcome::Done {
             return Poll::Ready(this.finish());
         }
-        this.stage = Stage::Waiting;
-        let place: *const Meeting = channel.place();
-        let receive = Place::Receive(place.cast());
-        wait::ask_to_enter(worker, task, receive, &raw const *this, Self::commit);
-        Poll::Pending
+        this.go_on(worker, task)
     }
 }
 

@@ -10,7 +10,6 @@ use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
 use crate::scheduler::task::own;
-use crate::scheduler::word::Park;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::{Cell, thread};
 use std::cell::UnsafeCell;
@@ -215,12 +214,6 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
         Attempt::Nothing
     }
 
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, worker, |how| this.attempt(worker, Some((task, how))))
-    }
-
     fn finish_swap(&mut self) -> Result<B, Unsent<A>> {
         self.stage = Stage::Over;
         match self.slot.outcome.replace(Outcome::Over) {
@@ -261,8 +254,14 @@ impl<A: Send, B: Send> Future for Swapping<'_, A, B> {
             return Poll::Ready(this.finish_swap());
         }
         this.stage = Stage::Waiting;
+        let (meeting, side) = (this.meeting(), this.end.side);
+        meeting.prepare(side, task, this.place(), false);
+        let enter = match side {
+            Side::Sender => Meeting::enter_sender,
+            Side::Receiver => Meeting::enter_receiver,
+        };
         let place = Place::Send(this.end.channel.place().cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        wait::ask_to_enter(worker, task, place, meeting, enter);
         Poll::Pending
     }
 }

@@ -12,6 +12,7 @@
 //! | peek | anyone | reads the flags: a hint, for they may change at once |
 //! | lock | anyone, for a few instructions | CAS `flags` → `flags + LOCKED` |
 //! | unlock | who locked it | stores the new flags |
+//! | raise | who has something to say that nobody reads before the flag is up | CAS `flags` → `flags + flag`, unless one of certain others is up |
 //!
 //! Behind a gate stand plain cells. It is held for a handful of instructions: nobody waits, makes a
 //! process ready or runs a user's code with it, so spinning is right. The one exception, a holder
@@ -71,6 +72,43 @@ impl Gate {
                 && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
             {
                 return seen;
+            }
+            pause(&mut spins);
+        }
+    }
+
+    /// Raises a flag without locking the gate, unless one of `unless` is up; `false` if one is.
+    #[inline]
+    pub(super) fn raise(&self, flag: u32, unless: u32, alone: bool) -> bool {
+        let seen = self.0.load(Relaxed);
+        if alone {
+            let may = seen & unless == 0;
+            if may {
+                self.0.store(seen | flag, Relaxed);
+            }
+            return may;
+        }
+        // Release: whoever finds the flag behind the gate sees what was written before.
+        if seen & (LOCKED | unless) == 0
+            && self.0.compare_exchange(seen, seen | flag, Release, Relaxed).is_ok()
+        {
+            return true;
+        }
+        self.raise_slowly(flag, unless)
+    }
+
+    #[cold]
+    fn raise_slowly(&self, flag: u32, unless: u32) -> bool {
+        let mut spins = 0;
+        loop {
+            let seen = self.0.load(Relaxed);
+            if seen & unless != 0 {
+                return false;
+            }
+            if seen & LOCKED == 0
+                && self.0.compare_exchange(seen, seen | flag, Release, Relaxed).is_ok()
+            {
+                return true;
             }
             pause(&mut spins);
         }

@@ -156,15 +156,14 @@ unsafe impl<T: Send> Guard for Receiving<'_, T> {
         let channel = self.end.channel;
         wait::check_network(at.worker, channel.meeting().network(), "an end of a channel");
         let done = channel.is_promising(Side::Receiver)
-            && channel.receive(at.worker, at.task, &self.slot, self.extended, None)
-                == Attempt::Done;
+            && channel.receive(at.worker, at.task, &self.slot, self.extended) == Attempt::Done;
         done.then_some(0)
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         let extended = self.extended;
         let entry = entry(at.task, at.how(base), &self.slot, extended);
-        self.end.channel.receive(at.worker, at.task, &self.slot, extended, Some(entry))
+        self.end.channel.receive_or_enter(at.worker, at.task, &self.slot, entry)
     }
 
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
@@ -196,13 +195,13 @@ unsafe impl<T: Send> Guard for Sending<'_, T> {
         let channel = self.end.channel;
         wait::check_network(at.worker, channel.meeting().network(), "an end of a channel");
         let done = channel.is_promising(Side::Sender)
-            && channel.send(at.worker, at.task, &self.slot, None) == Attempt::Done;
+            && channel.send(at.worker, at.task, &self.slot) == Attempt::Done;
         done.then_some(0)
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         let entry = entry(at.task, at.how(base), &self.slot, false);
-        self.end.channel.send(at.worker, at.task, &self.slot, Some(entry))
+        self.end.channel.send_or_enter(at.worker, at.task, &self.slot, entry)
     }
 
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
@@ -293,14 +292,14 @@ unsafe impl<T: Send> Guard for Any<'_, T> {
             let channel = self.ends[nth].channel;
             wait::check_network(at.worker, channel.meeting().network(), "an end of a channel");
             channel.is_promising(Side::Receiver)
-                && channel.receive(at.worker, at.task, &self.slot, false, None) == Attempt::Done
+                && channel.receive(at.worker, at.task, &self.slot, false) == Attempt::Done
         })
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         for (nth, end) in self.ends.iter().enumerate() {
             let entry = entry(at.task, at.how(base + nth), &self.slot, false);
-            match end.channel.receive(at.worker, at.task, &self.slot, false, Some(entry)) {
+            match end.channel.receive_or_enter(at.worker, at.task, &self.slot, entry) {
                 Attempt::Nothing => {}
                 other => return other,
             }

@@ -16,7 +16,7 @@
 //! | `MESSAGES`, `ROOM` | of a buffer |
 //!
 //! **The second who comes does the work.** The first enters itself after it has left its poll
-//! ([`Meeting::enter`]); the second, running, finds it, moves the message straight from slot to
+//! ([`Meeting::enter_alone`]); the second, running, finds it, moves the message straight from slot to
 //! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
 //! process for each communication, and no memory but the two slots in the futures.
 //!
@@ -25,10 +25,16 @@
 //! is whoever finds it under the gate, for an offer whoever took it (see `offer`). Its owner
 //! touches it again when it is resumed, or after it has left, which needs the gate.
 //!
+//! *A side whose flag is down is read by nobody but who has that end.* So a process that is about to
+//! wait for this alone writes its entry while it still runs ([`Meeting::prepare`]), and its worker
+//! raises the flag, with one step and without locking, unless there is something to do by now: then
+//! the process is polled again, and does it.
+//!
 //! *Nobody runs a process twice.* A process is entered when it has left its poll. Finding it under
 //! the gate comes after its entry under the gate, so all that it did is visible.
 //!
-//! *No wake-up is lost.* Who enters looks, under the same gate, whether there is something to do.
+//! *No wake-up is lost.* Who enters looks, under the same gate or in the step that raises the flag,
+//! whether there is something to do.
 //!
 //! *Memory.* A meeting is a block of type-stable memory. Each end marks itself gone under the gate;
 //! whoever is second gives the block back.
@@ -37,7 +43,8 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::offer::{self, Taken, Ticket};
 use crate::graph::Name;
 use crate::scheduler::foreign::Foreign;
-use crate::scheduler::task::Task;
+use crate::scheduler::task::{Task, own};
+use crate::scheduler::word::Park;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Cell};
 use std::cell::UnsafeCell;
@@ -77,6 +84,15 @@ impl Side {
         match self {
             Self::Sender => flag::SENDER_WAITS,
             Self::Receiver => flag::RECEIVER_WAITS,
+        }
+    }
+
+    /// The flags that leave this side something to do.
+    #[inline]
+    pub(super) fn ready(self) -> u32 {
+        match self {
+            Self::Sender => flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM,
+            Self::Receiver => flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES,
         }
     }
 
@@ -199,7 +215,7 @@ impl Meeting {
         unsafe { &*self.name.get() }
     }
 
-    /// Behind the gate: who is entered at a side.
+    /// Behind the gate, or for who has that end: who is entered at a side.
     pub(super) fn entry(&self, side: Side) -> Option<Entry> {
         self.sides[side as usize].get()
     }
@@ -244,7 +260,65 @@ impl Meeting {
             }
         };
         *flags &= !side.waits();
+        self.used_by(side, entry.waiter.task);
         Partner::Found { entry, wake }
+    }
+
+    /// Behind the gate, with the flag of `side` up: who waits there for this alone, the usual case of
+    /// a [`partner`](Self::partner). It is the caller's once the flag is down.
+    #[inline]
+    pub(super) fn plain_partner(&self, side: Side) -> Option<Entry> {
+        let entry = self.sides[side as usize].get()?;
+        if entry.waiter.how != How::Plain {
+            return None;
+        }
+        self.used_by(side, entry.waiter.task);
+        Some(entry)
+    }
+
+    /// Who has the end, and runs: says where its process is about to wait for this alone.
+    #[inline]
+    pub(super) fn prepare(&self, side: Side, task: TaskRef, slot: *const (), extended: bool) {
+        let waiter = Waiter { task, how: How::Plain };
+        self.sides[side as usize].set(Some(Entry { waiter, slot, extended }));
+    }
+
+    /// Enters a process, after its poll, as it was prepared.
+    #[inline]
+    fn enter_alone(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
+        if task.notes() & own::KILLABLE != 0 {
+            return self.enter_killable(side, task, worker);
+        }
+        if self.gate.raise(side.waits(), side.ready(), worker.solo) {
+            Park::Asleep
+        } else {
+            Park::Moved
+        }
+    }
+
+    /// Somebody may want the process to end while it waits: its entry is an offer.
+    #[cold]
+    fn enter_killable(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
+        let Some(ticket) = offer::open(task, false, 1) else { return Park::Moved };
+        let prepared = self.entry(side).map(|mut entry| {
+            entry.waiter.how = How::Offer { ticket, guard: 0 };
+            entry
+        });
+        self.sides[side as usize].set(prepared);
+        let is_entered = self.gate.raise(side.waits(), side.ready(), worker.solo);
+        if is_entered && offer::settle(task) { Park::Asleep } else { Park::Moved }
+    }
+
+    /// What a worker does for a process that is to wait as a sender.
+    pub(super) unsafe fn enter_sender(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: type-stable memory, and the process has an end.
+        unsafe { &*this.cast::<Self>() }.enter_alone(Side::Sender, task, worker)
+    }
+
+    /// The same as a receiver.
+    pub(super) unsafe fn enter_receiver(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: as above.
+        unsafe { &*this.cast::<Self>() }.enter_alone(Side::Receiver, task, worker)
     }
 
     /// Behind the gate: enters somebody who waits.

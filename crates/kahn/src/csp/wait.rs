@@ -61,12 +61,18 @@ fn elsewhere(what: &str) -> ! {
 /// many operations, and under the policy `seeded` before each one.
 #[inline]
 pub(super) fn has_turn(worker: &Worker, task: TaskRef, stage: &mut Stage) -> bool {
+    has_turn_at_once(worker, task) || gives_way(worker, stage)
+}
+
+/// The usual case of [`has_turn`].
+#[inline]
+pub(super) fn has_turn_at_once(worker: &Worker, task: TaskRef) -> bool {
     let patience = worker.patience.get();
-    if patience > 0 && task.notes() & own::WAIT_ONCE == 0 {
+    let has_turn = patience > 0 && task.notes() & own::WAIT_ONCE == 0;
+    if has_turn {
         worker.patience.set(patience - 1);
-        return true;
     }
-    gives_way(worker, stage)
+    has_turn
 }
 
 #[cold]

@@ -384,10 +384,10 @@ impl Worker {
         loop {
             let asked = self.poll(task);
             // The usual case first, without a way through a table.
-            let at_rest = if let Some(Request::Wait) = asked {
-                self.park(task) == Park::Asleep
-            } else {
-                self.carry_out(task, asked)
+            let at_rest = match asked {
+                Some(Request::Wait) => self.park(task) == Park::Asleep,
+                Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
+                asked => self.carry_out(task, asked),
             };
             if at_rest {
                 return;
@@ -399,15 +399,14 @@ impl Worker {
     #[inline(never)]
     fn carry_out(&self, task: TaskRef, asked: Option<Request>) -> bool {
         match asked {
-            Some(Request::Wait) => self.park(task) == Park::Asleep,
-            Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
             Some(Request::Again { cold }) => {
                 let reason = if cold { Reason::Yielded } else { Reason::Woken };
                 self.make_ready(task, reason);
                 true
             }
             Some(Request::None) => self.wait_foreign(task),
-            Some(Request::End) | None => true,
+            // Waits are carried out by the caller; what has ended or is to end is at rest.
+            Some(Request::Wait | Request::Commit | Request::End) | None => true,
         }
     }
 
