@@ -10,7 +10,7 @@ use super::timer::Timers;
 use super::{explain, outside};
 use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
 use crate::scheduler::task::{BodyType, Task, own};
-use crate::scheduler::{Hooks, Info, Kind, Scheduler, TaskRef, Worker};
+use crate::scheduler::{Hooks, Info, Kind, Scheduler, Table, TaskRef, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -125,12 +125,15 @@ impl Core {
     {
         let types = &const { Type::<F, F::Output>::FORKED };
         let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
-        let task = self.make(process, site, by, types);
-        // SAFETY: the block was made for this type of body, a moment ago.
-        unsafe {
-            body::place::<F, F::Output>(task.non_null(), Join::new(true), Body::Running(code));
-        }
-        task.add_reference();
+        let task = self.scheduler.enlist_new(|table| {
+            let task = self.make(table, process, site, by, types);
+            // SAFETY: the block was made for this type of body, a moment ago.
+            unsafe {
+                body::place::<F, F::Output>(task.non_null(), Join::new(true), Body::Running(code));
+            }
+            task.add_reference();
+            task
+        });
         self.begin(task, by.map(|(_, worker)| worker));
         Forked::new(task, self.scheduler.number, take)
     }
@@ -161,27 +164,25 @@ impl Core {
         F: Future<Output = Option<String>> + Send,
     {
         let types = &const { Type::<F, Option<String>>::DETACHED };
-        let task = self.make(process, site, Some(by), types);
-        // SAFETY: the block was made for this type of body, a moment ago.
-        unsafe {
-            body::place::<F, Option<String>>(
-                task.non_null(),
-                Join::new(false),
-                Body::Running(code),
-            );
-        }
+        let task = self.scheduler.enlist_new(|table| {
+            let task = self.make(table, process, site, Some(by), types);
+            let (join, body) = (Join::new(false), Body::Running(code));
+            // SAFETY: the block was made for this type of body, a moment ago.
+            unsafe { body::place::<F, Option<String>>(task.non_null(), join, body) };
+            task
+        });
         self.begin(task, Some(by.1));
     }
 
     fn make(
         &self,
+        table: &mut Table,
         process: Process,
         site: &'static Location<'static>,
         by: Option<(TaskRef, &Worker)>,
         types: &'static BodyType,
     ) -> TaskRef {
         let parent = by.map(|(task, _)| task);
-        let mut table = self.scheduler.table.lock();
         let identity = match parent {
             None => table.next_fixed(),
             Some(parent) => {
@@ -201,7 +202,6 @@ impl Core {
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(types),
         });
-        drop(table);
         task.local.draw.set(identity.draw_from(self.seed));
         if process.killable {
             task.note(own::KILLABLE);
@@ -223,7 +223,6 @@ impl Core {
     }
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {
-        self.scheduler.enlist(task);
         if let Some(worker) = by {
             self.scheduler.start(task, worker.origin());
         }

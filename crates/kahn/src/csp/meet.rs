@@ -271,9 +271,7 @@ impl Meet {
         self.gate.unlock(state.enrolled * ONE);
         let Some(worker) = worker else { return };
         // The lists are ours: they have left the state.
-        for waits in committed.drain(..) {
-            Wake::Plain(waits.task).up(worker);
-        }
+        worker.wake_all(committed.drain(..).map(|waits| waits.task));
         for wake in wakes.drain(..) {
             wake.up(worker);
         }

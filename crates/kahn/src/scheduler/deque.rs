@@ -26,7 +26,7 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
 use std::ptr::{self, NonNull};
 
 /// Under loom few, so that wrap-around lies within a model.
-const SLOTS: usize = if cfg!(loom) { 2 } else { 256 };
+const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
 
 /// The answer of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -378,6 +378,16 @@ impl Scheduler {
         self.notify_anyone();
     }
 
+    /// Makes a process while the table is locked, and registers it.
+    pub(crate) fn enlist_new(&self, make: impl FnOnce(&mut Table) -> TaskRef) -> TaskRef {
+        let mut table = self.table.lock();
+        let task = make(&mut table);
+        table.add(task);
+        drop(table);
+        self.live.fetch_add(1, SeqCst);
+        task
+    }
+
     /// Registers a process: it is alive from now on, and runs when the network does.
     pub(crate) fn enlist(&self, task: TaskRef) {
         if task.kind() == Kind::Outside {

@@ -22,6 +22,16 @@ impl Worker {
         worker.current.get().map(|task| (worker, task))
     }
 
+    /// Makes many processes ready that this worker owns; it runs the last of them next.
+    pub(crate) fn wake_all(&self, mut tasks: impl DoubleEndedIterator<Item = TaskRef>) {
+        let last = tasks.next_back();
+        // None of them goes by way of the hot slot only to be displaced there.
+        tasks.for_each(|task| self.queue(task));
+        if let Some(last) = last {
+            self.wake(last);
+        }
+    }
+
     /// Asks for something to be done when the poll returns.
     pub(crate) fn ask(&self, request: Request) {
         self.request.set(request);

@@ -145,9 +145,13 @@ impl Scheduler {
         }
         task.set_ended();
         // Nobody rings it any more; its block may be named for long by an end that was misused.
-        *task.bell.lock() = None;
-        self.table.lock().retire(task, ending);
-        self.release(task);
+        task.forget_bell();
+        let mut table = self.table.lock();
+        table.retire(task, ending);
+        if task.drop_reference() {
+            table.recycle(task);
+        }
+        drop(table);
         // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
         if self.live.fetch_sub(1, SeqCst) == 1 && self.phase.load(SeqCst) != BUILDING {
             self.end_run();

@@ -316,7 +316,16 @@ impl Task {
     pub(super) fn clear(&self) {
         // SAFETY: what is here is asked for only by who has a reference, and none is left.
         unsafe { *self.info.get() = None };
-        *self.bell.lock() = None;
+        self.forget_bell();
+    }
+
+    /// Nobody rings it any more.
+    #[inline]
+    pub(super) fn forget_bell(&self) {
+        // What the workers run has none.
+        if self.kind() != Kind::Pooled {
+            *self.bell.lock() = None;
+        }
     }
 
     /// Decides, before the run, that a thread of its own runs it.

@@ -324,7 +324,7 @@ impl Worker {
     }
 
     #[inline(never)]
-    fn queue(&self, task: TaskRef) {
+    pub(super) fn queue(&self, task: TaskRef) {
         self.make_ready(task, Reason::Woken);
     }
 
