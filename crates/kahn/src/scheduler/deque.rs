@@ -116,6 +116,12 @@ impl Deque {
         taken(task).map_or(Steal::Nothing, Steal::Taken)
     }
 
+    /// The number of the oldest process, if there is one: another one has another number.
+    pub(crate) fn oldest(&self) -> Option<usize> {
+        let top = self.top.load(Relaxed);
+        (self.len() > 0).then_some(top)
+    }
+
     /// Roughly how many processes are in it.
     pub(crate) fn len(&self) -> usize {
         let top = self.top.load(Relaxed);

@@ -112,17 +112,30 @@ pub(crate) mod clock {
         u64::try_from(origin().0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Converts ticks to time, by what the counter did since [`start`].
-    pub(crate) fn to_duration(ticks: u64) -> Duration {
+    /// Seconds of a tick, by what the counter did since [`start`].
+    fn tick() -> f64 {
         let (instant, at_start) = origin();
         let (elapsed, passed) = (instant.elapsed(), raw().saturating_sub(at_start));
-        if passed == 0 {
-            return Duration::ZERO;
-        }
         #[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
-        let ratio = elapsed.as_secs_f64() / passed as f64;
+        let passed = passed.max(1) as f64;
+        elapsed.as_secs_f64() / passed
+    }
+
+    /// Converts ticks to time.
+    pub(crate) fn to_duration(ticks: u64) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "times of a report are rounded anyway")]
-        Duration::from_secs_f64(ratio * ticks as f64)
+        Duration::from_secs_f64(tick() * ticks as f64)
+    }
+
+    /// Converts time to ticks.
+    pub(crate) fn from_duration(time: Duration) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "neither is negative, and what is too much becomes the most"
+        )]
+        let ticks = (time.as_secs_f64() / tick()) as u64;
+        ticks
     }
 }
 

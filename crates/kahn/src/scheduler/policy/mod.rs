@@ -53,6 +53,7 @@ mod partition;
 mod parts;
 mod placement;
 mod queues;
+mod raids;
 mod seeded;
 mod sequential;
 mod shared;

@@ -6,24 +6,37 @@
 //! takes half of what another has, from the cold end. The process that a worker has woken last it
 //! runs next, without asking anybody.
 //!
+//! A thief takes only what is *ripe*: the oldest process of a deque that has been its oldest for
+//! `RIPE`. A victim that gets on by itself takes it sooner. And it steals only while that pays: see
+//! [`super::raids`].
+//!
 //! What has waited longest is now the oldest of the deque, now the first of the queue: one that
 //! yields again and again stands in the queue whenever it is looked at, and whoever lies at the
 //! bottom of the deque, under others that come and go, would never run.
 
+use super::raids::{Pace, Raid};
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::deque::{Deque, Steal};
-use crate::sync::system::cores;
+use crate::sync::system::{clock, cores};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// At most so many processes change hands at once.
 const LOOT: usize = 32;
 
+/// How long a process is left to its own worker. There is no time in a model.
+const RIPE: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
 #[derive(Debug)]
 struct Queue {
     hot: Deque,
     cold: Mutex<VecDeque<Ready>>,
     cold_len: AtomicUsize,
+    /// The number of the oldest process when a thief last saw another one, and the ticks then.
+    oldest: AtomicUsize,
+    since: AtomicU64,
+    pace: Pace,
+    raid: Raid,
     /// How often its worker has asked for what has waited longest.
     asked: AtomicU64,
     tried: AtomicU64,
@@ -47,6 +60,10 @@ impl Stealing {
             hot: Deque::new(),
             cold: Mutex::new(VecDeque::new()),
             cold_len: AtomicUsize::new(0),
+            oldest: AtomicUsize::new(usize::MAX),
+            since: AtomicU64::new(0),
+            pace: Pace::new(),
+            raid: Raid::new(),
             asked: AtomicU64::new(0),
             tried: AtomicU64::new(0),
             won: AtomicU64::new(0),
@@ -68,23 +85,20 @@ impl Stealing {
     fn steal(&self, thief: usize) -> Option<Ready> {
         let count = self.queues.len();
         let own = &self.queues[thief];
+        let now = clock::ticks();
+        own.raid.judge(&own.pace, |victim| &self.queues[victim].pace, now);
         for offset in 1..count {
-            let victim = &self.queues[(thief + offset) % count];
-            bump(&own.tried);
-            let loot = victim.hot.len().div_ceil(2).min(LOOT);
-            let mut first = None;
-            for _ in 0..loot {
-                match victim.hot.steal() {
-                    Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
-                    Steal::Taken(task) => own.queue_hot(Ready::new(task)),
-                    Steal::Retry => {}
-                    Steal::Nothing => break,
-                }
+            let index = (thief + offset) % count;
+            let victim = &self.queues[index];
+            if victim.pace.is_left_alone(now) || !victim.is_ripe(now) {
+                continue;
             }
-            let first = first.or_else(|| own.take_half(victim));
-            if first.is_some() {
+            bump(&own.tried);
+            let loot = own.take_some(victim).or_else(|| own.take_half(victim));
+            if let Some((first, size)) = loot {
                 bump(&own.won);
-                return first;
+                own.raid.begin(&own.pace, index, &victim.pace, size, now);
+                return Some(first);
             }
         }
         None
@@ -128,8 +142,41 @@ impl Queue {
         ready
     }
 
-    /// Moves half of another's waiting processes here, and takes the first.
-    fn take_half(&self, victim: &Self) -> Option<Ready> {
+    /// Whether there is something in it, as far as one sees from outside.
+    fn is_empty(&self) -> bool {
+        self.hot.len() == 0 && self.cold_len.load(Relaxed) == 0
+    }
+
+    /// Thief: whether its oldest process has stood there for long. What is in the queue for what
+    /// should wait is ripe at once.
+    fn is_ripe(&self, now: u64) -> bool {
+        let Some(oldest) = self.hot.oldest() else { return true };
+        if self.oldest.load(Relaxed) != oldest {
+            self.oldest.store(oldest, Relaxed);
+            self.since.store(now, Relaxed);
+        }
+        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= RIPE
+    }
+
+    /// Moves half of another's deque here, and gives the first and how many.
+    fn take_some(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let wanted = victim.hot.len().div_ceil(2).min(LOOT);
+        let mut first = None;
+        let mut size = 0;
+        for _ in 0..wanted {
+            match victim.hot.steal() {
+                Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
+                Steal::Taken(task) => self.queue_hot(Ready::new(task)),
+                Steal::Retry => continue,
+                Steal::Nothing => break,
+            }
+            size += 1;
+        }
+        first.map(|first| (first, size))
+    }
+
+    /// Moves half of another's waiting processes here, and gives the first and how many.
+    fn take_half(&self, victim: &Self) -> Option<(Ready, usize)> {
         if victim.cold_len.load(Relaxed) == 0 {
             return None;
         }
@@ -141,13 +188,14 @@ impl Queue {
             victim.cold_len.store(cold.len(), Relaxed);
             loot
         };
-        let first = loot.pop_front();
+        let size = loot.len();
+        let first = loot.pop_front()?;
         if !loot.is_empty() {
             let mut cold = self.cold.lock();
             cold.append(&mut loot);
             self.cold_len.store(cold.len(), Relaxed);
         }
-        first
+        Some((first, size))
     }
 }
 
@@ -176,7 +224,7 @@ impl Policy for Stealing {
 
     fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
         let own = &self.queues[worker];
-        match turn {
+        let ready = match turn {
             Turn::Front => own
                 .hot
                 .pop()
@@ -192,11 +240,19 @@ impl Policy for Stealing {
                     waiting().or_else(|| own.pop_oldest_hot())
                 }
             }
+        };
+        if ready.is_some() {
+            own.pace.count();
         }
+        ready
     }
 
-    fn has_work(&self, _worker: usize) -> bool {
-        self.queues.iter().any(|queue| queue.hot.len() > 0 || queue.cold_len.load(Relaxed) > 0)
+    fn has_work(&self, worker: usize) -> bool {
+        let now = clock::ticks();
+        let mut queues = self.queues.iter().enumerate();
+        queues.any(|(index, queue)| {
+            !queue.is_empty() && (index == worker || !queue.pace.is_left_alone(now))
+        })
     }
 
     /// Neighbours in the order of creation start on the same worker: networks are written down
@@ -215,10 +271,11 @@ impl Policy for Stealing {
         true
     }
 
-    /// Not the process that the worker is about to run: for that alone nobody need wake up.
+    /// Not the process that the worker is about to run: for that alone nobody need wake up. Nor
+    /// what would not pay.
     fn has_to_spare(&self, worker: usize) -> bool {
         let queue = &self.queues[worker];
-        queue.hot.len() > 0 || queue.cold_len.load(Relaxed) > 0
+        !queue.is_empty() && !queue.pace.is_left_alone(clock::ticks())
     }
 
     fn keeps_hot(&self) -> bool {

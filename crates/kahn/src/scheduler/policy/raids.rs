@@ -1,0 +1,173 @@
+//! Whether stealing pays: what thieves find out about a victim, and when they leave it alone.
+//!
+//! A process that moves pulls its lines from the other core, and so do its partners when it answers.
+//! Processes that meet every 50 ns run several times slower on two cores than on one; those that
+//! compute for long run twice as fast. Nobody can tell by looking, so thieves measure: how many
+//! processes thief and victim take from their queues together while the thief lives on its loot (a
+//! *raid*), and how many the victim takes while it is left alone (*calm*).
+//!
+//! ```text
+//!              loot                queues empty           pause over, something is ripe
+//!   idle ─────────────► raid ───────────────► judged ───────────────────────► raid …
+//!                                              │ paid: no pause
+//!                                              │ not known: a pause of SHORTEST, to measure calm
+//!                                              │ slower than calm: a pause, each time twice as long
+//! ```
+//!
+//! Loot that lasts `PLAIN` a process pays without further question: coarse processes are never left
+//! lying. During a pause the thief sleeps and its victim wakes nobody. What is known about calm
+//! grows old after `STALE`, for programs change.
+//!
+//! Nothing is lost by a pause: what stands in the queue of a worker that is awake is run by it, and
+//! the watcher ([`crate::scheduler::idle`]) looks after one that does not get on. All fields are
+//! Relaxed: what a race spoils is one judgement.
+
+use crate::sync::system::clock;
+use crate::sync::{AtomicU64, AtomicUsize, Ordering::*};
+use std::time::Duration;
+
+/// Loot that lasts so long a process is worth moving in any case: some twenty lines from another
+/// core, and twice that in work. There is no time in a model: there everything pays.
+const PLAIN: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(4) };
+/// How long a victim is left alone the first time, and at most.
+const SHORTEST: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
+const LONGEST: Duration = Duration::from_millis(2);
+/// How long one believes what was measured.
+const STALE: Duration = Duration::from_millis(20);
+/// Paces are ticks for so many processes.
+const UNIT: u64 = 64;
+
+/// What is known about a worker as a victim, and what it takes from its queue.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Processes that its worker has taken; written by the worker.
+    taken: AtomicU64,
+    /// Since when nobody steals here, in ticks, and `taken` then; 0 if somebody does.
+    calm_since: AtomicU64,
+    calm_taken: AtomicU64,
+    /// Ticks for `UNIT` processes when calm, and when that was found out; 0 if never.
+    calm: AtomicU64,
+    found_at: AtomicU64,
+    /// Thieves leave it alone until then.
+    alone_until: AtomicU64,
+    /// The last pause, in nanoseconds.
+    pause: AtomicU64,
+}
+
+/// What a thief took last, until it is judged. The thief's alone.
+#[derive(Debug)]
+pub(super) struct Raid {
+    victim: AtomicUsize,
+    /// How many processes; 0 when it has been judged.
+    size: AtomicUsize,
+    since: AtomicU64,
+    victim_taken: AtomicU64,
+    own_taken: AtomicU64,
+}
+
+impl Raid {
+    pub(super) fn new() -> Self {
+        Self {
+            victim: AtomicUsize::new(0),
+            size: AtomicUsize::new(0),
+            since: AtomicU64::new(0),
+            victim_taken: AtomicU64::new(0),
+            own_taken: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes that the thief has taken `size` processes.
+    pub(super) fn begin(&self, own: &Pace, index: usize, victim: &Pace, size: usize, now: u64) {
+        victim.end_calm(now);
+        self.victim.store(index, Relaxed);
+        self.size.store(size, Relaxed);
+        self.since.store(now, Relaxed);
+        self.victim_taken.store(victim.taken.load(Relaxed), Relaxed);
+        self.own_taken.store(own.taken.load(Relaxed), Relaxed);
+    }
+
+    /// The thief has run out of work: judges its last raid. `pace` is that of a worker.
+    pub(super) fn judge<'a>(&self, own: &Pace, pace: impl FnOnce(usize) -> &'a Pace, now: u64) {
+        let size = self.size.load(Relaxed);
+        if size == 0 {
+            return;
+        }
+        self.size.store(0, Relaxed);
+        let victim = pace(self.victim.load(Relaxed));
+        let lasted = now.saturating_sub(self.since.load(Relaxed));
+        let by_victim = victim.taken.load(Relaxed).wrapping_sub(self.victim_taken.load(Relaxed));
+        let by_thief = own.taken.load(Relaxed).wrapping_sub(self.own_taken.load(Relaxed));
+        let pause = if clock::to_duration(lasted) >= PLAIN * u32::try_from(size).unwrap_or(u32::MAX)
+        {
+            Duration::ZERO
+        } else {
+            match victim.known_calm(now) {
+                None => SHORTEST,
+                Some(calm) if pace_of(lasted, by_victim + by_thief) <= calm => Duration::ZERO,
+                Some(_) => victim.next_pause(),
+            }
+        };
+        victim.leave_alone(pause, now);
+    }
+}
+
+fn pace_of(ticks: u64, taken: u64) -> u64 {
+    ticks.saturating_mul(UNIT).checked_div(taken).unwrap_or(u64::MAX)
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self {
+            taken: AtomicU64::new(0),
+            calm_since: AtomicU64::new(0),
+            calm_taken: AtomicU64::new(0),
+            calm: AtomicU64::new(0),
+            found_at: AtomicU64::new(0),
+            alone_until: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
+        }
+    }
+
+    /// The worker: has taken a process from its queue.
+    #[inline]
+    pub(super) fn count(&self) {
+        self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Whether thieves leave it alone.
+    #[inline]
+    pub(super) fn is_left_alone(&self, now: u64) -> bool {
+        self.alone_until.load(Relaxed) > now
+    }
+
+    fn leave_alone(&self, pause: Duration, now: u64) {
+        self.pause.store(pause.subsec_nanos().into(), Relaxed);
+        let until = if pause.is_zero() { 0 } else { now + clock::from_duration(pause) };
+        self.alone_until.store(until, Relaxed);
+        self.calm_taken.store(self.taken.load(Relaxed), Relaxed);
+        self.calm_since.store(now, Relaxed);
+    }
+
+    fn next_pause(&self) -> Duration {
+        Duration::from_nanos(self.pause.load(Relaxed) * 2).clamp(SHORTEST, LONGEST)
+    }
+
+    /// Somebody steals from now on: how fast did the worker get on without?
+    fn end_calm(&self, now: u64) {
+        let since = self.calm_since.swap(0, Relaxed);
+        let calm = now.saturating_sub(since);
+        if since == 0 || clock::to_duration(calm) < SHORTEST {
+            return;
+        }
+        let taken = self.taken.load(Relaxed).wrapping_sub(self.calm_taken.load(Relaxed));
+        self.calm.store(pace_of(calm, taken), Relaxed);
+        self.found_at.store(now, Relaxed);
+    }
+
+    /// The pace when calm, if that is known and not too old.
+    fn known_calm(&self, now: u64) -> Option<u64> {
+        let found_at = self.found_at.load(Relaxed);
+        let is_known = found_at != 0 && clock::to_duration(now.saturating_sub(found_at)) < STALE;
+        is_known.then(|| self.calm.load(Relaxed))
+    }
+}
