@@ -9,7 +9,7 @@ use crate::boxes::{Boxes, Rescued};
 use crate::command::arguments::RuntimeArgument;
 use crate::plan::NetId;
 use crate::program::Program;
-use crate::record::{Format, ReadError, Record, RecordReader, WriteError, write};
+use crate::record::{self, Format, ReadError, Record, RecordReader, WriteError};
 use crate::runtime::{self, Failure, Options, RunError, Runtime, Sink, Source};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
@@ -215,7 +215,7 @@ impl Sink for Output<'_> {
     fn write(&mut self, record: Record) -> Result<(), WriteError> {
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        let appended = write(self.format, &record, &mut line)
+        let appended = record::append(self.format, &record, &mut line)
             .and_then(|()| self.append(&line).map_err(WriteError::Output));
         self.line = line;
         appended

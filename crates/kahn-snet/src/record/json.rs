@@ -1,12 +1,16 @@
 //! Records as lines of JSON.
 
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::io::{self, BufRead, Write};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{CType, Group, ReadError, Record, Value, WriteError};
@@ -17,12 +21,29 @@ pub struct JsonReader<R> {
     input: R,
     line: usize,
     buffer: Vec<u8>,
+    labels: Labels,
+}
+
+/// The labels that were met: all records share their names.
+#[derive(Debug, Default)]
+struct Labels(HashSet<Arc<str>, FixedState>);
+
+impl Labels {
+    /// The name of a label; none if no program could have it.
+    fn get(&mut self, name: &str) -> Option<Arc<str>> {
+        if let Some(known) = self.0.get(name) {
+            return Some(Arc::clone(known));
+        }
+        let new: Arc<str> = is_label(name).then(|| name.into())?;
+        self.0.insert(Arc::clone(&new));
+        Some(new)
+    }
 }
 
 impl<R: BufRead> JsonReader<R> {
     /// Creates a reader.
     pub fn new(input: R) -> Self {
-        Self { input, line: 0, buffer: Vec::new() }
+        Self { input, line: 0, buffer: Vec::new(), labels: Labels::default() }
     }
 }
 
@@ -43,7 +64,7 @@ impl<R: BufRead> Iterator for JsonReader<R> {
             match self.input.read_until(b'\n', &mut self.buffer) {
                 Ok(0) => return None,
                 Ok(_) if self.buffer.trim_ascii().is_empty() => {}
-                Ok(_) => return Some(read(&self.buffer, self.line)),
+                Ok(_) => return Some(read_with(&mut self.labels, &self.buffer, self.line)),
                 Err(error) => {
                     let problem = format!("the input cannot be read: {error}");
                     return Some(Err(ReadError { line: self.line, column: 1, problem }));
@@ -55,7 +76,14 @@ impl<R: BufRead> Iterator for JsonReader<R> {
 
 /// Reads one line.
 pub(super) fn read(bytes: &[u8], line: usize) -> Result<Record, ReadError> {
-    serde_json::from_slice::<Record>(bytes).map_err(|error| {
+    read_with(&mut Labels::default(), bytes, line)
+}
+
+fn read_with(labels: &mut Labels, bytes: &[u8], line: usize) -> Result<Record, ReadError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let record = RecordSeed(labels).deserialize(&mut deserializer);
+    let whole = record.and_then(|record| deserializer.end().map(|()| record));
+    whole.map_err(|error| {
         let text = error.to_string();
         let problem = text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]).to_owned();
         // A line has no second line, so an error beyond its end is one at its end.
@@ -67,13 +95,47 @@ pub(super) fn read(bytes: &[u8], line: usize) -> Result<Record, ReadError> {
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RecordVisitor)
+        RecordSeed(&mut Labels::default()).deserialize(deserializer)
     }
 }
 
-struct RecordVisitor;
+struct RecordSeed<'l>(&'l mut Labels);
 
-impl<'de> Visitor<'de> for RecordVisitor {
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
+    type Value = Record;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Record, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+/// A name, which `of` sees where it stands.
+struct Named<F>(F);
+
+impl<'de, T, F: FnOnce(&str) -> Result<T, String>> DeserializeSeed<'de> for Named<F> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for Named<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+        (self.0)(name).map_err(E::custom)
+    }
+}
+
+/// The names of the groups.
+const GROUPS: [&str; 3] = ["fields", "tags", "btags"];
+
+impl<'de> Visitor<'de> for RecordSeed<'_> {
     type Value = Record;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,39 +145,41 @@ impl<'de> Visitor<'de> for RecordVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
         let mut record = Record::new();
         let mut seen = [false; 3];
-        while let Some(group) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            let index = match &*group {
-                "fields" => 0,
-                "tags" => 1,
-                "btags" => 2,
-                _ => {
-                    let expected = "expected `fields`, `tags` or `btags`";
-                    return Err(A::Error::custom(format!("unknown group `{group}`, {expected}")));
-                }
+        let mut group = |name: &str| {
+            let Some(index) = GROUPS.iter().position(|known| *known == name) else {
+                let expected = "expected `fields`, `tags` or `btags`";
+                return Err(format!("unknown group `{name}`, {expected}"));
             };
-            if std::mem::replace(&mut seen[index], true) {
-                return Err(A::Error::custom(format!("the group `{group}` occurs twice")));
-            }
+            let twice = std::mem::replace(&mut seen[index], true);
+            if twice { Err(format!("the group `{name}` occurs twice")) } else { Ok(index) }
+        };
+        while let Some(index) = map.next_key_seed(Named(&mut group))? {
             match index {
-                0 => record.fields = map.next_value::<Once<Value>>()?.0,
-                1 => record.tags = map.next_value::<Once<Tag>>()?.values(),
-                _ => record.btags = map.next_value::<Once<Tag>>()?.values(),
+                0 => record.fields = map.next_value_seed(Once::<Value, _>::of(self.0))?,
+                1 => record.tags = map.next_value_seed(Once::<Tag, _>::of(self.0))?,
+                _ => record.btags = map.next_value_seed(Once::<Tag, _>::of(self.0))?,
             }
         }
         Ok(record)
     }
 }
 
-/// A group whose labels occur once.
-struct Once<V>(Group<V>);
+/// A group whose labels occur once; what is read as `T` is kept as `V`.
+struct Once<'l, T, V>(&'l mut Labels, PhantomData<(T, V)>);
 
-impl Once<Tag> {
-    fn values(self) -> Group<i64> {
-        self.0.into_iter().map(|(name, tag)| (name, tag.0)).collect()
+impl<'l, T, V> Once<'l, T, V> {
+    fn of(labels: &'l mut Labels) -> Self {
+        Self(labels, PhantomData)
     }
 }
 
 struct Tag(i64);
+
+impl From<Tag> for i64 {
+    fn from(tag: Tag) -> Self {
+        tag.0
+    }
+}
 
 impl<'de> Deserialize<'de> for Tag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -143,32 +207,38 @@ fn too_large<E: Error>(value: u64) -> E {
     E::custom(format!("{value} does not fit a signed 64-bit integer"))
 }
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Once<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct GroupVisitor<V>(std::marker::PhantomData<V>);
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for GroupVisitor<V> {
-            type Value = Once<V>;
+impl<'de, T: Deserialize<'de>, V: From<T>> DeserializeSeed<'de> for Once<'_, T, V> {
+    type Value = Group<V>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of labels with their values")
-            }
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Group<V>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Once<V>, A::Error> {
-                let mut group = Group::new();
-                while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                    if !is_label(&name) {
-                        let problem = format!("`{name}` is no label: letters, digits and `_`");
-                        return Err(A::Error::custom(problem));
-                    }
-                    let value = map.next_value()?;
-                    if group.insert(Arc::from(&*name), value).is_some() {
-                        return Err(A::Error::custom(format!("the label `{name}` occurs twice")));
-                    }
+impl<'de, T: Deserialize<'de>, V: From<T>> Visitor<'de> for Once<'_, T, V> {
+    type Value = Group<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of labels with their values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Group<V>, A::Error> {
+        let mut group = Group::new();
+        let mut label = |name: &str| {
+            let label = self.0.get(name);
+            label.ok_or_else(|| format!("`{name}` is no label: letters, digits and `_`"))
+        };
+        while let Some(name) = map.next_key_seed(Named(&mut label))? {
+            let value: T = map.next_value()?;
+            match group.entry(name) {
+                Entry::Vacant(place) => place.insert(value.into()),
+                Entry::Occupied(place) => {
+                    let problem = format!("the label `{}` occurs twice", place.key());
+                    return Err(A::Error::custom(problem));
                 }
-                Ok(Once(group))
-            }
+            };
         }
-        deserializer.deserialize_map(GroupVisitor(std::marker::PhantomData))
+        Ok(group)
     }
 }
 
@@ -226,9 +296,13 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut object = std::collections::BTreeMap::new();
         while let Some(name) = map.next_key::<String>()? {
             let value: Value = map.next_value()?;
-            if object.insert(name.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("the key `{name}` occurs twice")));
-            }
+            match object.entry(name) {
+                Entry::Vacant(place) => place.insert(value),
+                Entry::Occupied(place) => {
+                    let problem = format!("the key `{}` occurs twice", place.key());
+                    return Err(A::Error::custom(problem));
+                }
+            };
         }
         let special = object.keys().next().filter(|key| key.starts_with('$'));
         match (special.map(String::as_str), object.len(), object.values().next()) {
@@ -256,15 +330,21 @@ impl<'de> Visitor<'de> for ValueVisitor {
 /// # Errors
 /// Returns an error if the output fails, or if a field is opaque.
 pub fn write_json(record: &Record, output: &mut impl Write) -> Result<(), WriteError> {
+    let mut line = Vec::with_capacity(64);
+    append(record, &mut line)?;
+    Ok(output.write_all(&line)?)
+}
+
+/// Appends a record as one line, or nothing.
+pub(super) fn append(record: &Record, line: &mut Vec<u8>) -> Result<(), WriteError> {
     for (field, value) in &record.fields {
         if let Some(type_name) = opaque_in(value) {
             return Err(WriteError::Opaque { field: field.to_string(), type_name });
         }
     }
-    let mut line = Vec::with_capacity(64);
-    write_lossy(record, &mut line);
+    write_lossy(record, line);
     line.push(b'\n');
-    Ok(output.write_all(&line)?)
+    Ok(())
 }
 
 /// The type of a value inside that cannot be written.

@@ -178,6 +178,18 @@ pub enum WriteError {
     Output(#[from] io::Error),
 }
 
+/// Appends a record in either form to those that are written together; nothing if it cannot be.
+pub(crate) fn append(
+    format: Format,
+    record: &Record,
+    bytes: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    match format {
+        Format::Json => json::append(record, bytes),
+        Format::Xml => write_xml(record, bytes),
+    }
+}
+
 /// Writes a record in either form.
 ///
 /// # Errors

@@ -61,7 +61,7 @@ use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
 use idle::Idle;
 use observe::Observers;
-use shape::{Rec, Shapes};
+use shape::{Door, Rec, Shapes};
 use watch::Watch;
 use worker::{Task, Worker};
 
@@ -285,7 +285,12 @@ fn run_front(
         output_landing: Landing::new(Weak::clone(&home), OpId(0), LandingKind::Output),
         entry_landing: Landing::new(home, entry, LandingKind::Resume),
         root: Arc::clone(&root),
-        input: Mutex::new(Input { source: Box::new(source), open: true, read: 0 }),
+        input: Mutex::new(Input {
+            source: Box::new(source),
+            door: Door::default(),
+            open: true,
+            read: 0,
+        }),
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
@@ -463,6 +468,7 @@ fn report(
 
 struct Input<'r> {
     source: Box<dyn Source + 'r>,
+    door: Door,
     open: bool,
     read: u64,
 }
@@ -530,7 +536,7 @@ impl Shared<'_> {
                     return Err(Box::new(Failure::Input(error)));
                 }
                 Some(Ok(record)) => {
-                    let rec = self.facts.shapes.enter(record);
+                    let rec = input.door.enter(self.facts.shapes, record);
                     worker.put_now(&self.entry_landing, rec);
                     count += 1;
                 }

@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 
 use super::order::Tickets;
-use crate::record::{Record, Value};
+use crate::record::{Group, Record, Value};
 use crate::syntax::ast::LabelKind;
 use crate::types::{Label, Variant};
 
@@ -156,33 +156,6 @@ impl Shapes {
         self.get(id).labels.iter().map(|label| self.name(*label)).collect()
     }
 
-    /// Takes a record in.
-    pub(super) fn enter(&self, record: Record) -> Rec {
-        let label = |kind, name: &Arc<str>| self.label(&Label { kind, name: Arc::clone(name) });
-        let mut fields: SmallVec<[(LabelId, Value); 4]> = SmallVec::new();
-        for (name, value) in record.fields {
-            fields.push((label(LabelKind::Field, &name), value));
-        }
-        fields.sort_unstable_by_key(|(label, _)| *label);
-        let mut tags: SmallVec<[(LabelId, i64); 8]> = SmallVec::new();
-        for (name, value) in &record.tags {
-            tags.push((label(LabelKind::Tag, name), *value));
-        }
-        for (name, value) in &record.btags {
-            tags.push((label(LabelKind::BindingTag, name), *value));
-        }
-        tags.sort_unstable_by_key(|(label, _)| *label);
-        let labels = fields.iter().map(|(label, _)| *label);
-        let labels: SmallVec<[LabelId; 12]> =
-            labels.chain(tags.iter().map(|(label, _)| *label)).collect();
-        Rec {
-            shape: self.shape(&labels).0,
-            tickets: Tickets::default(),
-            tags: tags.into_iter().map(|(_, value)| value).collect(),
-            fields: fields.into_iter().map(|(_, value)| value).collect(),
-        }
-    }
-
     /// Lets a record out.
     pub(super) fn leave(&self, rec: Rec) -> Record {
         let tables = self.0.read();
@@ -203,6 +176,75 @@ impl Shapes {
             tags.insert(name(*label), value);
         }
         record
+    }
+}
+
+/// Where records come in: those that have the labels of the one before need no look-up.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    /// The names of the labels of the record before: of fields, tags and binding tags.
+    names: [Vec<Arc<str>>; 3],
+    shape: Option<ShapeId>,
+    /// Where the values of the fields, and of the tags of both kinds, lie in that shape.
+    places: [Vec<usize>; 2],
+}
+
+impl Door {
+    /// Takes a record in.
+    pub(super) fn enter(&mut self, shapes: &Shapes, record: Record) -> Rec {
+        let shape = match self.shape {
+            Some(known) if self.has_names_of(&record) => known,
+            _ => self.learn(shapes, &record),
+        };
+        let [field_places, tag_places] = &self.places;
+        let mut tags = SmallVec::from_elem(0, tag_places.len());
+        let values = record.tags.values().chain(record.btags.values());
+        for (place, value) in tag_places.iter().zip(values) {
+            tags[*place] = *value;
+        }
+        let mut fields = SmallVec::new();
+        if !field_places.is_empty() {
+            fields.resize(field_places.len(), Value::Null);
+            for (place, value) in field_places.iter().zip(record.fields.into_values()) {
+                fields[*place] = value;
+            }
+        }
+        Rec { shape, tickets: Tickets::default(), tags, fields }
+    }
+
+    fn has_names_of(&self, record: &Record) -> bool {
+        fn same<V>(known: &[Arc<str>], group: &Group<V>) -> bool {
+            // Readers share the names, so most are the same to the address.
+            let one = |(known, name)| Arc::ptr_eq(known, name) || known == name;
+            known.len() == group.len() && known.iter().zip(group.keys()).all(one)
+        }
+        let [fields, tags, btags] = &self.names;
+        same(fields, &record.fields) && same(tags, &record.tags) && same(btags, &record.btags)
+    }
+
+    #[cold]
+    fn learn(&mut self, shapes: &Shapes, record: &Record) -> ShapeId {
+        self.names = [
+            record.fields.keys().cloned().collect(),
+            record.tags.keys().cloned().collect(),
+            record.btags.keys().cloned().collect(),
+        ];
+        let kinds = [LabelKind::Field, LabelKind::Tag, LabelKind::BindingTag];
+        let all = kinds.into_iter().zip(&self.names);
+        let all = all.flat_map(|(kind, names)| names.iter().map(move |name| (kind, name)));
+        let labels = all.map(|(kind, name)| shapes.label(&Label { kind, name: Arc::clone(name) }));
+        let labels: Vec<LabelId> = labels.collect();
+        let (id, shape) = shapes.shape(&labels);
+        self.places = [Vec::new(), Vec::new()];
+        for label in labels {
+            match shape.position(label) {
+                Some(Position::Field(place)) => self.places[0].push(place),
+                Some(Position::Tag(place)) => self.places[1].push(place),
+                None => {}
+            }
+        }
+        self.shape = Some(id);
+        id
     }
 }
 

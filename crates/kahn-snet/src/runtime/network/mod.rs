@@ -36,6 +36,7 @@ use super::failure::Failure;
 use super::graph::{Kind, OpId};
 use super::observe::Observers;
 use super::report::{ComponentCount, Report};
+use super::shape::Door;
 use super::watch::Watch;
 use super::{Options, RunError, Sink, Source};
 use crate::boxes::BoxFunction;
@@ -177,10 +178,11 @@ fn run_in<'a>(
 /// Reads records until there are no more.
 fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) -> Result<(), Box<Failure>> {
     world.await_initialisers();
+    let mut door = Door::default();
     while let Some(record) = source.next() {
         let record = record.map_err(|error| Box::new(Failure::Input(error)))?;
         world.read.fetch_add(1, Relaxed);
-        let rec = world.facts.shapes.enter(record);
+        let rec = door.enter(world.facts.shapes, record);
         start.send_blocking(world, Carried { rec, loops: None })?;
     }
     Ok(())
