@@ -50,7 +50,7 @@ impl Code {
             Self::Integer(value) => *value,
             Self::Tag(index) => tags[*index],
             Self::Unary(operator, operand) => {
-                let value = operand.value(tags)?;
+                let value = operand.operand(tags)?;
                 match operator {
                     UnaryOperator::Negate => value.checked_neg().ok_or(NoValue::Overflow)?,
                     UnaryOperator::Not => i64::from(value == 0),
@@ -58,19 +58,29 @@ impl Code {
                 }
             }
             Self::Binary(BinaryOperator::And, left, right) => {
-                i64::from(left.value(tags)? != 0 && right.value(tags)? != 0)
+                i64::from(left.operand(tags)? != 0 && right.operand(tags)? != 0)
             }
             Self::Binary(BinaryOperator::Or, left, right) => {
-                i64::from(left.value(tags)? != 0 || right.value(tags)? != 0)
+                i64::from(left.operand(tags)? != 0 || right.operand(tags)? != 0)
             }
             Self::Binary(operator, left, right) => {
-                binary(*operator, left.value(tags)?, right.value(tags)?)?
+                binary(*operator, left.operand(tags)?, right.operand(tags)?)?
             }
             Self::Conditional(condition, yes, no) => {
-                let taken = if condition.value(tags)? != 0 { yes } else { no };
-                taken.value(tags)?
+                let taken = if condition.operand(tags)? != 0 { yes } else { no };
+                taken.operand(tags)?
             }
         })
+    }
+
+    /// The value of a part; most are a number or a tag, which takes no call.
+    #[inline]
+    fn operand(&self, tags: &[i64]) -> Result<i64, NoValue> {
+        match self {
+            Self::Integer(value) => Ok(*value),
+            Self::Tag(index) => Ok(tags[*index]),
+            _ => self.value(tags),
+        }
     }
 }
 

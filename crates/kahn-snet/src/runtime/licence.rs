@@ -91,15 +91,14 @@ impl<R, F> Waiting<R, F> {
         self.forward.take()
     }
 
-    /// Puts records in, where `limit` calls may run at once. Gives the records back if the landing
-    /// is closed.
-    pub(super) fn put(&self, records: Vec<R>, limit: usize) -> Result<Put, Vec<R>> {
+    /// Takes records over, where `limit` calls may run at once. Leaves them if the landing is closed.
+    pub(super) fn put(&self, records: &mut Vec<R>, limit: usize) -> Option<Put> {
         let mut queue = self.queue.lock();
         if self.forward.get().is_some() {
-            return Err(records);
+            return None;
         }
-        queue.records.extend(records);
-        Ok(queue.put(limit))
+        queue.records.extend(records.drain(..));
+        Some(queue.put(limit))
     }
 
     /// Puts a record into a landing that is never closed, as [`put`](Self::put) does.

@@ -68,7 +68,7 @@ fn licence_is_held_by_one_and_forgets_no_record() {
         let done = Arc::new(AtomicUsize::new(0));
         let work = move |landing: &Waiting<u32, ()>, busy: &AtomicBool, done: &AtomicUsize| {
             for record in 0..2 {
-                if landing.put(vec![record], usize::MAX) == Ok(Put::WithLicence) {
+                if landing.put(&mut vec![record], usize::MAX) == Some(Put::WithLicence) {
                     drain(landing, busy, done);
                 }
             }
@@ -103,12 +103,13 @@ fn closing_a_landing_loses_no_record_and_keeps_their_order() {
         };
         let thread = thread::spawn(move || {
             for record in [2, 3] {
-                match other.put(vec![record], usize::MAX) {
-                    Ok(Put::WithLicence) => work(&other, &others_seen),
-                    Ok(Put::Behind | Put::InCrowd) => {}
-                    Err(back) => {
+                let mut records = vec![record];
+                match other.put(&mut records, usize::MAX) {
+                    Some(Put::WithLicence) => work(&other, &others_seen),
+                    Some(Put::Behind | Put::InCrowd) => {}
+                    None => {
                         assert_eq!(other.forward(), Some(&7));
-                        others_seen.lock().extend(back);
+                        others_seen.lock().extend(records);
                     }
                 }
             }
@@ -126,7 +127,7 @@ fn collector_lets_calls_out_in_order() {
         let landing: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
         let collector = Arc::new(Collector::new());
         let out: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
-        assert_eq!(landing.put(vec![0, 1, 2], LIMIT), Ok(Put::WithLicence));
+        assert_eq!(landing.put(&mut vec![0, 1, 2], LIMIT), Some(Put::WithLicence));
         // Stands for the deques: how often the landing lies there.
         let licences = Arc::new(AtomicUsize::new(1));
         let work = |landing: &Waiting<u32, ()>,

@@ -37,19 +37,22 @@ pub(super) struct Made {
 impl Made {
     /// Makes the record; the places of the old one are not copied.
     pub(super) fn from(&self, old: &mut Rec) -> Result<Rec, NoValue> {
-        let mut tags = SmallVec::new();
-        for from in &self.tags {
-            tags.push(match from {
-                TagFrom::Old(index) => old.tags[*index],
-                TagFrom::Code(code) => code.value(&old.tags)?,
-                TagFrom::Zero => 0,
-            });
+        let mut tags = SmallVec::from_elem(0, self.tags.len());
+        let given: &[i64] = &old.tags;
+        for (tag, from) in tags.iter_mut().zip(&self.tags) {
+            match from {
+                TagFrom::Old(index) => *tag = given[*index],
+                TagFrom::Code(code) => *tag = code.value(given)?,
+                TagFrom::Zero => {}
+            }
         }
-        let fields = self.fields.iter().map(|from| {
-            let value = &mut old.fields[from.index];
-            if from.take { std::mem::take(value) } else { value.clone() }
-        });
-        let fields = fields.collect();
+        let mut fields = SmallVec::new();
+        if !self.fields.is_empty() {
+            fields.extend(self.fields.iter().map(|from| {
+                let value = &mut old.fields[from.index];
+                if from.take { std::mem::take(value) } else { value.clone() }
+            }));
+        }
         Ok(Rec { shape: self.shape, tickets: Tickets::default(), tags, fields })
     }
 }

@@ -38,6 +38,8 @@ const BATCH: usize = 64;
 const FAIR: usize = 1009;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
+/// Room of an emptied part of the outbox that is kept for the next.
+const MOST_ROOM: usize = 4 * GATHER;
 /// Tasks that are looked through for one.
 const MOST_LOOKED_THROUGH: usize = 64;
 /// How long a worker rests that has made too much for another.
@@ -61,6 +63,8 @@ pub(super) struct Worker<'w, 'r> {
     /// Landings that became ready, not yet in the deque.
     pub(super) ready: Vec<Task>,
     outbox: Vec<(Arc<Landing>, Vec<Rec>)>,
+    /// Empty parts of the outbox with room.
+    emptied: Vec<Vec<Rec>>,
     /// An empty queue with room.
     spare: VecDeque<Rec>,
     pub(super) steps: Steps<'w>,
@@ -87,6 +91,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             local,
             ready: Vec::new(),
             outbox: Vec::new(),
+            emptied: Vec::new(),
             spare: VecDeque::new(),
             steps: Steps::default(),
             counts: vec![0; shared.facts.graph.ops.len()],
@@ -224,10 +229,13 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Gathers a record for a landing.
     pub(super) fn put(&mut self, landing: &Arc<Landing>, rec: Rec) {
         let known = self.outbox.iter_mut().rev().find(|(to, _)| Arc::ptr_eq(to, landing));
-        match known {
-            Some((_, records)) => records.push(rec),
-            None => self.outbox.push((Arc::clone(landing), vec![rec])),
+        if let Some((_, records)) = known {
+            records.push(rec);
+            return;
         }
+        let mut records = self.emptied.pop().unwrap_or_default();
+        records.push(rec);
+        self.outbox.push((Arc::clone(landing), records));
     }
 
     /// Puts a record at a landing at once; for those who hold a lock that keeps an order.
@@ -249,37 +257,43 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Puts what was gathered where it belongs.
     pub(super) fn flush(&mut self) -> Flow {
         while !self.outbox.is_empty() {
-            for (landing, records) in std::mem::take(&mut self.outbox) {
-                self.deliver(&landing, records)?;
+            let mut outbox = std::mem::take(&mut self.outbox);
+            for (landing, mut records) in outbox.drain(..) {
+                self.deliver(&landing, &mut records)?;
+                if records.capacity() <= MOST_ROOM {
+                    records.clear();
+                    self.emptied.push(records);
+                }
+            }
+            if self.outbox.is_empty() {
+                self.outbox = outbox;
             }
         }
         Ok(())
     }
 
-    fn deliver(&mut self, landing: &Arc<Landing>, records: Vec<Rec>) -> Flow {
+    fn deliver(&mut self, landing: &Arc<Landing>, records: &mut Vec<Rec>) -> Flow {
         let limit = match &landing.kind {
             LandingKind::Box(Some(turn)) => turn.limit,
             _ => usize::MAX,
         };
-        match landing.waiting.put(records, limit) {
-            Ok(put) => {
-                self.was_put(landing, put);
-                Ok(())
-            }
-            Err(records) => match landing.waiting.forward() {
-                Some(forward) => self.deliver_further(landing, forward, records),
-                None => Ok(()),
-            },
+        if let Some(put) = landing.waiting.put(records, limit) {
+            self.was_put(landing, put);
+            return Ok(());
+        }
+        match landing.waiting.forward() {
+            Some(forward) => self.deliver_further(landing, forward, records),
+            None => Ok(()),
         }
     }
 
     /// Delivers past a replica that was collected after the records were gathered for it.
-    fn deliver_further(&mut self, from: &Landing, forward: &Next, records: Vec<Rec>) -> Flow {
+    fn deliver_further(&mut self, from: &Landing, forward: &Next, records: &mut Vec<Rec>) -> Flow {
         let (Some(parent), Some(to)) = (from.home.upgrade(), &forward.landing) else {
             return Ok(());
         };
         let mut through = Vec::with_capacity(records.len());
-        for rec in records {
+        for rec in records.drain(..) {
             if self.steps.passes_dead(self.facts, from.op, rec.shape) {
                 through.push(rec);
             } else {
@@ -287,7 +301,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
         }
         // At once, for later records of the same stream may be gathered for `to` already.
-        if through.is_empty() { Ok(()) } else { self.deliver(to, through) }
+        if through.is_empty() { Ok(()) } else { self.deliver(to, &mut through) }
     }
 
     /// Puts landings that are ready into the deque, where others find them.
