@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 
 use super::graph::{Graph, Kind, OpId};
+use super::order::Regions;
 use super::shape::{Rec, ShapeId, Shapes};
 use super::step::{self, ArmStep, BoxStep, MergeStep, TestStep};
 use super::watch::Watch;
@@ -24,6 +25,7 @@ pub(super) struct Facts<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shapes: &'a Shapes,
     pub(super) answers: &'a Answers,
+    pub(super) regions: &'a Regions,
     pub(super) watch: Option<&'a Watch>,
 }
 

@@ -126,7 +126,9 @@ impl Facts<'_> {
         let mut failure: Option<Box<Failure>> = None;
         let result = {
             let mut sink = |variant: usize, values: Vec<Argument>| {
-                outputs.push(output(step, variant, values, rec));
+                let mut out = output(step, variant, values, rec);
+                out.tickets = rec.tickets.before(self.regions);
+                outputs.push(out);
                 if outputs.len() >= CHUNK
                     && let Err(error) = go_on(&mut outputs)
                 {
@@ -163,7 +165,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The record that a box emits, with what it inherits.
+/// The record that a box emits, with what it inherits; it has no places in any order yet.
 fn output(step: &BoxStep, variant: usize, values: Vec<Argument>, input: &Rec) -> Rec {
     let output = &step.outputs[variant];
     let mut values: SmallVec<[Option<Argument>; 8]> = values.into_iter().map(Some).collect();
@@ -183,5 +185,5 @@ fn output(step: &BoxStep, variant: usize, values: Vec<Argument>, input: &Rec) ->
         Emitted::Inherited(index) => input.tags[index],
     });
     let tags = tags.collect();
-    Rec { shape: output.shape, tickets: input.tickets.before(), tags, fields }
+    Rec { shape: output.shape, tickets: Tickets::default(), tags, fields }
 }

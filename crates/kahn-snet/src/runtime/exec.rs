@@ -11,7 +11,7 @@ use super::cell::{Cell, Offer, Zipper};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner, Table};
 use super::graph::{Kind, OpId, ScopeId};
-use super::order::{Region, Tickets};
+use super::order::{Ticket, Tickets};
 use super::shape::Rec;
 use super::worker::Worker;
 
@@ -84,12 +84,12 @@ impl Worker<'_, '_> {
                 },
                 Kind::Enter => {
                     if let Entity::Region(region) = self.entity(frame, op) {
-                        region.enter(&mut rec);
+                        facts.regions.enter(*region, &mut rec);
                     }
                 }
                 Kind::Leave(_) => {
                     if let Some(ticket) = rec.tickets.pop() {
-                        ticket.leave(rec, |exit, out| self.put_now(exit, out));
+                        self.end_place(&ticket, Some(rec));
                         return Ok(());
                     }
                 }
@@ -123,7 +123,7 @@ impl Worker<'_, '_> {
             for made in others {
                 let out = made.from(&mut rec);
                 let mut out = out.map_err(|error| self.facts.no_value(op, &rec, error))?;
-                out.tickets = rec.tickets.before();
+                out.tickets = rec.tickets.before(self.facts.regions);
                 self.exec(frame, next, out)?;
             }
             let out = last.from(&mut rec);
@@ -139,8 +139,15 @@ impl Worker<'_, '_> {
     pub(super) fn settle(&mut self, mut tickets: Tickets) {
         // The innermost first: what it lets go on may still wait in the outer orders.
         while let Some(ticket) = tickets.pop() {
-            ticket.end(|exit, out| self.put_now(exit, out));
+            self.end_place(&ticket, None);
         }
+    }
+
+    /// Ends a place, of a record that comes out or of one that ended.
+    fn end_place(&mut self, ticket: &Ticket, rec: Option<Rec>) {
+        let mut ready = self.emptied();
+        self.facts.regions.end(ticket, rec, &mut ready, |exit, out| self.put_all_now(exit, out));
+        self.keep_emptied(ready);
     }
 
     fn cell(
@@ -377,7 +384,7 @@ impl Worker<'_, '_> {
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         for value in low..high {
             let mut copy = rec.clone();
-            copy.tickets = rec.tickets.before();
+            copy.tickets = rec.tickets.before(self.facts.regions);
             if let Some(out) = self.replica(frame, op, value, copy)? {
                 self.exec(frame, next, out)?;
             }
@@ -498,7 +505,7 @@ impl Worker<'_, '_> {
             });
             let home = Arc::downgrade(frame);
             let exit = Landing::new(home, leave.unwrap_or(op), LandingKind::Resume);
-            Entity::Region(Arc::new(Region::new(exit)))
+            Entity::Region(self.facts.regions.create(exit))
         })
     }
 }

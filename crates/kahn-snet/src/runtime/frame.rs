@@ -19,7 +19,7 @@ use super::cell::{Cell, Zipper};
 use super::collector::Collector;
 use super::graph::{OpId, ScopeId};
 use super::licence::Waiting;
-use super::order::Region;
+use super::order::RegionId;
 use super::place::Place;
 use super::shape::Rec;
 
@@ -106,7 +106,7 @@ pub(super) enum Entity {
     /// Where records wait for the body.
     Loop(Arc<Landing>),
     Box(Arc<Landing>),
-    Region(Arc<Region>),
+    Region(RegionId),
 }
 
 /// A place where records wait for a worker.

@@ -92,12 +92,16 @@ impl<R, F> Waiting<R, F> {
     }
 
     /// Takes records over, where `limit` calls may run at once. Leaves them if the landing is closed.
-    pub(super) fn put(&self, records: &mut Vec<R>, limit: usize) -> Option<Put> {
+    pub(super) fn put(&self, records: &mut VecDeque<R>, limit: usize) -> Option<Put> {
         let mut queue = self.queue.lock();
         if self.forward.get().is_some() {
             return None;
         }
-        queue.records.extend(records.drain(..));
+        if queue.records.is_empty() {
+            std::mem::swap(&mut queue.records, records);
+        } else {
+            queue.records.append(records);
+        }
         Some(queue.put(limit))
     }
 

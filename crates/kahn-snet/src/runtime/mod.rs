@@ -61,6 +61,7 @@ use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
 use idle::Idle;
 use observe::Observers;
+use order::Regions;
 use shape::{Door, Rec, Shapes};
 use watch::Watch;
 use worker::{Task, Worker};
@@ -245,13 +246,14 @@ pub fn run(
         Runtime::Network { .. } => Streams::Everywhere,
     };
     let graph = graph::build(program.plan(), net, &shapes, options.trace, streams)?;
-    let answers = Answers::default();
+    let (answers, regions) = (Answers::default(), Regions::default());
     let watch = options.box_limit.map(|limit| Watch::new(limit, options.leave_if_stuck));
     let facts = Facts {
         graph: &graph,
         plan: program.plan(),
         shapes: &shapes,
         answers: &answers,
+        regions: &regions,
         watch: watch.as_ref(),
     };
     match &options.runtime {
@@ -524,8 +526,8 @@ impl Shared<'_> {
             // It may wait long.
             self.flush()?;
         }
-        let mut count = 0;
-        while count < ADMIT && (count == 0 || input.source.is_ready()) {
+        let mut read = worker.emptied();
+        while read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
             match input.source.next() {
                 None => {
                     input.open = false;
@@ -537,19 +539,23 @@ impl Shared<'_> {
                 }
                 Some(Ok(record)) => {
                     let rec = input.door.enter(self.facts.shapes, record);
-                    worker.put_now(&self.entry_landing, rec);
-                    count += 1;
+                    read.push_back(rec);
                 }
             }
         }
-        input.read += count as u64;
+        let any = !read.is_empty();
+        input.read += read.len() as u64;
+        if any {
+            worker.put_all_now(&self.entry_landing, &mut read);
+        }
+        worker.keep_emptied(read);
         let more = input.open;
         drop(input);
         worker.publish();
-        if more && count > 0 {
+        if more && any {
             self.idle.wake();
         }
-        Ok(count > 0)
+        Ok(any)
     }
 
     /// Lets everything be seen that is done, if another worker waits for input meanwhile.

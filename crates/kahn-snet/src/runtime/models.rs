@@ -68,7 +68,8 @@ fn licence_is_held_by_one_and_forgets_no_record() {
         let done = Arc::new(AtomicUsize::new(0));
         let work = move |landing: &Waiting<u32, ()>, busy: &AtomicBool, done: &AtomicUsize| {
             for record in 0..2 {
-                if landing.put(&mut vec![record], usize::MAX) == Some(Put::WithLicence) {
+                if landing.put(&mut VecDeque::from([record]), usize::MAX) == Some(Put::WithLicence)
+                {
                     drain(landing, busy, done);
                 }
             }
@@ -103,7 +104,7 @@ fn closing_a_landing_loses_no_record_and_keeps_their_order() {
         };
         let thread = thread::spawn(move || {
             for record in [2, 3] {
-                let mut records = vec![record];
+                let mut records = VecDeque::from([record]);
                 match other.put(&mut records, usize::MAX) {
                     Some(Put::WithLicence) => work(&other, &others_seen),
                     Some(Put::Behind | Put::InCrowd) => {}
@@ -127,7 +128,8 @@ fn collector_lets_calls_out_in_order() {
         let landing: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
         let collector = Arc::new(Collector::new());
         let out: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
-        assert_eq!(landing.put(&mut vec![0, 1, 2], LIMIT), Some(Put::WithLicence));
+        let mut records = VecDeque::from([0, 1, 2]);
+        assert_eq!(landing.put(&mut records, LIMIT), Some(Put::WithLicence));
         // Stands for the deques: how often the landing lies there.
         let licences = Arc::new(AtomicUsize::new(1));
         let work = |landing: &Waiting<u32, ()>,

@@ -18,6 +18,7 @@
 //! inputs only; within one input the replicas of a star would race. Why not sort records, as
 //! S-RTS sends them? They visit every branch for every record.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -69,23 +70,32 @@ impl Tickets {
     }
 
     /// Makes places for a record that comes before the one with these.
-    pub(super) fn before(&self) -> Self {
+    pub(super) fn before(&self, regions: &Regions) -> Self {
         match self {
-            Self::One(ticket) => Self::One(ticket.before()),
+            Self::One(ticket) => Self::One(regions.before(ticket)),
             Self::Other(None) => Self::Other(None),
             Self::Other(Some(all)) => {
-                Self::Other(Some(Box::new(all.iter().map(Ticket::before).collect())))
+                let before = all.iter().map(|ticket| regions.before(ticket));
+                Self::Other(Some(Box::new(before.collect())))
             }
         }
     }
 }
 
+/// A region of a run, as a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RegionId(usize);
+
 /// A place in the list of a region.
 #[derive(Debug, Clone)]
 pub(super) struct Ticket {
-    region: Arc<Region>,
+    region: RegionId,
     place: u32,
 }
+
+/// All regions of a run; they stay until it ends, so tickets need not count who knows them.
+#[derive(Debug, Default)]
+pub(super) struct Regions(boxcar::Vec<Region>);
 
 /// One instance of a deterministic combinator.
 #[derive(Debug)]
@@ -140,8 +150,8 @@ impl List {
         id
     }
 
-    /// Ends a place; hands out, in order, what need not wait any longer.
-    fn end(&mut self, place: u32, state: State, mut out: impl FnMut(Rec)) {
+    /// Ends a place; appends to `ready`, in order, what need not wait any longer.
+    fn end(&mut self, place: u32, state: State, ready: &mut VecDeque<Rec>) {
         if self.first != place && matches!(state, State::Gone) {
             // Nothing waits for it alone: take it out of the middle.
             let Place { before, after, .. } = self.places[place as usize];
@@ -162,7 +172,7 @@ impl List {
                     place.state = State::Live;
                     return;
                 }
-                State::Out(rec) => out(*rec),
+                State::Out(rec) => ready.push_back(*rec),
                 State::Gone => {}
             }
             self.first = place.after;
@@ -175,48 +185,53 @@ impl List {
     }
 }
 
-impl Region {
+impl Regions {
     /// Creates a region whose records go on at `exit`.
-    pub(super) fn new(exit: Arc<Landing>) -> Self {
+    pub(super) fn create(&self, exit: Arc<Landing>) -> RegionId {
         let list = List { places: Vec::new(), free: Vec::new(), first: NONE, last: NONE };
-        Self { list: Mutex::new(list), exit }
+        RegionId(self.0.push(Region { list: Mutex::new(list), exit }))
     }
 
-    /// Gives a record the last place.
-    pub(super) fn enter(self: &Arc<Self>, rec: &mut Rec) {
-        let mut list = self.list.lock();
+    /// Gives a record the last place of a region.
+    pub(super) fn enter(&self, id: RegionId, rec: &mut Rec) {
+        let mut list = self.0[id.0].list.lock();
         let last = list.last;
         let place = list.insert(last, NONE);
-        rec.tickets.push(Ticket { region: Arc::clone(self), place });
-    }
-}
-
-impl Ticket {
-    /// Makes a place just before this one.
-    fn before(&self) -> Self {
-        let mut list = self.region.list.lock();
-        let before = list.places[self.place as usize].before;
-        let place = list.insert(before, self.place);
-        Self { region: Arc::clone(&self.region), place }
+        rec.tickets.push(Ticket { region: id, place });
     }
 
-    /// Ends the place of a record that comes out; `out` gets, in order, what may go on, and where.
+    /// Makes a place just before another.
+    fn before(&self, ticket: &Ticket) -> Ticket {
+        let mut list = self.0[ticket.region.0].list.lock();
+        let before = list.places[ticket.place as usize].before;
+        let place = list.insert(before, ticket.place);
+        Ticket { region: ticket.region, place }
+    }
+
+    /// Ends the place of a record that comes out, or ended inside; `go_on` gets, in order, what may
+    /// go on, and where.
     ///
-    /// `out` is called under the lock of the region, so that it sees the order.
-    pub(super) fn leave(self, rec: Rec, mut out: impl FnMut(&Arc<Landing>, Rec)) {
-        let exit = &self.region.exit;
-        let mut list = self.region.list.lock();
-        if list.first == self.place {
-            out(exit, rec);
-            list.end(self.place, State::Gone, |rec| out(exit, rec));
-        } else {
-            list.end(self.place, State::Out(Box::new(rec)), |rec| out(exit, rec));
+    /// It is called under the lock of the region, so that it sees the order; `ready` is room for it.
+    pub(super) fn end(
+        &self,
+        ticket: &Ticket,
+        rec: Option<Rec>,
+        ready: &mut VecDeque<Rec>,
+        go_on: impl FnOnce(&Arc<Landing>, &mut VecDeque<Rec>),
+    ) {
+        let region = &self.0[ticket.region.0];
+        let mut list = region.list.lock();
+        let state = match rec {
+            Some(rec) if list.first == ticket.place => {
+                ready.push_back(rec);
+                State::Gone
+            }
+            Some(rec) => State::Out(Box::new(rec)),
+            None => State::Gone,
+        };
+        list.end(ticket.place, state, ready);
+        if !ready.is_empty() {
+            go_on(&region.exit, ready);
         }
-    }
-
-    /// Ends the place of a record that ended inside, as [`leave`](Self::leave) does.
-    pub(super) fn end(self, mut out: impl FnMut(&Arc<Landing>, Rec)) {
-        let exit = &self.region.exit;
-        self.region.list.lock().end(self.place, State::Gone, |rec| out(exit, rec));
     }
 }

@@ -38,7 +38,7 @@ const BATCH: usize = 64;
 const FAIR: usize = 1009;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
-/// Room of an emptied part of the outbox that is kept for the next.
+/// Room of an emptied queue that is kept for the next.
 const MOST_ROOM: usize = 4 * GATHER;
 /// Tasks that are looked through for one.
 const MOST_LOOKED_THROUGH: usize = 64;
@@ -62,11 +62,9 @@ pub(super) struct Worker<'w, 'r> {
     local: Deque<Task>,
     /// Landings that became ready, not yet in the deque.
     pub(super) ready: Vec<Task>,
-    outbox: Vec<(Arc<Landing>, Vec<Rec>)>,
-    /// Empty parts of the outbox with room.
-    emptied: Vec<Vec<Rec>>,
-    /// An empty queue with room.
-    spare: VecDeque<Rec>,
+    outbox: Vec<(Arc<Landing>, VecDeque<Rec>)>,
+    /// Empty queues with room.
+    emptied: Vec<VecDeque<Rec>>,
     pub(super) steps: Steps<'w>,
     /// How many records came to each operation.
     pub(super) counts: Vec<u64>,
@@ -92,7 +90,6 @@ impl<'w, 'r> Worker<'w, 'r> {
             ready: Vec::new(),
             outbox: Vec::new(),
             emptied: Vec::new(),
-            spare: VecDeque::new(),
             steps: Steps::default(),
             counts: vec![0; shared.facts.graph.ops.len()],
             waited: vec![0; shared.facts.graph.ops.len()],
@@ -230,12 +227,32 @@ impl<'w, 'r> Worker<'w, 'r> {
     pub(super) fn put(&mut self, landing: &Arc<Landing>, rec: Rec) {
         let known = self.outbox.iter_mut().rev().find(|(to, _)| Arc::ptr_eq(to, landing));
         if let Some((_, records)) = known {
-            records.push(rec);
+            records.push_back(rec);
             return;
         }
-        let mut records = self.emptied.pop().unwrap_or_default();
-        records.push(rec);
+        let mut records = self.emptied();
+        records.push_back(rec);
         self.outbox.push((Arc::clone(landing), records));
+    }
+
+    /// An empty queue, with room if there is one.
+    pub(super) fn emptied(&mut self) -> VecDeque<Rec> {
+        self.emptied.pop().unwrap_or_default()
+    }
+
+    /// Keeps a queue for the next who wants an empty one.
+    pub(super) fn keep_emptied(&mut self, mut records: VecDeque<Rec>) {
+        if records.capacity() <= MOST_ROOM {
+            records.clear();
+            self.emptied.push(records);
+        }
+    }
+
+    /// Puts records at a landing that is never closed, as [`put_now`](Self::put_now) does.
+    pub(super) fn put_all_now(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) {
+        if let Some(put) = landing.waiting.put(records, usize::MAX) {
+            self.was_put(landing, put);
+        }
     }
 
     /// Puts a record at a landing at once; for those who hold a lock that keeps an order.
@@ -260,10 +277,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             let mut outbox = std::mem::take(&mut self.outbox);
             for (landing, mut records) in outbox.drain(..) {
                 self.deliver(&landing, &mut records)?;
-                if records.capacity() <= MOST_ROOM {
-                    records.clear();
-                    self.emptied.push(records);
-                }
+                self.keep_emptied(records);
             }
             if self.outbox.is_empty() {
                 self.outbox = outbox;
@@ -272,7 +286,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         Ok(())
     }
 
-    fn deliver(&mut self, landing: &Arc<Landing>, records: &mut Vec<Rec>) -> Flow {
+    fn deliver(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) -> Flow {
         let limit = match &landing.kind {
             LandingKind::Box(Some(turn)) => turn.limit,
             _ => usize::MAX,
@@ -288,14 +302,19 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Delivers past a replica that was collected after the records were gathered for it.
-    fn deliver_further(&mut self, from: &Landing, forward: &Next, records: &mut Vec<Rec>) -> Flow {
+    fn deliver_further(
+        &mut self,
+        from: &Landing,
+        forward: &Next,
+        records: &mut VecDeque<Rec>,
+    ) -> Flow {
         let (Some(parent), Some(to)) = (from.home.upgrade(), &forward.landing) else {
             return Ok(());
         };
-        let mut through = Vec::with_capacity(records.len());
+        let mut through = VecDeque::with_capacity(records.len());
         for rec in records.drain(..) {
             if self.steps.passes_dead(self.facts, from.op, rec.shape) {
-                through.push(rec);
+                through.push_back(rec);
             } else {
                 self.put_at_replica(&parent, from.op, forward, rec)?;
             }
@@ -354,7 +373,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             (LandingKind::Output, _) => {
                 let mut batch = self.take(&landing);
                 self.shared.write(batch.drain(..))?;
-                self.spare = batch;
+                self.keep_emptied(batch);
             }
             (LandingKind::Resume, Some(home)) => {
                 let mut batch = self.take(&landing);
@@ -362,7 +381,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                     self.exec(home, landing.op, rec)?;
                     self.relieve()?;
                 }
-                self.spare = batch;
+                self.keep_emptied(batch);
             }
             (LandingKind::Body(_), Some(home)) => {
                 if let Some(body) = self.body_of(&landing, home)?
@@ -373,7 +392,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                         self.exec(&body, entry, rec)?;
                         self.relieve()?;
                     }
-                    self.spare = batch;
+                    self.keep_emptied(batch);
                     self.flush()?;
                     self.collect(&landing, &body);
                 }
@@ -390,7 +409,8 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Takes records that wait.
     fn take(&mut self, landing: &Landing) -> VecDeque<Rec> {
-        let (batch, waited) = landing.waiting.take(BATCH, std::mem::take(&mut self.spare));
+        let empty = self.emptied();
+        let (batch, waited) = landing.waiting.take(BATCH, empty);
         self.found_waiting(landing.op, waited);
         batch
     }
