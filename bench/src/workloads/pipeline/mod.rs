@@ -10,6 +10,7 @@ use kahn::{Network, RunOptions};
 use kahn_apps::pipeline::{Message, Pipeline, pass, sum};
 use kahn_apps::work::Work;
 use kahn_apps::{Compare, Slot};
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ fn contest<M: Payload>(params: &str, bench: Bench<M>, forms: bool) -> Contest {
     // A hop of a thread is slow; with work it is not the hop that takes the time.
     let slow = if work == Work::none() { bench.smaller(4) } else { bench };
     contest
+        .with("loop", move |_| bench.in_a_loop())
         .with_all_tasks(bench)
         .with_blocking::<May>("may", bench)
         .with_all_threads(slow)
@@ -158,6 +160,38 @@ impl<M: Payload> Bench<M> {
         let mut network = Network::new();
         let checksum = self.shape.network::<M>(&mut network, Compare::Numbers, |_number| {});
         self.run(options, network, checksum)
+    }
+}
+
+impl<M: Payload> Bench<M> {
+    /// What the same messages cost in the same memory if nobody need be told: each stage in turn
+    /// moves as many as a channel has room for, from its slots to the next. On one thread.
+    fn in_a_loop(self) -> Result<Vec<Figure>> {
+        let Pipeline { stages, messages, words, work } = self.shape;
+        let mut channels = vec![vec![M::new(0, words); self.room()]; stages as usize + 1];
+        let since = now();
+        let mut all = 0;
+        let mut sent = 0;
+        while sent < messages {
+            let count = self.room().min(usize::try_from(messages - sent)?);
+            for (slot, number) in channels[0][..count].iter_mut().zip(sent..) {
+                *slot = M::new(number, words);
+            }
+            for number in 1..=stages {
+                let (before, after) = channels.split_at_mut(number as usize);
+                let moves = before[number as usize - 1][..count].iter().zip(&mut after[0]);
+                for (from, to) in moves {
+                    // One by one, as a message and not as a part of a vector.
+                    let mut message = black_box(*from);
+                    pass(&mut message, number, work);
+                    *to = message;
+                }
+            }
+            let last = &mut channels[stages as usize][..count];
+            all = last.iter_mut().fold(all, |all, message| sum(all, message));
+            sent += count as u64;
+        }
+        self.figures(since.elapsed(), all)
     }
 }
 

@@ -44,11 +44,10 @@ impl Pipeline {
             network.process(format!("stage {number}"), ports, async move |(mut input, mut out)| {
                 let mut messages = Vec::with_capacity(batch);
                 while input.recv_batch(&mut messages, batch).await > 0 {
-                    let passed = messages.drain(..).map(|mut message| {
-                        pass(&mut message, number, self.work);
-                        message
-                    });
-                    out.send_all(passed).await;
+                    for message in &mut messages {
+                        pass(message, number, self.work);
+                    }
+                    out.send_batch(&mut messages).await;
                 }
             });
             last = next;

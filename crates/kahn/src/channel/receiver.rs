@@ -2,7 +2,7 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End};
-use super::ring::take;
+use super::ring::{take, take_many};
 use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit, publish};
 use super::turn::{Turn, turn};
 use crate::graph::Name;
@@ -109,8 +109,7 @@ impl<T: Send> Receiver<T> {
     /// # Panics
     /// Panics if this end was never given to a process.
     pub async fn recv_batch(&mut self, into: &mut Vec<T>, count: usize) -> usize {
-        into.reserve(count.min(1 << 16));
-        self.receive_each(count, |message| into.push(message)).await
+        ReceivingBatch { receiver: self, into, wanted: count, done: 0, waited: false }.await
     }
 
     /// Calls `f` with each message until the end of the stream. Returns how many there were.
@@ -182,6 +181,34 @@ impl<T: Send> Receiver<T> {
         message
     }
 
+    /// Takes as many messages as there is room to take, `count` at most, and says how many.
+    fn read_many(&mut self, into: &mut Vec<T>, count: usize, worker: Option<&Worker>) -> usize {
+        let side = &self.channel.receiver;
+        let room = side.room.get();
+        let taken = count.min(room as usize);
+        if taken == 1 {
+            // The only case in which messages are recorded.
+            into.push(self.read(worker));
+            return 1;
+        }
+        into.reserve(taken);
+        let number = side.local.get();
+        let end = into.spare_capacity_mut().as_mut_ptr().cast::<T>();
+        // SAFETY: there are so many messages: the ring was made for messages of this type, the
+        // sender has published the slots, they are ours until we publish, and `into` has room.
+        unsafe { take_many(side.ring.get(), side.mask.get(), number, end, taken) };
+        // SAFETY: filled by the line above.
+        unsafe { into.set_len(into.len() + taken) };
+        side.local.set(number + taken as u64);
+        #[expect(clippy::cast_possible_truncation, reason = "not more than the room")]
+        let room = room - taken as u32;
+        side.room.set(room);
+        if room == 0 {
+            publish(self.channel, End::Receiver, worker);
+        }
+        taken
+    }
+
     #[cold]
     fn record(&self, message: &T) {
         // SAFETY: the history is the receiver's while it is open.
@@ -244,6 +271,46 @@ impl<T: Send> Future for Receiving<'_, T> {
 }
 
 impl<T: Send> Drop for Receiving<'_, T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.receiver.channel, End::Receiver);
+        }
+    }
+}
+
+/// Receives messages and appends them to a vector.
+struct ReceivingBatch<'a, T: Send> {
+    receiver: &'a mut Receiver<T>,
+    into: &'a mut Vec<T>,
+    wanted: usize,
+    done: usize,
+    waited: bool,
+}
+
+impl<T: Send> Future for ReceivingBatch<'_, T> {
+    type Output = usize;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+        let this = self.get_mut();
+        while this.done < this.wanted {
+            match permit(this.receiver.channel, End::Receiver, context, &mut this.waited) {
+                Permit::Go(worker) => {
+                    this.waited = false;
+                    let wanted = this.wanted - this.done;
+                    this.done += this.receiver.read_many(this.into, wanted, worker);
+                }
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
+                    this.waited = false;
+                    break;
+                }
+            }
+        }
+        Poll::Ready(this.done)
+    }
+}
+
+impl<T: Send> Drop for ReceivingBatch<'_, T> {
     fn drop(&mut self) {
         if self.waited {
             abandoned(self.receiver.channel, End::Receiver);

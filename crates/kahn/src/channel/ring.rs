@@ -200,6 +200,75 @@ pub(super) unsafe fn take<T>(ring: *mut Ring, mask: u32, number: u64) -> T {
     unsafe { slot.cast::<T>().read() }
 }
 
+/// The runs of slots that `count` messages from `number` on take: one, or two where the ring ends
+/// between them. Each as a pointer to its first slot, the messages before it, and its length.
+///
+/// # Safety
+/// As for [`slot`]; and the ring has at least `count` slots.
+#[inline]
+unsafe fn runs<T>(
+    ring: *mut Ring,
+    mask: u32,
+    number: u64,
+    count: usize,
+) -> [(*mut MaybeUninit<T>, usize, usize); 2] {
+    #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
+    let index = (number as u32 & mask) as usize;
+    let first = count.min(mask as usize + 1 - index);
+    #[cfg(loom)]
+    for message in 1..count as u64 {
+        // SAFETY: said by the caller.
+        unsafe { slot::<T>(ring, mask, number + message) };
+    }
+    // SAFETY: said by the caller.
+    let from = unsafe { slot::<T>(ring, mask, number) };
+    // SAFETY: as above; the second run begins with the first slot of the ring.
+    let start = unsafe { from.sub(index) };
+    [(from, 0, first), (start, first, count - first)]
+}
+
+/// Puts messages into their slots.
+///
+/// # Safety
+/// As for [`put`], for each of `count` slots; `messages` are as many, and given up.
+#[inline]
+pub(super) unsafe fn put_many<T>(
+    ring: *mut Ring,
+    mask: u32,
+    number: u64,
+    messages: *const T,
+    count: usize,
+) {
+    // SAFETY: said by the caller.
+    for (slots, before, length) in unsafe { runs::<T>(ring, mask, number, count) } {
+        // SAFETY: said by the caller: both are as long as the run, and do not overlap.
+        unsafe {
+            ptr::copy_nonoverlapping(messages.wrapping_add(before), slots.cast::<T>(), length);
+        };
+    }
+}
+
+/// Takes messages out of their slots.
+///
+/// # Safety
+/// As for [`take`], for each of `count` slots; `into` has room for as many.
+#[inline]
+pub(super) unsafe fn take_many<T>(
+    ring: *mut Ring,
+    mask: u32,
+    number: u64,
+    into: *mut T,
+    count: usize,
+) {
+    // SAFETY: said by the caller.
+    for (slots, before, length) in unsafe { runs::<T>(ring, mask, number, count) } {
+        // SAFETY: said by the caller: both are as long as the run, and do not overlap.
+        unsafe {
+            ptr::copy_nonoverlapping(slots.cast::<T>(), into.wrapping_add(before), length);
+        };
+    }
+}
+
 unsafe fn move_messages<T>(from: *mut Ring, to: *mut Ring, numbers: Range<u64>) {
     // SAFETY: the caller gives rings of this type.
     let from_mask = unsafe { (*from).mask() };

@@ -1,7 +1,8 @@
 //! Same input, same output; first in, first out; the end of a stream; exact batches.
 
 use super::schedules::{Heard, count, everywhere, listen};
-use kahn::{Channel, Network};
+use kahn::{Channel, Network, Process};
+use std::sync::Arc;
 
 #[test]
 fn messages_come_in_the_order_in_which_they_were_sent_and_then_the_end() {
@@ -143,6 +144,57 @@ fn batches_are_exact_and_shorter_only_at_the_end() {
         schedule.finish(network);
         let all: Vec<_> = (0..100).collect();
         assert_eq!(heard.all(), all.chunks(7).map(<[u64]>::to_vec).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_vector_is_sent_whole_and_keeps_its_memory() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<Box<u64>>("numbers");
+        network.process("send", out, async |mut out| {
+            let mut batch = Vec::new();
+            out.send_batch(&mut batch).await;
+            let mut next = 0;
+            for size in [1, 2, 3, 64, 30] {
+                batch.extend((next..next + size).map(Box::new));
+                next += size;
+                let room = batch.capacity();
+                out.send_batch(&mut batch).await;
+                assert!(batch.is_empty() && batch.capacity() == room);
+            }
+        });
+        let heard = Heard::default();
+        let tell = heard.clone();
+        network.process("batches", numbers, async move |mut numbers| {
+            let mut batch = vec![Box::new(0)];
+            while numbers.recv_batch(&mut batch, 9).await > 0 {
+                batch.drain(1..).for_each(|n| tell.push(*n));
+            }
+        });
+        schedule.finish(network);
+        assert_eq!(heard.all(), (0..100).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn what_is_left_of_a_vector_is_dropped_when_the_reader_leaves() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<Arc<()>>("numbers");
+        let token = Arc::new(());
+        let many = vec![Arc::clone(&token); 100];
+        let send = Process::named("send").effects();
+        network.process_with(send, out, async move |mut out| {
+            let mut many = many;
+            out.send_batch(&mut many).await;
+            assert!(many.is_empty());
+        });
+        network.process("read", numbers, async |mut numbers| {
+            numbers.recv_batch(&mut Vec::new(), 3).await;
+        });
+        schedule.finish(network);
+        assert_eq!(Arc::strong_count(&token), 1);
     });
 }
 
