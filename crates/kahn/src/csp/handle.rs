@@ -162,8 +162,8 @@ impl Handle {
     /// Tells what every process does right now, who waits for whom, and which of them can
     /// [never go on](crate::Waiting::is_stuck). Empty unless the run is on.
     ///
-    /// A network with one worker looks itself, when the process that runs gives the worker back;
-    /// if that takes seconds, only the process that keeps it is told of.
+    /// A network with one worker looks itself, as soon as the process that runs gives the worker
+    /// back; if that takes seconds, only the process that keeps it is told of.
     pub fn explain(&self) -> Explanation {
         let state = self.0.state.lock();
         let State::Running(core) = &*state else { return Explanation::default() };

@@ -12,14 +12,15 @@
 //! of these queues is never kept hot by a worker, for it would pass by the others. `Scheduler::first`
 //! counts what is to run before a hot process, so that others pay one look for it.
 
-use crate::scheduler::Worker;
 use crate::scheduler::policy::{Load, Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::task::own;
+use crate::scheduler::{Scheduler, Worker};
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering::*};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::core::Core;
+use super::outside;
 
 /// How urgent a process is, compared with others that are ready. Its children are as urgent,
 /// unless they are told otherwise.
@@ -129,29 +130,32 @@ impl Queue {
 /// A policy within these queues. See the module's table.
 #[derive(Debug)]
 pub(super) struct Placed {
+    network: u32,
     policy: Box<dyn Policy>,
     urgent: Queue,
     of_workers: Box<[Queue]>,
     background: Queue,
-    /// What is to run before a hot process.
+    /// What is to run before a hot process; and errands, see `outside`.
     first: Arc<AtomicUsize>,
 }
 
 impl Placed {
-    pub(super) fn new(policy: Box<dyn Policy>, workers: usize, first: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(policy: Box<dyn Policy>, workers: usize, scheduler: &Scheduler) -> Self {
         Self {
+            network: scheduler.number,
+            first: Arc::clone(&scheduler.first),
             policy,
             urgent: Queue::default(),
             of_workers: (0..workers).map(|_| Queue::default()).collect(),
             background: Queue::default(),
-            first,
         }
     }
 
+    /// Something is to be done before a hot process runs, or was a moment ago.
+    #[cold]
     fn pop_first(&self, worker: usize) -> Option<Ready> {
-        // Relaxed: a hint; see `Queue::is_empty`.
-        if self.first.load(Relaxed) == 0 {
-            return None;
+        if self.first.load(Relaxed) >= outside::ONE_ERRAND {
+            outside::run_errands_of(self.network);
         }
         let ready = self.urgent.pop().or_else(|| self.of_workers.get(worker)?.pop())?;
         self.first.fetch_sub(1, Relaxed);
@@ -185,9 +189,17 @@ impl Policy for Placed {
     }
 
     fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
-        self.pop_first(worker)
-            .or_else(|| self.policy.pop(worker, turn))
-            .or_else(|| if turn == Turn::Front { self.background.pop() } else { None })
+        // Relaxed: a hint; see `Queue::is_empty`.
+        if self.first.load(Relaxed) != 0
+            && let Some(ready) = self.pop_first(worker)
+        {
+            return Some(ready);
+        }
+        let ready = self.policy.pop(worker, turn);
+        if ready.is_none() && turn == Turn::Front {
+            return self.background.pop();
+        }
+        ready
     }
 
     fn has_work(&self, worker: usize) -> bool {

@@ -119,7 +119,7 @@ where
     });
     let core = new_core(handle, options.quiescence, options.seed, options.virtual_time);
     let scheduler = Arc::clone(&core.scheduler);
-    let policy = Box::new(Placed::new(policy, workers, Arc::clone(&scheduler.first)));
+    let policy = Box::new(Placed::new(policy, workers, &scheduler));
     scheduler.configure(Config::new(
         policy,
         workers,

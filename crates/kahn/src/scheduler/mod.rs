@@ -217,7 +217,7 @@ pub(crate) struct Scheduler {
     searching: AtomicUsize,
     /// Who may still act.
     pub(crate) census: Census,
-    /// Processes and parties that have not ended.
+    /// Processes and parties that have not ended; changes while the table is locked.
     pub(crate) live: AtomicUsize,
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
@@ -344,6 +344,14 @@ impl Scheduler {
         }
         match self.policy().push(origin, Ready::new(task), reason) {
             Notify::Nobody if origin == Origin::Outside => self.notify_anyone(),
+            told => self.notify(told),
+        }
+    }
+
+    /// Tells whoever a policy wants to be told.
+    #[inline]
+    fn notify(&self, told: Notify) {
+        match told {
             Notify::Nobody => {}
             Notify::Anyone => self.notify_anyone(),
             Notify::Worker(worker) => self.notify_worker(worker),
@@ -382,10 +390,14 @@ impl Scheduler {
     pub(crate) fn enlist_new(&self, make: impl FnOnce(&mut Table) -> TaskRef) -> TaskRef {
         let mut table = self.table.lock();
         let task = make(&mut table);
-        table.add(task);
-        drop(table);
-        self.live.fetch_add(1, SeqCst);
+        self.add(&mut table, task);
         task
+    }
+
+    fn add(&self, table: &mut Table, task: TaskRef) {
+        table.add(task);
+        // No read-modify-write: the table is locked.
+        self.live.store(self.live.load(Relaxed) + 1, Relaxed);
     }
 
     /// Registers a process: it is alive from now on, and runs when the network does.
@@ -394,8 +406,7 @@ impl Scheduler {
             // Not inside an operation, it counts as running.
             self.census.wake();
         }
-        self.table.lock().add(task);
-        self.live.fetch_add(1, SeqCst);
+        self.add(&mut self.table.lock(), task);
     }
 
     /// Starts a process that was enlisted, while the network runs.

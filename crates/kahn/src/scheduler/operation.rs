@@ -1,7 +1,8 @@
 //! What the operations of a process ask of the worker that runs it.
 
+use super::policy::Ready;
 use super::request::{Commit, EndCause, Request, WaitOn};
-use super::{TaskRef, Worker};
+use super::{Kind, Origin, Reason, TaskRef, Worker};
 
 impl Worker {
     /// The worker of this thread and the process it runs, if they belong to the network of this
@@ -20,6 +21,22 @@ impl Worker {
     pub(crate) fn running<'a>() -> Option<(&'a Worker, TaskRef)> {
         let worker = Self::of_this_thread()?;
         worker.current.get().map(|task| (worker, task))
+    }
+
+    /// Makes a process ready that the running process, or this worker, owns.
+    pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
+        match self.policy() {
+            Some(policy) if !self.is_dedicated() && task.kind() == Kind::Pooled => {
+                let origin = Origin::Worker(self.index());
+                self.scheduler().notify(policy.push(origin, Ready::new(task), reason));
+                self.scheduler().invite(self.index());
+            }
+            _ => self.scheduler().make_ready(self.origin(), task, reason),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index()) }
     }
 
     /// Makes many processes ready that this worker owns; it runs the last of them next.

@@ -151,9 +151,16 @@ impl Scheduler {
         if task.drop_reference() {
             table.recycle(task);
         }
+        // No read-modify-write but for the last: the table is locked.
+        let left = self.live.load(Relaxed) - 1;
+        if left > 0 {
+            self.live.store(left, Relaxed);
+            return;
+        }
+        let _ = self.live.swap(0, SeqCst);
         drop(table);
         // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
-        if self.live.fetch_sub(1, SeqCst) == 1 && self.phase.load(SeqCst) != BUILDING {
+        if self.phase.load(SeqCst) != BUILDING {
             self.end_run();
         }
     }

@@ -155,6 +155,8 @@ pub(crate) struct Task {
     pub(crate) busy: AtomicU64,
     /// Whether it ever had a sender: if not, its failure is always observed.
     had_senders: AtomicU8,
+    /// Whether a waker for foreign futures was ever made.
+    had_foreign: AtomicU8,
     /// The worker it belongs to, for policies that settle that; `NOWHERE` if none did.
     assigned: AtomicU16,
     pub(crate) stolen: AtomicU32,
@@ -262,6 +264,7 @@ impl Task {
             let tickets = task.offer.load(Relaxed) & (u64::from(u32::MAX) << 32);
             task.offer.store(tickets, Relaxed);
             task.had_senders.store(0, Relaxed);
+            task.had_foreign.store(0, Relaxed);
             task.assigned.store(NOWHERE, Relaxed);
             task.stolen.store(0, Relaxed);
             task.observed.store(0, Relaxed);
@@ -288,6 +291,7 @@ impl Task {
                 busy: AtomicU64::new(0),
                 offer: AtomicU64::new(0),
                 had_senders: AtomicU8::new(0),
+                had_foreign: AtomicU8::new(0),
                 assigned: AtomicU16::new(NOWHERE),
                 stolen: AtomicU32::new(0),
                 observed: AtomicU32::new(0),
@@ -427,8 +431,9 @@ impl Task {
     /// A channel that named this process is gone; `true` if that was the last reference.
     #[must_use = "the last reference must recycle the block"]
     pub(crate) fn drop_reference(&self) -> bool {
-        // AcqRel: the last one sees all that the others did with the header.
-        self.references.fetch_sub(1, AcqRel) == 1
+        // Whoever has the only one is alone, and nobody can add any. AcqRel: the last one sees all
+        // that the others did with the header.
+        self.references.load(Acquire) == 1 || self.references.fetch_sub(1, AcqRel) == 1
     }
 
     /// Whether it may be dropped because nobody can observe it.
@@ -467,7 +472,10 @@ impl Task {
     /// The waker for foreign futures, made at the first use.
     pub(crate) fn foreign(&self, task: TaskRef) -> Arc<Foreign> {
         let mut slot = self.foreign.lock();
-        Arc::clone(slot.get_or_insert_with(|| Foreign::new(task)))
+        Arc::clone(slot.get_or_insert_with(|| {
+            self.had_foreign.store(1, Relaxed);
+            Foreign::new(task)
+        }))
     }
 
     /// The waker for foreign futures, if one was made.
@@ -476,7 +484,8 @@ impl Task {
     }
 
     pub(crate) fn take_foreign(&self) -> Option<Arc<Foreign>> {
-        self.foreign.lock().take()
+        // Relaxed: it was made for a wait of this process, which is over.
+        if self.had_foreign.load(Relaxed) != 0 { self.foreign.lock().take() } else { None }
     }
 }
 

@@ -6,7 +6,7 @@ use super::request::{Commit, EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::Park;
-use super::{Kind, Origin, Reason, Scheduler, WorkerSlot};
+use super::{Kind, Reason, Scheduler, WorkerSlot};
 use crate::accounting::Accounting;
 use crate::graph::{Ending, Failure};
 use crate::sync::system::clock;
@@ -178,10 +178,13 @@ impl Worker {
         unsafe { &*self.slot }
     }
 
-    fn pop(&self, turn: Turn) -> Option<Ready> {
+    pub(super) fn policy(&self) -> Option<&dyn Policy> {
         // SAFETY: as for `slot`.
-        let policy = self.policy.map(|policy| unsafe { &*policy })?;
-        policy.pop(self.index, turn)
+        self.policy.map(|policy| unsafe { &*policy })
+    }
+
+    fn pop(&self, turn: Turn) -> Option<Ready> {
+        self.policy()?.pop(self.index, turn)
     }
 
     pub(crate) fn is_dedicated(&self) -> bool {
@@ -359,17 +362,6 @@ impl Worker {
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(before, Reason::Woken);
         }
-    }
-
-    pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
-        self.scheduler.make_ready(self.origin(), task, reason);
-        if !self.is_dedicated() {
-            self.scheduler.invite(self.index);
-        }
-    }
-
-    pub(crate) fn origin(&self) -> Origin {
-        if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index) }
     }
 
     // --- one process --------------------------------------------------------------------------
