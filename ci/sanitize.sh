@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the laws of the runtime, and the programs and boxes of S-Net in both of its runtimes, under the thread sanitizer and under the address sanitizer.
+# Runs the laws of the runtime and of communicating processes, and the programs and boxes of S-Net in both of its runtimes, under the thread sanitizer and under the address sanitizer.
 #
 #   ci/sanitize.sh [thread|address]...      both if none is named
 #
@@ -41,6 +41,11 @@ for sanitizer in "$@"; do
         PROPTEST_CASES="${PROPTEST_CASES:-32}" \
             cargo test -p kahn --target "$host" --test laws -- $part
     done
+    # Processes that choose. What a deadlock leaves behind is dropped with its run, so leaks count.
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target/sanitize-$sanitizer" \
+    TSAN_OPTIONS="suppressions=$PWD/ci/tsan.txt halt_on_error=0 exitcode=66" \
+    PROPTEST_CASES="${PROPTEST_CASES:-32}" \
+        cargo test -p kahn --target "$host" --test csp
     # C boxes are called in other tests: the compiler's libraries are not looked into.
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target/sanitize-$sanitizer" \
     TSAN_OPTIONS="suppressions=$PWD/ci/tsan.txt halt_on_error=0 exitcode=66" \

@@ -327,8 +327,12 @@ impl Scheduler {
             slot.parker.unpark();
         }
         let processes = self.table.lock().all();
-        for task in processes {
+        // All are marked before any is told: one that runs may end at once, and its peer must not
+        // take that for an end of its own accord.
+        for task in &processes {
             task.marks.fetch_or(task::mark::STOP, Release);
+        }
+        for task in processes {
             if task.kind() != Kind::Pooled {
                 self.ring(task);
             }
