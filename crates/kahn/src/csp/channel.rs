@@ -111,7 +111,7 @@ pub(super) struct Own(Option<(TaskRef, u32)>);
 
 impl Own {
     pub(super) fn of(entry: Option<Entry>) -> Self {
-        Self::who(entry.map(|entry| entry.waiter))
+        Self::who(entry.map(|Entry { task, how, .. }| Waiter { task, how }))
     }
 
     pub(super) fn who(waiter: Option<Waiter>) -> Self {
@@ -205,7 +205,7 @@ impl<T> Channel<T> {
             meeting.used_by(Side::Receiver, task);
             meeting.count();
             meeting.gate.unlock(flags & !flag::SENDER_WAITS);
-            worker.wake(partner.waiter.task);
+            worker.wake(partner.task);
             return Attempt::Done;
         }
         self.receive_behind(flags, worker, task, slot, extended, None)
@@ -341,7 +341,7 @@ impl<T> Channel<T> {
             meeting.used_by(Side::Sender, task);
             meeting.count();
             meeting.gate.unlock(flags & !flag::RECEIVER_WAITS);
-            worker.wake(partner.waiter.task);
+            worker.wake(partner.task);
             return Attempt::Done;
         }
         self.send_behind(flags, worker, task, slot, None)

@@ -11,7 +11,7 @@ use super::{explain, outside};
 use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
 use crate::scheduler::task::{BodyType, Task, own};
 use crate::scheduler::{Hooks, Info, Kind, Scheduler, Table, TaskRef, Worker};
-use crate::sync::{Arc, Mutex, Ordering::*};
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -33,6 +33,8 @@ pub(super) struct Core {
     pub(super) helpers: Arc<Helpers>,
     /// What drawn choices begin with.
     pub(super) seed: u64,
+    /// Channels ever made.
+    pub(super) channels: AtomicU64,
     /// Failures of processes whose handles were dropped.
     pub(super) unheard: Mutex<Vec<Failed>>,
 }
@@ -43,6 +45,18 @@ pub(super) struct Core {
 /// Panics outside of a process of this module.
 pub(super) fn network_here(what: &str) -> u32 {
     Core::with_here(what, |core, _, _| core.scheduler.number)
+}
+
+/// The network that makes a channel now, or what is like one; it is counted.
+///
+/// # Panics
+/// As [`network_here`].
+pub(super) fn network_of_new(what: &str) -> u32 {
+    Core::with_here(what, |core, _, _| {
+        // Relaxed: it is read when the run is over.
+        core.channels.fetch_add(1, Relaxed);
+        core.scheduler.number
+    })
 }
 
 impl Core {

@@ -2,7 +2,7 @@
 
 use super::channel::{Attempt, Channel, Outcome, Slot};
 use super::error::{Gone, Unsent};
-use super::meeting::{Entry, How, Meeting, Side, Waiter};
+use super::meeting::{Entry, How, Meeting, Side};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
@@ -70,7 +70,7 @@ pub fn buffered<T: Send>(name: impl Into<Name>, capacity: usize) -> (Sender<T>, 
 }
 
 fn ends<T: Send>(name: Name, capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let channel = Channel::new(super::core::network_here("a channel"), name, capacity);
+    let channel = Channel::new(super::core::network_of_new("a channel"), name, capacity);
     (Sender { channel }, Receiver { channel })
 }
 
@@ -252,7 +252,7 @@ unsafe impl<T: Send> Sync for Receiving<'_, T> {}
 
 /// An entry for a process at its slot.
 pub(super) fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
-    Entry { waiter: Waiter { task, how }, slot: std::ptr::from_ref(slot).cast(), extended }
+    Entry { task, how, slot: std::ptr::from_ref(slot).cast(), extended }
 }
 
 impl<T: Send> Sending<'_, T> {

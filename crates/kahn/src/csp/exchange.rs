@@ -1,11 +1,11 @@
 //! Exchange: both give and both take, in one meeting.
 
 use super::channel::{Attempt, Channel, Outcome, Own, gone};
-use super::core::network_here;
+use super::core::network_of_new;
 use super::error::{Gone, Unsent};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
-use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter};
+use super::meeting::{Entry, How, Meeting, Partner, Side};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
@@ -44,7 +44,7 @@ use std::task::{Context, Poll};
 ///
 /// Source: CCSP section 1.1, `MTChanXChg`.
 pub fn exchange<A: Send, B: Send>(name: impl Into<Name>) -> (Exchange<A, B>, Exchange<B, A>) {
-    in_network(network_here("an exchange"), name.into())
+    in_network(network_of_new("an exchange"), name.into())
 }
 
 /// The same in a network that is named.
@@ -171,11 +171,8 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
     fn attempt(&self, worker: &Worker, enter: Option<(TaskRef, How)>) -> Attempt {
         let (meeting, side) = (self.meeting(), self.end.side);
         let mut flags = meeting.gate.lock(worker.solo);
-        let entry = enter.map(|(task, how)| Entry {
-            waiter: Waiter { task, how },
-            slot: self.place(),
-            extended: false,
-        });
+        let entry =
+            enter.map(|(task, how)| Entry { task, how, slot: self.place(), extended: false });
         let own = Own::of(entry);
         if flags & (side.other().waits() | side.other().gone()) != 0 {
             if !own.keep() {

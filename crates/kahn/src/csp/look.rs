@@ -177,7 +177,7 @@ impl Look<'_> {
         let is_entered = |side: Side| {
             let is_held = side == Side::Sender && flags & flag::SENDER_HELD != 0;
             let waits = flags & side.waits() != 0 || is_held;
-            waits && meeting.entry(side).is_some_and(|entry| entry.waiter.task == task)
+            waits && meeting.entry(side).is_some_and(|entry| entry.task == task)
         };
         // One that swaps is entered at either side.
         let side = [Side::Sender, Side::Receiver].into_iter().find(|&side| is_entered(side));

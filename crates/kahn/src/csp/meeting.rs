@@ -131,7 +131,8 @@ pub(super) struct Waiter {
 /// Somebody who waits at a side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    pub(super) waiter: Waiter,
+    pub(super) task: TaskRef,
+    pub(super) how: How,
     /// Its slot, of the type that both ends know.
     pub(super) slot: *const (),
     /// It receives, and acts before it lets the sender go.
@@ -152,7 +153,7 @@ pub(super) enum Partner {
 
 /// See the module.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Meeting {
     pub(super) gate: Gate,
     /// The network it was made in.
@@ -167,6 +168,10 @@ pub(super) struct Meeting {
     /// Written behind the gate, before anyone has an end.
     name: UnsafeCell<Name>,
 }
+
+// Two cache lines: no two channels share one.
+#[cfg(all(not(loom), target_pointer_width = "64"))]
+const _: () = assert!(size_of::<Meeting>() == 128, "a channel grows by a cache line");
 
 impl Meeting {
     pub(super) fn new(network: u32, name: Name, buffer: *mut ()) -> Self {
@@ -245,10 +250,10 @@ impl Meeting {
             return Partner::None;
         }
         let Some(entry) = self.sides[side as usize].get() else { return Partner::None };
-        let wake = match entry.waiter.how {
-            How::Plain => Wake::Plain(entry.waiter.task),
+        let wake = match entry.how {
+            How::Plain => Wake::Plain(entry.task),
             How::Offer { ticket, guard } => {
-                match offer::take(entry.waiter.task, ticket, guard, by) {
+                match offer::take(entry.task, ticket, guard, by) {
                     Taken::Yes(wake) => wake,
                     // It was taken elsewhere, and will find that it is not entered any more.
                     Taken::No => {
@@ -260,7 +265,7 @@ impl Meeting {
             }
         };
         *flags &= !side.waits();
-        self.used_by(side, entry.waiter.task);
+        self.used_by(side, entry.task);
         Partner::Found { entry, wake }
     }
 
@@ -269,18 +274,18 @@ impl Meeting {
     #[inline]
     pub(super) fn plain_partner(&self, side: Side) -> Option<Entry> {
         let entry = self.sides[side as usize].get()?;
-        if entry.waiter.how != How::Plain {
+        if entry.how != How::Plain {
             return None;
         }
-        self.used_by(side, entry.waiter.task);
+        self.used_by(side, entry.task);
         Some(entry)
     }
 
     /// Who has the end, and runs: says where its process is about to wait for this alone.
     #[inline]
     pub(super) fn prepare(&self, side: Side, task: TaskRef, slot: *const (), extended: bool) {
-        let waiter = Waiter { task, how: How::Plain };
-        self.sides[side as usize].set(Some(Entry { waiter, slot, extended }));
+        let entry = Entry { task, how: How::Plain, slot, extended };
+        self.sides[side as usize].set(Some(entry));
     }
 
     /// Enters a process, after its poll, as it was prepared.
@@ -301,7 +306,7 @@ impl Meeting {
     fn enter_killable(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
         let Some(ticket) = offer::open(task, false, 1) else { return Park::Moved };
         let prepared = self.entry(side).map(|mut entry| {
-            entry.waiter.how = How::Offer { ticket, guard: 0 };
+            entry.how = How::Offer { ticket, guard: 0 };
             entry
         });
         self.sides[side as usize].set(prepared);

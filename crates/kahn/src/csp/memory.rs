@@ -29,10 +29,9 @@ static FREE: crate::sync::StaticMutex<Free> = crate::sync::StaticMutex::new(Free
 pub(super) fn make(network: u32, name: Name, buffer: *mut ()) -> NonNull<Meeting> {
     let mut free = FREE.lock();
     if free.0.is_empty() {
-        for _ in 0..CHUNK {
-            let block = Box::leak(Box::new(Meeting::new(0, Name::from(""), std::ptr::null_mut())));
-            free.0.push(NonNull::from(block));
-        }
+        let fresh = || Meeting::new(0, Name::from(""), std::ptr::null_mut());
+        let chunk: Box<[Meeting]> = std::iter::repeat_with(fresh).take(CHUNK).collect();
+        free.0.extend(Box::leak(chunk).iter_mut().map(NonNull::from));
     }
     let place = free.0.pop().expect("filled just now");
     drop(free);

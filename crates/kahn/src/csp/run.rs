@@ -12,7 +12,7 @@ use crate::network::run::{Plan, plan, process_report, process_sums, worker_repor
 use crate::network::{RunError, RunOptions};
 use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
 use crate::sync::system::clock;
-use crate::sync::{Arc, Mutex, Ordering::*};
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -175,6 +175,7 @@ pub(super) fn new_core(
         verdict: Mutex::new(None),
         quiescence,
         seed,
+        channels: AtomicU64::new(0),
         timers: Timers::new(virtual_time),
         helpers: Arc::default(),
         unheard: Mutex::new(Vec::new()),
@@ -263,7 +264,7 @@ fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
         policy: scheduler.policy().name().to_owned(),
         workers: scheduler.worker_count(),
         seconds: clock::to_duration(ticks).as_secs_f64(),
-        created: (table.created, 0),
+        created: (table.created, core.channels.load(Relaxed)),
         slot_bytes: (0, 0),
         walks: 0,
         warnings: Vec::new(),
