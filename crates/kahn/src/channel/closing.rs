@@ -203,7 +203,7 @@ fn free(channel: ChannelRef) {
 
 /// Drops all messages of a channel that nobody uses any more, and frees its rings.
 pub(super) fn drop_messages(channel: ChannelRef) {
-    let types = channel.cold.types.get();
+    let types = channel.types.get();
     let mut number = channel.receiver.local.get();
     let end = channel.sender.local.get();
     let mut ring = channel.receiver.ring.replace(ptr::null_mut());
@@ -214,7 +214,7 @@ pub(super) fn drop_messages(channel: ChannelRef) {
     }
     while !ring.is_null() {
         // SAFETY: rings live until they are freed, which happens here and in `leave_ring` only.
-        let following = unsafe { (*ring).following() };
+        let following = unsafe { (*ring).following(number) };
         let last = following.map_or(end, |(_, switch_at)| switch_at);
         while number < last {
             // SAFETY: messages from the receiver's count to the sender's are in their slots.

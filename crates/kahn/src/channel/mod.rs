@@ -5,6 +5,7 @@
 //! | `sender`, `receiver` | the ends, and the fast path of their operations |
 //! | `turn` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
+//! | `cold` | what is seldom needed of it |
 //! | `ring` | the slots, and larger rings linked behind them |
 //! | `closing` | how ends change hands and channels end |
 //! | `table` | all channels of a network, and the byte budget |
@@ -15,6 +16,7 @@
 
 mod adapters;
 pub(crate) mod closing;
+mod cold;
 pub(crate) mod digest;
 mod outside;
 mod ports;

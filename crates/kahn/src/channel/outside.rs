@@ -111,7 +111,7 @@ impl Party {
     ) -> Attempt<R> {
         let scheduler = self.task.scheduler();
         if scheduler.is_building() {
-            *self.task.bell.lock() = Some(bell());
+            self.task.set_bell(bell());
             // The start rings every bell it finds; if it came before this one hung there, the
             // caller sees that it need not wait.
             return Attempt::Wait(None);
@@ -130,7 +130,7 @@ impl Party {
             match asked {
                 Request::Wait => {
                     let wait = worker.wanted();
-                    *self.task.bell.lock() = Some(bell());
+                    self.task.set_bell(bell());
                     match worker.park(self.task) {
                         Park::Asleep => Attempt::Wait(Some(wait)),
                         Park::Moved => Attempt::Wait(None),
@@ -367,7 +367,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         let scheduler = this.party.task.scheduler();
         if let Some(wait) = &this.parked {
             // First the new bell, then the look: whoever wakes us meanwhile rings one of the two.
-            *this.party.task.bell.lock() = Some(Bell::Waker(context.waker().clone()));
+            this.party.task.set_bell(Bell::Waker(context.waker().clone()));
             if sleeps(wait) && scheduler.is_running() {
                 return Poll::Pending;
             }

@@ -5,13 +5,19 @@
 //! ```text
 //!   line 0   sender     word · local count · room · ring · owner     the sender's
 //!   line 1   receiver   word · local count · room · ring · owner     the receiver's
-//!   line 2…  cold       name, counters, how it ended
+//!   line 2   cold       name, identity, how it ended
+//!   line 3   word                                                    the sender's, if it is roomy
+//!   line 4   word                                                    the receiver's, likewise
 //! ```
 //!
 //! With a small capacity the two words stand in their sides' lines, and a message touches two lines
 //! and its slot. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
 //! ends may run on two cores, and a side's private fields must not share a line with what its peer
-//! reads (worth a factor of four to five at capacity 64).
+//! reads (worth a factor of four to five at capacity 64). A channel that is recorded is roomy as
+//! well: its history stands with the receiver's word.
+//!
+//! There may be millions of channels, so each field counts: the eight bytes that a side leaves of
+//! its line hold something that is cold, and the table is found from the block (`sync::pool`).
 //!
 //! # Room
 //!
@@ -28,18 +34,19 @@
 //! at it only after it has seen a message. When both ends are closed, the second to close frees the
 //! channel. `owner` changes hands under the `gate`, as do closings.
 
+use super::cold::Cold;
+pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
 use super::ring::{MessageType, Ring};
 use super::table::ChannelTable;
 use super::turn::Turn;
-use crate::graph::{Identity, Name};
+use crate::graph::Name;
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{Listed, WaitOn, Worker};
-use crate::sync::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, spin_loop,
-};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*};
 use std::cell::UnsafeCell;
+use std::mem;
 use std::ptr::{self, NonNull};
 
 /// From this capacity on, words have lines of their own. In a model always: its atomics are no
@@ -47,13 +54,17 @@ use std::ptr::{self, NonNull};
 pub(crate) const ROOMY: u32 = if cfg!(loom) { 1 } else { 8 };
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Side>() == size_of::<Line>(), "the receiver's word is a line on");
+const _: () = {
+    assert!(mem::offset_of!(RawChannel, receiver) == 64, "each side has a line");
+    assert!(mem::offset_of!(RawChannel, cold) == 128, "and what is cold has another");
+    assert!(size_of::<RawChannel>() == 192, "and no more");
+};
 
 /// One end of a channel.
-#[repr(C, align(64))]
+#[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Side {
-    /// The word, if it stands here; reached through `words` only.
+    /// The word, if it stands here; reached by [`ChannelRef::word`] only.
     word: Word,
     /// Operations done on this side.
     pub(crate) local: Cell<u64>,
@@ -62,15 +73,13 @@ pub(crate) struct Side {
     pub(crate) mask: Cell<u32>,
     /// The ring this side works in; null before the first message.
     pub(crate) ring: Cell<*mut Ring>,
-    /// The sender's word; the receiver's is a line behind it.
-    words: *const Line,
     pub(crate) owner: AtomicPtr<Task>,
     /// Whether the worker has this side on its list.
     listed: Cell<bool>,
     /// An end belongs to a thread or a party: every operation is published at once.
     pub(crate) eager: AtomicBool,
-    /// What is received is recorded. The receiver's.
-    pub(crate) recorded: Cell<bool>,
+    /// Bits of [`kind`].
+    kind: Cell<u8>,
     /// What was found at the last look was published by another worker. The receiver's.
     pub(crate) from_afar: Cell<bool>,
     /// The most messages ever found waiting. The receiver's; a hint, so it may be written by it
@@ -78,17 +87,21 @@ pub(crate) struct Side {
     pub(crate) most_waiting: AtomicU32,
 }
 
+/// Bits of [`Side::kind`].
+mod kind {
+    /// The word stands on a line of its own.
+    pub(super) const ROOMY: u8 = 1;
+    /// What is received is recorded. The receiver's.
+    pub(super) const RECORDED: u8 = 2;
+}
+
 /// A line that begins with a word.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(super) struct Line {
+struct Line {
     word: Word,
-}
-
-impl Line {
-    pub(super) fn pair(count: u64) -> [Self; 2] {
-        [Self { word: Word::new(count) }, Self { word: Word::new(count) }]
-    }
+    /// What was received, if that is recorded. The receiver's.
+    history: UnsafeCell<Option<Box<History>>>,
 }
 
 /// Which end.
@@ -98,60 +111,23 @@ pub(crate) enum End {
     Receiver,
 }
 
-/// Bits of [`Cold::flags`].
-pub(crate) mod flag {
-    /// Lies on no cycle of the graph as it was when the run started.
-    pub(crate) const BRIDGE: u8 = 1;
-    /// The sender failed: a failure mark stands after the last message.
-    pub(crate) const FAILED: u8 = 2;
-    /// The receiver is dead: no message will ever be taken.
-    pub(crate) const DEAD_END: u8 = 4;
-}
-
-/// Bits of the gate: which ends are closed, and a lock for a few instructions.
-mod gate {
-    pub(super) const SENDER: u8 = 1;
-    pub(super) const RECEIVER: u8 = 2;
-    pub(super) const LOCKED: u8 = 4;
-}
-
-/// What is seldom needed.
-#[derive(Debug)]
-pub(crate) struct Cold {
-    pub(crate) types: Cell<&'static MessageType>,
-    table: Cell<*const ChannelTable>,
-    label: UnsafeCell<Option<Label>>,
-    /// The count both words started at: message numbers count from here.
-    pub(crate) base: AtomicU64,
-    pub(crate) capacity: AtomicU32,
-    pub(crate) initial: AtomicU32,
-    pub(crate) growths: AtomicU32,
-    /// Messages that changed workers on their way.
-    pub(crate) remote: AtomicU64,
-    gate: AtomicU8,
-    pub(crate) flags: AtomicU8,
-    /// Where it stands in the table.
-    pub(crate) index: AtomicU32,
-    /// The next sender that its process dropped and that has not ended its channel yet.
-    pub(crate) next_close: Cell<*const ()>,
-    /// What was received, if that is recorded. The receiver's.
-    pub(crate) history: UnsafeCell<Option<Box<History>>>,
-}
-
-/// Who a channel is.
-#[derive(Clone, Debug)]
-pub(crate) struct Label {
-    pub(crate) name: Name,
-    pub(crate) identity: Identity,
-}
-
 /// A channel without its type.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct RawChannel {
     pub(crate) sender: Side,
+    pub(crate) types: Cell<&'static MessageType>,
     pub(crate) receiver: Side,
+    /// Messages that changed workers on their way. The receiver counts.
+    pub(crate) remote: AtomicU64,
     pub(crate) cold: Cold,
+}
+
+/// A channel whose words have lines of their own.
+#[repr(C)]
+pub(super) struct RoomyChannel {
+    channel: RawChannel,
+    lines: [Line; 2],
 }
 
 /// A pointer to a channel that is handed from thread to thread.
@@ -174,18 +150,25 @@ impl std::ops::Deref for ChannelRef {
 }
 
 impl ChannelRef {
-    /// Writes a new channel into a block; `roomy` are the lines for its words, if it has any.
+    /// Wraps the address of a channel.
     ///
     /// # Safety
-    /// `block` has room for a channel and nobody else knows it; `recycled`: it holds an old channel
-    /// of the same layout, which keeps its words.
+    /// It was written by [`place`](Self::place), and its table is alive.
+    pub(super) unsafe fn new(channel: NonNull<RawChannel>) -> Self {
+        Self(channel)
+    }
+
+    /// Writes a new channel into a block.
+    ///
+    /// # Safety
+    /// `block` has room for such a channel and nobody else knows it; `recycled`: it holds an old
+    /// channel of the same layout, whose words count on.
     pub(super) unsafe fn place(
         block: NonNull<u8>,
         recycled: bool,
-        roomy: Option<NonNull<[Line; 2]>>,
+        is_roomy: bool,
         types: &'static MessageType,
         label: Label,
-        table: *const ChannelTable,
     ) -> Self {
         let place = block.cast::<RawChannel>();
         let channel = Self(place);
@@ -196,20 +179,42 @@ impl ChannelRef {
                 channel.word(end).restart(base);
                 channel.side(end).restart(base);
             }
-            channel.cold.restart(base, types, label);
+            channel.types.set(types);
+            channel.remote.store(0, Relaxed);
+            channel.cold.restart(base, label);
             return channel;
         }
-        let words = roomy.map_or(place.as_ptr().cast_const().cast::<Line>(), |lines| {
-            lines.as_ptr().cast_const().cast::<Line>()
-        });
+        let kind = if is_roomy { kind::ROOMY } else { 0 };
         let raw = RawChannel {
-            sender: Side::new(words),
-            receiver: Side::new(words),
-            cold: Cold::new(types, label, table),
+            sender: Side::new(kind),
+            types: Cell::new(types),
+            receiver: Side::new(kind),
+            remote: AtomicU64::new(0),
+            cold: Cold::new(label),
         };
-        // SAFETY: the block is ours, large enough and aligned to a line.
-        unsafe { place.write(raw) };
+        if is_roomy {
+            let roomy = RoomyChannel { channel: raw, lines: [Line::new(), Line::new()] };
+            // SAFETY: the block is ours, large enough and aligned to a line.
+            unsafe { block.cast::<RoomyChannel>().write(roomy) };
+        } else {
+            // SAFETY: as above.
+            unsafe { place.write(raw) };
+        }
         channel
+    }
+
+    /// Frees what a channel owns when its table goes.
+    ///
+    /// # Safety
+    /// Nobody uses the channel any more, or ever will.
+    pub(super) unsafe fn drop_in_place(self) {
+        if self.sender.is_roomy() {
+            // SAFETY: such a channel was written by `place`; the rest is said by the caller.
+            unsafe { self.0.cast::<RoomyChannel>().drop_in_place() };
+        } else {
+            // SAFETY: said by the caller.
+            unsafe { self.0.drop_in_place() };
+        }
     }
 
     pub(crate) fn as_ptr(self) -> *const RawChannel {
@@ -243,6 +248,182 @@ impl ChannelRef {
     pub(crate) unsafe fn from_ptr(raw: *const ()) -> Option<Self> {
         NonNull::new(raw.cast_mut().cast::<RawChannel>()).map(Self)
     }
+
+    /// The line of a roomy channel that has the word of `end`.
+    #[inline]
+    fn line(&self, end: End) -> &Line {
+        debug_assert!(self.side(end).is_roomy());
+        let lines = mem::offset_of!(RoomyChannel, lines) + end as usize * size_of::<Line>();
+        // SAFETY: a roomy channel has two lines there.
+        let line = unsafe { self.0.byte_add(lines) }.cast::<Line>();
+        // SAFETY: as above.
+        unsafe { line.as_ref() }
+    }
+
+    /// The word that `end` publishes.
+    #[inline]
+    pub(crate) fn word(&self, end: End) -> &Word {
+        let side = self.side(end);
+        if side.is_roomy() { &self.line(end).word } else { &side.word }
+    }
+
+    /// Where the history of a channel stands that is recorded. The receiver's, while that is open.
+    pub(super) fn history(&self) -> Option<&UnsafeCell<Option<Box<History>>>> {
+        self.receiver.is_recorded().then(|| &self.line(End::Receiver).history)
+    }
+
+    /// Records what is received from now on. Nobody knows the channel yet.
+    pub(super) fn record_in(&self, history: History) {
+        self.receiver.set_recorded(true);
+        // SAFETY: nobody else knows the channel.
+        unsafe { *self.line(End::Receiver).history.get() = Some(Box::new(history)) };
+    }
+
+    /// Records nothing any more; the history, if there is one.
+    ///
+    /// # Safety
+    /// The receiver is closed, or nothing runs.
+    pub(super) unsafe fn take_history(&self) -> Option<Box<History>> {
+        // SAFETY: said by the caller.
+        let history = unsafe { (*self.history()?.get()).take() };
+        self.receiver.set_recorded(false);
+        history
+    }
+
+    /// The table it belongs to.
+    pub(crate) fn table<'a>(self) -> &'a ChannelTable {
+        // SAFETY: channels stand in blocks of the pool of a table, which is alive.
+        let table = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<ChannelTable>();
+        // SAFETY: as above.
+        unsafe { &*table }
+    }
+
+    pub(crate) fn count(self, end: End) -> u64 {
+        self.word(end).load().count()
+    }
+
+    /// Messages sent, as far as published, or received.
+    pub(crate) fn messages(self, end: End) -> u64 {
+        self.count(end).saturating_sub(self.cold.base.load(Relaxed))
+    }
+
+    /// Whether the peer of `end` waits for it; and if the channel is as `seen` then.
+    pub(crate) fn seen(self, end: End) -> Seen {
+        self.word(end).load()
+    }
+
+    /// Where `end` has to wait when its peer's word was `seen`.
+    pub(crate) fn wait_on(self, end: End, seen: Seen) -> WaitOn {
+        WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
+    }
+
+    /// Publishes what `end` has done, and wakes its peer if that waits.
+    #[inline]
+    pub(crate) fn publish(self, end: End, worker: &Worker) {
+        match end {
+            End::Sender => self.publish_sender(worker),
+            End::Receiver => self.publish_receiver(worker),
+        }
+    }
+
+    #[inline(never)]
+    fn publish_sender(self, worker: &Worker) {
+        self.publish_end(End::Sender, worker);
+    }
+
+    #[inline(never)]
+    fn publish_receiver(self, worker: &Worker) {
+        self.publish_end(End::Receiver, worker);
+    }
+
+    #[inline(always)]
+    fn publish_end(self, end: End, worker: &Worker) {
+        let side = self.side(end);
+        let (word, count) = (self.word(end), side.local.get());
+        if end == End::Receiver && side.from_afar.get() {
+            let remote = &self.remote;
+            let taken = count - word.load().count();
+            // Relaxed, and no read-modify-write: only the receiver writes.
+            remote.store(remote.load(Relaxed) + taken, Relaxed);
+        }
+        // Relaxed: set when an end is handed to a party, before anything runs.
+        let moved = if side.eager.load(Relaxed) {
+            word.publish_outside(count, worker.number())
+        } else {
+            word.publish(count, worker.number(), worker.solo)
+        };
+        if moved == Moved::Wake {
+            self.wake_owner(end.peer(), worker);
+        }
+    }
+
+    #[inline]
+    fn wake_owner(self, end: End, worker: &Worker) {
+        if let Some(owner) = self.owner(end) {
+            worker.wake(owner);
+        }
+    }
+
+    /// Grants room for at most `most` operations before the next look.
+    #[inline]
+    pub(super) fn grant(
+        self,
+        end: End,
+        most: u64,
+        capacity: u64,
+        task: TaskRef,
+        worker: &Worker,
+    ) -> Turn {
+        let side = self.side(end);
+        let is_eager = side.eager.load(Relaxed)
+            || task.notes() & own::WAIT_ONCE != 0
+            || end == End::Receiver && side.is_recorded();
+        if capacity < 4 || is_eager {
+            side.room.set(1);
+            Turn::Go
+        } else {
+            self.grant_more(end, most, capacity, worker)
+        }
+    }
+
+    #[inline(never)]
+    fn grant_more(self, end: End, most: u64, capacity: u64, worker: &Worker) -> Turn {
+        let half = capacity / 2;
+        let period = if half > HUNGRY_PERIOD && worker.scheduler().is_hungry() {
+            HUNGRY_PERIOD
+        } else {
+            half
+        };
+        let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
+        let side = self.side(end);
+        side.room.set(room);
+        if room > 1 && !side.listed.replace(true) {
+            let this = self.as_ptr().cast::<()>();
+            let publish = match end {
+                End::Sender => publish_listed_sender,
+                End::Receiver => publish_listed_receiver,
+            };
+            // The tag tells the two sides of one channel apart, for a process may have both.
+            let end_tag = this.map_addr(|address| address | usize::from(end == End::Receiver));
+            worker.list(Listed { end: end_tag, publish });
+        }
+        Turn::Go
+    }
+
+    /// Takes an end off the worker's list, with what it did published.
+    pub(crate) fn settle(self, end: End, worker: &Worker) {
+        let side = self.side(end);
+        side.room.set(0);
+        if side.listed.replace(false) {
+            let this = self.as_ptr().cast::<()>();
+            let tag = usize::from(end == End::Receiver);
+            worker.unlist(this.map_addr(|address| address | tag));
+        }
+        let seen = self.word(end).load();
+        if !seen.is_closed() && seen.count() != side.local.get() {
+            self.publish(end, worker);
+        }
+    }
 }
 
 impl End {
@@ -263,23 +444,6 @@ impl RawChannel {
         }
     }
 
-    /// The word that `end` publishes.
-    #[inline]
-    pub(crate) fn word(&self, end: End) -> &Word {
-        let line = match end {
-            End::Sender => self.sender.words,
-            // SAFETY: two lines stand one behind the other, in the channel or on their own.
-            End::Receiver => unsafe { self.receiver.words.add(1) },
-        };
-        // SAFETY: `words` was set when the block was first used and never changes; a line begins
-        // with its word.
-        unsafe { &(*line).word }
-    }
-
-    pub(crate) fn count(&self, end: End) -> u64 {
-        self.word(end).load().count()
-    }
-
     /// The process at an end; `None` before the end was given to one.
     pub(crate) fn owner(&self, end: End) -> Option<TaskRef> {
         // SAFETY: owners are processes of this network, whose memory outlives its channels.
@@ -296,11 +460,6 @@ impl RawChannel {
         &self.label().name
     }
 
-    pub(crate) fn table(&self) -> &ChannelTable {
-        // SAFETY: the table owns the block.
-        unsafe { &*self.cold.table.get() }
-    }
-
     pub(crate) fn has_flag(&self, bit: u8) -> bool {
         self.cold.flags.load(Relaxed) & bit != 0
     }
@@ -308,173 +467,6 @@ impl RawChannel {
     pub(crate) fn set_flag(&self, bit: u8) {
         // Release: what led to the flag is visible to who acts on it.
         self.cold.flags.fetch_or(bit, Release);
-    }
-
-    /// Messages sent, as far as published, or received.
-    pub(crate) fn messages(&self, end: End) -> u64 {
-        self.count(end).saturating_sub(self.cold.base.load(Relaxed))
-    }
-
-    /// Whether the peer of `end` waits for it; and if the channel is as `seen` then.
-    pub(crate) fn seen(&self, end: End) -> Seen {
-        self.word(end).load()
-    }
-
-    /// Where `end` has to wait when its peer's word was `seen`.
-    pub(crate) fn wait_on(&self, end: End, seen: Seen) -> WaitOn {
-        WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
-    }
-
-    /// Publishes what `end` has done, and wakes its peer if that waits.
-    #[inline]
-    pub(crate) fn publish(&self, end: End, worker: &Worker) {
-        match end {
-            End::Sender => self.publish_sender(worker),
-            End::Receiver => self.publish_receiver(worker),
-        }
-    }
-
-    #[inline(never)]
-    fn publish_sender(&self, worker: &Worker) {
-        self.publish_end(End::Sender, worker);
-    }
-
-    #[inline(never)]
-    fn publish_receiver(&self, worker: &Worker) {
-        self.publish_end(End::Receiver, worker);
-    }
-
-    #[inline(always)]
-    fn publish_end(&self, end: End, worker: &Worker) {
-        let side = self.side(end);
-        let (word, count) = (self.word(end), side.local.get());
-        if end == End::Receiver && side.from_afar.get() {
-            let remote = &self.cold.remote;
-            let taken = count - word.load().count();
-            // Relaxed, and no read-modify-write: only the receiver writes.
-            remote.store(remote.load(Relaxed) + taken, Relaxed);
-        }
-        // Relaxed: set when an end is handed to a party, before anything runs.
-        let moved = if side.eager.load(Relaxed) {
-            word.publish_outside(count, worker.number())
-        } else {
-            word.publish(count, worker.number(), worker.solo)
-        };
-        if moved == Moved::Wake {
-            self.wake_owner(end.peer(), worker);
-        }
-    }
-
-    #[inline]
-    fn wake_owner(&self, end: End, worker: &Worker) {
-        if let Some(owner) = self.owner(end) {
-            worker.wake(owner);
-        }
-    }
-
-    /// Grants room for at most `most` operations before the next look.
-    #[inline]
-    pub(super) fn grant(
-        &self,
-        end: End,
-        most: u64,
-        capacity: u64,
-        task: TaskRef,
-        worker: &Worker,
-    ) -> Turn {
-        let side = self.side(end);
-        let is_eager = side.eager.load(Relaxed)
-            || task.notes() & own::WAIT_ONCE != 0
-            || end == End::Receiver && side.recorded.get();
-        if capacity < 4 || is_eager {
-            side.room.set(1);
-            Turn::Go
-        } else {
-            self.grant_more(end, most, capacity, worker)
-        }
-    }
-
-    #[inline(never)]
-    fn grant_more(&self, end: End, most: u64, capacity: u64, worker: &Worker) -> Turn {
-        let half = capacity / 2;
-        let period = if half > HUNGRY_PERIOD && worker.scheduler().is_hungry() {
-            HUNGRY_PERIOD
-        } else {
-            half
-        };
-        let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
-        let side = self.side(end);
-        side.room.set(room);
-        if room > 1 && !side.listed.replace(true) {
-            let this = ptr::from_ref(self).cast::<()>();
-            let publish = match end {
-                End::Sender => publish_listed_sender,
-                End::Receiver => publish_listed_receiver,
-            };
-            // The tag tells the two sides of one channel apart, for a process may have both.
-            let end_tag = this.map_addr(|address| address | usize::from(end == End::Receiver));
-            worker.list(Listed { end: end_tag, publish });
-        }
-        Turn::Go
-    }
-
-    /// Takes an end off the worker's list, with what it did published.
-    pub(crate) fn settle(&self, end: End, worker: &Worker) {
-        let side = self.side(end);
-        side.room.set(0);
-        if side.listed.replace(false) {
-            let this = ptr::from_ref(self).cast::<()>();
-            let tag = usize::from(end == End::Receiver);
-            worker.unlist(this.map_addr(|address| address | tag));
-        }
-        let seen = self.word(end).load();
-        if !seen.is_closed() && seen.count() != side.local.get() {
-            self.publish(end, worker);
-        }
-    }
-
-    /// Runs `f` while no other thread closes an end or hands one on.
-    pub(super) fn with_gate<R>(&self, f: impl FnOnce(&mut Gate) -> R) -> R {
-        let mut bits = self.cold.gate.load(Relaxed);
-        loop {
-            if bits & gate::LOCKED != 0 {
-                spin_loop();
-                bits = self.cold.gate.load(Relaxed);
-                continue;
-            }
-            // Acquire pairs with the Release below: whoever is second sees what the first did.
-            match self.cold.gate.compare_exchange_weak(bits, bits | gate::LOCKED, Acquire, Relaxed)
-            {
-                Ok(_) => break,
-                Err(now) => bits = now,
-            }
-        }
-        let mut gate = Gate { bits };
-        let result = f(&mut gate);
-        self.cold.gate.store(gate.bits, Release);
-        result
-    }
-}
-
-/// Which ends of a channel are closed, while one holds its gate.
-pub(super) struct Gate {
-    bits: u8,
-}
-
-impl Gate {
-    fn bit(end: End) -> u8 {
-        match end {
-            End::Sender => gate::SENDER,
-            End::Receiver => gate::RECEIVER,
-        }
-    }
-
-    pub(super) fn is_closed(&self, end: End) -> bool {
-        self.bits & Self::bit(end) != 0
-    }
-
-    pub(super) fn close(&mut self, end: End) {
-        self.bits |= Self::bit(end);
     }
 }
 
@@ -496,7 +488,7 @@ unsafe fn publish_listed_receiver(end: *const (), worker: &Worker) {
 unsafe fn publish_listed(address: *const (), end: End, worker: &Worker) {
     let raw = address.map_addr(|address| address & !1).cast::<RawChannel>();
     // SAFETY: said by the caller.
-    let channel = unsafe { &*raw };
+    let channel = ChannelRef(unsafe { NonNull::new_unchecked(raw.cast_mut()) });
     let side = channel.side(end);
     side.listed.set(false);
     side.room.set(0);
@@ -505,19 +497,24 @@ unsafe fn publish_listed(address: *const (), end: End, worker: &Worker) {
     }
 }
 
+impl Line {
+    fn new() -> Self {
+        Self { word: Word::new(0), history: UnsafeCell::new(None) }
+    }
+}
+
 impl Side {
-    fn new(words: *const Line) -> Self {
+    fn new(kind: u8) -> Self {
         Self {
             word: Word::new(0),
             local: Cell::new(0),
             room: Cell::new(0),
             mask: Cell::new(0),
             ring: Cell::new(ptr::null_mut()),
-            words,
             owner: AtomicPtr::new(ptr::null_mut()),
             listed: Cell::new(false),
             eager: AtomicBool::new(false),
-            recorded: Cell::new(false),
+            kind: Cell::new(kind),
             from_afar: Cell::new(false),
             most_waiting: AtomicU32::new(0),
         }
@@ -531,9 +528,22 @@ impl Side {
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.eager.store(false, Relaxed);
-        self.recorded.set(false);
         self.from_afar.set(false);
         self.most_waiting.store(0, Relaxed);
+    }
+
+    fn is_roomy(&self) -> bool {
+        self.kind.get() & kind::ROOMY != 0
+    }
+
+    /// Whether what is received is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.kind.get() & kind::RECORDED != 0
+    }
+
+    fn set_recorded(&self, is_recorded: bool) {
+        let others = self.kind.get() & !kind::RECORDED;
+        self.kind.set(others | if is_recorded { kind::RECORDED } else { 0 });
     }
 
     /// Uses this ring from now on.
@@ -541,50 +551,5 @@ impl Side {
         self.ring.set(ring);
         // SAFETY: a ring that a side is given is alive until the side leaves it.
         self.mask.set(unsafe { (*ring).mask() });
-    }
-}
-
-impl Cold {
-    fn new(types: &'static MessageType, label: Label, table: *const ChannelTable) -> Self {
-        Self {
-            types: Cell::new(types),
-            table: Cell::new(table),
-            label: UnsafeCell::new(Some(label)),
-            base: AtomicU64::new(0),
-            capacity: AtomicU32::new(0),
-            initial: AtomicU32::new(0),
-            growths: AtomicU32::new(0),
-            remote: AtomicU64::new(0),
-            gate: AtomicU8::new(0),
-            flags: AtomicU8::new(0),
-            index: AtomicU32::new(0),
-            next_close: Cell::new(ptr::null()),
-            history: UnsafeCell::new(None),
-        }
-    }
-
-    /// Frees what a channel owns beside its messages, when both ends are closed.
-    pub(super) fn clear(&self) {
-        // SAFETY: who asks for it has an end, and none is left; explanations look only at channels
-        // of the table, which this one is leaving.
-        unsafe { *self.label.get() = None };
-        // SAFETY: both ends are closed: nobody records any more.
-        unsafe { *self.history.get() = None };
-    }
-
-    fn restart(&self, base: u64, types: &'static MessageType, label: Label) {
-        self.types.set(types);
-        // SAFETY: the old channel is gone, and nobody knows the new one.
-        unsafe { *self.label.get() = Some(label) };
-        self.base.store(base, Relaxed);
-        self.capacity.store(0, Relaxed);
-        self.initial.store(0, Relaxed);
-        self.growths.store(0, Relaxed);
-        self.remote.store(0, Relaxed);
-        self.gate.store(0, Relaxed);
-        self.flags.store(0, Relaxed);
-        self.next_close.set(ptr::null());
-        // SAFETY: as above.
-        unsafe { *self.history.get() = None };
     }
 }

@@ -173,7 +173,7 @@ impl<T: Send> Receiver<T> {
         let room = side.room.get() - 1;
         side.room.set(room);
         if room == 0 {
-            if side.recorded.get() {
+            if side.is_recorded() {
                 self.record(&message);
             }
             publish(self.channel, End::Receiver, worker);
@@ -211,8 +211,9 @@ impl<T: Send> Receiver<T> {
 
     #[cold]
     fn record(&self, message: &T) {
+        let Some(history) = self.channel.history() else { return };
         // SAFETY: the history is the receiver's while it is open.
-        if let Some(history) = unsafe { &mut *self.channel.cold.history.get() } {
+        if let Some(history) = unsafe { &mut *history.get() } {
             // SAFETY: the history was made for messages of this channel.
             unsafe { history.add(std::ptr::from_ref(message).cast()) };
         }

@@ -11,11 +11,15 @@
 //!
 //! | field | written by | when |
 //! |---|---|---|
-//! | `next`, `switch_at` | the sender, once | before it publishes a message of the new ring |
-//! | `grow_to` | the resolver, under its lock | while the sender is parked on this ring |
+//! | `next` | the sender, once | before it publishes a message of the new ring |
+//! | `then` | the resolver, under its lock: the capacity to grow to | while the sender is parked on this ring |
+//! | `then` | the sender, once: the end of `switch_at` | before `next` |
 //! | a slot | the sender, until it publishes; then the receiver, until it publishes | |
+//!
+//! Most rings are small, so the head is: of `switch_at` it has the lower half. Whoever asks for it
+//! has come as far as the ring at least, and a ring has at most 2^30 slots, so that is enough.
 
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use crate::sync::{AtomicPtr, AtomicU32, Ordering::*};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
 use std::mem::MaybeUninit;
@@ -28,9 +32,8 @@ use std::ptr::{self, NonNull};
 #[derive(Debug)]
 pub(crate) struct Ring {
     next: AtomicPtr<Ring>,
-    switch_at: AtomicU64,
     capacity: u32,
-    grow_to: AtomicU32,
+    then: AtomicU32,
     /// One for each slot: a model sees by them who touches a slot, and when.
     #[cfg(loom)]
     touched: Box<[loom::cell::UnsafeCell<()>]>,
@@ -79,7 +82,7 @@ impl Ring {
 
     /// Sender: links `new` behind this ring; messages from `at` on are there.
     pub(crate) fn link(&self, new: *mut Self, at: u64) {
-        self.switch_at.store(at, Relaxed);
+        self.then.store(lower_half(at), Relaxed);
         // Release pairs with the Acquire in `following`. (The word that is published later would
         // order it too.)
         self.next.store(new, Release);
@@ -92,23 +95,31 @@ impl Ring {
         !self.next.load(Relaxed).is_null()
     }
 
-    /// The ring after this one and the first message in it, if there is one.
-    pub(crate) fn following(&self) -> Option<(NonNull<Self>, u64)> {
+    /// The ring after this one and the first message in it, if there is one; asked by who has come
+    /// to message `at`, which is in this ring or is that one.
+    pub(crate) fn following(&self, at: u64) -> Option<(NonNull<Self>, u64)> {
         let next = NonNull::new(self.next.load(Acquire))?;
-        Some((next, self.switch_at.load(Relaxed)))
+        let left = self.then.load(Relaxed).wrapping_sub(lower_half(at));
+        Some((next, at + u64::from(left)))
     }
 
     /// Resolver: tells the parked sender to grow.
     pub(crate) fn ask_to_grow(&self, capacity: u32) {
         // Relaxed: handed over with the process when the resolver clears its PARKED bit.
-        self.grow_to.store(capacity, Relaxed);
+        self.then.store(capacity, Relaxed);
     }
 
     /// Sender: how large the resolver wants the channel, if larger than it is.
     pub(crate) fn asked_to_grow(&self) -> Option<u32> {
-        let asked = self.grow_to.load(Relaxed);
+        debug_assert!(!self.is_followed(), "asked by the sender of its own ring");
+        let asked = self.then.load(Relaxed);
         (asked > self.capacity).then_some(asked)
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+fn lower_half(number: u64) -> u32 {
+    number as u32
 }
 
 fn layout<T>(slots: usize) -> (Layout, usize) {
@@ -133,9 +144,8 @@ fn new_ring<T>(capacity: u32) -> *mut Ring {
     }
     let head = Ring {
         next: AtomicPtr::new(ptr::null_mut()),
-        switch_at: AtomicU64::new(0),
         capacity,
-        grow_to: AtomicU32::new(0),
+        then: AtomicU32::new(0),
         #[cfg(loom)]
         touched: (0..slots_of(capacity)).map(|_| loom::cell::UnsafeCell::new(())).collect(),
     };

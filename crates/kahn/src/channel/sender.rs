@@ -69,7 +69,7 @@ impl<T: Send> Sender<T> {
             return;
         }
         let channel = self.channel;
-        let ring = (channel.cold.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
+        let ring = (channel.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
         channel.sender.enter(ring);
         channel.receiver.enter(ring);
         for message in messages {

@@ -1,12 +1,13 @@
 //! The table of channels: what exists, what is left of what ended, and the byte budget.
 
 use super::closing;
-use super::raw::{ChannelRef, End, Label, Line, ROOMY, RawChannel};
+use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel};
 use super::ring::{MOST_SLOTS, MessageType};
 use crate::channel::digest::History;
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
 use crate::sync::{AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*};
+use std::ptr;
 use std::sync::OnceLock;
 
 /// What is kept of a channel for the report.
@@ -65,16 +66,21 @@ pub(crate) struct Plan {
 
 #[derive(Debug, Default)]
 struct Inner {
-    compact: BlockPool,
-    roomy: BlockPool,
-    words: BlockPool,
-    alive: Vec<ChannelRef>,
+    /// Roomy channels are larger, so a block is recycled for the same kind.
+    pool: BlockPool,
     ended: Vec<ChannelRecord>,
     limit: usize,
     folded: (u64, ChannelCounts),
     fixed: u32,
     created: u64,
-    cursor: usize,
+}
+
+impl Inner {
+    /// Everything that exists, the same order in every run that creates the same.
+    fn all(&self) -> impl Iterator<Item = ChannelRef> {
+        // SAFETY: the pool's blocks are channels, written before the table was unlocked.
+        self.pool.in_use().map(|block| unsafe { ChannelRef::new(block.cast()) })
+    }
 }
 
 /// All channels of one network.
@@ -124,28 +130,18 @@ impl ChannelTable {
         let wanted = self.override_capacity.get().copied().unwrap_or(plan.capacity);
         let capacity = wanted.max(plan.initial).clamp(1, MOST_SLOTS);
         let mut inner = self.inner.lock();
-        let is_roomy = capacity >= ROOMY;
-        let pool = if is_roomy { &mut inner.roomy } else { &mut inner.compact };
-        let block = pool.take(size_of::<RawChannel>());
-        let lines = (is_roomy && !block.recycled).then(|| {
-            let lines = inner.words.take(size_of::<[Line; 2]>()).start.cast::<[Line; 2]>();
-            // SAFETY: a fresh block of that size, aligned to a line.
-            unsafe { lines.write(Line::pair(0)) };
-            lines
-        });
-        // SAFETY: the pools give whole blocks, and each recycles blocks of its own layout only.
+        let is_roomy = capacity >= ROOMY || plan.recorded.is_some();
+        let size = if is_roomy { size_of::<RoomyChannel>() } else { size_of::<RawChannel>() };
+        let block = inner.pool.take(size, ptr::from_ref(self).cast());
+        // SAFETY: the pool gives whole blocks, and recycles them for the same size only.
         let channel = unsafe {
-            ChannelRef::place(block.start, block.recycled, lines, plan.types, plan.label, self)
+            ChannelRef::place(block.start, block.recycled, is_roomy, plan.types, plan.label)
         };
         channel.cold.capacity.store(capacity, Relaxed);
         channel.cold.initial.store(plan.initial, Relaxed);
         if let Some(history) = plan.recorded {
-            channel.receiver.recorded.set(true);
-            // SAFETY: nobody knows the channel yet.
-            unsafe { *channel.cold.history.get() = Some(Box::new(history)) };
+            channel.record_in(history);
         }
-        channel.cold.index.store(u32::try_from(inner.alive.len()).unwrap_or(u32::MAX), Relaxed);
-        inner.alive.push(channel);
         inner.created += 1;
         drop(inner);
         self.used.fetch_add(Self::bytes(capacity.into(), plan.types.size), Relaxed);
@@ -157,7 +153,7 @@ impl ChannelTable {
     pub(crate) fn resize_unused(&self, channel: ChannelRef, capacity: u32) {
         // Initial messages raise the capacity.
         let capacity = capacity.max(channel.cold.initial.load(Relaxed)).min(MOST_SLOTS);
-        let types = channel.cold.types.get();
+        let types = channel.types.get();
         let before = channel.cold.capacity.swap(capacity, Relaxed);
         self.used.fetch_sub(Self::bytes(before.into(), types.size), Relaxed);
         self.used.fetch_add(Self::bytes(capacity.into(), types.size), Relaxed);
@@ -181,7 +177,10 @@ impl ChannelTable {
         self.budget.store(budget, Relaxed);
         self.record_all.store(record, Relaxed);
         if !record {
-            self.all().iter().for_each(|channel| channel.forget_history());
+            for channel in self.all() {
+                // SAFETY: nobody receives before the run.
+                drop(unsafe { channel.take_history() });
+            }
         }
         if let Some(capacity) = capacity {
             let _ = self.override_capacity.set(capacity);
@@ -218,33 +217,29 @@ impl ChannelTable {
         self.used.fetch_sub(Self::bytes(capacity, size), Relaxed);
     }
 
-    /// Everything that exists, in the order of the table.
+    /// Everything that exists, the same order in every run that creates the same.
     pub(crate) fn all(&self) -> Vec<ChannelRef> {
-        self.inner.lock().alive.clone()
+        self.inner.lock().all().collect()
     }
 
     /// What was received on each channel that is open, in bytes of slots.
     pub(crate) fn volumes(&self) -> Vec<Volume> {
         // No channel that is alive is recycled while the table is locked.
         let inner = self.inner.lock();
-        let volumes = inner.alive.iter().map(|channel| Volume {
+        let volumes = inner.all().map(|channel| Volume {
             identity: channel.label().identity,
             from: channel.owner(End::Sender),
             to: channel.owner(End::Receiver),
-            bytes: Self::bytes(channel.messages(End::Receiver), channel.cold.types.get().size),
+            bytes: Self::bytes(channel.messages(End::Receiver), channel.types.get().size),
         });
         volumes.collect()
     }
 
     /// The next few channels after those of the last call, round and round.
-    pub(crate) fn next_few(&self, count: usize, few: &mut Vec<ChannelRef>) {
-        let mut inner = self.inner.lock();
-        if inner.cursor >= inner.alive.len() {
-            inner.cursor = 0;
-        }
-        let end = (inner.cursor + count).min(inner.alive.len());
-        few.extend_from_slice(&inner.alive[inner.cursor..end]);
-        inner.cursor = end;
+    pub(crate) fn next_few(&self, count: usize) -> Vec<ChannelRef> {
+        let few = self.inner.lock().pool.next_few(count);
+        // SAFETY: as in `Inner::all`.
+        few.into_iter().map(|block| unsafe { ChannelRef::new(block.cast()) }).collect()
     }
 
     /// Keeps channels from being made and recycled while the result lives.
@@ -254,7 +249,7 @@ impl ChannelTable {
 
     /// Messages received on channels that are open.
     pub(crate) fn received(&self) -> u64 {
-        self.inner.lock().alive.iter().map(|channel| channel.messages(End::Receiver)).sum()
+        self.inner.lock().all().map(|channel| channel.messages(End::Receiver)).sum()
     }
 
     /// Channels ever made.
@@ -305,29 +300,24 @@ impl ChannelTable {
     /// Takes a channel off the table, keeps its record and recycles its memory.
     pub(super) fn retire(&self, channel: ChannelRef) {
         let mut inner = self.inner.lock();
-        let index = channel.cold.index.load(Relaxed) as usize;
-        debug_assert_eq!(inner.alive.get(index), Some(&channel));
-        inner.alive.swap_remove(index);
-        if let Some(moved) = inner.alive.get(index) {
-            moved.cold.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
-        }
         if inner.ended.len() < inner.limit {
             inner.ended.push(channel.record(true));
         } else {
             inner.folded.0 += 1;
             inner.folded.1.add(&channel.counts());
         }
+        // SAFETY: both ends are closed: nobody records any more.
+        drop(unsafe { channel.take_history() });
         channel.cold.clear();
-        let is_roomy = !channel.is_compact();
-        let pool = if is_roomy { &mut inner.roomy } else { &mut inner.compact };
-        pool.give(channel.non_null().cast(), size_of::<RawChannel>());
+        // SAFETY: taken by `make`; both ends are closed.
+        unsafe { inner.pool.give(channel.non_null().cast()) };
     }
 
     /// The records of all listed channels, in the order of their identities, and the sums of the
     /// others.
     pub(crate) fn records(&self) -> (Vec<ChannelRecord>, (u64, ChannelCounts)) {
         let inner = self.inner.lock();
-        let alive = inner.alive.iter().map(|channel| channel.record(false));
+        let alive = inner.all().map(|channel| channel.record(false));
         let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         (records, inner.folded)
@@ -346,46 +336,35 @@ impl Drop for ChannelTable {
         self.drop_messages();
         for channel in self.all() {
             // SAFETY: the table is the last that knows of it.
-            unsafe { channel.non_null().drop_in_place() };
+            unsafe { channel.drop_in_place() };
         }
     }
 }
 
-impl RawChannel {
-    fn is_compact(&self) -> bool {
-        std::ptr::eq(self.word(End::Sender), std::ptr::from_ref(self).cast())
-    }
-
-    /// Records nothing: this run is not compared with others. Called before it starts.
-    fn forget_history(&self) {
-        self.receiver.recorded.set(false);
-        // SAFETY: nobody receives before the run.
-        unsafe { *self.cold.history.get() = None };
-    }
-
+impl ChannelRef {
     /// Whether the receiver can be pruned, or is dead: its history may be cut.
-    fn is_cut(&self) -> bool {
+    fn is_cut(self) -> bool {
         self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
     }
 
-    fn counts(&self) -> ChannelCounts {
+    fn counts(self) -> ChannelCounts {
         ChannelCounts {
             sent: self.messages(End::Sender),
             received: self.messages(End::Receiver),
-            remote: self.cold.remote.load(Relaxed),
+            remote: self.remote.load(Relaxed),
             most_waiting: self.receiver.most_waiting.load(Relaxed),
             growths: self.cold.growths.load(Relaxed),
         }
     }
 
     /// What is to be told about it; `take`: its history goes along.
-    pub(crate) fn record(&self, take: bool) -> ChannelRecord {
+    pub(crate) fn record(self, take: bool) -> ChannelRecord {
         let label = self.label();
         let name_of = |end| self.owner(end).map(|task| task.info().name.clone());
-        let types = self.cold.types.get();
+        let types = self.types.get();
         let history = if take {
             // SAFETY: both ends are closed: nobody records any more.
-            unsafe { (*self.cold.history.get()).take() }.map(|history| *history)
+            unsafe { self.take_history() }.map(|history| *history)
         } else {
             None
         };

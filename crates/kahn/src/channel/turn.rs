@@ -211,7 +211,7 @@ fn find_no_room(
         return Turn::Over;
     }
     if side.ring.get().is_null() {
-        let ring = (channel.cold.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
+        let ring = (channel.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
         side.enter(ring);
         // The receiver looks here only after it has seen a message.
         channel.receiver.enter(ring);
@@ -225,7 +225,7 @@ fn find_no_room(
             return channel.grant(End::Sender, capacity - used, capacity, task, worker);
         }
         let Some(larger) = ring.asked_to_grow() else { break };
-        let new = (channel.cold.types.get().new_ring)(larger);
+        let new = (channel.types.get().new_ring)(larger);
         ring.link(new, side.local.get());
         side.enter(new);
         channel.cold.capacity.store(larger, Relaxed);
@@ -270,7 +270,7 @@ fn follow_rings(channel: ChannelRef, worker: &Worker, task: TaskRef, waiting: u6
     let mut in_ring = waiting;
     // SAFETY: as in `look_for_messages`.
     let mut ring = unsafe { &*side.ring.get() };
-    while let Some((next, switch_at)) = ring.following() {
+    while let Some((next, switch_at)) = ring.following(side.local.get()) {
         if side.local.get() < switch_at {
             in_ring = in_ring.min(switch_at - side.local.get());
             break;
@@ -316,7 +316,7 @@ fn note_waiting(channel: ChannelRef, waiting: u64) {
 /// Receiver: frees the ring that it has emptied, and goes on in the next.
 fn leave_ring(channel: ChannelRef, next: *mut Ring) {
     let old = channel.receiver.ring.get();
-    let types = channel.cold.types.get();
+    let types = channel.types.get();
     // SAFETY: the sender has left this ring when it linked the next; ours alone.
     let capacity = unsafe { (*old).capacity() };
     channel.table().give_back(capacity, types.size);

@@ -9,6 +9,7 @@
 //!
 //! Why no message is lost or doubled, and none missed: see `offer`.
 
+use super::body::join_of;
 use super::channel::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
@@ -293,8 +294,9 @@ fn draw(task: TaskRef, count: usize) -> usize {
         return 0;
     }
     // SplitMix64 (Steele, Lea, Flood 2014).
-    let state = task.local.draw.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-    task.local.draw.set(state);
+    let place = &join_of(task).draw;
+    let state = place.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    place.set(state);
     let mut z = state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

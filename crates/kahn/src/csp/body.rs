@@ -20,12 +20,12 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use crate::graph::Failure;
-use crate::scheduler::task::{BodyType, Polled, Task};
+use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
 use std::any::Any;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -38,12 +38,16 @@ const ENDED: u32 = FIRST_FLAG << 2;
 pub(super) struct Join {
     gate: Gate,
     waiter: Cell<Option<Waiter>>,
+    /// Where the process's choices are drawn from; its holder's.
+    pub(super) draw: Cell<u64>,
+    /// The line that created the process.
+    pub(super) site: &'static Location<'static>,
 }
 
 impl Join {
-    pub(super) fn new(has_handle: bool) -> Self {
+    pub(super) fn new(has_handle: bool, site: &'static Location<'static>, draw: u64) -> Self {
         let flags = if has_handle { HANDLE } else { 0 };
-        Self { gate: Gate::new(flags), waiter: Cell::new(None) }
+        Self { gate: Gate::new(flags), waiter: Cell::new(None), draw: Cell::new(draw), site }
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -120,7 +124,7 @@ pub(super) struct Type<F, R>(std::marker::PhantomData<(F, R)>);
 
 /// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.
 pub(super) const fn fits<F, R>() -> bool {
-    align_of::<Placed<Body<F, R>>>() == align_of::<Task>()
+    align_of::<Placed<Body<F, R>>>() <= BLOCK_ALIGN
 }
 
 /// The join of a process of this module.

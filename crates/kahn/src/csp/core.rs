@@ -9,8 +9,8 @@ use super::process::{Forked, Process};
 use super::timer::Timers;
 use super::{explain, outside};
 use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
-use crate::scheduler::task::{BodyType, Task, own};
-use crate::scheduler::{Hooks, Info, Kind, Scheduler, Table, TaskRef, Worker};
+use crate::scheduler::task::{BodyType, Info, Plan, Task, own};
+use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Worker};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -140,10 +140,11 @@ impl Core {
         let types = &const { Type::<F, F::Output>::FORKED };
         let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
         let task = self.scheduler.enlist_new(|table| {
-            let task = self.make(table, process, site, by, types);
+            let task = self.make(table, process, by, types);
+            let join = Join::new(true, site, self.first_draw(task));
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe {
-                body::place::<F, F::Output>(task.non_null(), Join::new(true), Body::Running(code));
+                body::place::<F, F::Output>(task.non_null(), join, Body::Running(code));
             }
             task.add_reference();
             task
@@ -179,8 +180,8 @@ impl Core {
     {
         let types = &const { Type::<F, Option<String>>::DETACHED };
         let task = self.scheduler.enlist_new(|table| {
-            let task = self.make(table, process, site, Some(by), types);
-            let (join, body) = (Join::new(false), Body::Running(code));
+            let task = self.make(table, process, Some(by), types);
+            let (join, body) = (Join::new(false, site, self.first_draw(task)), Body::Running(code));
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe { body::place::<F, Option<String>>(task.non_null(), join, body) };
             task
@@ -192,38 +193,30 @@ impl Core {
         &self,
         table: &mut Table,
         process: Process,
-        site: &'static Location<'static>,
         by: Option<(TaskRef, &Worker)>,
         types: &'static BodyType,
     ) -> TaskRef {
         let parent = by.map(|(task, _)| task);
         let identity = match parent {
             None => table.next_fixed(),
-            Some(parent) => {
-                let count = parent.local.created.get();
-                parent.local.created.set(count + 1);
-                parent.info().identity.child(count)
-            }
+            Some(parent) => parent.info().identity.child(parent.count_created()),
         };
-        let task = table.make(Info {
-            name: process.name,
-            identity,
+        let task = table.make(Plan {
+            info: Info { name: process.name, identity },
             kind: Kind::Pooled,
             effects: true,
             creates: true,
-            pinned: process.worker.or_else(|| parent.and_then(|parent| parent.info().pinned)),
-            site: Some(site),
+            pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(types),
         });
-        task.local.draw.set(identity.draw_from(self.seed));
         if process.killable {
             task.note(own::KILLABLE);
         }
         let priority = process.priority.map(Priority::notes);
         let inherited = own::URGENT | own::BACKGROUND | own::PLACED;
         task.note(priority.or(parent.map(|parent| parent.notes() & inherited)).unwrap_or(0));
-        if task.info().pinned.is_some() {
+        if task.pinned().is_some() {
             task.note(own::PLACED);
         }
         let settings = self.scheduler.settings();
@@ -234,6 +227,11 @@ impl Core {
             task.set_kind(Kind::Threaded);
         }
         task
+    }
+
+    /// Where the choices of a process are drawn from at first.
+    fn first_draw(&self, task: TaskRef) -> u64 {
+        task.info().identity.draw_from(self.seed)
     }
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {

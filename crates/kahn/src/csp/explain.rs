@@ -9,6 +9,7 @@
 //! *While others run* everything is looked at twice. Of what both looks agree on, all was so at the
 //! moment between them; and who is stuck stays so.
 
+use super::body::join_of;
 use super::core::Core;
 use super::look::{Look, Seen, Way};
 use crate::graph::{Activity, Explanation, RingMember, Waiting};
@@ -17,7 +18,8 @@ use crate::scheduler::{Kind, TaskRef};
 /// Looks at every process that has not ended.
 pub(super) fn explain(core: &Core) -> Explanation {
     let table = core.scheduler.table.lock();
-    let alive = table.all();
+    let mut alive = table.all();
+    alive.sort_unstable();
     let running = core.scheduler.running();
     let look = Look { alive: &alive, running: &running };
     let mut processes = alive.clone();
@@ -48,13 +50,13 @@ pub(super) fn told(task: TaskRef, activity: Activity) -> Waiting {
     Waiting {
         process: task.info().name.clone(),
         activity,
-        kind: match task.info().kind {
+        kind: match task.created_as() {
             Kind::Pooled => "process",
             Kind::Threaded => "blocking",
             Kind::Outside => "outside",
         },
         is_stuck: false,
-        created_at: task.info().site.map(ToString::to_string),
+        created_at: Some(join_of(task).site.to_string()),
     }
 }
 

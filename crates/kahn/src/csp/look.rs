@@ -98,6 +98,7 @@ impl Seen {
 
 /// The processes that have not ended, while the table is locked.
 pub(super) struct Look<'a> {
+    /// In the order of their addresses.
     pub(super) alive: &'a [TaskRef],
     pub(super) running: &'a [TaskRef],
 }
@@ -150,8 +151,7 @@ impl Look<'_> {
     fn alive(&self, task: *const Task) -> Option<TaskRef> {
         // SAFETY: the headers of processes are type-stable memory.
         let task = unsafe { TaskRef::from_ptr(task) }?;
-        let index = task.index.load(Relaxed) as usize;
-        (self.alive.get(index) == Some(&task) && !task.has_ended()).then_some(task)
+        (self.alive.binary_search(&task).is_ok() && !task.has_ended()).then_some(task)
     }
 
     fn name_of(&self, task: Option<TaskRef>) -> Option<Name> {

@@ -64,7 +64,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    pub(super) fn notes(self) -> u32 {
+    pub(super) fn notes(self) -> u8 {
         match self {
             Self::Urgent => own::PLACED | own::URGENT,
             Self::Usual => 0,
@@ -93,7 +93,7 @@ impl Priority {
 /// Source: CCSP section 1.1, `SetPriority`.
 pub fn set_priority(priority: Priority) {
     let (_, task): (&Worker, _) = Core::here("a priority");
-    let pinned = task.info().pinned.is_some();
+    let pinned = task.pinned().is_some();
     task.forget(own::URGENT | own::BACKGROUND | if pinned { 0 } else { own::PLACED });
     task.note(priority.notes());
 }

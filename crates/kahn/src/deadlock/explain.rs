@@ -27,7 +27,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
         .map(|&task| Waiting {
             process: task.info().name.clone(),
             activity: activity(task, running.contains(&task), scheduler),
-            kind: match task.info().kind {
+            kind: match task.created_as() {
                 Kind::Pooled => "process",
                 Kind::Threaded => "blocking",
                 Kind::Outside => "outside",

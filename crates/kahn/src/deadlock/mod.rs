@@ -145,9 +145,7 @@ impl Resolver {
                 return (found, spent);
             }
         }
-        let mut few = Vec::new();
-        table.next_few(budget / 4, &mut few);
-        for channel in few {
+        for channel in table.next_few(budget / 4) {
             spent += 1;
             let found = self.look_at(channel, scheduler, table, &mut spent);
             if found == Found::Freed || spent > budget {
@@ -251,7 +249,7 @@ impl Resolver {
             Detection::Deferred => [capacity, 1],
             Detection::Central | Detection::Off => [1, 1],
         };
-        let size = full.channel.cold.types.get().size;
+        let size = full.channel.types.get().size;
         let most = u64::from(crate::channel::ring::MOST_SLOTS);
         let larger = steps
             .into_iter()

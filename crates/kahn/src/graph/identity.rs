@@ -6,37 +6,56 @@
 //! has a fixed size however deep the chain is.
 
 /// The identity of a process or channel; orders as reports list them.
+///
+/// Everyone has one: two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Identity {
     ancestor: u32,
-    /// How many creators lie between.
-    depth: u32,
-    /// The chain of creators, folded.
-    creators: u64,
-    /// The creator's running count.
-    order: u64,
+    /// How many creators lie between in the upper [`DEPTH_BITS`], as far as they can tell, and the
+    /// chain of creators, folded.
+    chain: [u32; 2],
+    /// The creator's running count; what is too large for it is folded into the chain.
+    order: u32,
 }
+
+const DEPTH_BITS: u32 = 12;
+const FOLDED_BITS: u32 = u64::BITS - DEPTH_BITS;
 
 impl Identity {
     /// The `order`-th thing created before the run.
     pub(crate) fn fixed(order: u32) -> Self {
-        Self { ancestor: order, depth: 0, creators: 0, order: u64::from(order) }
+        Self { ancestor: order, chain: [0; 2], order }
+    }
+
+    /// How many were created before this one, or the one it descends from, before the run.
+    pub(crate) fn ancestor(self) -> usize {
+        self.ancestor as usize
     }
 
     /// The `order`-th thing that `self` creates while the network runs.
     pub(crate) fn child(self, order: u64) -> Self {
-        Self {
-            ancestor: self.ancestor,
-            depth: self.depth + 1,
-            creators: mix(self.creators ^ mix(self.order.wrapping_add(1))),
-            order,
-        }
+        let (high, low) = halves(order);
+        let depth = (self.chain() >> FOLDED_BITS) + 1;
+        let depth = depth.min((1 << DEPTH_BITS) - 1);
+        let folded = mix(self.chain() ^ mix(u64::from(self.order) + 1) ^ u64::from(high));
+        let (upper, lower) = halves(depth << FOLDED_BITS | folded >> DEPTH_BITS);
+        Self { ancestor: self.ancestor, chain: [upper, lower], order: low }
+    }
+
+    fn chain(self) -> u64 {
+        u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
     }
 
     /// A number to draw from, in every run with this seed the same.
     pub(crate) fn draw_from(self, seed: u64) -> u64 {
-        mix(seed ^ mix(self.creators ^ mix(self.order ^ u64::from(self.depth))))
+        mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))
     }
+}
+
+/// The upper and the lower half of a number.
+#[expect(clippy::cast_possible_truncation, reason = "halves have half the bits")]
+fn halves(number: u64) -> (u32, u32) {
+    ((number >> 32) as u32, number as u32)
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.
@@ -59,5 +78,17 @@ mod tests {
         assert!(a.child(7) < a.child(0).child(0));
         assert_ne!(a.child(0).child(0), a.child(1).child(0));
         assert!(a.child(9) < b);
+    }
+
+    #[test]
+    fn counts_that_differ_give_others_however_large_and_however_deep() {
+        let mut deep = Identity::fixed(3);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..5000 {
+            for order in [0, 1, 1 << 32, 1 << 33, (1 << 33) + 1] {
+                assert!(seen.insert(deep.child(order)));
+            }
+            deep = deep.child(0);
+        }
     }
 }

@@ -5,10 +5,10 @@
 
 use crate::channel::Ports;
 use crate::graph::Failure;
-use crate::scheduler::task::{BodyType, Polled, Task};
+use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
 use crate::scheduler::{Kind, Unwound};
 use std::any::Any;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -49,11 +49,53 @@ impl<E: std::fmt::Display + Send> ProcessResult for Result<(), E> {
     }
 }
 
-/// Where a body stands.
-pub(super) enum Body<F, P, R> {
-    Start(F, P),
-    Running(R),
-    Over,
+/// A body: closure and ports, or the future, or nothing. Which of them is told by
+/// [`Task::body_stage`], for a tag of its own would make most bodies a word larger.
+pub(super) union Body<F, P, R> {
+    start: ManuallyDrop<(F, P)>,
+    running: ManuallyDrop<R>,
+}
+
+/// Values of [`Task::body_stage`].
+mod stage {
+    /// Set with the header.
+    pub(super) const START: u8 = 0;
+    pub(super) const RUNNING: u8 = 1;
+    pub(super) const OVER: u8 = 2;
+}
+
+impl<F, P, R> Body<F, P, R> {
+    pub(super) fn start(start: F, ports: P) -> Self {
+        Self { start: ManuallyDrop::new((start, ports)) }
+    }
+
+    /// Takes closure and ports out, at the first poll; from then on there is no body.
+    ///
+    /// # Safety
+    /// This is the body of `task`, which the caller holds.
+    unsafe fn take_start(&mut self, task: &Task) -> Option<(F, P)> {
+        if task.body_stage.get() != stage::START {
+            return None;
+        }
+        task.body_stage.set(stage::OVER);
+        // SAFETY: it was there, and is not looked at again.
+        Some(unsafe { ManuallyDrop::take(&mut self.start) })
+    }
+
+    /// Drops what is there.
+    ///
+    /// # Safety
+    /// As for [`take_start`](Self::take_start).
+    unsafe fn end(&mut self, task: &Task) {
+        // If a destructor panics, what is left of the body is lost.
+        match task.body_stage.replace(stage::OVER) {
+            // SAFETY: it was there, and is not looked at again.
+            stage::START => unsafe { ManuallyDrop::drop(&mut self.start) },
+            // SAFETY: as above.
+            stage::RUNNING => unsafe { ManuallyDrop::drop(&mut self.running) },
+            _ => {}
+        }
+    }
 }
 
 /// The bodies of async processes.
@@ -95,7 +137,7 @@ pub(super) unsafe fn place<B>(task: NonNull<Task>, body: B) {
 
 /// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.
 pub(super) const fn fits<B>() -> bool {
-    align_of::<Placed<B>>() == align_of::<Task>()
+    align_of::<Placed<B>>() <= BLOCK_ALIGN
 }
 
 fn failure(payload: &(dyn Any + Send)) -> Result<(), Failure> {
@@ -117,10 +159,13 @@ fn result_of<O: ProcessResult>(output: O) -> Result<(), Failure> {
     }
 }
 
-unsafe fn drop_body<B>(task: NonNull<Task>, over: B) -> Result<(), Failure> {
+unsafe fn drop_body<F, P, R>(task: NonNull<Task>) -> Result<(), Failure> {
     // SAFETY: said by the caller.
-    let body = unsafe { body_of::<B>(task) };
-    let dropped = catch_unwind(AssertUnwindSafe(|| *body = over));
+    let header = unsafe { task.as_ref() };
+    // SAFETY: as above.
+    let body = unsafe { body_of::<Body<F, P, R>>(task) };
+    // SAFETY: said by the caller.
+    let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { body.end(header) }));
     dropped
         .map_err(|payload| failure(payload.as_ref()).err())
         .map_or_else(|failed| failed.map_or(Ok(()), Err), Ok)
@@ -141,19 +186,26 @@ where
 
     unsafe fn poll(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
         // SAFETY: said by the caller.
+        let header = unsafe { task.as_ref() };
+        // SAFETY: as above.
         let body = unsafe { body_of::<Body<F, P, R>>(task) };
         let polled = catch_unwind(AssertUnwindSafe(|| {
-            if let Body::Start(..) = body
-                && let Body::Start(start, ports) = mem::replace(body, Body::Over)
-            {
-                *body = Body::Running(start(ports));
+            // SAFETY: the body of this process, which the caller holds.
+            if let Some((start, ports)) = unsafe { body.take_start(header) } {
+                body.running = ManuallyDrop::new(start(ports));
+                header.body_stage.set(stage::RUNNING);
             }
-            let Body::Running(future) = body else { return Poll::Ready(None) };
+            if header.body_stage.get() != stage::RUNNING {
+                return Poll::Ready(None);
+            }
+            // SAFETY: it is there, as the stage says.
+            let future = unsafe { &mut *body.running };
             // SAFETY: the body stands in its block until it is dropped there.
             let polled = unsafe { Pin::new_unchecked(future) }.poll(context);
             if polled.is_ready() {
                 // Within the net for panics: destructors are the user's code.
-                *body = Body::Over;
+                // SAFETY: the body of this process, which the caller holds.
+                unsafe { body.end(header) };
             }
             polled.map(Some)
         }));
@@ -170,7 +222,7 @@ where
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        unsafe { drop_body(task, Body::<F, P, R>::Over) }
+        unsafe { drop_body::<F, P, R>(task) }
     }
 }
 
@@ -188,17 +240,20 @@ where
 
     unsafe fn poll(task: NonNull<Task>, _context: &mut Context<'_>) -> Polled {
         // SAFETY: said by the caller.
+        let header = unsafe { task.as_ref() };
+        // SAFETY: as above.
         let body = unsafe { body_of::<Body<F, P, ()>>(task) };
-        let ran = catch_unwind(AssertUnwindSafe(|| match mem::replace(body, Body::Over) {
-            Body::Start(run, ports) => result_of(run(ports)),
-            Body::Running(()) | Body::Over => Ok(()),
+        // SAFETY: the body of this process, which the caller holds.
+        let start = unsafe { body.take_start(header) };
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            start.map_or(Ok(()), |(run, ports)| result_of(run(ports)))
         }));
         Polled::Ready(ran.unwrap_or_else(|payload| failure(payload.as_ref())))
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        unsafe { drop_body(task, Body::<F, P, ()>::Over) }
+        unsafe { drop_body::<F, P, ()>(task) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
 use crate::graph::{Ending, Identity, Misuse, Name};
-use crate::scheduler::task::{BodyType, Info, own};
+use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use std::sync::OnceLock;
@@ -138,19 +138,23 @@ impl Core {
         (sender, receiver)
     }
 
-    fn info(&self, plan: ProcessPlan, by: By<'_>, creates: bool, body: &'static BodyType) -> Info {
+    fn task_plan(
+        &self,
+        plan: ProcessPlan,
+        by: By<'_>,
+        creates: bool,
+        body: &'static BodyType,
+    ) -> TaskPlan {
         let identity = match by {
             None => self.scheduler.table.lock().next_fixed(),
             Some((task, _)) => next_child(task),
         };
-        Info {
-            name: plan.name,
-            identity,
+        TaskPlan {
+            info: Info { name: plan.name, identity },
             kind: body::kind_of(body),
             effects: plan.effects,
             creates,
             pinned: plan.pinned,
-            site: None,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(body),
         }
@@ -167,7 +171,7 @@ impl Core {
         if body::fits::<Body<F, P, R>>() {
             let seen = see(&ports);
             let types = &const { Async::<F, P, R>::TYPE };
-            self.create(plan, seen, types, Body::<F, P, R>::Start(code, ports), by);
+            self.create(plan, seen, types, Body::<F, P, R>::start(code, ports), by);
         } else {
             let seen = see(&ports);
             let start: BoxedStart<'env, O> = body::boxed(code, ports);
@@ -193,7 +197,7 @@ impl Core {
         O: ProcessResult,
     {
         let types = &const { Async::<F, (), R>::TYPE };
-        self.create(plan, seen, types, Body::<F, (), R>::Start(code, ()), by);
+        self.create(plan, seen, types, Body::<F, (), R>::start(code, ()), by);
     }
 
     /// Makes a blocking process.
@@ -206,7 +210,7 @@ impl Core {
         let seen = see(&ports);
         if body::fits::<Body<F, P, ()>>() {
             let types = &const { Blocking::<F, P>::TYPE };
-            self.create(plan, seen, types, Body::<F, P, ()>::Start(code, ports), by);
+            self.create(plan, seen, types, Body::<F, P, ()>::start(code, ports), by);
         } else {
             let boxed = Box::new((code, ports));
             self.create_blocking(plan, seen, move |()| (boxed.0)(boxed.1), by);
@@ -219,7 +223,7 @@ impl Core {
         O: ProcessResult,
     {
         let types = &const { Blocking::<F, ()>::TYPE };
-        self.create(plan, seen, types, Body::<F, (), ()>::Start(code, ()), by);
+        self.create(plan, seen, types, Body::<F, (), ()>::start(code, ()), by);
     }
 
     fn create<B>(
@@ -230,11 +234,11 @@ impl Core {
         body: B,
         by: By<'_>,
     ) {
-        let info = self.info(plan, by, seen.creates, types);
-        let task = self.scheduler.table.lock().make(info);
+        let plan = self.task_plan(plan, by, seen.creates, types);
+        let task = self.scheduler.table.lock().make(plan);
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { body::place(task.non_null(), body) };
-        for (channel, end) in seen.ends {
+        for (channel, end) in seen.ends() {
             self.give(channel, end, by, task);
         }
         if by.is_none() {
@@ -281,19 +285,18 @@ impl Core {
     /// Makes an outside party that has these ends.
     pub(crate) fn party(self: &Arc<Self>, name: Name, ports: &impl Ports) -> Arc<Party> {
         let seen = see(ports);
-        let info = Info {
-            name,
-            identity: self.scheduler.table.lock().next_fixed(),
+        let identity = self.scheduler.table.lock().next_fixed();
+        let plan = TaskPlan {
+            info: Info { name, identity },
             kind: Kind::Outside,
             effects: true,
             creates: false,
             pinned: None,
-            site: None,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: None,
         };
-        let task = self.scheduler.table.lock().make(info);
-        for (channel, end) in seen.ends {
+        let task = self.scheduler.table.lock().make(plan);
+        for (channel, end) in seen.ends() {
             self.give(channel, end, None, task);
         }
         self.scheduler.enlist(task);
@@ -385,7 +388,8 @@ impl Core {
     /// Marks channels that lie on no cycle.
     pub(crate) fn find_bridges(&self) {
         let processes = self.scheduler.table.lock().all();
-        let place = |task: TaskRef| task.index.load(Relaxed) as usize;
+        // They were created before the run, one after the other.
+        let place = |task: TaskRef| task.info().identity.ancestor();
         let channels = self.channels.all();
         let edges: Vec<_> = channels
             .iter()
@@ -404,7 +408,7 @@ impl Core {
 
     /// Whether a process may create others while the network runs.
     pub(crate) fn has_creators(&self) -> bool {
-        self.scheduler.table.lock().all().iter().any(|task| task.info().creates)
+        self.scheduler.table.lock().all().iter().any(|task| task.creates())
     }
 
     /// Has every operation published at once: each process has a thread of its own.
@@ -422,15 +426,27 @@ impl Core {
 }
 
 /// What ports show.
+#[derive(Default)]
 struct Seen {
-    ends: Vec<(ChannelRef, End)>,
+    /// The first ends, for most processes have few.
+    few: [Option<(ChannelRef, End)>; 4],
+    more: Vec<(ChannelRef, End)>,
     creates: bool,
 }
 
+impl Seen {
+    fn ends(self) -> impl Iterator<Item = (ChannelRef, End)> {
+        self.few.into_iter().flatten().chain(self.more)
+    }
+}
+
 fn see(ports: &impl Ports) -> Seen {
-    let mut seen = Seen { ends: Vec::new(), creates: false };
+    let mut seen = Seen::default();
     ports.visit(&mut |port: Port| match port.into_kind() {
-        PortKind::End(channel, end) => seen.ends.push((channel, end)),
+        PortKind::End(channel, end) => match seen.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some((channel, end)),
+            None => seen.more.push((channel, end)),
+        },
         PortKind::Creates => seen.creates = true,
     });
     seen
@@ -438,9 +454,7 @@ fn see(ports: &impl Ports) -> Seen {
 
 /// The identity of the next thing that a process creates.
 fn next_child(task: TaskRef) -> Identity {
-    let count = task.local.created.get();
-    task.local.created.set(count + 1);
-    task.info().identity.child(count)
+    task.info().identity.child(task.count_created())
 }
 
 /// The scheduler's way up to the network.

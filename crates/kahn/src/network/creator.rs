@@ -86,7 +86,7 @@ impl<'env> Creator<'env> {
             let worker = worker.expect(ELSEWHERE);
             let task = worker.current().expect(ELSEWHERE);
             let same = std::ptr::eq(task.scheduler(), Arc::as_ptr(&core.scheduler));
-            assert!(same && task.info().creates, "{ELSEWHERE}, with a creator among its ports");
+            assert!(same && task.creates(), "{ELSEWHERE}, with a creator among its ports");
             f(&core, Some((task, worker)))
         })
     }

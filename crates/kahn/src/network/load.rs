@@ -5,7 +5,6 @@ use crate::channel::table::Volume;
 use crate::graph::Identity;
 use crate::scheduler::policy::{ChannelLoad, Load, ProcessLoad};
 use crate::scheduler::{Kind, TaskRef};
-use crate::sync::Ordering::Relaxed;
 use std::collections::BTreeMap;
 
 /// What was measured when the policy was asked last.
@@ -61,11 +60,11 @@ impl Core {
             for task in &tasks {
                 let info = task.info();
                 let before = measured.work.get(&info.identity);
-                let weight = Weight::follow(before, task.busy.load(Relaxed));
+                let weight = Weight::follow(before, task.busy());
                 work.insert(info.identity, weight);
                 load.processes.push(ProcessLoad {
                     name: info.name.clone(),
-                    pinned: info.pinned.map(|worker| worker as usize),
+                    pinned: task.pinned().map(|worker| worker as usize),
                     worker: task.assigned(),
                     work: weight.recent,
                 });

@@ -376,7 +376,7 @@ impl<'env> Network<'env> {
             .iter()
             .map(|task| DotBox {
                 label: task.info().name.to_string(),
-                shape: match task.info().kind {
+                shape: match task.created_as() {
                     Kind::Pooled => Shape::Process,
                     Kind::Threaded => Shape::Blocking,
                     Kind::Outside => Shape::Outside,

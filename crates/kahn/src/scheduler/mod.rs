@@ -33,6 +33,7 @@ pub(crate) mod models;
 mod operation;
 pub mod policy;
 mod publication;
+mod rare;
 mod request;
 mod stopwatch;
 mod table;
@@ -42,9 +43,10 @@ pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
+pub(crate) use rare::Bell;
 pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
-pub(crate) use task::{Bell, Info, Kind, TaskRef};
+pub(crate) use task::{Kind, TaskRef};
 pub(crate) use threads::Unwound;
 pub(crate) use worker::Worker;
 
@@ -369,9 +371,8 @@ impl Scheduler {
     }
 
     fn tell(task: TaskRef) {
-        let bell = task.bell.lock().clone();
         // Not under the lock: a waker may run code of its executor.
-        match bell {
+        match task.bell() {
             Some(Bell::Thread(parker)) => parker.unpark(),
             Some(Bell::Waker(waker)) => waker.wake(),
             None => {}
@@ -432,7 +433,8 @@ impl Scheduler {
     /// The calling thread is worker 0.
     pub(crate) fn run(&self) {
         crate::sync::system::clock::start();
-        let processes = self.table.lock().all();
+        let mut processes = self.table.lock().all();
+        processes.sort_by_key(|task| task.info().identity);
         self.count_workers();
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {

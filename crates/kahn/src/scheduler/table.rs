@@ -1,6 +1,6 @@
 //! The table of processes: who is alive, and what is left of those who were.
 
-use super::task::{BodyType, Info, Task, TaskRef};
+use super::task::{Plan, Task, TaskRef};
 use super::{BUILDING, Scheduler};
 use crate::graph::{Ending, Identity, Name};
 use crate::sync::{BlockPool, Ordering::*};
@@ -44,7 +44,6 @@ impl ProcessCounts {
 #[derive(Debug)]
 pub(crate) struct Table {
     pool: BlockPool,
-    alive: Vec<TaskRef>,
     ended: Vec<ProcessRecord>,
     /// How many ended processes are listed one by one; the rest are summed up.
     pub(super) limit: usize,
@@ -60,7 +59,6 @@ impl Table {
     pub(super) fn new() -> Self {
         Self {
             pool: BlockPool::default(),
-            alive: Vec::new(),
             ended: Vec::new(),
             limit: 0,
             folded: (0, ProcessCounts::default()),
@@ -76,33 +74,34 @@ impl Table {
     }
 
     /// Makes the header of a new process; the body behind it is still to be written.
-    pub(crate) fn make(&mut self, info: Info) -> TaskRef {
-        let size = info.body.map_or(size_of::<Task>(), |body: &BodyType| body.size);
-        let block = self.pool.take(size);
+    pub(crate) fn make(&mut self, plan: Plan) -> TaskRef {
+        let size = plan.body.map_or(size_of::<Task>(), |body| body.size);
+        let block = self.pool.take(size, plan.scheduler.cast());
         // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
         // for a process, so a recycled one holds an old header.
-        unsafe { Task::place(block.start, block.recycled, info) }
+        unsafe { Task::place(block.start, block.recycled, plan) }
     }
 
     pub(super) fn add(&mut self, task: TaskRef) {
-        task.index.store(u32::try_from(self.alive.len()).unwrap_or(u32::MAX), Relaxed);
-        self.alive.push(task);
+        task.set_listed();
         self.created += 1;
     }
 
-    /// Everyone alive, in the order of the table.
+    /// Every header that something may still name.
+    fn headers(&self) -> impl Iterator<Item = TaskRef> {
+        // SAFETY: the blocks of this pool begin with headers, written before the table was unlocked.
+        self.pool.in_use().map(|block| unsafe { TaskRef::new(block.cast()) })
+    }
+
+    /// Everyone alive, in the same order in every run that creates the same.
     pub(crate) fn all(&self) -> Vec<TaskRef> {
-        self.alive.clone()
+        self.headers().filter(|task| task.is_listed()).collect()
     }
 
     /// Takes an ended process off the table and keeps its record, or what it counted.
     pub(super) fn retire(&mut self, task: TaskRef, ending: Ending) {
-        let index = task.index.load(Relaxed) as usize;
-        debug_assert_eq!(self.alive.get(index), Some(&task));
-        self.alive.swap_remove(index);
-        if let Some(moved) = self.alive.get(index) {
-            moved.index.store(u32::try_from(index).unwrap_or(u32::MAX), Relaxed);
-        }
+        debug_assert!(task.is_listed());
+        task.set_ended();
         let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
         if matters || self.ended.len() < self.limit {
             self.ended.push(task.record(Some(ending)));
@@ -114,14 +113,14 @@ impl Table {
 
     /// Takes back the memory of a process that nothing names any more.
     pub(crate) fn recycle(&mut self, task: TaskRef) {
-        let size = task.body().map_or(size_of::<Task>(), |body| body.size);
         task.clear();
-        self.pool.give(task.non_null().cast(), size);
+        // SAFETY: taken by `make`, and nothing names it any more.
+        unsafe { self.pool.give(task.non_null().cast()) };
     }
 
     /// The records of all listed processes, ended or not, in the order of their identities.
     pub(crate) fn records(&self) -> Vec<ProcessRecord> {
-        let alive = self.alive.iter().map(|task| task.record(None));
+        let alive = self.all().into_iter().map(|task| task.record(None));
         let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         records
@@ -131,8 +130,14 @@ impl Table {
 impl Drop for Table {
     fn drop(&mut self) {
         // The pool frees blocks, and knows nothing of what headers own.
-        for task in &self.alive {
+        for task in self.headers() {
             task.clear();
+        }
+        for block in self.pool.ever_used() {
+            // SAFETY: a header was written there.
+            let task = unsafe { TaskRef::new(block.cast()) };
+            // SAFETY: the table is the last that knows of it.
+            unsafe { task.drop_rare() };
         }
     }
 }
@@ -143,7 +148,6 @@ impl Scheduler {
         if let Some(foreign) = task.take_foreign() {
             foreign.close();
         }
-        task.set_ended();
         // Nobody rings it any more; its block may be named for long by an end that was misused.
         task.forget_bell();
         let mut table = self.table.lock();
@@ -181,15 +185,15 @@ impl Task {
             identity: info.identity,
             name: info.name.clone(),
             ending,
-            is_observed: info.effects || self.had_no_senders(),
-            is_never_pruned: info.effects || info.creates || self.had_no_senders(),
+            is_observed: self.has_effects() || self.had_no_senders(),
+            is_never_pruned: self.has_effects() || self.creates() || self.had_no_senders(),
             counts: self.counts(),
         }
     }
 
     fn counts(&self) -> ProcessCounts {
         ProcessCounts {
-            busy: self.busy.load(Relaxed),
+            busy: self.busy(),
             polls: self.polls.load(Relaxed),
             blocked_empty: self.blocked_empty.load(Relaxed).into(),
             blocked_full: self.blocked_full.load(Relaxed).into(),

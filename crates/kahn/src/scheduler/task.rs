@@ -10,7 +10,9 @@
 //! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
 //! | counters | the holder, by load and store | reports, any time |
 //! | `observed`, `references` | ends that close, by read-modify-write | the same |
-//! | `Info` | set when the process is created, before anyone else knows it | anyone while it lives |
+//! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
+//! | `Info`, `traits`, `pinned` | set when the process is created, before anyone else knows it | anyone while it lives |
+//! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
 //!
 //! **Holding.** A process is held by exactly one thread at a time: the worker that runs it, or
 //! whoever took it over. It is handed on by parking (`Word::park`, then `Word::publish` by the
@@ -21,12 +23,16 @@
 //! block is recycled when the process has ended *and* the last channel that names it is gone
 //! (`references`), so an end that closes can always count down its peer's `observed`. A detector may
 //! read a stale header at any time: it reads only atomics, which a new process stores, not writes.
+//!
+//! There may be millions of processes, most of them small, so each field counts: the header has 120
+//! bytes, and a body of 72 ends with the third line. What few processes have is [`Rare`], and the
+//! scheduler is found from the block (`sync::pool`).
 
 use super::Scheduler;
-use super::foreign::Foreign;
+use super::rare::Rare;
 use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
-    Arc, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Cell, Mutex, Ordering::*, Parker,
+    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*,
 };
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -36,37 +42,46 @@ use std::task::Context;
 /// Bits of [`Task::marks`]: what others want of a process, when it next looks.
 pub(crate) mod mark {
     /// Nobody can observe it any more: drop it.
-    pub(crate) const PRUNE: u32 = 1;
+    pub(crate) const PRUNE: u8 = 1;
     /// Publish what you have done so far: somebody has nothing to do.
-    pub(crate) const FLUSH: u32 = 2;
+    pub(crate) const FLUSH: u8 = 2;
     /// The run is being stopped.
-    pub(crate) const STOP: u32 = 4;
+    pub(crate) const STOP: u8 = 4;
     /// Its waker was called while it ran: poll it again.
-    pub(crate) const AGAIN: u32 = 8;
+    pub(crate) const AGAIN: u8 = 8;
     /// No message can ever reach it.
-    pub(crate) const DEAD: u32 = 16;
+    pub(crate) const DEAD: u8 = 16;
     /// Another process ended it.
-    pub(crate) const KILL: u32 = 32;
+    pub(crate) const KILL: u8 = 32;
 }
 
 /// Bits of [`Task::own`]: what a process has to remember at its next operation.
 pub(crate) mod own {
     /// Senders were dropped; they end their channels at the next operation.
-    pub(crate) const CLOSES: u32 = 1;
+    pub(crate) const CLOSES: u8 = 1;
     /// Every operation waits once (`testing`, policy `seeded`).
-    pub(crate) const WAIT_ONCE: u32 = 2;
+    pub(crate) const WAIT_ONCE: u8 = 2;
     /// The body is being dropped: operations do nothing.
-    pub(crate) const ENDING: u32 = 4;
+    pub(crate) const ENDING: u8 = 4;
     /// Another process may end it wherever it waits.
-    pub(crate) const KILLABLE: u32 = 8;
+    pub(crate) const KILLABLE: u8 = 8;
     /// It has met poison.
-    pub(crate) const POISONED: u32 = 16;
+    pub(crate) const POISONED: u8 = 16;
     /// It stands in queues of its own when it is ready: never kept hot.
-    pub(crate) const PLACED: u32 = 32;
+    pub(crate) const PLACED: u8 = 32;
     /// It runs before others.
-    pub(crate) const URGENT: u32 = 64;
+    pub(crate) const URGENT: u8 = 64;
     /// It runs when there is nothing else.
-    pub(crate) const BACKGROUND: u32 = 128;
+    pub(crate) const BACKGROUND: u8 = 128;
+}
+
+/// Values of [`Task::stage`].
+mod stage {
+    /// Nobody but its creator knows it.
+    pub(super) const MADE: u8 = 0;
+    /// Alive, and in the table.
+    pub(super) const LISTED: u8 = 1;
+    pub(super) const ENDED: u8 = 2;
 }
 
 /// What runs a process.
@@ -98,10 +113,15 @@ pub(crate) struct BodyType {
     pub(crate) blocking: bool,
 }
 
-/// What is fixed when a process is created.
+/// Who a process is.
 pub(crate) struct Info {
     pub(crate) name: Name,
     pub(crate) identity: Identity,
+}
+
+/// What is fixed when a process is created.
+pub(crate) struct Plan {
+    pub(crate) info: Info,
     pub(crate) kind: Kind,
     /// Declared effects: never pruned.
     pub(crate) effects: bool,
@@ -109,10 +129,16 @@ pub(crate) struct Info {
     pub(crate) creates: bool,
     /// The worker the user pinned it to.
     pub(crate) pinned: Option<u32>,
-    /// The line that created it, if that is told.
-    pub(crate) site: Option<&'static std::panic::Location<'static>>,
     pub(crate) scheduler: *const Scheduler,
     pub(crate) body: Option<&'static BodyType>,
+}
+
+/// Bits of [`Task::traits`].
+mod traits {
+    pub(super) const EFFECTS: u8 = 1;
+    pub(super) const CREATES: u8 = 2;
+    /// It had a sender once: if not, its failure is always observed.
+    pub(super) const HAD_SENDERS: u8 = 4;
 }
 
 /// What only the holder touches, and seldom.
@@ -123,61 +149,51 @@ pub(crate) struct Local {
     pub(crate) ends: Cell<u32>,
     /// Senders among them.
     pub(crate) senders: Cell<u32>,
-    /// Processes and channels it has created.
-    pub(crate) created: Cell<u64>,
-    /// Where its choices are drawn from.
-    pub(crate) draw: Cell<u64>,
 }
 
 /// A process belongs to no worker.
 const NOWHERE: u16 = u16::MAX;
 
-/// The header of a process.
-#[repr(C, align(64))]
+/// The header of a process. It stands at the beginning of a cache line.
+#[repr(C)]
 pub(crate) struct Task {
     // First line: touched at every resume.
-    pub(crate) marks: AtomicU32,
-    pub(crate) own: AtomicU32,
     /// The end at which an operation waits that is not complete; null without one.
     pub(crate) waits_at: AtomicPtr<()>,
     body: Cell<Option<&'static BodyType>>,
-    kind: Cell<Kind>,
-    ended: AtomicU8,
-    /// The worker that ran it last.
-    pub(crate) home: AtomicU32,
     pub(crate) polls: AtomicU64,
-    pub(crate) blocked_empty: AtomicU32,
-    pub(crate) blocked_full: AtomicU32,
     /// What it offers while it waits for one of several things; see `csp::offer`.
     pub(crate) offer: AtomicU64,
-    // Second line.
-    /// Ticks spent in polls, with accounting `timing`.
-    pub(crate) busy: AtomicU64,
-    /// Whether it ever had a sender: if not, its failure is always observed.
-    had_senders: AtomicU8,
-    /// Whether a waker for foreign futures was ever made.
-    had_foreign: AtomicU8,
+    pub(crate) blocked_empty: AtomicU32,
+    pub(crate) blocked_full: AtomicU32,
+    pub(crate) stolen: AtomicU32,
+    pub(crate) marks: AtomicU8,
+    pub(crate) own: AtomicU8,
+    kind: Cell<Kind>,
+    stage: AtomicU8,
+    /// Where the body stands, for bodies that leave it to the header.
+    pub(crate) body_stage: Cell<u8>,
+    traits: AtomicU8,
+    /// The worker that ran it last.
+    pub(crate) home: AtomicU16,
     /// The worker it belongs to, for policies that settle that; `NOWHERE` if none did.
     assigned: AtomicU16,
-    pub(crate) stolen: AtomicU32,
+    /// The worker the user pinned it to, or `NOWHERE`.
+    pinned: AtomicU16,
     /// Its senders that are open at both ends.
     pub(crate) observed: AtomicU32,
     references: AtomicU32,
-    /// Where it stands in the table of processes.
-    pub(crate) index: AtomicU32,
+    // Second line.
     pub(crate) local: Local,
+    pub(super) rare: AtomicPtr<Rare>,
     info: UnsafeCell<Option<Info>>,
-    foreign: Mutex<Option<Arc<Foreign>>>,
-    /// What a thread or an outside party sleeps on.
-    pub(crate) bell: Mutex<Option<Bell>>,
 }
 
-/// How a vertex that no worker runs is told that its wait is over.
-#[derive(Clone)]
-pub(crate) enum Bell {
-    Thread(Arc<Parker>),
-    Waker(std::task::Waker),
-}
+/// What blocks are aligned to, and so what a body behind its header may ask for.
+pub(crate) const BLOCK_ALIGN: usize = 64;
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Task>() == 120, "the module says so");
 
 impl fmt::Debug for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,7 +202,7 @@ impl fmt::Debug for Task {
 }
 
 /// A pointer to a process that is handed from thread to thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TaskRef(NonNull<Task>);
 
 // SAFETY: the pointee is type-stable memory, and the fields follow the module's table.
@@ -237,6 +253,14 @@ impl TaskRef {
     pub(crate) fn non_null(self) -> NonNull<Task> {
         self.0
     }
+
+    /// The scheduler it belongs to.
+    pub(crate) fn scheduler<'a>(self) -> &'a Scheduler {
+        // SAFETY: headers stand in blocks of the pool of a scheduler, which is alive.
+        let scheduler = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<Scheduler>();
+        // SAFETY: as above.
+        unsafe { &*scheduler }
+    }
 }
 
 impl Task {
@@ -245,62 +269,69 @@ impl Task {
     /// # Safety
     /// `block` has room for a header, nobody else knows it, and if it is `recycled` it holds an old
     /// header.
-    pub(crate) unsafe fn place(block: NonNull<u8>, recycled: bool, info: Info) -> TaskRef {
+    pub(crate) unsafe fn place(block: NonNull<u8>, recycled: bool, plan: Plan) -> TaskRef {
         let place = block.cast::<Self>();
-        let (kind, body) = (info.kind, info.body);
+        let pinned = plan.pinned.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
+        let mut traits = 0;
+        if plan.effects {
+            traits |= traits::EFFECTS;
+        }
+        if plan.creates {
+            traits |= traits::CREATES;
+        }
         if recycled {
             // SAFETY: an old header stands here; stale readers read its atomics at most.
             let task = unsafe { place.as_ref() };
-            // Relaxed: see the module's last paragraph.
-            task.marks.store(0, Relaxed);
+            // Relaxed: see the module's paragraph on memory.
             task.waits_at.store(ptr::null_mut(), Relaxed);
-            task.ended.store(0, Relaxed);
-            task.home.store(0, Relaxed);
             task.polls.store(0, Relaxed);
-            task.blocked_empty.store(0, Relaxed);
-            task.blocked_full.store(0, Relaxed);
-            task.busy.store(0, Relaxed);
             // Tickets count on: what was left behind for the old process is not for this one.
             let tickets = task.offer.load(Relaxed) & (u64::from(u32::MAX) << 32);
             task.offer.store(tickets, Relaxed);
-            task.had_senders.store(0, Relaxed);
-            task.had_foreign.store(0, Relaxed);
+            task.marks.store(0, Relaxed);
+            task.own.store(0, Relaxed);
+            task.blocked_empty.store(0, Relaxed);
+            task.blocked_full.store(0, Relaxed);
+            task.home.store(0, Relaxed);
+            task.stage.store(stage::MADE, Relaxed);
+            task.traits.store(traits, Relaxed);
             task.assigned.store(NOWHERE, Relaxed);
+            task.pinned.store(pinned, Relaxed);
             task.stolen.store(0, Relaxed);
             task.observed.store(0, Relaxed);
             task.references.store(1, Relaxed);
-            task.own.store(0, Relaxed);
-            task.body.set(body);
-            task.kind.set(kind);
+            task.body.set(plan.body);
+            task.kind.set(plan.kind);
+            task.body_stage.set(0);
             task.local.reset();
+            if let Some(rare) = task.rare_if_any() {
+                rare.restart();
+            }
             // SAFETY: `info` is read only while a process lives, and none does.
-            unsafe { *task.info.get() = Some(info) };
-            debug_assert!(task.foreign.lock().is_none(), "cut off when the old process ended");
+            unsafe { *task.info.get() = Some(plan.info) };
         } else {
             let task = Self {
-                marks: AtomicU32::new(0),
-                own: AtomicU32::new(0),
                 waits_at: AtomicPtr::new(ptr::null_mut()),
-                body: Cell::new(body),
-                kind: Cell::new(kind),
-                ended: AtomicU8::new(0),
-                home: AtomicU32::new(0),
+                body: Cell::new(plan.body),
                 polls: AtomicU64::new(0),
+                offer: AtomicU64::new(0),
+                marks: AtomicU8::new(0),
+                own: AtomicU8::new(0),
                 blocked_empty: AtomicU32::new(0),
                 blocked_full: AtomicU32::new(0),
-                busy: AtomicU64::new(0),
-                offer: AtomicU64::new(0),
-                had_senders: AtomicU8::new(0),
-                had_foreign: AtomicU8::new(0),
+                home: AtomicU16::new(0),
+                kind: Cell::new(plan.kind),
+                stage: AtomicU8::new(stage::MADE),
+                body_stage: Cell::new(0),
+                traits: AtomicU8::new(traits),
                 assigned: AtomicU16::new(NOWHERE),
+                pinned: AtomicU16::new(pinned),
                 stolen: AtomicU32::new(0),
                 observed: AtomicU32::new(0),
                 references: AtomicU32::new(1),
-                index: AtomicU32::new(0),
                 local: Local::new(),
-                info: UnsafeCell::new(Some(info)),
-                foreign: Mutex::new(None),
-                bell: Mutex::new(None),
+                rare: AtomicPtr::new(ptr::null_mut()),
+                info: UnsafeCell::new(Some(plan.info)),
             };
             // SAFETY: the block is ours, large enough and aligned to a cache line.
             unsafe { place.write(task) };
@@ -308,7 +339,7 @@ impl Task {
         TaskRef(place)
     }
 
-    /// What was fixed at creation.
+    /// Who it is.
     pub(crate) fn info(&self) -> &Info {
         // SAFETY: set before the process became known, unchanged until its block is recycled, which
         // its `references` delay until nobody can ask.
@@ -323,12 +354,34 @@ impl Task {
         self.forget_bell();
     }
 
-    /// Nobody rings it any more.
-    #[inline]
-    pub(super) fn forget_bell(&self) {
-        // What the workers run has none.
-        if self.kind() != Kind::Pooled {
-            *self.bell.lock() = None;
+    fn has_trait(&self, bit: u8) -> bool {
+        // Relaxed: what is asked by others was set before they knew it.
+        self.traits.load(Relaxed) & bit != 0
+    }
+
+    /// Whether it has declared effects.
+    pub(crate) fn has_effects(&self) -> bool {
+        self.has_trait(traits::EFFECTS)
+    }
+
+    /// Whether it may create processes.
+    pub(crate) fn creates(&self) -> bool {
+        self.has_trait(traits::CREATES)
+    }
+
+    /// The worker the user pinned it to.
+    pub(crate) fn pinned(&self) -> Option<u32> {
+        // Relaxed: set before anyone else knew it.
+        let worker = self.pinned.load(Relaxed);
+        (worker != NOWHERE).then_some(worker.into())
+    }
+
+    /// What it was created as, whatever runs it in the end.
+    pub(crate) fn created_as(&self) -> Kind {
+        match self.body() {
+            None => Kind::Outside,
+            Some(body) if body.blocking => Kind::Threaded,
+            Some(_) => Kind::Pooled,
         }
     }
 
@@ -345,19 +398,24 @@ impl Task {
         self.body.get()
     }
 
-    /// The scheduler it belongs to.
-    pub(crate) fn scheduler(&self) -> &Scheduler {
-        // SAFETY: the scheduler owns the block this header stands in.
-        unsafe { &*self.info().scheduler }
-    }
-
     pub(crate) fn has_ended(&self) -> bool {
         // Acquire pairs with `set_ended`.
-        self.ended.load(Acquire) != 0
+        self.stage.load(Acquire) == stage::ENDED
     }
 
-    pub(crate) fn set_ended(&self) {
-        self.ended.store(1, Release);
+    /// Whether it is alive and in the table; asked while that is locked.
+    pub(super) fn is_listed(&self) -> bool {
+        self.stage.load(Relaxed) == stage::LISTED
+    }
+
+    /// It is complete, and alive from now on. The table is locked.
+    pub(super) fn set_listed(&self) {
+        self.stage.store(stage::LISTED, Relaxed);
+    }
+
+    /// The table is locked.
+    pub(super) fn set_ended(&self) {
+        self.stage.store(stage::ENDED, Release);
     }
 
     /// Adds one to a counter that only the holder writes.
@@ -367,7 +425,7 @@ impl Task {
     }
 
     pub(crate) fn had_no_senders(&self) -> bool {
-        self.had_senders.load(Relaxed) == 0
+        !self.has_trait(traits::HAD_SENDERS)
     }
 
     /// The worker it belongs to, if that is settled.
@@ -388,7 +446,8 @@ impl Task {
         self.local.ends.set(self.local.ends.get() + 1);
         if is_sender {
             self.local.senders.set(self.local.senders.get() + 1);
-            self.had_senders.store(1, Relaxed);
+            // Relaxed, and no read-modify-write: only the holder writes.
+            self.traits.store(self.traits.load(Relaxed) | traits::HAD_SENDERS, Relaxed);
         }
     }
 
@@ -401,18 +460,18 @@ impl Task {
     }
 
     /// The holder: remembers something for the next operation.
-    pub(crate) fn note(&self, bits: u32) {
+    pub(crate) fn note(&self, bits: u8) {
         // Relaxed, and no read-modify-write: only the holder writes.
         self.own.store(self.own.load(Relaxed) | bits, Relaxed);
     }
 
     /// The holder: has dealt with what it remembered.
-    pub(crate) fn forget(&self, bits: u32) {
+    pub(crate) fn forget(&self, bits: u8) {
         self.own.store(self.own.load(Relaxed) & !bits, Relaxed);
     }
 
     /// The holder: what it has to remember.
-    pub(crate) fn notes(&self) -> u32 {
+    pub(crate) fn notes(&self) -> u8 {
         self.own.load(Relaxed)
     }
 
@@ -438,10 +497,8 @@ impl Task {
 
     /// Whether it may be dropped because nobody can observe it.
     pub(crate) fn is_prunable(&self) -> bool {
-        let info = self.info();
-        !info.effects
-            && !info.creates
-            && info.kind != Kind::Outside
+        !self.has_trait(traits::EFFECTS | traits::CREATES)
+            && self.kind() != Kind::Outside
             && self.local.senders.get() > 0
             && self.observed.load(Acquire) == 0
     }
@@ -461,49 +518,22 @@ impl Task {
         // AcqRel: as for a reference count, the last one sees what the others did.
         if self.observed.fetch_sub(1, AcqRel) == 1 {
             self.marks.fetch_or(mark::PRUNE, Release);
-            let foreign = self.foreign.lock().as_ref().map(Arc::clone);
-            if let Some(foreign) = foreign {
+            if let Some(foreign) = self.foreign_if_any() {
                 // It may wait for something foreign for a long time: let it look.
                 foreign.wake();
             }
         }
     }
-
-    /// The waker for foreign futures, made at the first use.
-    pub(crate) fn foreign(&self, task: TaskRef) -> Arc<Foreign> {
-        let mut slot = self.foreign.lock();
-        Arc::clone(slot.get_or_insert_with(|| {
-            self.had_foreign.store(1, Relaxed);
-            Foreign::new(task)
-        }))
-    }
-
-    /// The waker for foreign futures, if one was made.
-    pub(crate) fn foreign_if_any(&self) -> Option<Arc<Foreign>> {
-        self.foreign.lock().as_ref().map(Arc::clone)
-    }
-
-    pub(crate) fn take_foreign(&self) -> Option<Arc<Foreign>> {
-        // Relaxed: it was made for a wait of this process, which is over.
-        if self.had_foreign.load(Relaxed) != 0 { self.foreign.lock().take() } else { None }
-    }
 }
 
 impl Local {
     fn new() -> Self {
-        Self {
-            closes: Cell::new(ptr::null()),
-            ends: Cell::new(0),
-            senders: Cell::new(0),
-            created: Cell::new(0),
-            draw: Cell::new(0),
-        }
+        Self { closes: Cell::new(ptr::null()), ends: Cell::new(0), senders: Cell::new(0) }
     }
 
     fn reset(&self) {
         self.closes.set(ptr::null());
         self.ends.set(0);
         self.senders.set(0);
-        self.created.set(0);
     }
 }

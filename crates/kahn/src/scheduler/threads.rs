@@ -33,7 +33,7 @@ fn join_finished(threads: &mut Vec<Started>) {
 impl Scheduler {
     pub(super) fn start_thread(&self, task: TaskRef) {
         let parker = Arc::new(Parker::new());
-        *task.bell.lock() = Some(Bell::Thread(Arc::clone(&parker)));
+        task.set_bell(Bell::Thread(Arc::clone(&parker)));
         self.census.wake();
         let count = self.thread_count.fetch_add(1, Relaxed);
         let scheduler = self.strong();

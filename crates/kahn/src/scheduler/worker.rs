@@ -403,7 +403,8 @@ impl Worker {
     }
 
     fn take_over(&self, task: TaskRef) {
-        let number = self.number();
+        #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^16 workers")]
+        let number = self.index as u16;
         if task.home.load(Relaxed) != number {
             if task.polls.load(Relaxed) > 0 {
                 Task::count(&task.stolen);
@@ -442,7 +443,7 @@ impl Worker {
     fn poll_timed(&self, task: TaskRef) -> Polled {
         let since = self.stopwatch.start();
         let polled = poll_body(task);
-        self.stopwatch.stop(since, &task.busy);
+        self.stopwatch.stop(since, &task.rare().busy);
         polled
     }
 

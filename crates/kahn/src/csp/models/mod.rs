@@ -101,7 +101,8 @@ impl Driven {
             code.await
         };
         let handle = self.core.create(process, Location::caller(), None, code);
-        let task = *self.core.scheduler.table.lock().all().last().expect("made just now");
+        let all = self.core.scheduler.table.lock().all();
+        let task = all.into_iter().max_by_key(|task| task.info().identity).expect("made just now");
         self.begin[worker].push(task);
         handle
     }

@@ -176,7 +176,8 @@ impl Driven {
     {
         let plan = ProcessPlan { name: name.into(), effects: true, pinned: None };
         self.core.process(plan, ports, code, None);
-        *self.core.scheduler.table.lock().all().last().expect("made just now")
+        let all = self.core.scheduler.table.lock().all();
+        all.into_iter().max_by_key(|task| task.info().identity).expect("made just now")
     }
 
     /// Decides how the network is run; from now on workers may be made.

@@ -78,7 +78,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     let second = pair.model.process("second", (receiver, sender), idle);
     second.set_kind(Kind::Threaded);
     let parker = Arc::new(Parker::new());
-    *second.bell.lock() = Some(Bell::Thread(Arc::clone(&parker)));
+    second.set_bell(Bell::Thread(Arc::clone(&parker)));
     pair.begin();
     let waker = Waker::clone(&base_waker(second));
     assert!(second.foreign(second).wait());

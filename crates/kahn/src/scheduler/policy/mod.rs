@@ -101,7 +101,7 @@ impl Ready {
 
     /// Returns the worker that the process was pinned to, if it was.
     pub fn pinned_worker(&self) -> Option<usize> {
-        self.0.info().pinned.map(|worker| worker as usize)
+        self.0.pinned().map(|worker| worker as usize)
     }
 
     /// Returns the worker that it belongs to, if a policy has [settled](Self::settle_on) that.
@@ -119,7 +119,7 @@ impl Ready {
     }
 
     /// What the process has to remember; whoever has it ready holds it.
-    pub(crate) fn notes(&self) -> u32 {
+    pub(crate) fn notes(&self) -> u8 {
         self.0.notes()
     }
 
