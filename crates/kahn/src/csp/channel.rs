@@ -467,6 +467,15 @@ impl<T> Channel<T> {
         held
     }
 
+    /// The sender does not wait to be let go, and has taken its entry out: whoever sends next was
+    /// not held.
+    pub(super) fn leave_held(self) {
+        let meeting = self.meeting();
+        let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
+        let flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo));
+        meeting.gate.unlock(flags & !flag::SENDER_HELD);
+    }
+
     /// The receiver has acted: lets the sender go.
     pub(super) fn release(self, worker: &Worker) {
         let meeting = self.meeting();

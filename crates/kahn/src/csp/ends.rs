@@ -470,6 +470,9 @@ impl<T: Send> Drop for Sending<'_, T> {
             let slot = (&raw const self.slot).cast();
             withdraw(self.end.channel.meeting(), Side::Sender, slot);
         }
+        if self.slot.outcome.get() == Outcome::Held {
+            self.end.channel.leave_held();
+        }
         if matches!(self.slot.outcome.get(), Outcome::Open | Outcome::Closed | Outcome::Poisoned) {
             // SAFETY: nobody took the message, and nobody can any more.
             drop(unsafe { self.slot.read() });

@@ -284,6 +284,33 @@ fn a_dropped_operation_leaves_the_channel_usable() {
     );
 }
 
+#[test]
+fn a_dropped_send_whose_receiver_still_acts_leaves_the_next_one_alone() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut out, mut input) = csp::channel::<Box<u32>>("channel");
+                let receiver = scope.fork("receiver", async move {
+                    let mut received = Vec::new();
+                    while let Ok(message) = input.recv_extended().await {
+                        csp::yield_now().await;
+                        csp::yield_now().await;
+                        received.push(*message.finish());
+                    }
+                    received
+                });
+                csp::yield_now().await;
+                // Taken if the receiver is there, and then not waited for.
+                let _ = poll_once(out.send(Box::new(1)));
+                out.send(Box::new(2)).await.expect("the receiver is there");
+                drop(out);
+                receiver.join().await.expect("it ends")
+            })
+        },
+        |received| assert!(received == [1, 2] || received == [2], "{received:?}"),
+    );
+}
+
 fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
