@@ -97,7 +97,7 @@ fn ring(options: RunOptions, stations: usize, messages: u32, capacity: usize, vi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_or_doubled(
