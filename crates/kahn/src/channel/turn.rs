@@ -37,6 +37,7 @@ pub(crate) enum Turn {
 /// The way every operation begins that cannot just go on.
 ///
 /// `waited`: this operation has waited before.
+#[inline]
 pub(crate) fn turn(
     channel: ChannelRef,
     end: End,
@@ -237,7 +238,7 @@ fn find_no_room(
     wait_here(channel, End::Sender, worker, task, waited)
 }
 
-#[inline]
+#[inline(always)]
 fn look_for_messages(
     channel: ChannelRef,
     worker: &Worker,
