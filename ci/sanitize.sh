@@ -10,6 +10,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# ci/tsan.txt names functions by their paths, which line tables leave out of inlined ones.
+export CARGO_PROFILE_DEV_DEBUG=full
+
 host=$(rustc -vV | sed -n 's/^host: //p')
 libraries=$(rustc --print sysroot)/lib/rustlib/$host/lib
 target=${CARGO_TARGET_DIR:-target}
