@@ -14,6 +14,9 @@
 //!                                              │ slower than calm: a pause, each time twice as long
 //! ```
 //!
+//! A thief that looks for `WATCH` and finds processes, but none that is ripe, has seen a worker that
+//! gets on by itself: then too there is a pause.
+//!
 //! Loot that lasts `PLAIN` a process pays without further question: coarse processes are never left
 //! lying. During a pause the thief sleeps and its victim wakes nobody. What is known about calm
 //! grows old after `STALE`, for programs change.
@@ -29,9 +32,12 @@ use std::time::Duration;
 /// Loot that lasts so long a process is worth moving in any case: some twenty lines from another
 /// core, and twice that in work. There is no time in a model: there everything pays.
 const PLAIN: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(4) };
-/// How long a victim is left alone the first time, and at most.
+/// How long a victim is left alone after loot that did not pay, at least and at most.
 const SHORTEST: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 const LONGEST: Duration = Duration::from_millis(2);
+/// How long a thief looks at processes that do not ripen. Each look takes a line from their
+/// worker. As long is the first pause after that.
+const WATCH: Duration = Duration::from_micros(20);
 /// How long one believes what was measured.
 const STALE: Duration = Duration::from_millis(20);
 /// Paces are ticks for so many processes.
@@ -63,6 +69,10 @@ pub(super) struct Raid {
     since: AtomicU64,
     victim_taken: AtomicU64,
     own_taken: AtomicU64,
+    /// Whom it looks at in vain, since when, and when it did last.
+    watched: AtomicUsize,
+    watched_since: AtomicU64,
+    watched_at: AtomicU64,
 }
 
 impl Raid {
@@ -73,6 +83,22 @@ impl Raid {
             since: AtomicU64::new(0),
             victim_taken: AtomicU64::new(0),
             own_taken: AtomicU64::new(0),
+            watched: AtomicUsize::new(usize::MAX),
+            watched_since: AtomicU64::new(0),
+            watched_at: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes that nothing was ripe where there is something.
+    pub(super) fn watch(&self, index: usize, victim: &Pace, now: u64) {
+        let ago = |then: &AtomicU64| clock::to_duration(now.saturating_sub(then.load(Relaxed)));
+        if self.watched.swap(index, Relaxed) != index || ago(&self.watched_at) > WATCH {
+            self.watched_since.store(now, Relaxed);
+        }
+        self.watched_at.store(now, Relaxed);
+        if ago(&self.watched_since) > WATCH {
+            self.watched.store(usize::MAX, Relaxed);
+            victim.leave_alone(victim.next_pause(WATCH), now);
         }
     }
 
@@ -104,7 +130,7 @@ impl Raid {
             match victim.known_calm(now) {
                 None => SHORTEST,
                 Some(calm) if pace_of(lasted, by_victim + by_thief) <= calm => Duration::ZERO,
-                Some(_) => victim.next_pause(),
+                Some(_) => victim.next_pause(SHORTEST),
             }
         };
         victim.leave_alone(pause, now);
@@ -148,8 +174,9 @@ impl Pace {
         self.calm_since.store(now, Relaxed);
     }
 
-    fn next_pause(&self) -> Duration {
-        Duration::from_nanos(self.pause.load(Relaxed) * 2).clamp(SHORTEST, LONGEST)
+    /// Twice the last pause, or the first.
+    fn next_pause(&self, first: Duration) -> Duration {
+        Duration::from_nanos(self.pause.load(Relaxed) * 2).clamp(first, LONGEST)
     }
 
     /// Somebody steals from now on: how fast did the worker get on without?

@@ -90,7 +90,11 @@ impl Stealing {
         for offset in 1..count {
             let index = (thief + offset) % count;
             let victim = &self.queues[index];
-            if victim.pace.is_left_alone(now) || !victim.is_ripe(now) {
+            if victim.pace.is_left_alone(now) {
+                continue;
+            }
+            if !victim.is_ripe(now) {
+                own.raid.watch(index, &victim.pace, now);
                 continue;
             }
             bump(&own.tried);
