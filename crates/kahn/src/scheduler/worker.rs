@@ -529,7 +529,9 @@ impl Worker {
     pub(crate) fn wait_foreign(&self, task: TaskRef) -> bool {
         let foreign = task.foreign(task);
         // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
-        if task.marks.load(Acquire) & mark::PRUNE != 0 && self.must_end(task).is_some() {
+        if task.marks.load(Acquire) & (mark::PRUNE | mark::KILL) != 0
+            && self.must_end(task).is_some()
+        {
             return false;
         }
         foreign.wait()
