@@ -21,9 +21,11 @@
 //! lying. During a pause the thief sleeps and its victim wakes nobody. What is known about calm
 //! grows old after `STALE`, for programs change.
 //!
-//! Nothing is lost by a pause: what stands in the queue of a worker that is awake is run by it, and
-//! the watcher ([`crate::scheduler::idle`]) looks after one that does not get on. All fields are
-//! Relaxed: what a race spoils is one judgement.
+//! Nothing is lost by a pause. It holds for the deque alone, which only its own worker fills, and which
+//! that empties before it sleeps; the watcher ([`crate::scheduler::idle`]) looks after one that does
+//! not get on. The queue for what comes from outside may fill while its worker sleeps and is never
+//! left alone: a worker that is woken for it and finds its owner's pause would sleep again, and
+//! nobody would run what is there. All fields are Relaxed: what a race spoils is one judgement.
 
 use crate::sync::system::clock;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering::*};
@@ -196,5 +198,46 @@ impl Pace {
         let found_at = self.found_at.load(Relaxed);
         let is_known = found_at != 0 && clock::to_duration(now.saturating_sub(found_at)) < STALE;
         is_known.then(|| self.calm.load(Relaxed))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A thief takes ten processes from a worker and is out of work again after `lasted`.
+    fn raided(lasted: Duration) -> (Pace, u64) {
+        clock::start();
+        let (thief, victim, raid) = (Pace::new(), Pace::new(), Raid::new());
+        let begun = clock::ticks();
+        raid.begin(&thief, 0, &victim, 10, begun);
+        let ended = begun + clock::from_duration(lasted);
+        raid.judge(&thief, |_| &victim, ended);
+        (victim, ended)
+    }
+
+    #[test]
+    fn loot_that_lasts_pays() {
+        let (victim, now) = raided(PLAIN * 100);
+        assert!(!victim.is_left_alone(now));
+    }
+
+    #[test]
+    fn loot_that_is_soon_used_up_makes_a_pause_which_ends() {
+        let (victim, now) = raided(PLAIN / 10);
+        assert!(victim.is_left_alone(now));
+        assert!(!victim.is_left_alone(now + clock::from_duration(LONGEST * 10)));
+    }
+
+    #[test]
+    fn looking_in_vain_for_long_makes_a_pause_and_a_glance_does_not() {
+        clock::start();
+        let (victim, raid) = (Pace::new(), Raid::new());
+        let (begun, step) = (clock::ticks(), clock::from_duration(WATCH / 2));
+        raid.watch(0, &victim, begun);
+        assert!(!victim.is_left_alone(begun));
+        let end = (1..10).map(|look| begun + look * step);
+        end.clone().for_each(|now| raid.watch(0, &victim, now));
+        assert!(end.into_iter().any(|now| victim.is_left_alone(now)));
     }
 }

@@ -90,15 +90,17 @@ impl Stealing {
         for offset in 1..count {
             let index = (thief + offset) % count;
             let victim = &self.queues[index];
-            if victim.pace.is_left_alone(now) {
-                continue;
-            }
-            if !victim.is_ripe(now) {
+            let has_hot = victim.has_hot_to_spare(now);
+            let is_ripe = has_hot && victim.is_ripe(now);
+            if has_hot && !is_ripe {
                 own.raid.watch(index, &victim.pace, now);
+            }
+            if !is_ripe && !victim.has_cold() {
                 continue;
             }
             bump(&own.tried);
-            let loot = own.take_some(victim).or_else(|| own.take_half(victim));
+            let hot = if is_ripe { own.take_some(victim) } else { None };
+            let loot = hot.or_else(|| own.take_half(victim));
             if let Some((first, size)) = loot {
                 bump(&own.won);
                 own.raid.begin(&own.pace, index, &victim.pace, size, now);
@@ -137,7 +139,7 @@ impl Queue {
     }
 
     fn pop_cold(&self) -> Option<Ready> {
-        if self.cold_len.load(Relaxed) == 0 {
+        if !self.has_cold() {
             return None;
         }
         let mut cold = self.cold.lock();
@@ -146,15 +148,21 @@ impl Queue {
         ready
     }
 
-    /// Whether there is something in it, as far as one sees from outside.
-    fn is_empty(&self) -> bool {
-        self.hot.len() == 0 && self.cold_len.load(Relaxed) == 0
+    /// Whether its deque has something that thieves may have. Only its worker puts things there, and
+    /// does not sleep before it is empty: so what is not to be had is not forgotten.
+    fn has_hot_to_spare(&self, now: u64) -> bool {
+        self.hot.len() > 0 && !self.pace.is_left_alone(now)
     }
 
-    /// Thief: whether its oldest process has stood there for long. What is in the queue for what
-    /// should wait is ripe at once.
+    /// Whether something waits in its queue. Anybody puts things there, also while its worker sleeps:
+    /// it is for all, at any time.
+    fn has_cold(&self) -> bool {
+        self.cold_len.load(Relaxed) > 0
+    }
+
+    /// Thief: whether the oldest process of its deque has been that for long.
     fn is_ripe(&self, now: u64) -> bool {
-        let Some(oldest) = self.hot.oldest() else { return true };
+        let Some(oldest) = self.hot.oldest() else { return false };
         if self.oldest.load(Relaxed) != oldest {
             self.oldest.store(oldest, Relaxed);
             self.since.store(now, Relaxed);
@@ -181,7 +189,7 @@ impl Queue {
 
     /// Moves half of another's waiting processes here, and gives the first and how many.
     fn take_half(&self, victim: &Self) -> Option<(Ready, usize)> {
-        if victim.cold_len.load(Relaxed) == 0 {
+        if !victim.has_cold() {
             return None;
         }
         // The back half: contiguous neighbours stay together, and the victim runs from the front.
@@ -255,7 +263,9 @@ impl Policy for Stealing {
         let now = clock::ticks();
         let mut queues = self.queues.iter().enumerate();
         queues.any(|(index, queue)| {
-            !queue.is_empty() && (index == worker || !queue.pace.is_left_alone(now))
+            queue.has_cold()
+                || queue.has_hot_to_spare(now)
+                || index == worker && queue.hot.len() > 0
         })
     }
 
@@ -279,7 +289,7 @@ impl Policy for Stealing {
     /// what would not pay.
     fn has_to_spare(&self, worker: usize) -> bool {
         let queue = &self.queues[worker];
-        !queue.is_empty() && !queue.pace.is_left_alone(clock::ticks())
+        queue.has_cold() || queue.has_hot_to_spare(clock::ticks())
     }
 
     fn keeps_hot(&self) -> bool {
