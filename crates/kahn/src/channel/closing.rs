@@ -11,6 +11,7 @@
 //! second frees the channel. Both are decided under the channel's gate.
 
 use super::raw::{ChannelRef, End, flag};
+use super::sender::abandoned;
 use super::table::ChannelTable;
 use super::turn::report;
 use crate::graph::{Ending, MisuseKind};
@@ -63,7 +64,16 @@ pub(crate) fn dropped(channel: ChannelRef, end: End) {
         // Never given to a process: the check before the run names it.
         return;
     };
-    match Worker::holding(owner.as_ptr()) {
+    let holder = Worker::holding(owner.as_ptr());
+    if holder.is_some() && owner.waits_at.load(Relaxed) == channel.waiting_at(end) {
+        owner.stop_waiting();
+        // The operation is gone or forgotten, which is told while there is a channel to name. A
+        // thread that unwinds out of its operation is being ended.
+        if owner.body().is_some_and(|body| !body.blocking) {
+            abandoned(channel, end);
+        }
+    }
+    match holder {
         Some(worker) => match end {
             End::Sender => {
                 // Takes effect at the next operation, or with the process's end, when it is known

@@ -259,6 +259,28 @@ fn ending_with_an_operation_that_waits() {
     });
 }
 
+/// The channel is gone before its process ends: the name is told all the same.
+#[test]
+fn leaving_a_channel_that_ends_with_an_operation_that_waits() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let (told, hears) = network.channel::<u64>("told");
+        network.process("leave", (out, hears), async |(_out, mut hears)| {
+            hears.recv().await;
+        });
+        network.process("wrong", (told, numbers), async |(told, mut numbers)| {
+            let mut receiving = std::mem::ManuallyDrop::new(numbers.recv());
+            poll_fn(|context| Poll::Ready(pin!(&mut *receiving).poll(context).is_pending())).await;
+            drop(numbers);
+            drop(told);
+            kahn::yield_now().await;
+        });
+        let text = text(&schedule.run(network));
+        assert!(text.contains("abandoned an operation on channel `numbers`"), "{text}");
+    });
+}
+
 #[test]
 fn the_blocking_form_in_an_async_process() {
     everywhere(|schedule| {
