@@ -153,6 +153,13 @@ mutation push-relaxed deque:: scheduler/deque.rs \
 mutation last-one-without-exchange deque:: scheduler/deque.rs \
     's/let won =.*?is_ok\(\);/let won = true;\n self.top.store(top.wrapping_add(1), SeqCst);/s'
 
+mutation waiting-push-relaxed fifo:: scheduler/fifo.rs \
+    's/(back\.wrapping_add\(1\), )Release/$1Relaxed/'
+mutation waiting-half-relaxed fifo:: scheduler/fifo.rs \
+    's/(back\.wrapping_add\(size - 1\), )Release/$1Relaxed/'
+mutation waiting-taken-without-exchange fifo:: scheduler/fifo.rs \
+    's/if self\.alone \{/if true {/'
+
 mutation hot-taken-without-swap hot:: scheduler/worker.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
 mutation hot-relaxed hot:: scheduler/worker.rs \

@@ -10,7 +10,8 @@
 //! Three priorities and not 32: each is a look at every scheduling point, and what programs have is
 //! one thing that must not wait, the work, and what may wait for ever. A process that stands in one
 //! of these queues is never kept hot by a worker, for it would pass by the others. `Scheduler::first`
-//! counts what is to run before a hot process, so that others pay one look for it.
+//! counts what is to run before a hot process, so that others pay one look for it: while there is
+//! nothing, workers go to the policy within directly, and come here when that has nothing left.
 
 use crate::scheduler::policy::{Load, Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::task::own;
@@ -235,6 +236,10 @@ impl Policy for Placed {
 
     fn rebalances_after(&self) -> Option<Duration> {
         self.policy.rebalances_after()
+    }
+
+    fn within(&self) -> Option<&(dyn Policy + 'static)> {
+        Some(self.policy.as_ref())
     }
 
     fn steals(&self, worker: usize) -> Steals {

@@ -43,14 +43,17 @@ pub(crate) struct Deque {
     top: Padded<AtomicUsize>,
     bottom: Padded<AtomicUsize>,
     slots: Box<[AtomicPtr<Task>]>,
+    alone: bool,
 }
 
 impl Deque {
-    pub(crate) fn new() -> Self {
+    /// `alone`: there are no thieves, so the owner need not fear them.
+    pub(crate) fn new(alone: bool) -> Self {
         Self {
             top: Padded(AtomicUsize::new(0)),
             bottom: Padded(AtomicUsize::new(0)),
             slots: (0..SLOTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            alone,
         }
     }
 
@@ -77,6 +80,10 @@ impl Deque {
             return None;
         }
         let last = bottom.wrapping_sub(1);
+        if self.alone {
+            self.bottom.store(last, Relaxed);
+            return taken(self.slots[last % SLOTS].load(Relaxed));
+        }
         // Release: a thief that reads it also sees the slots below; they were stored before.
         self.bottom.store(last, Release);
         fence(SeqCst);
@@ -130,7 +137,8 @@ impl Deque {
     }
 }
 
-fn taken(task: *mut Task) -> Option<TaskRef> {
+/// What stood in a slot that was won.
+pub(super) fn taken(task: *mut Task) -> Option<TaskRef> {
     // SAFETY: only pointers of live, ready processes are pushed, and this one was taken once.
     NonNull::new(task).map(|task| unsafe { TaskRef::new(task) })
 }

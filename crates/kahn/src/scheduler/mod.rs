@@ -26,6 +26,7 @@ mod balance;
 pub(crate) mod census;
 mod crew;
 pub(crate) mod deque;
+pub(crate) mod fifo;
 pub(crate) mod foreign;
 mod idle;
 #[cfg(all(test, loom))]

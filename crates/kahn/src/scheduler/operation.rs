@@ -25,7 +25,7 @@ impl Worker {
 
     /// Makes a process ready that the running process, or this worker, owns.
     pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
-        match self.policy() {
+        match self.policy_for(task) {
             Some(policy) if !self.is_dedicated() && task.kind() == Kind::Pooled => {
                 let origin = Origin::Worker(self.index());
                 self.scheduler().notify(policy.push(origin, Ready::new(task), reason));

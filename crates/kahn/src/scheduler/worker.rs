@@ -51,6 +51,8 @@ pub(crate) struct Worker {
     /// that is no worker of the network.
     slot: *const WorkerSlot,
     policy: Option<*const dyn Policy>,
+    /// The policy for processes without a place of their own.
+    usual: Option<*const dyn Policy>,
     glance_debt: Cell<usize>,
     /// Copies of settings, on the worker's own line.
     pub(crate) solo: bool,
@@ -131,6 +133,10 @@ impl Worker {
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
             policy: config.map(|config| ptr::from_ref(config.policy.as_ref())),
+            usual: config.map(|config| {
+                let policy = config.policy.as_ref();
+                ptr::from_ref(policy.within().unwrap_or(policy))
+            }),
             glance_debt: Cell::new(0),
             solo: settings.solo,
             counts: settings.accounting != Accounting::Off,
@@ -178,13 +184,23 @@ impl Worker {
         unsafe { &*self.slot }
     }
 
-    pub(super) fn policy(&self) -> Option<&dyn Policy> {
+    /// The policy that queues a process.
+    #[inline]
+    pub(super) fn policy_for(&self, task: TaskRef) -> Option<&dyn Policy> {
+        let is_placed = task.notes() & own::PLACED != 0;
         // SAFETY: as for `slot`.
-        self.policy.map(|policy| unsafe { &*policy })
+        if is_placed { self.policy } else { self.usual }.map(|policy| unsafe { &*policy })
     }
 
     fn pop(&self, turn: Turn) -> Option<Ready> {
-        self.policy()?.pop(self.index, turn)
+        // SAFETY: as for `slot`.
+        self.policy.map(|policy| unsafe { &*policy })?.pop(self.index, turn)
+    }
+
+    #[inline]
+    fn pop_usual(&self) -> Option<Ready> {
+        // SAFETY: as for `slot`.
+        self.usual.map(|policy| unsafe { &*policy })?.pop(self.index, Turn::Front)
     }
 
     pub(crate) fn is_dedicated(&self) -> bool {
@@ -260,11 +276,11 @@ impl Worker {
             return Some(ready);
         }
         // Relaxed: a hint, like the queues it is about.
-        if self.keeps_hot
-            && self.scheduler.first.load(Relaxed) == 0
-            && let Some(task) = self.take_hot()
-        {
-            return Some(Ready::new(task));
+        if self.scheduler.first.load(Relaxed) == 0 {
+            let hot = if self.keeps_hot { self.take_hot().map(Ready::new) } else { None };
+            if let Some(ready) = hot.or_else(|| self.pop_usual()) {
+                return Some(ready);
+            }
         }
         self.pop(Turn::Front).or_else(|| self.take_hot().map(Ready::new))
     }
@@ -379,26 +395,18 @@ impl Worker {
             let at_rest = match asked {
                 Some(Request::Wait) => self.park(task) == Park::Asleep,
                 Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
-                asked => self.carry_out(task, asked),
+                Some(Request::Again { cold }) => {
+                    let reason = if cold { Reason::Yielded } else { Reason::Woken };
+                    self.make_ready(task, reason);
+                    true
+                }
+                Some(Request::None) => self.wait_foreign(task),
+                // What has ended or is to end is at rest.
+                Some(Request::End) | None => true,
             };
             if at_rest {
                 return;
             }
-        }
-    }
-
-    /// Does what a process has asked for that left its poll; `false` if it goes on at once.
-    #[inline(never)]
-    fn carry_out(&self, task: TaskRef, asked: Option<Request>) -> bool {
-        match asked {
-            Some(Request::Again { cold }) => {
-                let reason = if cold { Reason::Yielded } else { Reason::Woken };
-                self.make_ready(task, reason);
-                true
-            }
-            Some(Request::None) => self.wait_foreign(task),
-            // Waits are carried out by the caller; what has ended or is to end is at rest.
-            Some(Request::Wait | Request::Commit | Request::End) | None => true,
         }
     }
 
@@ -431,7 +439,8 @@ impl Worker {
             return None;
         }
         let request = self.request.take();
-        if !matches!(request, Request::Wait | Request::Commit) || task.notes() & own::CLOSES != 0 {
+        let is_rare = matches!(request, Request::None | Request::End);
+        if is_rare || task.notes() & own::CLOSES != 0 {
             return self.settle(task, request);
         }
         self.flush();

@@ -10,13 +10,13 @@ use loom::thread;
 use std::ptr::{self, NonNull};
 
 /// A pointer that is never followed: the models count processes, they do not run them.
-fn process(number: usize) -> TaskRef {
+pub(super) fn process(number: usize) -> TaskRef {
     let address = ptr::without_provenance_mut(number * 64);
     // SAFETY: not followed.
     unsafe { TaskRef::new(NonNull::new(address).expect("numbers start at one")) }
 }
 
-fn number(task: TaskRef) -> usize {
+pub(super) fn number(task: TaskRef) -> usize {
     task.as_ptr().addr() / 64
 }
 
@@ -28,7 +28,7 @@ struct Model {
 
 impl Model {
     fn new() -> Arc<Self> {
-        Arc::new(Self { deque: Deque::new(), states: Default::default() })
+        Arc::new(Self { deque: Deque::new(false), states: Default::default() })
     }
 
     /// Touches a process, as running it would: loom sees two who do so at once, and one who does so

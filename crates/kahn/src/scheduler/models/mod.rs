@@ -24,6 +24,7 @@
 mod channel;
 mod deque;
 mod detector;
+mod fifo;
 mod foreign;
 mod hot;
 mod parker;

@@ -240,6 +240,13 @@ pub trait Policy: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The policy within this one, for processes without a priority or a worker of their own. The
+    /// runtime goes there by itself while none of the others waits.
+    #[doc(hidden)]
+    fn within(&self) -> Option<&(dyn Policy + 'static)> {
+        None
+    }
+
     /// Returns what a worker stole, for the report.
     fn steals(&self, worker: usize) -> Steals {
         let _ = worker;

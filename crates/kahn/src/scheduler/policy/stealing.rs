@@ -2,9 +2,12 @@
 //! without locks on the way, and several are stolen at once.
 //!
 //! Each worker has a deque of its own, hot at its end, and a queue for what should wait: processes
-//! that yielded, new ones from outside, what overflows the deque. A worker whose queues are empty
-//! takes half of what another has, from the cold end. The process that a worker has woken last it
-//! runs next, without asking anybody.
+//! that yielded, new ones from outside, what overflows the deque. That queue is in two parts: its
+//! front, which the worker fills and empties without a lock, and the rest under one, where anybody
+//! may add. While there is a rest, what is added goes there, and an empty front is filled from it in
+//! one go: so what came first runs first. A worker whose queues are empty takes half of what another
+//! has, from the cold end. The process that a worker has woken last it runs next, without asking
+//! anybody.
 //!
 //! A thief takes only what is *ripe*: the oldest process of a deque that has been its oldest for
 //! `RIPE`. A victim that gets on by itself takes it sooner. And it steals only while that pays: see
@@ -17,6 +20,7 @@
 use super::raids::{Pace, Raid};
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::scheduler::deque::{Deque, Steal};
+use crate::scheduler::fifo::Fifo;
 use crate::sync::system::{clock, cores};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
@@ -27,11 +31,14 @@ const LOOT: usize = 32;
 
 /// How long a process is left to its own worker. There is no time in a model.
 const RIPE: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
+
 #[derive(Debug)]
 struct Queue {
     hot: Deque,
-    cold: Mutex<VecDeque<Ready>>,
-    cold_len: AtomicUsize,
+    /// What waits: the front of the queue, which is its worker's to fill, and the rest.
+    front: Fifo,
+    rest: Mutex<VecDeque<Ready>>,
+    rest_len: AtomicUsize,
     /// The number of the oldest process when a thief last saw another one, and the ticks then.
     oldest: AtomicUsize,
     since: AtomicU64,
@@ -57,9 +64,10 @@ pub(super) struct Stealing {
 impl Stealing {
     pub(super) fn new(workers: usize) -> Self {
         let queue = || Queue {
-            hot: Deque::new(),
-            cold: Mutex::new(VecDeque::new()),
-            cold_len: AtomicUsize::new(0),
+            hot: Deque::new(workers == 1),
+            front: Fifo::new(workers == 1),
+            rest: Mutex::new(VecDeque::new()),
+            rest_len: AtomicUsize::new(0),
             oldest: AtomicUsize::new(usize::MAX),
             since: AtomicU64::new(0),
             pace: Pace::new(),
@@ -79,7 +87,8 @@ impl Stealing {
     /// Takes what waits in the queues in turn: that of a worker that sleeps has no other reader.
     fn pop_next_cold(&self) -> Option<Ready> {
         let turn = self.look.fetch_add(1, Relaxed) % self.queues.len();
-        self.queues[turn].pop_cold()
+        let queue = &self.queues[turn];
+        queue.front.take().map(Ready::new).or_else(|| queue.pop_rest(|_| {}))
     }
 
     fn steal(&self, thief: usize) -> Option<Ready> {
@@ -100,7 +109,8 @@ impl Stealing {
             }
             bump(&own.tried);
             let hot = if is_ripe { own.take_some(victim) } else { None };
-            let loot = hot.or_else(|| own.take_half(victim));
+            let loot =
+                hot.or_else(|| own.take_half_front(victim)).or_else(|| own.take_half_rest(victim));
             if let Some((first, size)) = loot {
                 bump(&own.won);
                 own.raid.begin(&own.pace, index, &victim.pace, size, now);
@@ -132,19 +142,47 @@ impl Queue {
         }
     }
 
+    /// Owner: behind all that waits.
     fn queue_cold(&self, ready: Ready) {
-        let mut cold = self.cold.lock();
-        cold.push_back(ready);
-        self.cold_len.store(cold.len(), Relaxed);
+        // Relaxed: what comes from outside meanwhile is neither before us nor behind.
+        if self.rest_len.load(Relaxed) > 0 {
+            return self.queue_rest(ready);
+        }
+        if let Err(task) = self.front.push(ready.into_task()) {
+            self.queue_rest(Ready::new(task));
+        }
     }
 
+    /// Owner: what has waited longest.
     fn pop_cold(&self) -> Option<Ready> {
-        if !self.has_cold() {
+        let front = self.front.take().map(Ready::new);
+        front.or_else(|| self.pop_rest(|rest| self.fill_front(rest)))
+    }
+
+    /// Owner: moves as much to the front as there is room for.
+    fn fill_front(&self, rest: &mut VecDeque<Ready>) {
+        let count = self.front.room().min(rest.len());
+        for ready in rest.drain(..count) {
+            let pushed = self.front.push(ready.into_task());
+            debug_assert!(pushed.is_ok(), "there is room");
+        }
+    }
+
+    fn queue_rest(&self, ready: Ready) {
+        let mut rest = self.rest.lock();
+        rest.push_back(ready);
+        self.rest_len.store(rest.len(), Relaxed);
+    }
+
+    /// Takes the first of the rest, and does `with_others` to what is left of it.
+    fn pop_rest(&self, with_others: impl FnOnce(&mut VecDeque<Ready>)) -> Option<Ready> {
+        if self.rest_len.load(Relaxed) == 0 {
             return None;
         }
-        let mut cold = self.cold.lock();
-        let ready = cold.pop_front();
-        self.cold_len.store(cold.len(), Relaxed);
+        let mut rest = self.rest.lock();
+        let ready = rest.pop_front();
+        with_others(&mut rest);
+        self.rest_len.store(rest.len(), Relaxed);
         ready
     }
 
@@ -157,7 +195,7 @@ impl Queue {
     /// Whether something waits in its queue. Anybody puts things there, also while its worker sleeps:
     /// it is for all, at any time.
     fn has_cold(&self) -> bool {
-        self.cold_len.load(Relaxed) > 0
+        self.front.len() > 0 || self.rest_len.load(Relaxed) > 0
     }
 
     /// Thief: whether the oldest process of its deque has been that for long.
@@ -187,25 +225,31 @@ impl Queue {
         first.map(|first| (first, size))
     }
 
-    /// Moves half of another's waiting processes here, and gives the first and how many.
-    fn take_half(&self, victim: &Self) -> Option<(Ready, usize)> {
-        if !victim.has_cold() {
+    /// Moves half of the front of what waits elsewhere here, and gives the first and how many.
+    fn take_half_front(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let (first, size) = self.front.take_half_of(&victim.front)?;
+        Some((Ready::new(first), size))
+    }
+
+    /// Moves half of the rest of what waits elsewhere here, and gives the first and how many.
+    fn take_half_rest(&self, victim: &Self) -> Option<(Ready, usize)> {
+        if victim.rest_len.load(Relaxed) == 0 {
             return None;
         }
         // The back half: contiguous neighbours stay together, and the victim runs from the front.
         let mut loot = {
-            let mut cold = victim.cold.lock();
-            let left = cold.len() / 2;
-            let loot = cold.split_off(left);
-            victim.cold_len.store(cold.len(), Relaxed);
+            let mut rest = victim.rest.lock();
+            let left = rest.len() / 2;
+            let loot = rest.split_off(left);
+            victim.rest_len.store(rest.len(), Relaxed);
             loot
         };
         let size = loot.len();
         let first = loot.pop_front()?;
         if !loot.is_empty() {
-            let mut cold = self.cold.lock();
-            cold.append(&mut loot);
-            self.cold_len.store(cold.len(), Relaxed);
+            let mut rest = self.rest.lock();
+            rest.append(&mut loot);
+            self.rest_len.store(rest.len(), Relaxed);
         }
         Some((first, size))
     }
@@ -228,7 +272,7 @@ impl Policy for Stealing {
             }
             (Origin::Outside, _) => {
                 let worker = self.turn.fetch_add(1, Relaxed) % self.open;
-                self.queues[worker].queue_cold(ready);
+                self.queues[worker].queue_rest(ready);
                 Notify::Anyone
             }
         }
@@ -275,9 +319,9 @@ impl Policy for Stealing {
         let share = ready.len().div_ceil(self.open).max(1);
         let mut ready = ready.into_iter();
         for queue in &self.queues {
-            let mut cold = queue.cold.lock();
-            cold.extend(ready.by_ref().take(share));
-            queue.cold_len.store(cold.len(), Relaxed);
+            let mut rest = queue.rest.lock();
+            rest.extend(ready.by_ref().take(share));
+            queue.rest_len.store(rest.len(), Relaxed);
         }
     }
 

@@ -1,0 +1,136 @@
+//! A bounded queue for processes that wait their turn: its owner puts them in at the back, owner and
+//! thieves take them from the front, thieves several at once.
+//!
+//! ```text
+//!        front ≤ back ≤ front + SLOTS
+//!   slots  …  taken │ ready ready ready │ free  …
+//!                   ^ front: all        ^ back: the owner
+//! ```
+//!
+//! | step  | who    | moves    | how |
+//! |-------|--------|----------|-----|
+//! | push  | owner  | `back` up    | slot, then Release store |
+//! | take  | all    | `front` up   | look at both, read the slots, CAS on `front` |
+//!
+//! Nothing is taken twice, for each number is taken by the one exchange that moves `front` past it.
+//! What was read is what stood there: a slot is written again only when `front` has passed it, and
+//! then the exchange of whoever read it before fails. Nobody takes from the back, so there is nothing
+//! that owner and thief could both believe they have, and no fence as in [`super::deque`].
+//!
+//! A queue of the only worker is its own altogether: it takes without an exchange.
+
+use super::TaskRef;
+use super::deque::taken;
+use super::task::Task;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded};
+use std::ptr;
+
+/// Under loom few, so that wrap-around lies within a model.
+const SLOTS: usize = if cfg!(loom) { 2 } else { 1024 };
+
+/// The queue. `push` and being the one who fills it are the owner's alone.
+#[derive(Debug)]
+pub(crate) struct Fifo {
+    front: Padded<AtomicUsize>,
+    back: Padded<AtomicUsize>,
+    slots: Box<[AtomicPtr<Task>]>,
+    alone: bool,
+}
+
+impl Fifo {
+    /// `alone`: nobody but the owner ever takes anything.
+    pub(crate) fn new(alone: bool) -> Self {
+        Self {
+            front: Padded(AtomicUsize::new(0)),
+            back: Padded(AtomicUsize::new(0)),
+            slots: (0..SLOTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            alone,
+        }
+    }
+
+    fn slot(&self, number: usize) -> &AtomicPtr<Task> {
+        &self.slots[number % SLOTS]
+    }
+
+    /// Owner: puts a process at the back; gives it back if the queue is full.
+    pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
+        if self.room() == 0 {
+            return Err(task);
+        }
+        // Relaxed: ours alone.
+        let back = self.back.load(Relaxed);
+        self.slot(back).store(task.as_ptr().cast_mut(), Relaxed);
+        // Release pairs with the thief's Acquire load of `back`: slot and process are visible.
+        self.back.store(back.wrapping_add(1), Release);
+        Ok(())
+    }
+
+    /// Owner: for how many there is room.
+    pub(crate) fn room(&self) -> usize {
+        // Acquire: a slot is free only if the thief that moved `front` has read it.
+        SLOTS - self.back.load(Relaxed).wrapping_sub(self.front.load(Acquire))
+    }
+
+    /// Takes the process at the front.
+    pub(crate) fn take(&self) -> Option<TaskRef> {
+        loop {
+            // Acquire pairs with the owner's Release in `push`; who takes more than once sees its
+            // own `front` at least.
+            let front = self.front.load(Acquire);
+            let back = self.back.load(Acquire);
+            if back.wrapping_sub(front).cast_signed() <= 0 {
+                return None;
+            }
+            // May be stale: then the exchange fails.
+            let task = self.slot(front).load(Relaxed);
+            if self.advance(front, 1) {
+                return taken(task);
+            }
+        }
+    }
+
+    /// Owner: moves half of what another queue holds to the back of this one, but for the first,
+    /// which it returns, with the number of all that were taken.
+    pub(crate) fn take_half_of(&self, victim: &Self) -> Option<(TaskRef, usize)> {
+        let back = self.back.load(Relaxed);
+        let room = self.room();
+        loop {
+            let front = victim.front.load(Acquire);
+            let length = victim.back.load(Acquire).wrapping_sub(front).cast_signed();
+            let size = usize::try_from(length).unwrap_or(0).div_ceil(2).min(room + 1);
+            if size == 0 {
+                return None;
+            }
+            let first = victim.slot(front).load(Relaxed);
+            for number in 1..size {
+                let task = victim.slot(front.wrapping_add(number)).load(Relaxed);
+                // Beyond `back`: nobody looks there yet.
+                self.slot(back.wrapping_add(number - 1)).store(task, Relaxed);
+            }
+            if victim.advance(front, size) {
+                // Release: as in `push`.
+                self.back.store(back.wrapping_add(size - 1), Release);
+                return taken(first).map(|first| (first, size));
+            }
+        }
+    }
+
+    /// Moves `front`, unless somebody else has.
+    fn advance(&self, front: usize, by: usize) -> bool {
+        let next = front.wrapping_add(by);
+        if self.alone {
+            self.front.store(next, Relaxed);
+            return true;
+        }
+        // Release: the slots are read before the owner, which sees the new `front`, writes them.
+        self.front.compare_exchange(front, next, Release, Relaxed).is_ok()
+    }
+
+    /// Roughly how many processes are in it.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        let front = self.front.load(Relaxed);
+        let length = self.back.load(Relaxed).wrapping_sub(front).cast_signed();
+        usize::try_from(length).unwrap_or(0)
+    }
+}
