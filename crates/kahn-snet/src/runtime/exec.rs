@@ -11,7 +11,7 @@ use super::cell::{Cell, Offer, Zipper};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner, Table};
 use super::graph::{Kind, OpId, ScopeId};
-use super::order::{Ticket, Tickets};
+use super::order::Tickets;
 use super::shape::Rec;
 use super::worker::Worker;
 
@@ -83,13 +83,11 @@ impl Worker<'_, '_> {
                     None => return Ok(()),
                 },
                 Kind::Enter => {
-                    if let Entity::Region(region) = self.entity(frame, op) {
-                        facts.regions.enter(*region, &mut rec);
-                    }
+                    self.enter(frame, op, [&mut rec]);
                 }
                 Kind::Leave(_) => {
                     if let Some(ticket) = rec.tickets.pop() {
-                        self.end_place(&ticket, Some(rec));
+                        self.end_place(ticket, Some(rec));
                         return Ok(());
                     }
                 }
@@ -139,15 +137,8 @@ impl Worker<'_, '_> {
     pub(super) fn settle(&mut self, mut tickets: Tickets) {
         // The innermost first: what it lets go on may still wait in the outer orders.
         while let Some(ticket) = tickets.pop() {
-            self.end_place(&ticket, None);
+            self.end_place(ticket, None);
         }
-    }
-
-    /// Ends a place, of a record that comes out or of one that ended.
-    fn end_place(&mut self, ticket: &Ticket, rec: Option<Rec>) {
-        let mut ready = self.emptied();
-        self.facts.regions.end(ticket, rec, &mut ready, |exit, out| self.put_all_now(exit, out));
-        self.keep_emptied(ready);
     }
 
     fn cell(
@@ -492,6 +483,18 @@ impl Worker<'_, '_> {
         match entity(frame, index, make) {
             Entity::Loop(landing) => Arc::clone(landing),
             _ => Arc::clone(&self.shared.output_landing),
+        }
+    }
+
+    /// Gives records their places in an order.
+    pub(super) fn enter<'b>(
+        &self,
+        frame: &Arc<Frame>,
+        op: OpId,
+        records: impl IntoIterator<Item = &'b mut Rec>,
+    ) {
+        if let Entity::Region(region) = self.entity(frame, op) {
+            self.facts.regions.enter(*region, records);
         }
     }
 

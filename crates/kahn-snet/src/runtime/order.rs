@@ -14,6 +14,14 @@
 //! Each place ends once: its record comes out, or ends inside (dropped, or kept by a
 //! synchro-cell). What comes out early waits in its place until all before it have ended.
 //!
+//! A list has a lock, which workers would meet at for every record. So they come with many at once:
+//!
+//! | what            | when                                      | why that keeps the order            |
+//! |-----------------|-------------------------------------------|-------------------------------------|
+//! | records enter   | all that a worker takes from a landing    | they enter in their order, and only whoever has the licence of the landing has them |
+//! | a place before  | at once                                   | only who has the record of a place makes others before it |
+//! | places end      | before the worker hands on what it made   | a place that ends late holds up what comes after it, and nothing else; nobody else has its record |
+//!
 //! Why not counters for each input, as FRONT has them? They order the outputs of different
 //! inputs only; within one input the replicas of a star would race. Why not sort records, as
 //! S-RTS sends them? They visit every branch for every record.
@@ -83,7 +91,7 @@ impl Tickets {
 }
 
 /// A region of a run, as a number.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RegionId(usize);
 
 /// A place in the list of a region.
@@ -93,12 +101,17 @@ pub(super) struct Ticket {
     place: u32,
 }
 
+/// The end of a place, of a record that comes out or of one that ended inside.
+pub(super) type End = (Ticket, Option<Rec>);
+
 /// All regions of a run; they stay until it ends, so tickets need not count who knows them.
 #[derive(Debug, Default)]
 pub(super) struct Regions(boxcar::Vec<Region>);
 
-/// One instance of a deterministic combinator.
+/// One instance of a deterministic combinator, on a cache line of its own: workers at two of them
+/// should not meet.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Region {
     list: Mutex<List>,
     /// Where records go on behind it.
@@ -107,37 +120,33 @@ pub(super) struct Region {
 
 const NONE: u32 = u32::MAX;
 
+/// A place that has not ended, or whose record came out and waits.
 #[derive(Debug)]
 struct Place {
     before: u32,
+    /// For one that is free, the next that is.
     after: u32,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Live,
-    Out(Box<Rec>),
-    Gone,
+    out: Option<Box<Rec>>,
 }
 
 #[derive(Debug)]
 struct List {
     places: Vec<Place>,
-    free: Vec<u32>,
+    free: u32,
     first: u32,
     last: u32,
 }
 
 impl List {
     fn insert(&mut self, before: u32, after: u32) -> u32 {
-        let place = Place { before, after, state: State::Live };
-        let id = if let Some(id) = self.free.pop() {
-            self.places[id as usize] = place;
-            id
-        } else {
+        let place = Place { before, after, out: None };
+        let id = self.free;
+        let id = if id == NONE {
             self.places.push(place);
             u32::try_from(self.places.len() - 1).unwrap_or(NONE)
+        } else {
+            self.free = std::mem::replace(&mut self.places[id as usize], place).after;
+            id
         };
         match before {
             NONE => self.first = id,
@@ -150,37 +159,36 @@ impl List {
         id
     }
 
+    fn remove(&mut self, id: u32) {
+        let place = &mut self.places[id as usize];
+        let (before, after) = (place.before, std::mem::replace(&mut place.after, self.free));
+        self.free = id;
+        match before {
+            NONE => self.first = after,
+            before => self.places[before as usize].after = after,
+        }
+        match after {
+            NONE => self.last = before,
+            after => self.places[after as usize].before = before,
+        }
+    }
+
     /// Ends a place; appends to `ready`, in order, what need not wait any longer.
-    fn end(&mut self, place: u32, state: State, ready: &mut VecDeque<Rec>) {
-        if self.first != place && matches!(state, State::Gone) {
-            // Nothing waits for it alone: take it out of the middle.
-            let Place { before, after, .. } = self.places[place as usize];
-            self.places[before as usize].after = after;
-            match after {
-                NONE => self.last = before,
-                after => self.places[after as usize].before = before,
-            }
-            self.free.push(place);
+    fn end(&mut self, place: u32, rec: Option<Rec>, ready: &mut VecDeque<Rec>) {
+        if self.first != place
+            && let Some(rec) = rec
+        {
+            self.places[place as usize].out = Some(Box::new(rec));
             return;
         }
-        self.places[place as usize].state = state;
-        while self.first != NONE {
-            let first = self.first;
-            let place = &mut self.places[first as usize];
-            match std::mem::replace(&mut place.state, State::Gone) {
-                State::Live => {
-                    place.state = State::Live;
-                    return;
-                }
-                State::Out(rec) => ready.push_back(*rec),
-                State::Gone => {}
-            }
-            self.first = place.after;
-            match self.first {
-                NONE => self.last = NONE,
-                next => self.places[next as usize].before = NONE,
-            }
-            self.free.push(first);
+        ready.extend(rec);
+        self.remove(place);
+        // A first place whose record is out has waited for this one.
+        while let Some(place) = self.places.get_mut(self.first as usize)
+            && let Some(rec) = place.out.take()
+        {
+            ready.push_back(*rec);
+            self.remove(self.first);
         }
     }
 }
@@ -188,16 +196,18 @@ impl List {
 impl Regions {
     /// Creates a region whose records go on at `exit`.
     pub(super) fn create(&self, exit: Arc<Landing>) -> RegionId {
-        let list = List { places: Vec::new(), free: Vec::new(), first: NONE, last: NONE };
+        let list = List { places: Vec::new(), free: NONE, first: NONE, last: NONE };
         RegionId(self.0.push(Region { list: Mutex::new(list), exit }))
     }
 
-    /// Gives a record the last place of a region.
-    pub(super) fn enter(&self, id: RegionId, rec: &mut Rec) {
+    /// Gives records the last places of a region, in their order.
+    pub(super) fn enter<'r>(&self, id: RegionId, records: impl IntoIterator<Item = &'r mut Rec>) {
         let mut list = self.0[id.0].list.lock();
-        let last = list.last;
-        let place = list.insert(last, NONE);
-        rec.tickets.push(Ticket { region: id, place });
+        for rec in records {
+            let last = list.last;
+            let place = list.insert(last, NONE);
+            rec.tickets.push(Ticket { region: id, place });
+        }
     }
 
     /// Makes a place just before another.
@@ -208,30 +218,25 @@ impl Regions {
         Ticket { region: ticket.region, place }
     }
 
-    /// Ends the place of a record that comes out, or ended inside; `go_on` gets, in order, what may
-    /// go on, and where.
+    /// Ends places, in their order, those of one region under one lock; `go_on` gets, in order, what
+    /// may go on, and where, and leaves none of it.
     ///
     /// It is called under the lock of the region, so that it sees the order; `ready` is room for it.
     pub(super) fn end(
         &self,
-        ticket: &Ticket,
-        rec: Option<Rec>,
+        ends: &mut [End],
         ready: &mut VecDeque<Rec>,
-        go_on: impl FnOnce(&Arc<Landing>, &mut VecDeque<Rec>),
+        mut go_on: impl FnMut(&Arc<Landing>, &mut VecDeque<Rec>),
     ) {
-        let region = &self.0[ticket.region.0];
-        let mut list = region.list.lock();
-        let state = match rec {
-            Some(rec) if list.first == ticket.place => {
-                ready.push_back(rec);
-                State::Gone
+        for ends in ends.chunk_by_mut(|one, next| one.0.region == next.0.region) {
+            let region = &self.0[ends[0].0.region.0];
+            let mut list = region.list.lock();
+            for (ticket, rec) in ends {
+                list.end(ticket.place, rec.take(), ready);
             }
-            Some(rec) => State::Out(Box::new(rec)),
-            None => State::Gone,
-        };
-        list.end(ticket.place, state, ready);
-        if !ready.is_empty() {
-            go_on(&region.exit, ready);
+            if !ready.is_empty() {
+                go_on(&region.exit, ready);
+            }
         }
     }
 }

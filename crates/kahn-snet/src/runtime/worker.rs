@@ -28,8 +28,9 @@ use super::answers::{Facts, Steps};
 use super::exec::{Flow, is_dead};
 use super::failure::Failure;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
-use super::graph::{Kind, OpId};
+use super::graph::{Kind, Op, OpId};
 use super::licence::Put;
+use super::order::{End, Ticket};
 use super::shape::Rec;
 
 /// Records taken from a landing at once.
@@ -63,6 +64,8 @@ pub(super) struct Worker<'w, 'r> {
     /// Landings that became ready, not yet in the deque.
     pub(super) ready: Vec<Task>,
     outbox: Vec<(Arc<Landing>, VecDeque<Rec>)>,
+    /// Ends of places that the orders are not told of yet.
+    ends: Vec<End>,
     /// Empty queues with room.
     emptied: Vec<VecDeque<Rec>>,
     pub(super) steps: Steps<'w>,
@@ -89,6 +92,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             local,
             ready: Vec::new(),
             outbox: Vec::new(),
+            ends: Vec::new(),
             emptied: Vec::new(),
             steps: Steps::default(),
             counts: vec![0; shared.facts.graph.ops.len()],
@@ -248,6 +252,27 @@ impl<'w, 'r> Worker<'w, 'r> {
         }
     }
 
+    /// Ends a place, of a record that comes out or of one that ended, soon: until then it holds up
+    /// what comes after it, and nothing else.
+    pub(super) fn end_place(&mut self, ticket: Ticket, rec: Option<Rec>) {
+        self.ends.push((ticket, rec));
+        if self.ends.len() > GATHER {
+            self.end_places();
+        }
+    }
+
+    /// Ends the places that are to end, and hands on what they held up.
+    fn end_places(&mut self) {
+        if self.ends.is_empty() {
+            return;
+        }
+        let (mut ends, mut ready) = (std::mem::take(&mut self.ends), self.emptied());
+        self.facts.regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out));
+        self.keep_emptied(ready);
+        ends.clear();
+        self.ends = ends;
+    }
+
     /// Puts records at a landing that is never closed, as [`put_now`](Self::put_now) does.
     pub(super) fn put_all_now(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) {
         if let Some(put) = landing.waiting.put(records, usize::MAX) {
@@ -273,7 +298,12 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Puts what was gathered where it belongs.
     pub(super) fn flush(&mut self) -> Flow {
-        while !self.outbox.is_empty() {
+        loop {
+            // Each time, for records may go on past a collected replica.
+            self.end_places();
+            if self.outbox.is_empty() {
+                return Ok(());
+            }
             let mut outbox = std::mem::take(&mut self.outbox);
             for (landing, mut records) in outbox.drain(..) {
                 self.deliver(&landing, &mut records)?;
@@ -283,7 +313,6 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.outbox = outbox;
             }
         }
-        Ok(())
     }
 
     fn deliver(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) -> Flow {
@@ -376,23 +405,13 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.keep_emptied(batch);
             }
             (LandingKind::Resume, Some(home)) => {
-                let mut batch = self.take(&landing);
-                while let Some(rec) = batch.pop_front() {
-                    self.exec(home, landing.op, rec)?;
-                    self.relieve()?;
-                }
-                self.keep_emptied(batch);
+                self.carry_on(&landing, home, landing.op)?;
             }
             (LandingKind::Body(_), Some(home)) => {
                 if let Some(body) = self.body_of(&landing, home)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    let mut batch = self.take(&landing);
-                    while let Some(rec) = batch.pop_front() {
-                        self.exec(&body, entry, rec)?;
-                        self.relieve()?;
-                    }
-                    self.keep_emptied(batch);
+                    self.carry_on(&landing, &body, entry)?;
                     self.flush()?;
                     self.collect(&landing, &body);
                 }
@@ -404,6 +423,22 @@ impl<'w, 'r> Worker<'w, 'r> {
             self.keep(task, from_bottom);
         }
         self.publish();
+        Ok(())
+    }
+
+    /// Carries records that wait at a landing on from an operation.
+    fn carry_on(&mut self, landing: &Landing, frame: &Arc<Frame>, mut op: OpId) -> Flow {
+        let mut batch = self.take(landing);
+        // Into an order all together.
+        while let Op { kind: Kind::Enter, next: Some(next), .. } = &self.facts.graph.ops[op.0] {
+            self.enter(frame, op, &mut batch);
+            op = *next;
+        }
+        while let Some(rec) = batch.pop_front() {
+            self.exec(frame, op, rec)?;
+            self.relieve()?;
+        }
+        self.keep_emptied(batch);
         Ok(())
     }
 

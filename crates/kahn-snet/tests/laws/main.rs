@@ -189,3 +189,20 @@ fn the_reference_and_the_runtime_agree_on_a_program_with_everything() {
         assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
     }
 }
+
+#[test]
+fn orders_inside_an_order_keep_it_for_more_records_than_a_worker_carries_at_once() {
+    let source = "net main connect ([{<n>} -> {<n>, <p=1>}]
+        .. ([{<n>, <p>} -> if <n <= 1> then {<r=n>, <p>}
+            else {<n=n - 1>, <p=2 * p + 1>}; {<n=n - 2>, <p=2 * p>}] ** {<r>})
+        .. ([{<r>, <p>} -> if <r <= 0> then {<e>, <p>}
+            else {<r=r - 1>, <p=2 * p + 1>}; {<r=r - 2>, <p=2 * p>}] ** {<e>})) !! <k>;";
+    let input: Vec<Record> = (0..14).map(|n| Record::new().tag("n", n).tag("k", n % 3)).collect();
+    let wanted = expected(source, &input).expect("few records");
+    let program = Program::read("main.snet", source);
+    assert!(program.is_valid(), "{}", program.render(false));
+    assert!(wanted.len() > 1000);
+    for way in ways() {
+        assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
+    }
+}
