@@ -81,7 +81,7 @@ pub(crate) fn dropped(channel: ChannelRef, end: End) {
                 channel.settle(end, worker);
                 // Takes all room away, so that the next operation comes to see it.
                 worker.flush();
-                channel.cold.next_close.set(owner.local.closes.get());
+                channel.next_close.set(owner.local.closes.get());
                 owner.local.closes.set(channel.as_ptr().cast());
                 owner.note(own::CLOSES);
             }
@@ -97,7 +97,7 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     let mut next = task.local.closes.replace(ptr::null());
     // SAFETY: linked by `dropped`, and each channel lives until its sender is closed, here.
     while let Some(channel) = unsafe { ChannelRef::from_ptr(next) } {
-        next = channel.cold.next_close.replace(ptr::null());
+        next = channel.next_close.replace(ptr::null());
         close(channel, task, worker, failed);
     }
 }
@@ -119,7 +119,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
         channel.set_flag(flag::FAILED);
     }
     let side = &channel.sender;
-    let moved = channel.word(End::Sender).close(side.local.get(), worker.number());
+    let moved = channel.word(End::Sender).close(side.local.get());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
     shut(channel, End::Sender);
@@ -133,7 +133,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
 fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     channel.settle(End::Receiver, worker);
     let side = &channel.receiver;
-    let moved = channel.word(End::Receiver).close(side.local.get(), worker.number());
+    let moved = channel.word(End::Receiver).close(side.local.get());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
     shut(channel, End::Receiver);
@@ -235,7 +235,7 @@ pub(super) fn drop_messages(channel: ChannelRef) {
         let capacity = unsafe { (*ring).capacity() };
         channel.table().give_back(capacity, types.size);
         // SAFETY: emptied, and both ends have left it.
-        unsafe { (types.free_ring)(ring) };
+        unsafe { channel.free_ring(ring) };
         ring = following.map_or(ptr::null_mut(), |(next, _)| next.as_ptr());
     }
 }

@@ -1,10 +1,11 @@
-//! What is seldom needed of a channel: who it is, how it ended, and the gate of its closings.
+//! What is seldom needed of a channel: who it is, how it ended, the gate of its closings, and the
+//! ring it begins with.
 
-use super::raw::{End, RawChannel};
+use super::raw::{ChannelRef, End, RawChannel};
+use super::ring::{Ring, SmallRing};
 use crate::graph::{Identity, Name};
-use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, spin_loop};
+use crate::sync::{AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
 use std::cell::UnsafeCell;
-use std::ptr;
 
 /// Bits of [`Cold::flags`].
 pub(crate) mod flag {
@@ -27,15 +28,13 @@ mod gate {
 #[derive(Debug)]
 pub(crate) struct Cold {
     pub(super) label: UnsafeCell<Option<Label>>,
-    /// The count both words started at: message numbers count from here.
-    pub(crate) base: AtomicU64,
     pub(crate) capacity: AtomicU32,
-    pub(crate) initial: AtomicU32,
-    pub(crate) growths: AtomicU32,
+    /// The worker that published messages last; see [`RawChannel::was_published_by`].
+    pub(super) publisher: AtomicU16,
     gate: AtomicU8,
     pub(crate) flags: AtomicU8,
-    /// The next sender that its process dropped and that has not ended its channel yet.
-    pub(crate) next_close: Cell<*const ()>,
+    /// The first ring, if a slot for a small message is enough.
+    pub(super) ring: SmallRing,
 }
 
 /// Who a channel is.
@@ -49,13 +48,11 @@ impl Cold {
     pub(super) fn new(label: Label) -> Self {
         Self {
             label: UnsafeCell::new(Some(label)),
-            base: AtomicU64::new(0),
             capacity: AtomicU32::new(0),
-            initial: AtomicU32::new(0),
-            growths: AtomicU32::new(0),
+            publisher: AtomicU16::new(0),
             gate: AtomicU8::new(0),
             flags: AtomicU8::new(0),
-            next_close: Cell::new(ptr::null()),
+            ring: SmallRing::new(),
         }
     }
 
@@ -66,20 +63,43 @@ impl Cold {
         unsafe { *self.label.get() = None };
     }
 
-    pub(super) fn restart(&self, base: u64, label: Label) {
+    pub(super) fn restart(&self, label: Label) {
         // SAFETY: the old channel is gone, and nobody knows the new one.
         unsafe { *self.label.get() = Some(label) };
-        self.base.store(base, Relaxed);
         self.capacity.store(0, Relaxed);
-        self.initial.store(0, Relaxed);
-        self.growths.store(0, Relaxed);
+        self.publisher.store(0, Relaxed);
         self.gate.store(0, Relaxed);
         self.flags.store(0, Relaxed);
-        self.next_close.set(ptr::null());
     }
 }
 
 impl RawChannel {
+    /// The most messages ever found waiting. A hint: the receiver writes it, and reports read it.
+    pub(crate) fn most_waiting(&self) -> &AtomicU32 {
+        &self.receiver.tally
+    }
+
+    /// How often a resolver has let it grow.
+    pub(crate) fn growths(&self) -> &AtomicU32 {
+        &self.sender.tally
+    }
+
+    /// Whether this worker published messages last; for counting local and remote messages.
+    pub(super) fn was_published_by(&self, worker: u32) -> bool {
+        // Relaxed: read after the word, whose Acquire orders it; only counted.
+        self.cold.publisher.load(Relaxed) == short(worker)
+    }
+
+    /// Sender: this worker publishes messages now.
+    #[inline]
+    pub(super) fn publish_by(&self, worker: u32) {
+        // Seldom another, and a line that is not written is not taken from the peer's worker.
+        // Relaxed: the word that is published next orders it.
+        if !self.was_published_by(worker) {
+            self.cold.publisher.store(short(worker), Relaxed);
+        }
+    }
+
     /// Runs `f` while no other thread closes an end or hands one on.
     pub(super) fn with_gate<R>(&self, f: impl FnOnce(&mut Gate) -> R) -> R {
         let mut bits = self.cold.gate.load(Relaxed);
@@ -101,6 +121,38 @@ impl RawChannel {
         self.cold.gate.store(gate.bits, Release);
         result
     }
+}
+
+impl ChannelRef {
+    /// The ring that a channel begins with, empty. The channel has none, or a larger one to leave.
+    pub(super) fn first_ring(self) -> *mut Ring {
+        let (types, capacity) = (self.types.get(), self.cold.capacity.load(Relaxed));
+        if capacity == 1 && types.is_small {
+            self.cold.ring.restart()
+        } else {
+            (types.new_ring)(capacity)
+        }
+    }
+
+    /// Frees a ring of this channel, unless it is part of that.
+    ///
+    /// # Safety
+    /// The channel's slots in it are all empty, and neither end uses it any more.
+    pub(super) unsafe fn free_ring(self, ring: *mut Ring) {
+        if ring != self.cold.ring.as_ptr() {
+            // SAFETY: made by `new_ring` of this type; the rest is said by the caller.
+            unsafe { (self.types.get().free_ring)(ring) };
+        }
+    }
+}
+
+/// The number of a worker as channels keep it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "nobody has 2^16 workers; the rest is a party's"
+)]
+fn short(worker: u32) -> u16 {
+    worker as u16
 }
 
 /// Which ends of a channel are closed, while one holds its gate.

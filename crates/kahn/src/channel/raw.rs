@@ -5,18 +5,19 @@
 //! ```text
 //!   line 0   sender     word · local count · room · ring · owner     the sender's
 //!   line 1   receiver   word · local count · room · ring · owner     the receiver's
-//!   line 2   cold       name, identity, how it ended
+//!   line 2   cold       name, identity, how it ended; a ring of one small slot
 //!   line 3   word                                                    the sender's, if it is roomy
 //!   line 4   word                                                    the receiver's, likewise
 //! ```
 //!
 //! With a small capacity the two words stand in their sides' lines, and a message touches two lines
-//! and its slot. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
+//! and its slot. If that is the only one, and small, it is the slot of the third line, and a channel
+//! is one piece of memory. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
 //! ends may run on two cores, and a side's private fields must not share a line with what its peer
 //! reads (worth a factor of four to five at capacity 64). A channel that is recorded is roomy as
 //! well: its history stands with the receiver's word.
 //!
-//! There may be millions of channels, so each field counts: the eight bytes that a side leaves of
+//! There may be millions of channels, so each field counts: the sixteen bytes that a side leaves of
 //! its line hold something that is cold, and the table is found from the block (`sync::pool`).
 //!
 //! # Room
@@ -82,9 +83,8 @@ pub(crate) struct Side {
     kind: Cell<u8>,
     /// What was found at the last look was published by another worker. The receiver's.
     pub(crate) from_afar: Cell<bool>,
-    /// The most messages ever found waiting. The receiver's; a hint, so it may be written by it
-    /// and read by reports.
-    pub(crate) most_waiting: AtomicU32,
+    /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].
+    pub(super) tally: AtomicU32,
 }
 
 /// Bits of [`Side::kind`].
@@ -117,9 +117,13 @@ pub(crate) enum End {
 pub(crate) struct RawChannel {
     pub(crate) sender: Side,
     pub(crate) types: Cell<&'static MessageType>,
+    /// The next sender that its process dropped and that has not ended its channel yet.
+    pub(crate) next_close: Cell<*const ()>,
     pub(crate) receiver: Side,
     /// Messages that changed workers on their way. The receiver counts.
     pub(crate) remote: AtomicU64,
+    /// The count both words started at: message numbers count from here.
+    base: AtomicU64,
     pub(crate) cold: Cold,
 }
 
@@ -180,16 +184,20 @@ impl ChannelRef {
                 channel.side(end).restart(base);
             }
             channel.types.set(types);
+            channel.next_close.set(ptr::null());
             channel.remote.store(0, Relaxed);
-            channel.cold.restart(base, label);
+            channel.base.store(base, Relaxed);
+            channel.cold.restart(label);
             return channel;
         }
         let kind = if is_roomy { kind::ROOMY } else { 0 };
         let raw = RawChannel {
             sender: Side::new(kind),
             types: Cell::new(types),
+            next_close: Cell::new(ptr::null()),
             receiver: Side::new(kind),
             remote: AtomicU64::new(0),
+            base: AtomicU64::new(0),
             cold: Cold::new(label),
         };
         if is_roomy {
@@ -304,7 +312,12 @@ impl ChannelRef {
 
     /// Messages sent, as far as published, or received.
     pub(crate) fn messages(self, end: End) -> u64 {
-        self.count(end).saturating_sub(self.cold.base.load(Relaxed))
+        self.count(end).saturating_sub(self.base.load(Relaxed))
+    }
+
+    /// Messages that it was created with; asked before it is used.
+    pub(crate) fn initial(self) -> u32 {
+        u32::try_from(self.messages(End::Sender)).unwrap_or(u32::MAX)
     }
 
     /// Whether the peer of `end` waits for it; and if the channel is as `seen` then.
@@ -340,7 +353,9 @@ impl ChannelRef {
     fn publish_end(self, end: End, worker: &Worker) {
         let side = self.side(end);
         let (word, count) = (self.word(end), side.local.get());
-        if end == End::Receiver && side.from_afar.get() {
+        if end == End::Sender {
+            self.publish_by(worker.number());
+        } else if side.from_afar.get() {
             let remote = &self.remote;
             let taken = count - word.load().count();
             // Relaxed, and no read-modify-write: only the receiver writes.
@@ -348,9 +363,9 @@ impl ChannelRef {
         }
         // Relaxed: set when an end is handed to a party, before anything runs.
         let moved = if side.eager.load(Relaxed) {
-            word.publish_outside(count, worker.number())
+            word.publish_outside(count)
         } else {
-            word.publish(count, worker.number(), worker.solo)
+            word.publish(count, worker.solo)
         };
         if moved == Moved::Wake {
             self.wake_owner(end.peer(), worker);
@@ -516,7 +531,7 @@ impl Side {
             eager: AtomicBool::new(false),
             kind: Cell::new(kind),
             from_afar: Cell::new(false),
-            most_waiting: AtomicU32::new(0),
+            tally: AtomicU32::new(0),
         }
     }
 
@@ -529,7 +544,7 @@ impl Side {
         self.listed.set(false);
         self.eager.store(false, Relaxed);
         self.from_afar.set(false);
-        self.most_waiting.store(0, Relaxed);
+        self.tally.store(0, Relaxed);
     }
 
     fn is_roomy(&self) -> bool {

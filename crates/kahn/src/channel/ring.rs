@@ -22,6 +22,7 @@
 use crate::sync::{AtomicPtr, AtomicU32, Ordering::*};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
+use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,11 +40,43 @@ pub(crate) struct Ring {
     touched: Box<[loom::cell::UnsafeCell<()>]>,
 }
 
+type SmallSlot = u64;
+
+/// A ring of one slot for a small message, which is part of its channel.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct SmallRing {
+    head: Ring,
+    slot: UnsafeCell<MaybeUninit<SmallSlot>>,
+}
+
+impl SmallRing {
+    pub(crate) fn new() -> Self {
+        Self { head: Ring::new(1), slot: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// The ring, whose slot is where those of others are.
+    pub(crate) fn as_ptr(&self) -> *mut Ring {
+        // Of the whole, for who gets it reaches the slot by it.
+        ptr::from_ref(self).cast::<Ring>().cast_mut()
+    }
+
+    /// The ring, empty and with none behind it. Nobody uses it.
+    pub(crate) fn restart(&self) -> *mut Ring {
+        // Relaxed: nobody uses it.
+        self.head.next.store(ptr::null_mut(), Relaxed);
+        self.head.then.store(0, Relaxed);
+        self.as_ptr()
+    }
+}
+
 /// What is known of a message type when the type itself is forgotten.
 #[derive(Debug)]
 pub(crate) struct MessageType {
     pub(crate) name: fn() -> &'static str,
     pub(crate) size: usize,
+    /// A message fits into the slot of a [`SmallRing`].
+    pub(crate) is_small: bool,
     pub(crate) new_ring: fn(u32) -> *mut Ring,
     /// Frees a ring whose slots are all empty.
     pub(crate) free_ring: unsafe fn(*mut Ring),
@@ -60,6 +93,8 @@ impl<T> TypeOf<T> {
     pub(crate) const TYPE: MessageType = MessageType {
         name: type_name::<T>,
         size: size_of::<T>(),
+        is_small: size_of::<T>() <= size_of::<SmallSlot>()
+            && align_of::<T>() <= align_of::<SmallSlot>(),
         new_ring: new_ring::<T>,
         free_ring: free_ring::<T>,
         drop_message: drop_message::<T>,
@@ -71,6 +106,16 @@ impl<T> TypeOf<T> {
 pub(crate) const MOST_SLOTS: u32 = 1 << 30;
 
 impl Ring {
+    fn new(capacity: u32) -> Self {
+        Self {
+            next: AtomicPtr::new(ptr::null_mut()),
+            capacity,
+            then: AtomicU32::new(0),
+            #[cfg(loom)]
+            touched: (0..slots_of(capacity)).map(|_| loom::cell::UnsafeCell::new(())).collect(),
+        }
+    }
+
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity.into()
     }
@@ -142,15 +187,8 @@ fn new_ring<T>(capacity: u32) -> *mut Ring {
     if ring.is_null() {
         handle_alloc_error(layout);
     }
-    let head = Ring {
-        next: AtomicPtr::new(ptr::null_mut()),
-        capacity,
-        then: AtomicU32::new(0),
-        #[cfg(loom)]
-        touched: (0..slots_of(capacity)).map(|_| loom::cell::UnsafeCell::new(())).collect(),
-    };
     // SAFETY: freshly allocated with room for the head and its alignment.
-    unsafe { ring.write(head) };
+    unsafe { ring.write(Ring::new(capacity)) };
     ring
 }
 
@@ -168,7 +206,7 @@ unsafe fn free_ring<T>(ring: *mut Ring) {
 /// The slot of a message, by its number.
 ///
 /// # Safety
-/// `ring` was made by `new_ring::<T>`, and `mask` is its mask.
+/// `ring` was made by `new_ring::<T>`, or is a small ring and `T` is small; `mask` is its mask.
 #[inline]
 unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
     let offset = const { size_of::<Ring>().next_multiple_of(align_of::<T>()) };
@@ -180,7 +218,7 @@ unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T
         let touched = unsafe { &(*ring).touched };
         touched[index].with_mut(|_| ());
     }
-    // SAFETY: `new_ring` laid the slots out at this offset, and the mask keeps within them.
+    // SAFETY: `new_ring` and `SmallRing` laid the slots out at this offset, and the mask keeps within them.
     let slots = unsafe { ring.byte_add(offset) }.cast::<MaybeUninit<T>>();
     // SAFETY: as above.
     unsafe { slots.add(index) }
@@ -189,7 +227,7 @@ unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T
 /// Puts a message into its slot.
 ///
 /// # Safety
-/// `ring` was made by `new_ring::<T>`, `mask` is its mask, and the slot is empty and the caller's.
+/// As for [`slot`]; and the slot is empty and the caller's.
 #[inline]
 pub(super) unsafe fn put<T>(ring: *mut Ring, mask: u32, number: u64, message: T) {
     // SAFETY: said by the caller.
@@ -201,7 +239,7 @@ pub(super) unsafe fn put<T>(ring: *mut Ring, mask: u32, number: u64, message: T)
 /// Takes a message out of its slot.
 ///
 /// # Safety
-/// `ring` was made by `new_ring::<T>`, `mask` is its mask, and the slot is full and the caller's.
+/// As for [`slot`]; and the slot is full and the caller's.
 #[inline]
 pub(super) unsafe fn take<T>(ring: *mut Ring, mask: u32, number: u64) -> T {
     // SAFETY: said by the caller.
@@ -309,6 +347,7 @@ unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem;
 
     #[test]
     fn slots_lie_where_the_layout_puts_them() {
@@ -322,5 +361,19 @@ mod tests {
         check::<()>();
         check::<u128>();
         check::<Wide>();
+        let offset = size_of::<Ring>().next_multiple_of(align_of::<SmallSlot>());
+        assert_eq!(mem::offset_of!(SmallRing, slot), offset);
+        assert_eq!(Ring::new(1).mask(), 0, "of one slot");
+    }
+
+    #[test]
+    fn small_messages_are_those_that_fit() {
+        fn is_small<T>() -> bool {
+            TypeOf::<T>::TYPE.is_small
+        }
+        assert!(is_small::<u64>() && is_small::<()>());
+        assert!(is_small::<Box<u128>>() && is_small::<[u8; 8]>());
+        assert!(!is_small::<[u8; 9]>() && !is_small::<u128>());
+        assert!(!is_small::<[u128; 0]>(), "its slot begins elsewhere");
     }
 }

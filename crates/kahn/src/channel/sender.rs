@@ -69,7 +69,7 @@ impl<T: Send> Sender<T> {
             return;
         }
         let channel = self.channel;
-        let ring = (channel.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
+        let ring = channel.first_ring();
         channel.sender.enter(ring);
         channel.receiver.enter(ring);
         for message in messages {
@@ -79,7 +79,7 @@ impl<T: Send> Sender<T> {
             channel.sender.local.set(number + 1);
         }
         // Nobody waits yet.
-        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), 0, false);
+        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), false);
     }
 
     /// Returns the channel's name.

@@ -138,7 +138,6 @@ impl ChannelTable {
             ChannelRef::place(block.start, block.recycled, is_roomy, plan.types, plan.label)
         };
         channel.cold.capacity.store(capacity, Relaxed);
-        channel.cold.initial.store(plan.initial, Relaxed);
         if let Some(history) = plan.recorded {
             channel.record_in(history);
         }
@@ -152,7 +151,7 @@ impl ChannelTable {
     /// Changes the capacity of a channel that has not been used; for the run's options.
     pub(crate) fn resize_unused(&self, channel: ChannelRef, capacity: u32) {
         // Initial messages raise the capacity.
-        let capacity = capacity.max(channel.cold.initial.load(Relaxed)).min(MOST_SLOTS);
+        let capacity = capacity.max(channel.initial()).min(MOST_SLOTS);
         let types = channel.types.get();
         let before = channel.cold.capacity.swap(capacity, Relaxed);
         self.used.fetch_sub(Self::bytes(before.into(), types.size), Relaxed);
@@ -161,13 +160,13 @@ impl ChannelTable {
         if old.is_null() || before == capacity {
             return;
         }
-        let new = (types.new_ring)(capacity);
+        let new = channel.first_ring();
         let messages = channel.receiver.local.get()..channel.sender.local.get();
         // SAFETY: these messages are in `old`, nobody uses the channel yet, and there is a slot for
         // each in `new`.
         unsafe { (types.move_messages)(old, new, messages) };
         // SAFETY: emptied, and both ends leave it.
-        unsafe { (types.free_ring)(old) };
+        unsafe { channel.free_ring(old) };
         channel.sender.enter(new);
         channel.receiver.enter(new);
     }
@@ -352,8 +351,8 @@ impl ChannelRef {
             sent: self.messages(End::Sender),
             received: self.messages(End::Receiver),
             remote: self.remote.load(Relaxed),
-            most_waiting: self.receiver.most_waiting.load(Relaxed),
-            growths: self.cold.growths.load(Relaxed),
+            most_waiting: self.most_waiting().load(Relaxed),
+            growths: self.growths().load(Relaxed),
         }
     }
 

@@ -212,7 +212,7 @@ fn find_no_room(
         return Turn::Over;
     }
     if side.ring.get().is_null() {
-        let ring = (channel.types.get().new_ring)(channel.cold.capacity.load(Relaxed));
+        let ring = channel.first_ring();
         side.enter(ring);
         // The receiver looks here only after it has seen a message.
         channel.receiver.enter(ring);
@@ -253,8 +253,7 @@ fn look_for_messages(
     }
     if worker.counts {
         note_waiting(channel, waiting);
-        let publisher = channel.word(End::Sender).publisher();
-        side.from_afar.set(publisher != worker.number());
+        side.from_afar.set(!channel.was_published_by(worker.number()));
     }
     // SAFETY: there is a message, so the sender has set up the ring, and nobody frees it but us.
     let ring = unsafe { &*side.ring.get() };
@@ -308,7 +307,7 @@ fn find_no_message(
 
 #[inline]
 fn note_waiting(channel: ChannelRef, waiting: u64) {
-    let most = &channel.receiver.most_waiting;
+    let most = channel.most_waiting();
     if waiting > most.load(Relaxed).into() {
         most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);
     }
@@ -323,7 +322,7 @@ fn leave_ring(channel: ChannelRef, next: *mut Ring) {
     channel.table().give_back(capacity, types.size);
     channel.receiver.enter(next);
     // SAFETY: empty, and nobody uses it any more.
-    unsafe { (types.free_ring)(old) };
+    unsafe { channel.free_ring(old) };
 }
 
 /// Whether a process that a thread runs may wait here in the form it chose.

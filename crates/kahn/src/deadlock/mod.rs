@@ -257,7 +257,7 @@ impl Resolver {
             .find(|&larger| larger <= most && table.reserve(larger, size));
         let Some(larger) = larger else { return Found::OverBudget(full.channel) };
         full.ask_to_grow(u32::try_from(larger).unwrap_or(u32::MAX));
-        let growths = &full.channel.cold.growths;
+        let growths = full.channel.growths();
         growths.store(growths.load(Relaxed) + 1, Relaxed);
         if full.channel.word(End::Receiver).unpark(full.seen) {
             scheduler.make_ready(Origin::Outside, full.task, Reason::Woken);

@@ -3,7 +3,6 @@
 use super::core::Core;
 use crate::channel::raw::End;
 use crate::graph::Name;
-use crate::sync::Ordering::*;
 use foldhash::fast::FixedState;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -71,7 +70,7 @@ impl Core {
                 }
             }
             let (from, to) = (channel.owner(End::Sender), channel.owner(End::Receiver));
-            if from.is_some() && from == to && channel.cold.initial.load(Relaxed) == 0 {
+            if from.is_some() && from == to && channel.initial() == 0 {
                 warnings.push(format!(
                     "channel `{}` leads from a process to itself and has no initial message: \
                      the process must send before it receives",

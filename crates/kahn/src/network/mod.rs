@@ -392,7 +392,7 @@ impl<'env> Network<'env> {
         let arrows: Vec<_> = channels
             .iter()
             .filter_map(|channel| {
-                let initial = channel.cold.initial.load(Relaxed);
+                let initial = channel.initial();
                 let more = if initial > 0 { format!(", {initial} initial") } else { String::new() };
                 Some(Arrow {
                     from: place(channel, End::Sender)?,

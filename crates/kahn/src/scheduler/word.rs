@@ -36,7 +36,7 @@
 //! channel counts on from the old one. So a word that shows PARKED twice with the same count was
 //! not touched in between, which is what the detector's second look relies on.
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering::*};
+use crate::sync::{AtomicU64, Ordering::*};
 
 const PARKED: u64 = 1;
 const CLOSED: u64 = 2;
@@ -46,8 +46,6 @@ const SHIFT: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Word {
     value: AtomicU64,
-    /// The worker that published last; for counting local and remote messages.
-    publisher: AtomicU32,
 }
 
 /// A value of a [`Word`] as it was read at one moment.
@@ -94,7 +92,7 @@ pub(crate) enum Park {
 impl Word {
     /// Makes a word that starts at `count`, open, nobody parked.
     pub(crate) fn new(count: u64) -> Self {
-        Self { value: AtomicU64::new(count << SHIFT), publisher: AtomicU32::new(0) }
+        Self { value: AtomicU64::new(count << SHIFT) }
     }
 
     /// Starts the word anew for another channel in the same memory.
@@ -112,16 +110,9 @@ impl Word {
         Seen(self.value.load(Acquire))
     }
 
-    /// The worker that published last.
-    pub(crate) fn publisher(&self) -> u32 {
-        // Relaxed: read after `load`, whose Acquire orders it; only counted.
-        self.publisher.load(Relaxed)
-    }
-
     /// Owner: makes all operations up to `count` visible. `solo`: no other thread has any part in
     /// this network, so plain accesses do.
-    pub(crate) fn publish(&self, count: u64, worker: u32, solo: bool) -> Moved {
-        self.publisher.store(worker, Relaxed);
+    pub(crate) fn publish(&self, count: u64, solo: bool) -> Moved {
         // Acquire: if PARKED shows, we take over the process that was parked with Release.
         let old = self.value.load(Acquire);
         debug_assert!(old & CLOSED == 0, "nothing is published after the end");
@@ -137,16 +128,14 @@ impl Word {
     /// Owner: as [`publish`](Self::publish), for a channel that a party outside has an end of. It
     /// may take itself out of its wait at any time, so PARKED that was seen may be gone: no "load
     /// before swap", or the party would be woken twice.
-    pub(crate) fn publish_outside(&self, count: u64, worker: u32) -> Moved {
-        self.publisher.store(worker, Relaxed);
+    pub(crate) fn publish_outside(&self, count: u64) -> Moved {
         let old = self.value.swap(count << SHIFT, AcqRel);
         debug_assert!(old & CLOSED == 0, "nothing is published after the end");
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }
 
     /// Owner: publishes all operations up to `count` and ends this side for good.
-    pub(crate) fn close(&self, count: u64, worker: u32) -> Moved {
-        self.publisher.store(worker, Relaxed);
+    pub(crate) fn close(&self, count: u64) -> Moved {
         let old = self.value.swap(count << SHIFT | CLOSED, AcqRel);
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }

@@ -67,7 +67,7 @@ impl Round {
     /// Process `index` sends one message more; `true` if that took its receiver over.
     fn send(&self, index: usize) -> bool {
         let word = self.channels[index].word(End::Sender);
-        word.publish(word.load().count() + 1, 0, false) == Moved::Wake
+        word.publish(word.load().count() + 1, false) == Moved::Wake
     }
 
     /// All but one process wait, and that goes round, so many steps: who is awake wakes the next

@@ -100,7 +100,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
 fn who_is_woken_from_outside_may_wake_others() {
     check(3, || {
         woken_from_outside(|second, pair| {
-            let moved = pair.there.word(End::Sender).publish(1, 0, false);
+            let moved = pair.there.word(End::Sender).publish(1, false);
             assert_eq!(moved, Moved::Wake);
             // Whoever runs the first from now on.
             second.scheduler().census.wake();

@@ -84,17 +84,17 @@ impl Channel {
                     }
                     if state.done - state.published >= self.period {
                         state.published = state.done;
-                        wake(own.publish(state.done, worker, false), peer, ready);
+                        wake(own.publish(state.done, false), peer, ready);
                     }
                 };
                 match stop {
                     Stop::Ended => {
                         state.has_ended = true;
-                        wake(own.close(state.done, worker), peer, ready);
+                        wake(own.close(state.done), peer, ready);
                     }
                     Stop::Wait(_) if state.published != state.done => {
                         state.published = state.done;
-                        wake(own.publish(state.done, worker, false), peer, ready);
+                        wake(own.publish(state.done, false), peer, ready);
                     }
                     Stop::Wait(_) => {}
                 }
@@ -216,7 +216,7 @@ fn a_party_that_cancels_is_not_woken_as_well() {
         let publisher = {
             let (word, state) = (Arc::clone(&word), Arc::clone(&state));
             thread::spawn(move || {
-                let woke = word.publish_outside(1, 1) == Moved::Wake;
+                let woke = word.publish_outside(1) == Moved::Wake;
                 if woke {
                     touch(&state);
                 }
