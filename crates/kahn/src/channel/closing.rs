@@ -21,6 +21,19 @@ use crate::scheduler::{Kind, Reason, Scheduler, Worker};
 use crate::sync::Ordering::*;
 use std::ptr;
 
+/// Gives both ends of a new channel to the process that makes it.
+///
+/// Nobody else names the channel, so nobody hands an end on or closes one: no gate.
+pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
+    maker.add_references(2);
+    maker.observed.fetch_add(1, Relaxed);
+    for end in [End::Sender, End::Receiver] {
+        maker.gain_end(end == End::Sender);
+        channel.side(end).owner.store(maker.as_ptr().cast_mut(), Release);
+    }
+    publish_at_once_for(channel, maker);
+}
+
 /// Gives an end to a process; `from` is the process that had it, which the caller holds.
 pub(crate) fn hand_over(
     channel: ChannelRef,
@@ -36,7 +49,7 @@ pub(crate) fn hand_over(
         let is_observed =
             is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
         to.gain_end(is_sender);
-        to.add_reference();
+        to.add_references(1);
         if is_observed {
             to.observed.fetch_add(1, Relaxed);
         }
@@ -48,13 +61,18 @@ pub(crate) fn hand_over(
             }
         }
     });
-    if to.kind() != Kind::Pooled {
+    publish_at_once_for(channel, to);
+    if let Some((from, _)) = from {
+        from.scheduler().release(from);
+    }
+}
+
+/// Has both ends publish every operation if a thread or a party has one of them.
+fn publish_at_once_for(channel: ChannelRef, owner: TaskRef) {
+    if owner.kind() != Kind::Pooled {
         for end in [End::Sender, End::Receiver] {
             channel.side(end).eager.store(true, Relaxed);
         }
-    }
-    if let Some((from, _)) = from {
-        from.scheduler().release(from);
     }
 }
 

@@ -94,8 +94,8 @@ pub(crate) struct ChannelTable {
     override_capacity: OnceLock<u32>,
     /// Whether channels record by themselves.
     record_all: AtomicBool,
-    /// Ends that exist; memory may go only when there are none.
-    ends: AtomicU64,
+    /// Ends that were dropped, of two for each channel ever made.
+    gone: AtomicU64,
     /// Whether the graph is as it was when the run started.
     is_fixed: AtomicBool,
 }
@@ -108,7 +108,7 @@ impl ChannelTable {
             budget: AtomicU64::new(u64::MAX),
             override_capacity: OnceLock::new(),
             record_all: AtomicBool::new(false),
-            ends: AtomicU64::new(0),
+            gone: AtomicU64::new(0),
             is_fixed: AtomicBool::new(true),
         }
     }
@@ -144,7 +144,6 @@ impl ChannelTable {
         inner.created += 1;
         drop(inner);
         self.used.fetch_add(Self::bytes(capacity.into(), plan.types.size), Relaxed);
-        self.ends.fetch_add(2, Relaxed);
         channel
     }
 
@@ -267,22 +266,23 @@ impl ChannelTable {
 
     /// A party has the end, and keeps the memory itself.
     pub(super) fn end_kept(&self) {
-        self.ends.fetch_sub(1, Release);
+        self.gone.fetch_add(1, Release);
     }
 
     /// The end that a party had is about to be dropped like any other.
     pub(super) fn end_returned(&self) {
-        self.ends.fetch_add(1, Relaxed);
+        self.gone.fetch_sub(1, Relaxed);
     }
 
     /// An end was dropped for good.
     pub(super) fn end_gone(&self) {
-        self.ends.fetch_sub(1, Release);
+        self.gone.fetch_add(1, Release);
     }
 
-    /// How many ends somebody still has.
+    /// How many ends somebody still has; memory may go only when there are none. No channel is
+    /// made any more.
     pub(crate) fn ends_left(&self) -> u64 {
-        self.ends.load(Acquire)
+        2 * self.created() - self.gone.load(Acquire)
     }
 
     /// An end was dropped by somebody who does not hold its process.

@@ -146,7 +146,7 @@ impl Core {
             unsafe {
                 body::place::<F, F::Output>(task.non_null(), join, Body::Running(code));
             }
-            task.add_reference();
+            task.add_references(1);
             task
         });
         self.begin(task, by.map(|(_, worker)| worker));

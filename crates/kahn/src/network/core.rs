@@ -2,7 +2,7 @@
 
 use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
 use super::load::Measured;
-use crate::channel::closing::{close_dropped, hand_over, process_ended};
+use crate::channel::closing::{close_dropped, hand_over, own_both, process_ended};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
@@ -127,8 +127,7 @@ impl Core {
         sender.put_initial(plan.initial);
         if let Some((task, worker)) = by {
             self.channels.graph_changes();
-            hand_over(channel, End::Sender, None, task);
-            hand_over(channel, End::Receiver, None, task);
+            own_both(channel, task);
             let (used, budget) = self.channels.usage();
             if used > budget {
                 self.over_budget(channel);

@@ -4,7 +4,7 @@ use super::core::{By, Core};
 use super::{Channel, Process, ProcessResult};
 use crate::channel::{Port, Ports, Receiver, Sender};
 use crate::graph::Name;
-use crate::scheduler::Worker;
+use crate::scheduler::{Scheduler, Worker};
 use crate::sync::Arc;
 use std::marker::PhantomData;
 use std::sync::Weak;
@@ -53,6 +53,8 @@ use std::sync::Weak;
 #[derive(Debug)]
 pub struct Creator<'env> {
     core: Weak<Core>,
+    /// Its scheduler, to compare with: while we name it, none other has its address.
+    scheduler: Weak<Scheduler>,
     borrows: PhantomData<std::cell::Cell<&'env ()>>,
 }
 
@@ -69,25 +71,35 @@ impl Ports for Creator<'_> {
 
 impl<'env> Creator<'env> {
     pub(super) fn new(core: &Arc<Core>) -> Self {
-        Self { core: Arc::downgrade(core), borrows: PhantomData }
+        Self {
+            core: Arc::downgrade(core),
+            scheduler: Arc::downgrade(&core.scheduler),
+            borrows: PhantomData,
+        }
     }
 
     /// Makes another such port, for a process that is created and is to create in turn.
     #[must_use]
     pub fn again(&self) -> Self {
-        Self { core: Weak::clone(&self.core), borrows: PhantomData }
+        Self {
+            core: Weak::clone(&self.core),
+            scheduler: Weak::clone(&self.scheduler),
+            borrows: PhantomData,
+        }
     }
 
     /// Runs `f` in the name of the process that runs now.
     fn create<R>(&self, f: impl FnOnce(&Core, By<'_>) -> R) -> R {
         const ELSEWHERE: &str = "a process creates while it runs, in its own network";
-        let core = self.core.upgrade().expect(ELSEWHERE);
         Worker::with_current(|worker| {
             let worker = worker.expect(ELSEWHERE);
             let task = worker.current().expect(ELSEWHERE);
-            let same = std::ptr::eq(task.scheduler(), Arc::as_ptr(&core.scheduler));
+            let same = std::ptr::eq(task.scheduler(), self.scheduler.as_ptr());
             assert!(same && task.creates(), "{ELSEWHERE}, with a creator among its ports");
-            f(&core, Some((task, worker)))
+            // SAFETY: one of its processes runs, and who runs a network has its core until all have
+            // ended. To count one reference more is two steps that other cores may have to wait for.
+            let core = unsafe { &*self.core.as_ptr() };
+            f(core, Some((task, worker)))
         })
     }
 

@@ -481,10 +481,10 @@ impl Task {
         self.waits_at.store(ptr::null_mut(), Relaxed);
     }
 
-    /// A channel end names this process from now on.
-    pub(crate) fn add_reference(&self) {
-        // Relaxed: whoever adds one holds one already.
-        self.references.fetch_add(1, Relaxed);
+    /// So many channel ends name this process from now on.
+    pub(crate) fn add_references(&self, count: u32) {
+        // Relaxed: whoever adds some holds one already.
+        self.references.fetch_add(count, Relaxed);
     }
 
     /// A channel that named this process is gone; `true` if that was the last reference.
