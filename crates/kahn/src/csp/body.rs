@@ -1,10 +1,13 @@
 //! The body of a process, and how others learn its end.
 //!
 //! ```text
-//!   ┌────────┬──────────────────┬──────────────────────────────┐
-//!   │ header │ join: who waits  │ future, then its result      │   one block of memory
-//!   └────────┴──────────────────┴──────────────────────────────┘
+//!   ┌────────┬───────┬──────────────────┬──────────────────────────────┐
+//!   │ header │ birth │ join: who waits  │ future, then its result      │   one block of memory
+//!   └────────┴───────┴──────────────────┴──────────────────────────────┘
 //! ```
+//!
+//! A process that was spawned has no join, for nobody waits for its end: half of a line less. The
+//! type of the body tells which it is.
 //!
 //! | the join's flag | means | set by |
 //! |---|---|---|
@@ -33,21 +36,32 @@ use std::task::{Context, Poll};
 const HANDLE: u32 = FIRST_FLAG << 1;
 const ENDED: u32 = FIRST_FLAG << 2;
 
-/// Who waits for the end of a process. See the module's table.
+/// What a process got when it was created.
 #[derive(Debug)]
-pub(super) struct Join {
-    gate: Gate,
-    waiter: Cell<Option<Waiter>>,
+pub(super) struct Birth {
     /// Where the process's choices are drawn from; its holder's.
     pub(super) draw: Cell<u64>,
     /// The line that created the process.
     pub(super) site: &'static Location<'static>,
 }
 
+/// Who waits for the end of a process. See the module's table.
+#[derive(Debug)]
+pub(super) struct Join {
+    gate: Gate,
+    waiter: Cell<Option<Waiter>>,
+}
+
+impl Birth {
+    pub(super) fn new(site: &'static Location<'static>, draw: u64) -> Self {
+        Self { draw: Cell::new(draw), site }
+    }
+}
+
 impl Join {
-    pub(super) fn new(has_handle: bool, site: &'static Location<'static>, draw: u64) -> Self {
-        let flags = if has_handle { HANDLE } else { 0 };
-        Self { gate: Gate::new(flags), waiter: Cell::new(None), draw: Cell::new(draw), site }
+    /// The join of a process that somebody has a handle of.
+    pub(super) fn new() -> Self {
+        Self { gate: Gate::new(HANDLE), waiter: Cell::new(None) }
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -111,56 +125,72 @@ pub(super) enum Body<F, R> {
     Over,
 }
 
-/// Header, join and body, as they stand in the block.
+/// Header, birth, join and body, as they stand in the block. `J` is [`Join`], or nothing.
 #[repr(C)]
-struct Placed<B> {
+struct Placed<J, B> {
     task: Task,
-    join: Join,
+    birth: Birth,
+    join: J,
     body: B,
 }
 
 /// The functions of a body of this type, by its type.
-pub(super) struct Type<F, R>(std::marker::PhantomData<(F, R)>);
+pub(super) struct Type<F, R, J>(std::marker::PhantomData<(F, R, J)>);
 
 /// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.
 pub(super) const fn fits<F, R>() -> bool {
-    align_of::<Placed<Body<F, R>>>() <= BLOCK_ALIGN
+    align_of::<Placed<Join, Body<F, R>>>() <= BLOCK_ALIGN
 }
 
-/// The join of a process of this module.
+/// What a process of this module got when it was created.
+pub(super) fn birth_of<'a>(task: TaskRef) -> &'a Birth {
+    // SAFETY: the block was made by `place`: the birth stands behind the header, whatever the rest.
+    unsafe { &(*task.as_ptr().cast::<Placed<(), ()>>()).birth }
+}
+
+/// The join of a process of this module that was forked; asked by who holds the process, has a
+/// handle of it or has locked the table, so that its block is nobody else's meanwhile.
+pub(super) fn join_if_any<'a>(task: TaskRef) -> Option<&'a Join> {
+    let has_join = task.body().is_some_and(|body| body.joined);
+    // SAFETY: the block was made by `place` for a type with a join, whatever the body.
+    has_join.then(|| unsafe { &(*task.as_ptr().cast::<Placed<Join, ()>>()).join })
+}
+
+/// The join of a process that the caller has a handle of.
 pub(super) fn join_of<'a>(task: TaskRef) -> &'a Join {
-    // SAFETY: the block was made by `place`: the join stands behind the header, whatever the body.
-    unsafe { &(*task.as_ptr().cast::<Placed<()>>()).join }
+    join_if_any(task).expect("who has a handle has that of a forked process")
 }
 
-fn body_of<F, R>(task: NonNull<Task>) -> *mut Body<F, R> {
-    let placed = task.cast::<Placed<Body<F, R>>>().as_ptr();
+fn body_of<J, F, R>(task: NonNull<Task>) -> *mut Body<F, R> {
+    let placed = task.cast::<Placed<J, Body<F, R>>>().as_ptr();
     // SAFETY: the block was made for this type of body; nothing is read.
     unsafe { &raw mut (*placed).body }
 }
 
-/// Writes join and body behind a header.
+/// Writes birth, join and body behind a header.
 ///
 /// # Safety
-/// The block was made for this type and holds neither, or those of a process that has ended.
-pub(super) unsafe fn place<F, R>(task: NonNull<Task>, join: Join, body: Body<F, R>) {
-    let placed = task.cast::<Placed<Body<F, R>>>().as_ptr();
+/// The block was made for this type and holds none, or those of a process that has ended.
+pub(super) unsafe fn place<J, F, R>(task: NonNull<Task>, birth: Birth, join: J, body: Body<F, R>) {
+    let placed = task.cast::<Placed<J, Body<F, R>>>().as_ptr();
     // SAFETY: within the block; nothing is read.
-    let join_at = unsafe { &raw mut (*placed).join };
+    let birth_at = unsafe { &raw mut (*placed).birth };
     // SAFETY: as above.
-    let body_at = unsafe { &raw mut (*placed).body };
+    let join_at = unsafe { &raw mut (*placed).join };
     // SAFETY: said by the caller; old ones own nothing.
+    unsafe { birth_at.write(birth) };
+    // SAFETY: as above.
     unsafe { join_at.write(join) };
     // SAFETY: as above.
-    unsafe { body_at.write(body) };
+    unsafe { body_of::<J, F, R>(task).write(body) };
 }
 
 /// Takes the result out of an ended process.
 ///
 /// # Safety
 /// The body is of this type, the process has ended, and the caller has its only handle.
-pub(super) unsafe fn take_result<F, R>(task: NonNull<Task>) -> Result<R, Failed> {
-    let body = body_of::<F, R>(task);
+pub(super) unsafe fn take_result<J, F, R>(task: NonNull<Task>) -> Result<R, Failed> {
+    let body = body_of::<J, F, R>(task);
     // SAFETY: said by the caller.
     match mem::replace(unsafe { &mut *body }, Body::Over) {
         Body::Done(result) => result,
@@ -177,22 +207,40 @@ fn failure(payload: &(dyn Any + Send)) -> Failure {
     Failure { message, panicked: true }
 }
 
-impl<F: Future<Output = R>, R> Type<F, R> {
+impl<F: Future<Output = R>, R> Type<F, R, Join> {
     /// The functions of a process whose result somebody may want.
     pub(super) const FORKED: BodyType = BodyType {
         poll: Self::poll_forked,
         drop: Self::drop,
-        size: size_of::<Placed<Body<F, R>>>(),
+        size: size_of::<Placed<Join, Body<F, R>>>(),
         blocking: false,
+        joined: true,
     };
 
+    unsafe fn poll_forked(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
+        // SAFETY: said by the caller.
+        match unsafe { Self::poll(task, context) } {
+            Poll::Pending => Polled::Pending,
+            Poll::Ready(Ok(())) => Polled::Ready(Ok(())),
+            Poll::Ready(Err(failure)) => {
+                // SAFETY: a process of this module.
+                let task = unsafe { TaskRef::new(task) };
+                // Who has a handle is told.
+                let told = join_of(task).gate.peek() & HANDLE != 0;
+                Polled::Ready(if told { Ok(()) } else { Err(failure) })
+            }
+        }
+    }
+}
+
+impl<F: Future<Output = R>, R, J> Type<F, R, J> {
     /// Polls the future; drops it and puts the result in its place when it is ready.
     ///
     /// # Safety
     /// The caller holds the process, and its body has not ended.
     #[inline]
     unsafe fn poll(task: NonNull<Task>, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        let place = body_of::<F, R>(task);
+        let place = body_of::<J, F, R>(task);
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: said by the caller.
             let Body::Running(future) = (unsafe { &mut *place }) else { return Poll::Pending };
@@ -216,32 +264,23 @@ impl<F: Future<Output = R>, R> Type<F, R> {
         }
     }
 
-    unsafe fn poll_forked(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
-        // SAFETY: said by the caller.
-        match unsafe { Self::poll(task, context) } {
-            Poll::Pending => Polled::Pending,
-            Poll::Ready(Ok(())) => Polled::Ready(Ok(())),
-            Poll::Ready(Err(failure)) => {
-                // SAFETY: a process of this module.
-                let task = unsafe { TaskRef::new(task) };
-                // Who has a handle is told.
-                let told = join_of(task).gate.peek() & HANDLE != 0;
-                Polled::Ready(if told { Ok(()) } else { Err(failure) })
-            }
-        }
-    }
-
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        let body = unsafe { &mut *body_of::<F, R>(task) };
+        let body = unsafe { &mut *body_of::<J, F, R>(task) };
         catch_unwind(AssertUnwindSafe(|| *body = Body::Over))
             .map_err(|payload| failure(payload.as_ref()))
     }
 }
 
-impl<F: Future<Output = Option<String>>> Type<F, Option<String>> {
+impl<F: Future<Output = Option<String>>> Type<F, Option<String>, ()> {
     /// The functions of a process that runs by itself, and returns why it failed.
-    pub(super) const DETACHED: BodyType = BodyType { poll: Self::poll_detached, ..Self::FORKED };
+    pub(super) const DETACHED: BodyType = BodyType {
+        poll: Self::poll_detached,
+        drop: Self::drop,
+        size: size_of::<Placed<(), Body<F, Option<String>>>>(),
+        blocking: false,
+        joined: false,
+    };
 
     unsafe fn poll_detached(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
         // SAFETY: said by the caller.
@@ -250,7 +289,7 @@ impl<F: Future<Output = Option<String>>> Type<F, Option<String>> {
             Poll::Ready(Err(failure)) => Polled::Ready(Err(failure)),
             Poll::Ready(Ok(())) => {
                 // SAFETY: it has just ended, and nobody else wants its result.
-                let result = unsafe { take_result::<F, Option<String>>(task) };
+                let result = unsafe { take_result::<(), F, Option<String>>(task) };
                 Polled::Ready(match result {
                     Ok(Some(message)) => Err(Failure { message, panicked: false }),
                     Ok(None) | Err(_) => Ok(()),

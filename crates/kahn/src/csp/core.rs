@@ -1,7 +1,7 @@
 //! What the processes of one network share, and what the scheduler asks of them.
 
 use super::blocking::Helpers;
-use super::body::{self, Body, Join, Type};
+use super::body::{self, Birth, Body, Join, Type};
 use super::error::Failed;
 use super::handle::Handle;
 use super::placement::Priority;
@@ -137,15 +137,13 @@ impl Core {
     where
         F: Future<Output: Send> + Send,
     {
-        let types = &const { Type::<F, F::Output>::FORKED };
-        let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
+        let types = &const { Type::<F, F::Output, Join>::FORKED };
+        let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<Join, F, F::Output>;
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, by, types);
-            let join = Join::new(true, site, self.first_draw(task));
+            let (birth, body) = (Birth::new(site, self.first_draw(task)), Body::Running(code));
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe {
-                body::place::<F, F::Output>(task.non_null(), join, Body::Running(code));
-            }
+            unsafe { body::place::<_, F, F::Output>(task.non_null(), birth, Join::new(), body) };
             task.add_references(1);
             task
         });
@@ -178,12 +176,12 @@ impl Core {
     ) where
         F: Future<Output = Option<String>> + Send,
     {
-        let types = &const { Type::<F, Option<String>>::DETACHED };
+        let types = &const { Type::<F, Option<String>, ()>::DETACHED };
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, Some(by), types);
-            let (join, body) = (Join::new(false, site, self.first_draw(task)), Body::Running(code));
+            let (birth, body) = (Birth::new(site, self.first_draw(task)), Body::Running(code));
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe { body::place::<F, Option<String>>(task.non_null(), join, body) };
+            unsafe { body::place::<_, F, Option<String>>(task.non_null(), birth, (), body) };
             task
         });
         self.begin(task, Some(by.1));
@@ -280,9 +278,8 @@ impl Hooks for Way {
     fn settled(&self, _task: TaskRef, _worker: &Worker) {}
 
     fn ended(&self, task: TaskRef, _ending: &Ending, worker: &Worker) {
-        if !body::join_of(task).end(worker)
-            && let Some(body) = task.body()
-        {
+        let has_handle = body::join_if_any(task).is_some_and(|join| join.end(worker));
+        if !has_handle && let Some(body) = task.body() {
             // Nobody wants the result. What its destructor panics with is lost with it.
             // SAFETY: we hold the process; the future is gone.
             let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };

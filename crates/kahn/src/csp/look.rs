@@ -226,7 +226,7 @@ impl Look<'_> {
 
     fn at_join(&self, task: TaskRef, child: *const Task) -> Option<(Activity, Vec<Way>)> {
         let child = self.alive(child)?;
-        if !body::join_of(child).has(task) {
+        if !body::join_if_any(child)?.has(task) {
             return None;
         }
         let name = child.info().name.clone();

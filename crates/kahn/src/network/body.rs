@@ -182,6 +182,7 @@ where
         drop: Self::drop,
         size: size_of::<Placed<Body<F, P, R>>>(),
         blocking: false,
+        joined: false,
     };
 
     unsafe fn poll(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
@@ -236,6 +237,7 @@ where
         drop: Self::drop,
         size: size_of::<Placed<Body<F, P, ()>>>(),
         blocking: true,
+        joined: false,
     };
 
     unsafe fn poll(task: NonNull<Task>, _context: &mut Context<'_>) -> Polled {

@@ -111,6 +111,8 @@ pub(crate) struct BodyType {
     pub(crate) size: usize,
     /// Whether the body blocks its thread: `send_blocking` and `recv_blocking` are its forms.
     pub(crate) blocking: bool,
+    /// Whether others may wait for its end; see `csp::body`.
+    pub(crate) joined: bool,
 }
 
 /// Who a process is.
