@@ -10,7 +10,7 @@ use super::channel::Attempt;
 use super::core::network_here;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
-use super::meet::{Meet, Member};
+use super::meet::{Meet, Member, NEVER};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
@@ -121,7 +121,7 @@ impl Barrier {
     pub fn sync(&mut self) -> Syncing<'_> {
         Syncing {
             barrier: self,
-            released: Cell::new(false),
+            came_for: Cell::new(NEVER),
             stage: Stage::Fresh,
             _pinned: PhantomPinned,
         }
@@ -172,12 +172,13 @@ impl Drop for Barrier {
 #[must_use = "nothing waits unless it is awaited"]
 pub struct Syncing<'a> {
     barrier: &'a mut Barrier,
-    released: Cell<bool>,
+    /// The phase that it waits for.
+    came_for: Cell<u64>,
     stage: Stage,
     _pinned: PhantomPinned,
 }
 
-// SAFETY: `released` is touched behind the gate, or by the process when it runs.
+// SAFETY: `came_for` is the process's own, or its worker's when that enters it.
 unsafe impl Sync for Syncing<'_> {}
 
 impl Syncing<'_> {
@@ -186,12 +187,8 @@ impl Syncing<'_> {
         let this = unsafe { &*this.cast::<Self>() };
         let barrier = &this.barrier;
         wait::enter_alone(task, worker, |how| {
-            let enter = Some((how, &this.released));
-            let attempt = barrier.meet.come(worker, task, barrier.member, enter);
-            if attempt == Attempt::Done {
-                this.released.set(true);
-            }
-            attempt
+            let enter = Some((how, &this.came_for));
+            barrier.meet.come(worker, task, barrier.member, enter)
         })
     }
 }
@@ -208,11 +205,14 @@ impl Future for Syncing<'_> {
         let meet = &this.barrier.meet;
         let (worker, task) = wait::here(meet.network, "a barrier");
         if this.stage == Stage::Waiting {
-            if wait::resumed(task) {
+            let came_for = this.came_for.get();
+            let is_released = if wait::resumed(task) {
                 // Whoever completes the phase has done when the gate opens.
-                meet.leave(this.barrier.member, &this.released, worker.solo);
-            }
-            if this.released.get() {
+                meet.leave(this.barrier.member, came_for, worker.solo)
+            } else {
+                meet.is_complete(came_for)
+            };
+            if is_released {
                 this.stage = Stage::Over;
                 return Poll::Ready(());
             }
@@ -252,12 +252,12 @@ unsafe impl Guard for Syncing<'_> {
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         let barrier = &self.barrier;
-        let enter = Some((at.how(base), &self.released));
+        let enter = Some((at.how(base), &self.came_for));
         barrier.meet.come(at.worker, at.task, barrier.member, enter)
     }
 
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.barrier.meet.leave(self.barrier.member, &self.released, at.alone());
+        self.barrier.meet.leave(self.barrier.member, self.came_for.get(), at.alone());
     }
 
     fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
@@ -281,6 +281,6 @@ impl Drop for Syncing<'_> {
             worker.take_back();
         }
         let alone = worker.is_some_and(|worker| worker.solo);
-        self.barrier.meet.leave(self.barrier.member, &self.released, alone);
+        self.barrier.meet.leave(self.barrier.member, self.came_for.get(), alone);
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //!   flags of the gate: how many of the enrolled are missing
-//!   committed: those who wait for the phase alone      offers: those who wait for other things too
+//!   crowds: those who wait for the phase alone, by worker      offers: those who wait for other things too
 //! ```
 //!
 //! | step | who | does, behind the gate |
 //! |---|---|---|
 //! | enrol | whoever clones a handle | one more enrolled, one more missing |
-//! | come | a process that waits for this alone | enters itself among the committed, one less missing |
+//! | come | a process that waits for this alone | enters itself in the crowd of its worker, one less missing |
 //! | offer | an alternation, from this guard | enters itself among the offers, one less missing |
 //! | withdraw | an alternation that has something else | takes itself out, one more missing |
-//! | complete | whoever brings the missing to none | takes all offers or none; begins the next phase, makes all ready |
+//! | complete | whoever brings the missing to none | takes all offers or none; begins the next phase, takes the crowds |
+//! | release | the same, when the gate is open | makes those ready that ran on its worker, and sends the others' crowds home |
 //! | resign | whoever drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
 //!
 //! # States of an enrolled process
@@ -19,14 +20,16 @@
 //! | state | counted as missing | leaves by |
 //! |---|---|---|
 //! | elsewhere | yes | it comes, offers or resigns |
-//! | committed | no | the phase is complete |
+//! | committed, in a crowd | no | the phase is complete |
 //! | offering | no | the phase is complete; another guard of its alternation is chosen → gone |
 //! | gone: its offer was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
 //!
 //! # Why it holds
 //!
 //! *Phases never overlap.* Whoever completes resets the count and takes the lists of those who wait,
-//! in one go behind the gate, before any of them runs.
+//! in one go behind the gate, before any of them runs. A process knows that it is released by the
+//! number of the phase, which is another than when it came; the next can not be complete before it has
+//! come again, so it reads that number without the gate.
 //!
 //! *All or none.* A phase is complete when everybody is committed or offers. Whoever completes first
 //! makes every offer `BUSY`, in the order of the processes' addresses, and so keeps all other
@@ -46,7 +49,9 @@
 //! barriers of a program that stand in alternations, for lack of such an order.
 //!
 //! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
-//! found empty. With `n` offers a phase sorts `n` addresses.
+//! found empty. With `n` offers a phase sorts `n` addresses. Whoever completes touches none of the
+//! processes that ran elsewhere: their crowd is handed to their worker as it is, so that release is
+//! parallel, and what each of them has in the cache of its core stays there.
 //!
 //! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
 //! that needs both does not come; it is told who waits.
@@ -58,8 +63,8 @@ use super::meeting::{How, Wake};
 use super::offer::{self, Leave, Ticket};
 use crate::graph::Name;
 use crate::scheduler::task::Task;
-use crate::scheduler::{TaskRef, Worker};
-use crate::sync::{Arc, Cell};
+use crate::scheduler::{Crowds, TaskRef, Worker};
+use crate::sync::{Arc, AtomicU64, Cell, Ordering::Relaxed};
 use std::cell::UnsafeCell;
 use std::{mem, ptr};
 
@@ -69,16 +74,12 @@ const ONE: u32 = FIRST_FLAG << 1;
 /// The number of an enrolment.
 pub(super) type Member = u32;
 
-#[derive(Clone, Copy, Debug)]
-struct Committed {
-    task: TaskRef,
-    released: *const Cell<bool>,
-}
+/// No phase.
+pub(super) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Offered {
     task: TaskRef,
-    released: *const Cell<bool>,
     ticket: Ticket,
     guard: u32,
     member: Member,
@@ -89,23 +90,23 @@ struct Offered {
 struct Enrolment {
     /// The process that used it last, or null.
     task: *const Task,
-    is_enrolled: bool,
-    has_come: bool,
+    /// The phase that it has come for, or `NEVER`.
+    came_for: u64,
     /// Where its offer stands in the list, if it does.
     place: u32,
+    is_enrolled: bool,
 }
 
 /// What is behind the gate.
 #[derive(Debug, Default)]
 struct State {
     enrolled: u32,
-    phase: u64,
-    committed: Vec<Committed>,
+    crowds: Crowds,
     offers: Vec<Offered>,
     members: Vec<Enrolment>,
     free: Vec<Member>,
     /// Lists that are empty between the phases: no phase takes memory.
-    spare: Vec<Committed>,
+    spare: Crowds,
     order: Vec<u32>,
     wakes: Vec<Wake>,
 }
@@ -115,6 +116,8 @@ struct State {
 pub(super) struct Meet {
     gate: Gate,
     pub(super) network: u32,
+    /// The number of the phase; written behind the gate.
+    phase: AtomicU64,
     pub(super) name: Name,
     state: UnsafeCell<State>,
 }
@@ -130,6 +133,7 @@ impl Meet {
         let meet = Arc::new(Self {
             gate: Gate::new(0),
             network,
+            phase: AtomicU64::new(0),
             name,
             state: UnsafeCell::new(State::default()),
         });
@@ -149,7 +153,7 @@ impl Meet {
         let state = self.state();
         state.enrolled += 1;
         let new =
-            Enrolment { task: ptr::null(), is_enrolled: true, has_come: false, place: u32::MAX };
+            Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
         let member = state.free.pop().unwrap_or_else(|| {
             state.members.push(new);
             u32::try_from(state.members.len() - 1).unwrap_or(u32::MAX)
@@ -166,7 +170,7 @@ impl Meet {
         state.members[member as usize].is_enrolled = false;
         state.free.push(member);
         let flags = flags - ONE;
-        let somebody_waits = !state.committed.is_empty() || !state.offers.is_empty();
+        let somebody_waits = !state.crowds.are_empty() || !state.offers.is_empty();
         if flags < ONE && somebody_waits && self.hold_offers() {
             self.complete(worker, None);
         } else {
@@ -180,35 +184,53 @@ impl Meet {
         self.gate.peek() < 2 * ONE
     }
 
-    /// Comes, or offers to; `Done` if that completes the phase. Else enters the process, if told to.
+    /// Whether a phase that a process has come for is complete. Asked by the process when it runs
+    /// again, or behind the gate.
+    #[inline]
+    pub(super) fn is_complete(&self, came_for: u64) -> bool {
+        // Relaxed: the process was made ready after it was written.
+        came_for != NEVER && came_for != self.phase.load(Relaxed)
+    }
+
+    /// The number of the phase, behind the gate.
+    #[inline]
+    fn phase(&self) -> u64 {
+        self.phase.load(Relaxed)
+    }
+
+    /// Comes, or offers to; `Done` if that completes the phase. Else enters the process, if told to,
+    /// and says for which phase.
     #[inline]
     pub(super) fn come(
         &self,
         worker: &Worker,
         task: TaskRef,
         member: Member,
-        enter: Option<(How, &Cell<bool>)>,
+        enter: Option<(How, &Cell<u64>)>,
     ) -> Attempt {
         let flags = self.gate.lock(worker.solo);
-        let state = self.state();
+        let (state, phase) = (self.state(), self.phase());
         let is_last = flags < 2 * ONE;
         let enrolled = &mut state.members[member as usize];
         enrolled.task = task.as_ptr();
+        if let Some((_, came_for)) = enter {
+            came_for.set(phase);
+        }
         let is_offer = matches!(enter, Some((How::Offer { .. }, _)));
         if is_last && !is_offer && self.hold_offers() {
             self.complete(Some(worker), None);
             return Attempt::Done;
         }
-        let Some((how, released)) = enter else {
+        let Some((how, _)) = enter else {
             self.gate.unlock(flags);
             return Attempt::Nothing;
         };
-        enrolled.has_come = true;
+        enrolled.came_for = phase;
         match how {
-            How::Plain => state.committed.push(Committed { task, released }),
+            How::Plain => state.crowds.add(task, worker),
             How::Offer { ticket, guard } => {
                 enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
-                state.offers.push(Offered { task, released, ticket, guard, member });
+                state.offers.push(Offered { task, ticket, guard, member });
                 // Our own offer is one of them: somebody may have it by now.
                 if is_last && self.hold_offers() {
                     self.complete(Some(worker), Some(task));
@@ -248,20 +270,12 @@ impl Meet {
     /// the caller's process, if it is among the offers: it runs by itself.
     fn complete(&self, worker: Option<&Worker>, own: Option<TaskRef>) {
         let state = self.state();
-        state.phase += 1;
+        // Relaxed: behind the gate.
+        self.phase.store(self.phase() + 1, Relaxed);
         let spare = mem::take(&mut state.spare);
-        let mut committed = mem::replace(&mut state.committed, spare);
+        let mut crowds = mem::replace(&mut state.crowds, spare);
         let mut wakes = mem::take(&mut state.wakes);
-        for member in &mut state.members {
-            member.has_come = false;
-        }
-        for waits in &committed {
-            // SAFETY: a process that waits is pinned, and leaves behind the gate.
-            unsafe { (*waits.released).set(true) };
-        }
         for offered in state.offers.drain(..) {
-            // SAFETY: as above.
-            unsafe { (*offered.released).set(true) };
             if Some(offered.task) == own {
                 offer::leave_busy(offered.task, Leave::Taken(offered.guard));
             } else {
@@ -271,51 +285,54 @@ impl Meet {
         self.gate.unlock(state.enrolled * ONE);
         let Some(worker) = worker else { return };
         // The lists are ours: they have left the state.
-        worker.wake_all(committed.drain(..).map(|waits| waits.task));
+        worker.release(&mut crowds);
         for wake in wakes.drain(..) {
             wake.up(worker);
         }
         // The empty lists go back.
         let flags = self.gate.lock(worker.solo);
         let state = self.state();
-        state.spare = committed;
+        state.spare = crowds;
         state.wakes = wakes;
         self.gate.unlock(flags);
     }
 
-    /// A process does not wait any more: withdraws, unless the phase is complete.
-    pub(super) fn leave(&self, member: Member, released: &Cell<bool>, alone: bool) {
+    /// A process that came for a phase does not wait any more: withdraws, unless that is complete,
+    /// which it tells.
+    pub(super) fn leave(&self, member: Member, came_for: u64, alone: bool) -> bool {
         let flags = self.gate.lock(alone);
-        let left = !released.get() && self.take_out(member, released);
+        let is_complete = self.is_complete(came_for);
+        let left = !is_complete && self.take_out(member);
         self.gate.unlock(if left { flags + ONE } else { flags });
+        is_complete
     }
 
     /// Behind the gate; `false` if it stands nowhere.
-    fn take_out(&self, member: Member, released: &Cell<bool>) -> bool {
-        let State { offers, committed, members, .. } = self.state();
-        let place = members[member as usize].place as usize;
-        if offers.get(place).is_some_and(|offered| ptr::eq(offered.released, released)) {
+    fn take_out(&self, member: Member) -> bool {
+        let State { offers, crowds, members, .. } = self.state();
+        let Enrolment { place, task, .. } = members[member as usize];
+        let place = place as usize;
+        if offers.get(place).is_some_and(|offered| offered.member == member) {
             offers.swap_remove(place);
             if let Some(moved) = offers.get(place) {
                 members[moved.member as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
             }
-        } else {
-            // Only whoever is dropped while it waits comes here.
-            let place = committed.iter().position(|waits| ptr::eq(waits.released, released));
-            let Some(place) = place else { return false };
-            committed.swap_remove(place);
+        } else if !crowds.remove(task) {
+            // Only whoever is dropped while it waits comes so far.
+            return false;
         }
-        members[member as usize].has_come = false;
+        members[member as usize].came_for = NEVER;
         true
     }
 
     /// The phase, and who has not come yet: null for an enrolment that nobody has used.
     pub(super) fn missing(&self) -> (u64, Vec<*const Task>) {
         let flags = self.gate.lock(false);
-        let state = self.state();
-        let missing = state.members.iter().filter(|member| member.is_enrolled && !member.has_come);
+        let phase = self.phase();
+        let has_come = |member: &Enrolment| member.came_for == phase;
+        let members = self.state().members.iter();
+        let missing = members.filter(|member| member.is_enrolled && !has_come(member));
         let missing = missing.map(|member| member.task).collect();
-        let phase = state.phase;
         self.gate.unlock(flags);
         (phase, missing)
     }
@@ -324,8 +341,7 @@ impl Meet {
     pub(super) fn has(&self, task: TaskRef) -> bool {
         let flags = self.gate.lock(false);
         let state = self.state();
-        let has = state.committed.iter().any(|waits| waits.task == task)
-            || state.offers.iter().any(|offered| offered.task == task);
+        let has = state.crowds.has(task) || state.offers.iter().any(|offered| offered.task == task);
         self.gate.unlock(flags);
         has
     }

@@ -25,8 +25,8 @@ use super::task::Task;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded};
 use std::ptr;
 
-/// Under loom few, so that wrap-around lies within a model.
-const SLOTS: usize = if cfg!(loom) { 2 } else { 1024 };
+/// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
+const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
 
 /// The queue. `push` and being the one who fills it are the owner's alone.
 #[derive(Debug)]

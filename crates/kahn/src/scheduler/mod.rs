@@ -25,6 +25,7 @@
 mod balance;
 pub(crate) mod census;
 mod crew;
+mod crowds;
 pub(crate) mod deque;
 pub(crate) mod fifo;
 pub(crate) mod foreign;
@@ -44,6 +45,7 @@ pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
+pub(crate) use crowds::Crowds;
 pub(crate) use rare::Bell;
 pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};

@@ -197,10 +197,11 @@ impl Worker {
         self.policy.map(|policy| unsafe { &*policy })?.pop(self.index, turn)
     }
 
+    /// The policy for processes without a place of their own.
     #[inline]
-    fn pop_usual(&self) -> Option<Ready> {
+    pub(super) fn usual_policy(&self) -> Option<&dyn Policy> {
         // SAFETY: as for `slot`.
-        self.usual.map(|policy| unsafe { &*policy })?.pop(self.index, Turn::Front)
+        self.usual.map(|policy| unsafe { &*policy })
     }
 
     pub(crate) fn is_dedicated(&self) -> bool {
@@ -277,8 +278,14 @@ impl Worker {
         }
         // Relaxed: a hint, like the queues it is about.
         if self.scheduler.first.load(Relaxed) == 0 {
-            let hot = if self.keeps_hot { self.take_hot().map(Ready::new) } else { None };
-            if let Some(ready) = hot.or_else(|| self.pop_usual()) {
+            if self.keeps_hot
+                && let Some(task) = self.take_hot()
+            {
+                return Some(Ready::new(task));
+            }
+            if let Some(policy) = self.usual_policy()
+                && let Some(ready) = policy.pop(self.index, Turn::Front)
+            {
                 return Some(ready);
             }
         }

@@ -219,6 +219,19 @@ pub trait Policy: fmt::Debug + Send + Sync {
         self.shares_work()
     }
 
+    /// Takes processes that ran on worker `home` last and that worker `by` has made ready together,
+    /// as those that waited at a barrier: they are best run there. `false`, and none of them taken,
+    /// if the policy would rather have them pushed one by one. Some sleeping worker is told.
+    fn take_crowd(
+        &self,
+        by: usize,
+        home: usize,
+        crowd: &mut dyn ExactSizeIterator<Item = Ready>,
+    ) -> bool {
+        let _ = (by, home, crowd);
+        false
+    }
+
     /// Tells whether [`place`](Self::place) wants to be asked.
     fn places(&self) -> bool {
         false

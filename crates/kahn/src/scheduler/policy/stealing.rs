@@ -325,6 +325,28 @@ impl Policy for Stealing {
         }
     }
 
+    /// As if the worker at home had stolen them: so it is found out here, too, whether that pays.
+    fn take_crowd(
+        &self,
+        by: usize,
+        home: usize,
+        crowd: &mut dyn ExactSizeIterator<Item = Ready>,
+    ) -> bool {
+        let (own, theirs) = (&self.queues[by], &self.queues[home]);
+        let now = clock::ticks();
+        if own.pace.is_left_alone(now) {
+            return false;
+        }
+        let size = crowd.len();
+        {
+            let mut rest = theirs.rest.lock();
+            rest.extend(crowd);
+            theirs.rest_len.store(rest.len(), Relaxed);
+        }
+        theirs.raid.begin(&theirs.pace, by, &own.pace, size, now);
+        true
+    }
+
     fn shares_work(&self) -> bool {
         true
     }
