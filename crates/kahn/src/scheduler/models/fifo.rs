@@ -139,8 +139,13 @@ fn loot_may_be_taken_from_the_thief() {
         let model = Model::new();
         let mut taken = Vec::new();
         (1..=3).for_each(|number| model.push(number, &mut taken));
-        let thief = model.raider();
-        model.take(&model.thief, &mut taken);
-        model.assert_all_taken_once_and_in_order(taken, [thief], 3);
+        let other = Arc::clone(&model);
+        let other = thread::spawn(move || {
+            let mut taken = Vec::new();
+            other.take(&other.thief, &mut taken);
+            taken
+        });
+        let thieves = [model.raider(), other];
+        model.assert_all_taken_once_and_in_order(taken, thieves, 3);
     });
 }
