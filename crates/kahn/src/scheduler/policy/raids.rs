@@ -25,7 +25,8 @@
 //! that empties before it sleeps; the watcher ([`crate::scheduler::idle`]) looks after one that does
 //! not get on. The queue for what comes from outside may fill while its worker sleeps and is never
 //! left alone: a worker that is woken for it and finds its owner's pause would sleep again, and
-//! nobody would run what is there. All fields are Relaxed: what a race spoils is one judgement.
+//! nobody would run what is there. All fields are Relaxed: what a race spoils is one judgement. A crowd
+//! that is sent home counts as if the worker there had stolen it.
 
 use crate::sync::system::clock;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering::*};
@@ -62,7 +63,8 @@ pub(super) struct Pace {
     pause: AtomicU64,
 }
 
-/// What a thief took last, until it is judged. The thief's alone.
+/// What a thief took last, until it is judged. Written by the thief, and by whoever sends a crowd
+/// home to it.
 #[derive(Debug)]
 pub(super) struct Raid {
     victim: AtomicUsize,
@@ -123,15 +125,17 @@ impl Raid {
         self.size.store(0, Relaxed);
         let victim = pace(self.victim.load(Relaxed));
         let lasted = now.saturating_sub(self.since.load(Relaxed));
-        let by_victim = victim.taken.load(Relaxed).wrapping_sub(self.victim_taken.load(Relaxed));
-        let by_thief = own.taken.load(Relaxed).wrapping_sub(self.own_taken.load(Relaxed));
+        let by_victim = victim.taken.load(Relaxed).saturating_sub(self.victim_taken.load(Relaxed));
+        let by_thief = own.taken.load(Relaxed).saturating_sub(self.own_taken.load(Relaxed));
         let pause = if clock::to_duration(lasted) >= PLAIN * u32::try_from(size).unwrap_or(u32::MAX)
         {
             Duration::ZERO
         } else {
             match victim.known_calm(now) {
                 None => SHORTEST,
-                Some(calm) if pace_of(lasted, by_victim + by_thief) <= calm => Duration::ZERO,
+                Some(calm) if pace_of(lasted, by_victim.saturating_add(by_thief)) <= calm => {
+                    Duration::ZERO
+                }
                 Some(_) => victim.next_pause(SHORTEST),
             }
         };
@@ -188,7 +192,7 @@ impl Pace {
         if since == 0 || clock::to_duration(calm) < SHORTEST {
             return;
         }
-        let taken = self.taken.load(Relaxed).wrapping_sub(self.calm_taken.load(Relaxed));
+        let taken = self.taken.load(Relaxed).saturating_sub(self.calm_taken.load(Relaxed));
         self.calm.store(pace_of(calm, taken), Relaxed);
         self.found_at.store(now, Relaxed);
     }
