@@ -5,6 +5,7 @@ use kahn::RunOptions;
 use kahn::csp;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 #[test]
 fn claims_are_first_come_first_served() {
@@ -133,4 +134,51 @@ fn a_process_of_a_worker_runs_there_only() {
         });
         assert_eq!(threads, [1; 6], "{policy}");
     }
+}
+
+/// More than are pushed one by one, of all kinds, with work enough for several workers to take part.
+#[test]
+fn a_crowd_at_a_barrier_goes_on_in_step() {
+    const PROCESSES: u32 = 120;
+    const PHASES: u32 = 12;
+    everywhere(
+        |options| {
+            let here = AtomicU32::new(0);
+            let here = &here;
+            succeeds(options, async move |scope| {
+                let barrier = csp::Barrier::new("phase");
+                let forks = scope.forks("crowd");
+                for n in 0..PROCESSES {
+                    let mut barrier = barrier.clone();
+                    let process = csp::Process::named(format!("p{n}"));
+                    let process = match n % 20 {
+                        7 => process.priority(csp::Priority::Urgent),
+                        13 => process.priority(csp::Priority::Background),
+                        17 => process.worker(n),
+                        _ => process,
+                    };
+                    forks.spawn(process, async move {
+                        for phase in 0..PHASES {
+                            (0..500).for_each(|step| {
+                                std::hint::black_box(step);
+                            });
+                            here.fetch_add(1, SeqCst);
+                            // Some leave before the others.
+                            if n % 11 == 3 && phase == PHASES / 2 {
+                                here.fetch_add(PHASES - 1 - phase, SeqCst);
+                                return;
+                            }
+                            barrier.sync().await;
+                            let count = here.load(SeqCst);
+                            assert!(count >= (phase + 1) * PROCESSES, "{count} in {phase}");
+                        }
+                    });
+                }
+                drop(barrier);
+                forks.join().await;
+            });
+            here.load(SeqCst)
+        },
+        |count| assert_eq!(count, PROCESSES * PHASES),
+    );
 }
