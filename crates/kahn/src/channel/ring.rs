@@ -344,7 +344,7 @@ unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {
     }));
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::mem;
