@@ -308,21 +308,24 @@ impl<T: Send> OutsideReceiver<T> {
 
 impl<T: Send> Drop for OutsideSender<T> {
     fn drop(&mut self) {
-        let sender = self.sender.take();
-        if let Some(sender) = &sender {
-            sender.channel().table().end_returned();
-        }
-        self.party.give_up(|| drop(sender));
+        let end = self.sender.take().map(|sender| Kept(sender.into_channel(), End::Sender));
+        self.party.give_up(|| drop(end));
     }
 }
 
 impl<T: Send> Drop for OutsideReceiver<T> {
     fn drop(&mut self) {
-        let receiver = self.receiver.take();
-        if let Some(receiver) = &receiver {
-            receiver.channel().table().end_returned();
-        }
-        self.party.give_up(|| drop(receiver));
+        let end = self.receiver.take().map(|receiver| Kept(receiver.into_channel(), End::Receiver));
+        self.party.give_up(|| drop(end));
+    }
+}
+
+/// An end that a party gives up: dropped like any other, but that nobody counts on it any more.
+struct Kept(ChannelRef, End);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        closing::dropped(self.0, self.1);
     }
 }
 

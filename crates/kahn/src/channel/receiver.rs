@@ -240,6 +240,13 @@ impl<T: Send> Receiver<T> {
     }
 }
 
+impl<T> Receiver<T> {
+    /// The channel, whose end its caller drops.
+    pub(super) fn into_channel(self) -> ChannelRef {
+        std::mem::ManuallyDrop::new(self).channel
+    }
+}
+
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let channel = self.channel;

@@ -232,6 +232,13 @@ impl<T: Send> Sender<T> {
     }
 }
 
+impl<T> Sender<T> {
+    /// The channel, whose end its caller drops.
+    pub(super) fn into_channel(self) -> ChannelRef {
+        mem::ManuallyDrop::new(self).channel
+    }
+}
+
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         closing::dropped(self.channel, End::Sender);

@@ -264,14 +264,9 @@ impl ChannelTable {
         self.is_fixed.load(Acquire)
     }
 
-    /// A party has the end, and keeps the memory itself.
+    /// A party has the end, and keeps the memory itself as long as it does.
     pub(super) fn end_kept(&self) {
         self.gone.fetch_add(1, Release);
-    }
-
-    /// The end that a party had is about to be dropped like any other.
-    pub(super) fn end_returned(&self) {
-        self.gone.fetch_sub(1, Relaxed);
     }
 
     /// An end was dropped for good.
