@@ -160,9 +160,9 @@ mutation waiting-half-relaxed fifo:: scheduler/fifo.rs \
 mutation waiting-taken-without-exchange fifo:: scheduler/fifo.rs \
     's/if self\.alone \{/if true {/'
 
-mutation hot-taken-without-swap hot:: scheduler/worker.rs \
+mutation hot-taken-without-swap hot:: scheduler/hot.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
-mutation hot-relaxed hot:: scheduler/worker.rs \
+mutation hot-relaxed hot:: scheduler/hot.rs \
     's/hot\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/hot.store(task.as_ptr().cast_mut(), Relaxed)/'
 
 # --- migration window -------------------------------------------------------------------------

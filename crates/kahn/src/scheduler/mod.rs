@@ -29,6 +29,7 @@ mod crowds;
 pub(crate) mod deque;
 pub(crate) mod fifo;
 pub(crate) mod foreign;
+mod hot;
 mod idle;
 #[cfg(all(test, loom))]
 pub(crate) mod models;

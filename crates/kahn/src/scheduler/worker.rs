@@ -6,7 +6,7 @@ use super::request::{Commit, EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::Park;
-use super::{Kind, Reason, Scheduler, WorkerSlot};
+use super::{Reason, Scheduler, WorkerSlot};
 use crate::accounting::Accounting;
 use crate::graph::{Ending, Failure};
 use crate::sync::system::clock;
@@ -57,10 +57,10 @@ pub(crate) struct Worker {
     /// Copies of settings, on the worker's own line.
     pub(crate) solo: bool,
     pub(crate) counts: bool,
-    keeps_hot: bool,
+    pub(super) keeps_hot: bool,
     timing: bool,
     stopwatch: Stopwatch,
-    central: bool,
+    pub(super) central: bool,
     /// The network's number in this program.
     pub(crate) network: u32,
     /// Senders that parked lately: the first place to look for a ring.
@@ -311,80 +311,6 @@ impl Worker {
         }
         let spent = self.scheduler.hooks().glance(self, GLANCE_BUDGET - debt, true);
         self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
-    }
-
-    pub(super) fn take_hot(&self) -> Option<TaskRef> {
-        let hot = &self.slot().hot;
-        let taken = if self.solo {
-            let task = hot.load(Relaxed);
-            hot.store(ptr::null_mut(), Relaxed);
-            task
-        } else {
-            if hot.load(Relaxed).is_null() {
-                return None;
-            }
-            // A swap: a worker with nothing to do may take it at the same moment.
-            hot.swap(ptr::null_mut(), AcqRel)
-        };
-        // SAFETY: what stands in `hot` is a ready process of this scheduler; we took it out.
-        unsafe { TaskRef::from_ptr(taken) }
-    }
-
-    /// Makes a process ready that this worker owns because it cleared its PARKED bit.
-    #[inline]
-    pub(crate) fn wake(&self, task: TaskRef) {
-        if self.central {
-            return self.wake_centrally(task);
-        }
-        if self.stays_here(task) {
-            self.keep_task(task);
-        } else {
-            self.queue(task);
-        }
-    }
-
-    /// Whether a process may be kept for this worker to run next.
-    #[inline]
-    fn stays_here(&self, task: TaskRef) -> bool {
-        self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0
-    }
-
-    #[inline(never)]
-    pub(super) fn queue(&self, task: TaskRef) {
-        self.make_ready(task, Reason::Woken);
-    }
-
-    #[cold]
-    fn wake_centrally(&self, task: TaskRef) {
-        self.scheduler.hooks().woken(task);
-        if self.stays_here(task) {
-            self.keep_task(task);
-        } else {
-            self.queue(task);
-        }
-    }
-
-    /// Puts a process where it runs next.
-    #[inline]
-    fn keep_task(&self, task: TaskRef) {
-        let hot = &self.slot().hot;
-        if hot.load(Relaxed).is_null() {
-            // Release hands the process to whoever swaps it out. Others only take what is there,
-            // so nobody else writes to an empty slot.
-            hot.store(task.as_ptr().cast_mut(), Release);
-        } else {
-            self.displace_hot(task);
-        }
-    }
-
-    /// Puts a process where it runs next; the one that stood there goes to the queue.
-    #[inline(never)]
-    fn displace_hot(&self, task: TaskRef) {
-        let before = self.slot().hot.swap(task.as_ptr().cast_mut(), AcqRel);
-        // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
-        if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
-            self.make_ready(before, Reason::Woken);
-        }
     }
 
     // --- one process --------------------------------------------------------------------------

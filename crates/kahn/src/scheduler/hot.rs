@@ -1,0 +1,89 @@
+//! The hot slot: the process that a worker has woken last, which it runs next.
+//!
+//! | step | who | does |
+//! |---|---|---|
+//! | keep | the worker | stores into an empty slot: others only take what is there |
+//! | displace | the worker | swaps; the one that stood there goes to the queue |
+//! | take | the worker, or one with nothing to do | swaps null in |
+
+use super::task::{TaskRef, own};
+use super::{Kind, Reason, Worker};
+use crate::sync::Ordering::*;
+use std::ptr;
+
+impl Worker {
+    #[inline]
+    pub(super) fn take_hot(&self) -> Option<TaskRef> {
+        let hot = &self.slot().hot;
+        let taken = if self.solo {
+            let task = hot.load(Relaxed);
+            hot.store(ptr::null_mut(), Relaxed);
+            task
+        } else {
+            if hot.load(Relaxed).is_null() {
+                return None;
+            }
+            // A swap: a worker with nothing to do may take it at the same moment.
+            hot.swap(ptr::null_mut(), AcqRel)
+        };
+        // SAFETY: what stands in `hot` is a ready process of this scheduler; we took it out.
+        unsafe { TaskRef::from_ptr(taken) }
+    }
+
+    /// Makes a process ready that this worker owns because it cleared its PARKED bit.
+    #[inline]
+    pub(crate) fn wake(&self, task: TaskRef) {
+        if self.central {
+            return self.wake_centrally(task);
+        }
+        if self.stays_here(task) {
+            self.keep_task(task);
+        } else {
+            self.queue(task);
+        }
+    }
+
+    /// Whether a process may be kept for this worker to run next.
+    #[inline]
+    fn stays_here(&self, task: TaskRef) -> bool {
+        self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0
+    }
+
+    #[inline(never)]
+    pub(super) fn queue(&self, task: TaskRef) {
+        self.make_ready(task, Reason::Woken);
+    }
+
+    #[cold]
+    fn wake_centrally(&self, task: TaskRef) {
+        self.scheduler().hooks().woken(task);
+        if self.stays_here(task) {
+            self.keep_task(task);
+        } else {
+            self.queue(task);
+        }
+    }
+
+    /// Puts a process where it runs next.
+    #[inline]
+    fn keep_task(&self, task: TaskRef) {
+        let hot = &self.slot().hot;
+        if hot.load(Relaxed).is_null() {
+            // Release hands the process to whoever swaps it out. Others only take what is there,
+            // so nobody else writes to an empty slot.
+            hot.store(task.as_ptr().cast_mut(), Release);
+        } else {
+            self.displace_hot(task);
+        }
+    }
+
+    /// Puts a process where it runs next; the one that stood there goes to the queue.
+    #[inline(never)]
+    fn displace_hot(&self, task: TaskRef) {
+        let before = self.slot().hot.swap(task.as_ptr().cast_mut(), AcqRel);
+        // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
+        if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
+            self.make_ready(before, Reason::Woken);
+        }
+    }
+}
