@@ -61,8 +61,8 @@ pub struct Entry {
 pub const DEFAULT: &str = "stealing";
 
 /// How long workers may be idle, all together, before `partition` shares the processes out anew, if
-/// the run does not say.
-pub const DEFAULT_TAU: Duration = Duration::from_millis(100);
+/// the run does not say: in the middle of what made no difference (`docs/policies.md`).
+pub const DEFAULT_TAU: Duration = Duration::from_millis(16);
 
 /// All policies, in the order in which lists show them. A policy that is not here can be given to a
 /// run with [`RunOptions::own_policy`](crate::RunOptions::own_policy).
