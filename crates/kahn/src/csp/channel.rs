@@ -390,6 +390,8 @@ impl<T> Channel<T> {
                     slot.outcome.set(if held { Outcome::Held } else { Outcome::Done });
                     if held {
                         flags |= flag::SENDER_HELD;
+                        // It runs: what it prepared for a wait that did not come is no entry.
+                        meeting.forget(Side::Sender);
                     }
                     meeting.count();
                     own.chosen();

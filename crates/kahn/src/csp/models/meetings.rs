@@ -78,8 +78,18 @@ fn a_message_to_nobody_comes_back() {
 
 #[test]
 fn a_held_sender_goes_on_after_the_receiver_has_acted() {
-    check(3, || {
-        let mut model = Driven::new(2);
+    a_held_sender_goes_on(Driven::new);
+}
+
+/// The receiver may act before the sender has said where it waits to be let go.
+#[test]
+fn a_held_sender_is_let_go_once() {
+    a_held_sender_goes_on(Driven::passing_on);
+}
+
+fn a_held_sender_goes_on(driven: fn(usize) -> Driven) {
+    check(3, move || {
+        let mut model = driven(2);
         let (mut out, mut input) = model.channel::<Box<u32>>();
         let acted = crate::sync::Arc::new(crate::sync::AtomicU32::new(0));
         let acts = acted.clone();

@@ -40,6 +40,8 @@ struct Driven {
     begin: Vec<Vec<TaskRef>>,
     /// Whether a process panicked.
     panicked: Arc<AtomicBool>,
+    /// Whether workers run what others make ready.
+    passes_on: bool,
 }
 
 /// Tells that the process it stands in panicked.
@@ -62,10 +64,18 @@ unsafe impl Send for Shared {}
 
 impl Driven {
     fn new(workers: usize) -> Self {
+        Self::with(Own::default(), workers, false)
+    }
+
+    /// The same, and whoever is made ready may be run by another worker at once.
+    fn passing_on(workers: usize) -> Self {
+        Self::with(Own::passing_on(), workers, true)
+    }
+
+    fn with(policy: Own, workers: usize, passes_on: bool) -> Self {
         let core = new_core(&Handle::new(), false, 0, true);
-        let settings = models::settings();
-        core.scheduler.configure(Config::new(Box::new(Own::default()), workers, settings));
-        Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default() }
+        core.scheduler.configure(Config::new(Box::new(policy), workers, models::settings()));
+        Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default(), passes_on }
     }
 
     fn channel<T: Send>(&self) -> (Sender<T>, Receiver<T>) {
@@ -156,8 +166,13 @@ impl Driven {
             .into_iter()
             .enumerate()
             .map(|(index, begin)| {
-                let scheduler = Arc::clone(&self.core.scheduler);
-                thread::spawn(move || models::work(&scheduler, index, begin))
+                let (scheduler, passes_on) = (Arc::clone(&self.core.scheduler), self.passes_on);
+                thread::spawn(move || {
+                    models::work(&scheduler, index, begin);
+                    if passes_on {
+                        models::work_for_others(&scheduler, index);
+                    }
+                })
             })
             .collect();
         for thread in threads {

@@ -2,82 +2,45 @@
 //! once round it.
 
 use super::check;
-use crate::scheduler::TaskRef;
+use super::taking::{Processes, Thief, assert_all_taken_once, thief};
 use crate::scheduler::deque::{Deque, Steal};
 use crate::sync::Arc;
-use loom::cell::UnsafeCell;
-use loom::thread;
-use std::ptr::{self, NonNull};
 
-/// A pointer that is never followed: the models count processes, they do not run them.
-pub(super) fn process(number: usize) -> TaskRef {
-    let address = ptr::without_provenance_mut(number * 64);
-    // SAFETY: not followed.
-    unsafe { TaskRef::new(NonNull::new(address).expect("numbers start at one")) }
-}
-
-pub(super) fn number(task: TaskRef) -> usize {
-    task.as_ptr().addr() / 64
-}
-
-/// A deque, and what its processes keep to themselves.
 struct Model {
     deque: Deque,
-    states: [UnsafeCell<u32>; 5],
+    processes: Processes,
 }
 
 impl Model {
     fn new() -> Arc<Self> {
-        Arc::new(Self { deque: Deque::new(false), states: Default::default() })
-    }
-
-    /// Touches a process, as running it would: loom sees two who do so at once, and one who does so
-    /// before the process was handed over.
-    fn touch(&self, number: usize) {
-        // SAFETY: loom checks.
-        self.states[number].with_mut(|state| unsafe { *state += 1 });
+        Arc::new(Self { deque: Deque::new(false), processes: Processes::default() })
     }
 
     fn push(&self, number: usize, taken: &mut Vec<usize>) {
-        self.touch(number);
-        if self.deque.push(process(number)).is_err() {
-            taken.push(number);
-        }
+        self.processes.push(number, taken, |task| self.deque.push(task));
     }
 
     fn pop(&self, taken: &mut Vec<usize>) -> bool {
-        let popped = self.deque.pop().map(number);
-        popped.into_iter().for_each(|number| self.touch(number));
-        taken.extend(popped);
-        popped.is_some()
+        self.processes.run(self.deque.pop(), taken)
     }
 
-    fn thief(self: &Arc<Self>, attempts: usize) -> thread::JoinHandle<Vec<usize>> {
-        let model = Arc::clone(self);
-        thread::spawn(move || {
-            let mut taken = Vec::new();
+    fn thief(self: &Arc<Self>, attempts: usize) -> Thief {
+        thief(self, move |model, taken| {
             for _ in 0..attempts {
                 if let Steal::Taken(task) = model.deque.steal() {
-                    model.touch(number(task));
-                    taken.push(number(task));
+                    model.processes.run(Some(task), taken);
                 }
             }
-            taken
         })
     }
 
     fn assert_all_taken_once(
         &self,
-        mut taken: Vec<usize>,
-        thieves: impl IntoIterator<Item = thread::JoinHandle<Vec<usize>>>,
+        taken: Vec<usize>,
+        thieves: impl IntoIterator<Item = Thief>,
         expected: usize,
     ) {
-        for thief in thieves {
-            taken.extend(thief.join().expect("a thief does not panic"));
-        }
-        while self.pop(&mut taken) {}
-        taken.sort_unstable();
-        assert_eq!(taken, (1..=expected).collect::<Vec<_>>());
+        assert_all_taken_once(taken, thieves, |taken| while self.pop(taken) {}, expected);
     }
 }
 

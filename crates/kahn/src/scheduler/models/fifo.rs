@@ -2,87 +2,60 @@
 //! round it.
 
 use super::check;
-use super::deque::{number, process};
+use super::taking::{Processes, Thief, assert_all_taken_once, thief};
 use crate::scheduler::fifo::Fifo;
 use crate::sync::Arc;
-use loom::cell::UnsafeCell;
-use loom::thread;
 
-/// A victim's queue and a thief's, and what the processes keep to themselves.
+/// A victim's queue and a thief's.
 struct Model {
     victim: Fifo,
     thief: Fifo,
-    states: [UnsafeCell<u32>; 6],
+    processes: Processes,
 }
 
 impl Model {
     fn new() -> Arc<Self> {
         let (victim, thief) = (Fifo::new(false), Fifo::new(false));
-        Arc::new(Self { victim, thief, states: Default::default() })
-    }
-
-    /// Touches a process, as running it would: loom sees two who do so at once, and one who does so
-    /// before the process was handed over.
-    fn touch(&self, number: usize) {
-        // SAFETY: loom checks.
-        self.states[number].with_mut(|state| unsafe { *state += 1 });
+        Arc::new(Self { victim, thief, processes: Processes::default() })
     }
 
     fn push(&self, number: usize, taken: &mut Vec<usize>) {
-        self.touch(number);
-        if self.victim.push(process(number)).is_err() {
-            taken.push(number);
-        }
+        self.processes.push(number, taken, |task| self.victim.push(task));
     }
 
     fn take(&self, queue: &Fifo, taken: &mut Vec<usize>) -> bool {
-        let first = queue.take().map(number);
-        first.into_iter().for_each(|number| self.touch(number));
-        taken.extend(first);
-        first.is_some()
+        self.processes.run(queue.take(), taken)
     }
 
     /// Takes one by one.
-    fn taker(self: &Arc<Self>, attempts: usize) -> thread::JoinHandle<Vec<usize>> {
-        let model = Arc::clone(self);
-        thread::spawn(move || {
-            let mut taken = Vec::new();
+    fn taker(self: &Arc<Self>, attempts: usize) -> Thief {
+        thief(self, move |model, taken| {
             for _ in 0..attempts {
-                model.take(&model.victim, &mut taken);
+                model.take(&model.victim, taken);
             }
-            taken
         })
     }
 
     /// Takes half, and then what it has got.
-    fn raider(self: &Arc<Self>) -> thread::JoinHandle<Vec<usize>> {
-        let model = Arc::clone(self);
-        thread::spawn(move || {
-            let mut taken = Vec::new();
+    fn raider(self: &Arc<Self>) -> Thief {
+        thief(self, |model, taken| {
             if let Some((first, size)) = model.thief.take_half_of(&model.victim) {
                 assert!(model.thief.len() < size);
-                model.touch(number(first));
-                taken.push(number(first));
+                model.processes.run(Some(first), taken);
             }
-            while model.take(&model.thief, &mut taken) {}
-            taken
+            while model.take(&model.thief, taken) {}
         })
     }
 
     fn assert_all_taken_once_and_in_order(
         &self,
-        mut taken: Vec<usize>,
-        thieves: impl IntoIterator<Item = thread::JoinHandle<Vec<usize>>>,
+        taken: Vec<usize>,
+        thieves: impl IntoIterator<Item = Thief>,
         expected: usize,
     ) {
-        for thief in thieves {
-            let loot = thief.join().expect("a thief does not panic");
-            assert!(loot.is_sorted(), "{loot:?}");
-            taken.extend(loot);
-        }
-        while self.take(&self.victim, &mut taken) {}
-        taken.sort_unstable();
-        assert_eq!(taken, (1..=expected).collect::<Vec<_>>());
+        let rest = |taken: &mut Vec<usize>| while self.take(&self.victim, taken) {};
+        let loot = assert_all_taken_once(taken, thieves, rest, expected);
+        assert!(loot.iter().all(|loot| loot.is_sorted()), "{loot:?}");
     }
 }
 
@@ -139,11 +112,8 @@ fn loot_may_be_taken_from_the_thief() {
         let model = Model::new();
         let mut taken = Vec::new();
         (1..=3).for_each(|number| model.push(number, &mut taken));
-        let other = Arc::clone(&model);
-        let other = thread::spawn(move || {
-            let mut taken = Vec::new();
-            other.take(&other.thief, &mut taken);
-            taken
+        let other = thief(&model, |model, taken| {
+            model.take(&model.thief, taken);
         });
         let thieves = [model.raider(), other];
         model.assert_all_taken_once_and_in_order(taken, thieves, 3);

@@ -14,6 +14,8 @@
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
 //!
+//! `taking` is what the models of queues share.
+//!
 //! The models run the code of the crate, not copies of it: `sync` gives it loom's threads, locks,
 //! atomics and cells. So loom also sees every access to a cell of a channel or of a process, and
 //! to a slot, that is not ordered after the one before.
@@ -30,6 +32,7 @@ mod foreign;
 mod hot;
 mod parker;
 mod run;
+mod taking;
 mod verdict;
 mod window;
 mod word;
@@ -71,9 +74,15 @@ pub(crate) struct Own {
     workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
     outside: Mutex<VecDeque<Ready>>,
     keeps_hot: bool,
+    passes_on: bool,
 }
 
 impl Own {
+    /// Whoever is made ready may be run by another worker at once.
+    pub(crate) fn passing_on() -> Self {
+        Self { passes_on: true, ..Self::default() }
+    }
+
     fn with<R>(&self, queue: usize, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
         match self.workers.get(queue) {
             Some(own) => f(&mut own.lock().expect("never held while a model switches")),
@@ -89,8 +98,8 @@ impl Policy for Own {
 
     fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
         let queue = match origin {
-            Origin::Worker(worker) => worker,
-            Origin::Outside => OUTSIDE,
+            Origin::Worker(worker) if !self.passes_on => worker,
+            Origin::Worker(_) | Origin::Outside => OUTSIDE,
         };
         self.with(queue, |queue| queue.push_back(ready));
         Notify::Nobody

@@ -70,7 +70,7 @@ impl Channel {
     }
 
     /// Runs a process until it parks or ends; whom it wakes is made ready.
-    fn run(&self, who: Who, worker: u32, ready: &mut Vec<Who>) {
+    fn run(&self, who: Who, ready: &mut Vec<Who>) {
         let (own, peers, state) = self.parts(who);
         let peer = if who == Who::Sender { Who::Receiver } else { Who::Sender };
         loop {
@@ -142,10 +142,10 @@ impl Channel {
         None
     }
 
-    fn work(&self, begin: Who, worker: u32) {
+    fn work(&self, begin: Who) {
         let mut ready = vec![begin];
         while let Some(who) = ready.pop() {
-            self.run(who, worker, &mut ready);
+            self.run(who, &mut ready);
         }
     }
 
@@ -154,9 +154,9 @@ impl Channel {
         let channel = Arc::new(self);
         let other = {
             let channel = Arc::clone(&channel);
-            thread::spawn(move || channel.work(Who::Receiver, 1))
+            thread::spawn(move || channel.work(Who::Receiver))
         };
-        channel.work(Who::Sender, 0);
+        channel.work(Who::Sender);
         other.join().expect("the other worker does not panic");
         for who in [Who::Sender, Who::Receiver] {
             let (_, _, state) = channel.parts(who);
