@@ -117,7 +117,8 @@ impl RunOptions {
     }
 
     /// Sets how long the workers may be idle, all together, before the policy `partition` shares
-    /// the processes out anew; others do not heed it.
+    /// the processes out anew; others do not heed it. If it is not set,
+    /// [`DEFAULT_TAU`](crate::policy::DEFAULT_TAU).
     ///
     /// # Panics
     /// Panics if it is 0.
