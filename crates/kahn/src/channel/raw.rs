@@ -365,7 +365,7 @@ impl ChannelRef {
         let moved = if side.eager.load(Relaxed) {
             word.publish_outside(count)
         } else {
-            word.publish(count, worker.solo)
+            word.publish(count, worker.solo())
         };
         if moved == Moved::Wake {
             self.wake_owner(end.peer(), worker);

@@ -75,7 +75,7 @@ impl Barrier {
 
     fn enrolled(meet: Arc<Meet>) -> Self {
         let (worker, _) = wait::here(meet.network, "a barrier");
-        let member = meet.enrol(worker.solo);
+        let member = meet.enrol(worker.solo());
         Self { meet, member }
     }
 
@@ -208,7 +208,7 @@ impl Future for Syncing<'_> {
             let came_for = this.came_for.get();
             let is_released = if wait::resumed(task) {
                 // Whoever completes the phase has done when the gate opens.
-                meet.leave(this.barrier.member, came_for, worker.solo)
+                meet.leave(this.barrier.member, came_for, worker.solo())
             } else {
                 meet.is_complete(came_for)
             };
@@ -280,7 +280,7 @@ impl Drop for Syncing<'_> {
             // Perhaps it has only just asked.
             worker.take_back();
         }
-        let alone = worker.is_some_and(|worker| worker.solo);
+        let alone = worker.is_some_and(Worker::solo);
         self.barrier.meet.leave(self.barrier.member, self.came_for.get(), alone);
     }
 }

@@ -104,7 +104,7 @@ impl Join {
 
     /// The process has ended: tells the joiner. Returns whether there is a handle.
     pub(super) fn end(&self, worker: &Worker) -> bool {
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         let wake = self.waiter.take().map_or(Wake::Nobody, |waiter| match waiter.how {
             How::Plain => Wake::Plain(waiter.task),
             How::Offer { ticket, guard } => match offer::take(waiter.task, ticket, guard, None) {

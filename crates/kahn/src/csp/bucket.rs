@@ -86,7 +86,7 @@ impl Inner {
     /// Lets all go who wait; returns how many. `open`: nobody waits from now on.
     fn flush(&self, open: bool) -> usize {
         let (worker, _) = wait::here(self.network, "a bucket");
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         let lists = self.lists();
         let spare = mem::take(&mut lists.1);
         let mut waiting = mem::replace(&mut lists.0, spare);
@@ -110,7 +110,7 @@ impl Inner {
         for waiting in waiting.drain(..) {
             waiting.wake.up(worker);
         }
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         self.lists().1 = waiting;
         self.gate.unlock(flags);
         count
@@ -118,7 +118,7 @@ impl Inner {
 
     fn count(&self) -> usize {
         let (worker, _) = wait::here(self.network, "a bucket");
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         let count = self.lists().0.len();
         self.gate.unlock(flags);
         count
@@ -126,7 +126,7 @@ impl Inner {
 
     fn close(&self) {
         let (worker, _) = wait::here(self.network, "an event");
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         self.gate.unlock(flags & !OPEN);
     }
 }
@@ -285,7 +285,7 @@ impl<'a> Falling<'a> {
         // SAFETY: asked for by `poll`; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         wait::enter_alone(task, worker, |how| {
-            this.bucket.enter(worker.solo, Waiter { task, how }, &this.released)
+            this.bucket.enter(worker.solo(), Waiter { task, how }, &this.released)
         })
     }
 }
@@ -301,7 +301,7 @@ impl Future for Falling<'_> {
         let (worker, task) = wait::here(this.bucket.network, "a bucket");
         if this.stage == Stage::Waiting && wait::resumed(task) {
             // Whoever flushes has done when the gate opens.
-            this.bucket.leave(worker.solo, &this.released);
+            this.bucket.leave(worker.solo(), &this.released);
         }
         if this.released.get() || this.bucket.gate.peek() & OPEN != 0 {
             this.stage = Stage::Over;
@@ -334,7 +334,7 @@ unsafe impl Guard for Falling<'_> {
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         // If it has happened meanwhile: the alternation looks again, and finds it.
         let waiter = Waiter { task: at.task, how: at.how(base) };
-        self.bucket.enter(at.worker.solo, waiter, &self.released)
+        self.bucket.enter(at.worker.solo(), waiter, &self.released)
     }
 
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
@@ -358,7 +358,7 @@ impl Drop for Falling<'_> {
                 // Perhaps it has only just asked.
                 worker.take_back();
             }
-            let alone = worker.is_some_and(|worker| worker.solo);
+            let alone = worker.is_some_and(Worker::solo);
             self.bucket.leave(alone, &self.released);
         }
     }

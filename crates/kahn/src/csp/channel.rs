@@ -189,7 +189,7 @@ impl<T> Channel<T> {
         extended: bool,
     ) -> Attempt {
         let meeting = self.meeting();
-        let flags = meeting.gate.lock(worker.solo);
+        let flags = meeting.gate.lock(worker.solo());
         if !extended
             && flags & (flag::SENDER_WAITS | flag::MESSAGES) == flag::SENDER_WAITS
             && let Some(partner) = meeting.plain_partner(Side::Sender)
@@ -219,7 +219,7 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         entry: Entry,
     ) -> Attempt {
-        let flags = self.meeting().gate.lock(worker.solo);
+        let flags = self.meeting().gate.lock(worker.solo());
         self.receive_behind(flags, worker, task, slot, entry.extended, Some(entry))
     }
 
@@ -325,7 +325,7 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(super) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
         let meeting = self.meeting();
-        let flags = meeting.gate.lock(worker.solo);
+        let flags = meeting.gate.lock(worker.solo());
         if flags & flag::RECEIVER_WAITS != 0
             && let Some(partner) = meeting.plain_partner(Side::Receiver)
             && !partner.extended
@@ -355,7 +355,7 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         entry: Entry,
     ) -> Attempt {
-        let flags = self.meeting().gate.lock(worker.solo);
+        let flags = self.meeting().gate.lock(worker.solo());
         self.send_behind(flags, worker, task, slot, Some(entry))
     }
 
@@ -457,7 +457,7 @@ impl<T> Channel<T> {
     /// The sender, whose message was taken: waits for the receiver to let it go. `false` if it has.
     pub(super) fn wait_held(self, worker: &Worker, slot: &Slot<T>, entry: Entry) -> bool {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(worker.solo);
+        let mut flags = meeting.gate.lock(worker.solo());
         let held = flags & flag::SENDER_HELD != 0;
         if held {
             meeting.enter(Side::Sender, &mut flags, entry);
@@ -474,14 +474,14 @@ impl<T> Channel<T> {
     pub(super) fn leave_held(self) {
         let meeting = self.meeting();
         let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
-        let flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
         meeting.gate.unlock(flags & !flag::SENDER_HELD);
     }
 
     /// The receiver has acted: lets the sender go.
     pub(super) fn release(self, worker: &Worker) {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(worker.solo);
+        let mut flags = meeting.gate.lock(worker.solo());
         let mut woken = Wake::Nobody;
         if flags & flag::SENDER_HELD != 0 {
             flags &= !flag::SENDER_HELD;
@@ -517,7 +517,7 @@ impl<T> Channel<T> {
     /// Ends one side, whose end is dropped.
     pub(super) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let mut flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
         flags |= side.gone();
         if poison {
             flags |= side.poison();

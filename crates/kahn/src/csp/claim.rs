@@ -180,7 +180,7 @@ impl Queue {
 
     /// Hands it to the first who waits.
     pub(super) fn release(&self, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let flags = self.gate.lock(worker.is_some_and(Worker::solo));
         let (flags, wake) = self.hand_on(flags);
         self.gate.unlock(flags);
         if let Some(worker) = worker {
@@ -223,7 +223,7 @@ impl Queue {
 
     /// Somebody does not wait any more: out of the queue, or on with what it was given.
     fn leave(&self, queued: &Queued, worker: Option<&Worker>) {
-        let mut flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let mut flags = self.gate.lock(worker.is_some_and(Worker::solo));
         let mut wake = Wake::Nobody;
         if queued.waiter.get().is_some() {
             self.unlink(queued);
@@ -371,7 +371,7 @@ impl<'a, E> Claiming<'a, E> {
         let this = unsafe { &*this.cast::<Self>() };
         let queue = &this.shared.inner.queue;
         wait::enter_alone(task, worker, |how| {
-            let attempt = queue.claim(worker.solo, task, Some((&this.queued, how)));
+            let attempt = queue.claim(worker.solo(), task, Some((&this.queued, how)));
             if attempt == Attempt::Done {
                 this.queued.granted.set(true);
             }
@@ -399,7 +399,7 @@ impl<'a, E: Send> Future for Claiming<'a, E> {
         if this.stage == Stage::Waiting {
             if wait::resumed(task) {
                 // Whoever hands it over has done when the gate opens.
-                let flags = queue.gate.lock(worker.solo);
+                let flags = queue.gate.lock(worker.solo());
                 queue.gate.unlock(flags);
             }
             if this.queued.granted.replace(false) {
@@ -409,7 +409,8 @@ impl<'a, E: Send> Future for Claiming<'a, E> {
         if !wait::has_turn(worker, task, &mut this.stage) {
             return Poll::Pending;
         }
-        if queue.gate.peek() & HELD == 0 && queue.claim(worker.solo, task, None) == Attempt::Done {
+        if queue.gate.peek() & HELD == 0 && queue.claim(worker.solo(), task, None) == Attempt::Done
+        {
             return this.granted();
         }
         this.stage = Stage::Waiting;
@@ -432,7 +433,7 @@ unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
         let queue = &self.shared.inner.queue;
         wait::check_network(at.worker, queue.network, "a claim");
         let is_free = queue.gate.peek() & HELD == 0;
-        if is_free && queue.claim(at.worker.solo, at.task, None) == Attempt::Done {
+        if is_free && queue.claim(at.worker.solo(), at.task, None) == Attempt::Done {
             self.queued.granted.set(true);
             return Some(0);
         }
@@ -441,7 +442,7 @@ unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
         let queue = &self.shared.inner.queue;
-        let attempt = queue.claim(at.worker.solo, at.task, Some((&self.queued, at.how(base))));
+        let attempt = queue.claim(at.worker.solo(), at.task, Some((&self.queued, at.how(base))));
         if attempt == Attempt::Done {
             self.queued.granted.set(true);
         }

@@ -290,7 +290,7 @@ impl<T: Send> Sending<'_, T> {
     fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
         let channel = self.end.channel;
         if self.stage == Stage::Waiting && wait::resumed(task) {
-            channel.meeting().leave(Side::Sender, self.place(), worker.solo);
+            channel.meeting().leave(Side::Sender, self.place(), worker.solo());
         }
         match self.slot.outcome.get() {
             Outcome::Open => {}
@@ -374,7 +374,7 @@ impl<'a, T: Send> Receiving<'a, T> {
     #[inline(never)]
     fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
         if self.stage == Stage::Waiting && wait::resumed(task) {
-            self.end.channel.meeting().leave(Side::Receiver, self.place(), worker.solo);
+            self.end.channel.meeting().leave(Side::Receiver, self.place(), worker.solo());
         }
         match self.slot.outcome.get() {
             Outcome::Open => {}
@@ -460,7 +460,7 @@ pub(super) fn withdraw(meeting: &Meeting, side: Side, slot: *const ()) {
         // Perhaps it has only just asked.
         worker.take_back();
     }
-    let alone = worker.is_some_and(|worker| worker.solo);
+    let alone = worker.is_some_and(Worker::solo);
     meeting.leave(side, slot, alone);
 }
 

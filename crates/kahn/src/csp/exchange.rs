@@ -170,7 +170,7 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
     /// Swaps with whoever waits at the other side, if anyone does; else enters, if told to.
     fn attempt(&self, worker: &Worker, enter: Option<(TaskRef, How)>) -> Attempt {
         let (meeting, side) = (self.meeting(), self.end.side);
-        let mut flags = meeting.gate.lock(worker.solo);
+        let mut flags = meeting.gate.lock(worker.solo());
         let entry =
             enter.map(|(task, how)| Entry { task, how, slot: self.place(), extended: false });
         let own = Own::of(entry);
@@ -237,7 +237,7 @@ impl<A: Send, B: Send> Future for Swapping<'_, A, B> {
         let this = unsafe { self.get_unchecked_mut() };
         let (worker, task) = wait::here(this.meeting().network(), "an exchange");
         if this.stage == Stage::Waiting && wait::resumed(task) {
-            this.meeting().leave(this.end.side, this.place(), worker.solo);
+            this.meeting().leave(this.end.side, this.place(), worker.solo());
         }
         match this.slot.outcome.get() {
             Outcome::Open => {}

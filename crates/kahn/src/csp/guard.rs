@@ -54,7 +54,7 @@ impl fmt::Debug for Leaving<'_> {
 
 impl Leaving<'_> {
     pub(super) fn alone(&self) -> bool {
-        self.worker.is_some_and(|worker| worker.solo)
+        self.worker.is_some_and(Worker::solo)
     }
 }
 

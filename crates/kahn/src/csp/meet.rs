@@ -164,7 +164,7 @@ impl Meet {
     }
 
     pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo));
+        let flags = self.gate.lock(worker.is_some_and(Worker::solo));
         let state = self.state();
         state.enrolled -= 1;
         state.members[member as usize].is_enrolled = false;
@@ -208,7 +208,7 @@ impl Meet {
         member: Member,
         enter: Option<(How, &Cell<u64>)>,
     ) -> Attempt {
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         let (state, phase) = (self.state(), self.phase());
         let is_last = flags < 2 * ONE;
         let enrolled = &mut state.members[member as usize];
@@ -290,7 +290,7 @@ impl Meet {
             wake.up(worker);
         }
         // The empty lists go back.
-        let flags = self.gate.lock(worker.solo);
+        let flags = self.gate.lock(worker.solo());
         let state = self.state();
         state.spare = crowds;
         state.wakes = wakes;

@@ -294,7 +294,7 @@ impl Meeting {
         if task.notes() & own::KILLABLE != 0 {
             return self.enter_killable(side, task, worker);
         }
-        if self.gate.raise(side.waits(), side.ready(), worker.solo) {
+        if self.gate.raise(side.waits(), side.ready(), worker.solo()) {
             Park::Asleep
         } else {
             Park::Moved
@@ -310,7 +310,7 @@ impl Meeting {
             entry
         });
         self.sides[side as usize].set(prepared);
-        let is_entered = self.gate.raise(side.waits(), side.ready(), worker.solo);
+        let is_entered = self.gate.raise(side.waits(), side.ready(), worker.solo());
         if is_entered && offer::settle(task) { Park::Asleep } else { Park::Moved }
     }
 

@@ -297,7 +297,7 @@ impl<R> Drop for Forked<R> {
             outside::leave(self.network, outside::Errand::Handle(task));
             return;
         };
-        if body::join_of(task).detach(worker.solo) {
+        if body::join_of(task).detach(worker.solo()) {
             if let Some(Err(failed)) = self.take()
                 && failed.panicked
             {
@@ -324,7 +324,7 @@ impl<R> Joining<R> {
         let this = unsafe { &*this.cast::<Self>() };
         let Some(child) = this.handle.task else { return Park::Moved };
         wait::enter_alone(task, worker, |how| {
-            if body::join_of(child).enter(worker.solo, Waiter { task, how }) {
+            if body::join_of(child).enter(worker.solo(), Waiter { task, how }) {
                 Attempt::Nothing
             } else {
                 Attempt::Done
@@ -347,7 +347,7 @@ impl<R> Future for Joining<R> {
             wait::resumed(task);
         }
         let join = body::join_of(child);
-        if join.has_ended() && join.leave(worker.solo) {
+        if join.has_ended() && join.leave(worker.solo()) {
             this.stage = Stage::Over;
             return Poll::Ready(this.handle.take().expect("taken once"));
         }

@@ -234,6 +234,11 @@ impl Core {
         by: By<'_>,
     ) {
         let plan = self.task_plan(plan, by, seen.creates, types);
+        if types.blocking
+            && let Some((_, worker)) = by
+        {
+            worker.gets_company();
+        }
         let task = self.scheduler.table.lock().make(plan);
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { body::place(task.non_null(), body) };

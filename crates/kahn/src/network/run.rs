@@ -273,8 +273,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
             glances: Core::detection_is_deferred(options.detection),
             threads: own_threads,
             pin: options.pin,
-            // A creator may make a blocking process while the network runs.
-            solo: workers == 1 && !own_threads && only_processes && !core.has_creators(),
+            // Until a creator makes a blocking process.
+            solo: workers == 1 && !own_threads && only_processes,
             listed_processes: options.listed,
         },
     ));

@@ -15,7 +15,7 @@ impl Worker {
     #[inline]
     pub(super) fn take_hot(&self) -> Option<TaskRef> {
         let hot = &self.slot().hot;
-        let taken = if self.solo {
+        let taken = if self.solo() {
             let task = hot.load(Relaxed);
             hot.store(ptr::null_mut(), Relaxed);
             task

@@ -55,7 +55,7 @@ pub(crate) struct Worker {
     usual: Option<*const dyn Policy>,
     glance_debt: Cell<usize>,
     /// Copies of settings, on the worker's own line.
-    pub(crate) solo: bool,
+    solo: Cell<bool>,
     pub(crate) counts: bool,
     pub(super) keeps_hot: bool,
     timing: bool,
@@ -138,7 +138,7 @@ impl Worker {
                 ptr::from_ref(policy.within().unwrap_or(policy))
             }),
             glance_debt: Cell::new(0),
-            solo: settings.solo,
+            solo: Cell::new(settings.solo),
             counts: settings.accounting != Accounting::Off,
             keeps_hot: config.is_some_and(|config| config.policy.keeps_hot()) && !settings.threads,
             timing: settings.accounting == Accounting::Timing || settings.samples,
@@ -154,13 +154,25 @@ impl Worker {
         Self {
             own_parker: Some(parker),
             keeps_hot: false,
-            solo: false,
+            solo: Cell::new(false),
             ..Self::new(scheduler, index)
         }
     }
 
     pub(crate) fn scheduler(&self) -> &Scheduler {
         &self.scheduler
+    }
+
+    /// Whether no other thread has any part in the network: plain accesses do then.
+    #[inline]
+    pub(crate) fn solo(&self) -> bool {
+        self.solo.get()
+    }
+
+    /// The process that runs makes one with a thread of its own. Starting a thread publishes all
+    /// that was written without read-modify-writes.
+    pub(crate) fn gets_company(&self) {
+        self.solo.set(false);
     }
 
     pub(crate) fn index(&self) -> usize {
@@ -455,7 +467,7 @@ impl Worker {
         }
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };
-        let parked = word.park(wait.seen, self.solo);
+        let parked = word.park(wait.seen, self.solo());
         if self.central && parked == Park::Asleep {
             self.tell_of_parking(task);
         }
