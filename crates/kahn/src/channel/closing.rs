@@ -24,9 +24,9 @@ use std::ptr;
 /// Gives both ends of a new channel to the process that makes it.
 ///
 /// Nobody else names the channel, so nobody hands an end on or closes one: no gate.
-pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
-    maker.add_references(2);
-    maker.observed.fetch_add(1, Relaxed);
+pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef, worker: &Worker) {
+    maker.add_references(2, worker.solo());
+    maker.add_observer(worker.solo());
     for end in [End::Sender, End::Receiver] {
         maker.gain_end(end == End::Sender);
         channel.side(end).owner.store(maker.as_ptr().cast_mut(), Release);
@@ -45,25 +45,26 @@ pub(crate) fn hand_over(
         channel.settle(end, worker);
     }
     let is_sender = end == End::Sender;
-    channel.with_gate(|gate| {
+    let solo = from.is_some_and(|(_, worker)| worker.solo());
+    channel.with_gate(solo, |gate| {
         let is_observed =
             is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
         to.gain_end(is_sender);
-        to.add_references(1);
+        to.add_references(1, solo);
         if is_observed {
-            to.observed.fetch_add(1, Relaxed);
+            to.add_observer(solo);
         }
         channel.side(end).owner.store(to.as_ptr().cast_mut(), Release);
         if let Some((from, _)) = from {
             from.lose_end(is_sender);
             if is_observed {
-                from.lose_observer();
+                from.lose_observer(solo);
             }
         }
     });
     publish_at_once_for(channel, to);
     if let Some((from, _)) = from {
-        from.scheduler().release(from);
+        from.scheduler().release(from, solo);
     }
 }
 
@@ -76,11 +77,17 @@ fn publish_at_once_for(channel: ChannelRef, owner: TaskRef) {
     }
 }
 
-/// A sender or receiver was dropped.
-pub(crate) fn dropped(channel: ChannelRef, end: End) {
+/// A sender or receiver was dropped, and with it the memory that names the channel.
+pub(super) fn dropped(channel: ChannelRef, end: End) {
+    let solo = give_up(channel, end);
+    channel.table().end_gone(solo);
+}
+
+/// The process that owns an end has it no more; whether [`Worker::solo`] holds.
+pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     let Some(owner) = channel.owner(end) else {
         // Never given to a process: the check before the run names it.
-        return;
+        return false;
     };
     let holder = Worker::holding(owner.as_ptr());
     if holder.is_some() && owner.waits_at.load(Relaxed) == channel.waiting_at(end) {
@@ -107,6 +114,7 @@ pub(crate) fn dropped(channel: ChannelRef, end: End) {
         },
         None => ChannelTable::dropped_elsewhere(channel, owner),
     }
+    holder.is_some_and(Worker::solo)
 }
 
 /// Ends the channels of the senders that the process has dropped.
@@ -140,7 +148,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
     let moved = channel.word(End::Sender).close(side.local.get());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
-    shut(channel, End::Sender);
+    shut(channel, End::Sender, worker.solo());
     // Its other receivers may all have departed; but a process that ends is not cut short.
     if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
@@ -154,7 +162,7 @@ fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let moved = channel.word(End::Receiver).close(side.local.get());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
-    shut(channel, End::Receiver);
+    shut(channel, End::Receiver, worker.solo());
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
@@ -166,8 +174,8 @@ fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
 }
 
 /// Marks an end as closed; the second to close frees the channel.
-pub(super) fn shut(channel: ChannelRef, end: End) {
-    let is_last = channel.with_gate(|gate| {
+pub(super) fn shut(channel: ChannelRef, end: End, solo: bool) {
+    let is_last = channel.with_gate(solo, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
         if !is_last
@@ -175,21 +183,21 @@ pub(super) fn shut(channel: ChannelRef, end: End) {
             && let Some(sender) = channel.owner(End::Sender)
         {
             match end {
-                End::Sender => sender.close_observer(),
-                End::Receiver => sender.lose_observer(),
+                End::Sender => sender.close_observer(solo),
+                End::Receiver => sender.lose_observer(solo),
             }
         }
         is_last
     });
     if is_last {
-        free(channel);
+        free(channel, solo);
     }
 }
 
 /// The receiver of a channel is dead: the sender need not wait for it, and is not observed by it.
 /// Called by the resolver, under its lock, for receivers that are parked for good.
 pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
-    let lost = channel.with_gate(|gate| {
+    let lost = channel.with_gate(false, |gate| {
         if channel.has_flag(flag::DEAD_END) || gate.is_closed(End::Receiver) {
             return false;
         }
@@ -197,7 +205,7 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
         if !gate.is_closed(End::Sender)
             && let Some(sender) = channel.owner(End::Sender)
         {
-            sender.lose_observer();
+            sender.lose_observer(false);
         }
         true
     });
@@ -220,25 +228,27 @@ pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
 }
 
 /// Both ends are closed: drops what is left in it and recycles its memory.
-fn free(channel: ChannelRef) {
-    drop_messages(channel);
+fn free(channel: ChannelRef, solo: bool) {
+    let bytes = drop_messages(channel);
     let owners = [channel.owner(End::Sender), channel.owner(End::Receiver)];
-    channel.table().retire(channel);
+    channel.table().retire(channel, bytes);
     for owner in owners.into_iter().flatten() {
-        owner.scheduler().release(owner);
+        owner.scheduler().release(owner, solo);
     }
 }
 
-/// Drops all messages of a channel that nobody uses any more, and frees its rings.
-pub(super) fn drop_messages(channel: ChannelRef) {
+/// Drops all messages of a channel that nobody uses any more, and frees its rings; what goes back
+/// to the budget.
+pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
     let types = channel.types.get();
+    let mut bytes = 0;
     let mut number = channel.receiver.local.get();
     let end = channel.sender.local.get();
     let mut ring = channel.receiver.ring.replace(ptr::null_mut());
     channel.sender.ring.set(ptr::null_mut());
     if ring.is_null() {
         // Reserved, and never used.
-        channel.table().give_back(channel.cold.capacity.load(Relaxed).into(), types.size);
+        bytes += ChannelTable::bytes(channel.cold.capacity.load(Relaxed).into(), types.size);
     }
     while !ring.is_null() {
         // SAFETY: rings live until they are freed, which happens here and in `leave_ring` only.
@@ -251,11 +261,12 @@ pub(super) fn drop_messages(channel: ChannelRef) {
         }
         // SAFETY: as above.
         let capacity = unsafe { (*ring).capacity() };
-        channel.table().give_back(capacity, types.size);
+        bytes += ChannelTable::bytes(capacity, types.size);
         // SAFETY: emptied, and both ends have left it.
         unsafe { channel.free_ring(ring) };
         ring = following.map_or(ptr::null_mut(), |(next, _)| next.as_ptr());
     }
+    bytes
 }
 
 /// A process has ended: its channels end, and what it left behind is found out.

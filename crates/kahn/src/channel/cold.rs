@@ -100,8 +100,17 @@ impl RawChannel {
         }
     }
 
-    /// Runs `f` while no other thread closes an end or hands one on.
-    pub(super) fn with_gate<R>(&self, f: impl FnOnce(&mut Gate) -> R) -> R {
+    /// Runs `f` while no other thread closes an end or hands one on; `solo`: there is none.
+    pub(super) fn with_gate<R>(&self, solo: bool, f: impl FnOnce(&mut Gate) -> R) -> R {
+        let bits = if solo { self.cold.gate.load(Relaxed) } else { self.lock_gate() };
+        let mut gate = Gate { bits };
+        let result = f(&mut gate);
+        self.cold.gate.store(gate.bits, Release);
+        result
+    }
+
+    /// Locks the gate; what it says.
+    fn lock_gate(&self) -> u8 {
         let mut bits = self.cold.gate.load(Relaxed);
         loop {
             if bits & gate::LOCKED != 0 {
@@ -109,17 +118,13 @@ impl RawChannel {
                 bits = self.cold.gate.load(Relaxed);
                 continue;
             }
-            // Acquire pairs with the Release below: whoever is second sees what the first did.
-            match self.cold.gate.compare_exchange_weak(bits, bits | gate::LOCKED, Acquire, Relaxed)
-            {
-                Ok(_) => break,
+            let locked = bits | gate::LOCKED;
+            // Acquire pairs with the Release above: whoever is second sees what the first did.
+            match self.cold.gate.compare_exchange_weak(bits, locked, Acquire, Relaxed) {
+                Ok(_) => return bits,
                 Err(now) => bits = now,
             }
         }
-        let mut gate = Gate { bits };
-        let result = f(&mut gate);
-        self.cold.gate.store(gate.bits, Release);
-        result
     }
 }
 

@@ -200,7 +200,7 @@ impl Party {
             };
             self.state.lock().ended = true;
             // The run must not end while we still count as busy.
-            scheduler.retire(self.task, ending);
+            scheduler.retire(self.task, ending, false);
             scheduler.rest();
         }
     }
@@ -325,7 +325,7 @@ struct Kept(ChannelRef, End);
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        closing::dropped(self.0, self.1);
+        closing::give_up(self.0, self.1);
     }
 }
 

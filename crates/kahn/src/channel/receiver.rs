@@ -249,9 +249,7 @@ impl<T> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        let channel = self.channel;
-        closing::dropped(channel, End::Receiver);
-        channel.table().end_gone();
+        closing::dropped(self.channel, End::Receiver);
     }
 }
 

@@ -242,7 +242,6 @@ impl<T> Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         closing::dropped(self.channel, End::Sender);
-        self.channel.table().end_gone();
     }
 }
 

@@ -87,7 +87,7 @@ impl Inner {
 #[derive(Debug)]
 pub(crate) struct ChannelTable {
     inner: Mutex<Inner>,
-    /// Bytes of slots, as the budget counts them.
+    /// Bytes of slots, as the budget counts them; changed under the lock of `inner`.
     used: AtomicU64,
     budget: AtomicU64,
     /// Capacity that replaces all others, from the run's options.
@@ -142,8 +142,7 @@ impl ChannelTable {
             channel.record_in(history);
         }
         inner.created += 1;
-        drop(inner);
-        self.used.fetch_add(Self::bytes(capacity.into(), plan.types.size), Relaxed);
+        self.use_bytes(&inner, Self::bytes(capacity.into(), plan.types.size));
         channel
     }
 
@@ -153,8 +152,8 @@ impl ChannelTable {
         let capacity = capacity.max(channel.initial()).min(MOST_SLOTS);
         let types = channel.types.get();
         let before = channel.cold.capacity.swap(capacity, Relaxed);
-        self.used.fetch_sub(Self::bytes(before.into(), types.size), Relaxed);
-        self.used.fetch_add(Self::bytes(capacity.into(), types.size), Relaxed);
+        self.give_back(before.into(), types.size);
+        self.use_bytes(&self.inner.lock(), Self::bytes(capacity.into(), types.size));
         let old = channel.sender.ring.get();
         if old.is_null() || before == capacity {
             return;
@@ -201,18 +200,26 @@ impl ChannelTable {
     /// Takes bytes for a larger ring from the budget, if it has them.
     pub(crate) fn reserve(&self, capacity: u64, size: usize) -> bool {
         let bytes = Self::bytes(capacity, size);
-        let budget = self.budget.load(Relaxed);
-        let before = self.used.fetch_add(bytes, Relaxed);
-        if before.saturating_add(bytes) > budget {
-            self.used.fetch_sub(bytes, Relaxed);
-            return false;
+        let inner = self.inner.lock();
+        let (used, budget) = self.usage();
+        let fits = used.saturating_add(bytes) <= budget;
+        if fits {
+            self.use_bytes(&inner, bytes);
         }
-        true
+        fits
     }
 
     /// Gives the bytes of a ring back to the budget.
     pub(crate) fn give_back(&self, capacity: u64, size: usize) {
-        self.used.fetch_sub(Self::bytes(capacity, size), Relaxed);
+        self.unuse_bytes(&self.inner.lock(), Self::bytes(capacity, size));
+    }
+
+    fn use_bytes(&self, _locked: &Inner, bytes: u64) {
+        self.used.store(self.used.load(Relaxed).wrapping_add(bytes), Relaxed);
+    }
+
+    fn unuse_bytes(&self, _locked: &Inner, bytes: u64) {
+        self.used.store(self.used.load(Relaxed).wrapping_sub(bytes), Relaxed);
     }
 
     /// Everything that exists, the same order in every run that creates the same.
@@ -269,9 +276,13 @@ impl ChannelTable {
         self.gone.fetch_add(1, Release);
     }
 
-    /// An end was dropped for good.
-    pub(super) fn end_gone(&self) {
-        self.gone.fetch_add(1, Release);
+    /// An end was dropped for good; `solo`: no other thread has any part in the network.
+    pub(super) fn end_gone(&self, solo: bool) {
+        if solo {
+            self.gone.store(self.gone.load(Relaxed) + 1, Release);
+        } else {
+            self.gone.fetch_add(1, Release);
+        }
     }
 
     /// How many ends somebody still has; memory may go only when there are none. No channel is
@@ -291,9 +302,11 @@ impl ChannelTable {
         }
     }
 
-    /// Takes a channel off the table, keeps its record and recycles its memory.
-    pub(super) fn retire(&self, channel: ChannelRef) {
+    /// Takes a channel off the table, keeps its record and recycles its memory; `bytes` go back to
+    /// the budget.
+    pub(super) fn retire(&self, channel: ChannelRef, bytes: u64) {
         let mut inner = self.inner.lock();
+        self.unuse_bytes(&inner, bytes);
         if inner.ended.len() < inner.limit {
             inner.ended.push(channel.record(true));
         } else {
@@ -320,7 +333,8 @@ impl ChannelTable {
     /// Drops all messages that are left when a run has ended and nobody runs any more.
     pub(crate) fn drop_messages(&self) {
         for channel in self.all() {
-            closing::drop_messages(channel);
+            let bytes = closing::drop_messages(channel);
+            self.unuse_bytes(&self.inner.lock(), bytes);
         }
     }
 }

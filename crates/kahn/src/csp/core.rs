@@ -144,7 +144,7 @@ impl Core {
             let (birth, body) = (Birth::new(site, self.first_draw(task)), Body::Running(code));
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe { body::place::<_, F, F::Output>(task.non_null(), birth, Join::new(), body) };
-            task.add_references(1);
+            task.add_references(1, by.is_some_and(|(_, worker)| worker.solo()));
             task
         });
         self.begin(task, by.map(|(_, worker)| worker));

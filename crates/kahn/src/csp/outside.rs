@@ -44,7 +44,7 @@ impl Errand {
                 // Its result, if there is one by now, is dropped with the network's memory: nobody
                 // here knows its type. That is a leak of what it owns, and only of that.
                 body::join_of(task).detach(false);
-                task.scheduler().release(task);
+                task.scheduler().release(task, false);
             }
         }
     }

@@ -284,7 +284,7 @@ impl<R> Forked<R> {
         // SAFETY: it has ended, this is its only handle, and `take` was made for its type.
         let result = unsafe { (self.take)(task.non_null()) };
         let result = result.map_err(|failed| failed.of(&task.info().name));
-        task.scheduler().release(task);
+        task.scheduler().release(task, false);
         Some(result)
     }
 }
@@ -304,7 +304,7 @@ impl<R> Drop for Forked<R> {
                 Core::with_here("a handle", |core, _, _| core.unheard(failed));
             }
         } else {
-            task.scheduler().release(task);
+            task.scheduler().release(task, worker.solo());
         }
     }
 }

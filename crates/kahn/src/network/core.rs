@@ -127,7 +127,7 @@ impl Core {
         sender.put_initial(plan.initial);
         if let Some((task, worker)) = by {
             self.channels.graph_changes();
-            own_both(channel, task);
+            own_both(channel, task, worker);
             let (used, budget) = self.channels.usage();
             if used > budget {
                 self.over_budget(channel);

@@ -144,7 +144,7 @@ impl Drop for Table {
 
 impl Scheduler {
     /// Takes an ended process off the books; ends the run after the last one.
-    pub(crate) fn retire(&self, task: TaskRef, ending: Ending) {
+    pub(crate) fn retire(&self, task: TaskRef, ending: Ending, solo: bool) {
         if let Some(foreign) = task.take_foreign() {
             foreign.close();
         }
@@ -152,7 +152,7 @@ impl Scheduler {
         task.forget_bell();
         let mut table = self.table.lock();
         table.retire(task, ending);
-        if task.drop_reference() {
+        if task.drop_reference(solo) {
             table.recycle(task);
         }
         // No read-modify-write but for the last: the table is locked.
@@ -170,8 +170,8 @@ impl Scheduler {
     }
 
     /// Gives up one reference to a process; the last one recycles its memory.
-    pub(crate) fn release(&self, task: TaskRef) {
-        if task.drop_reference() {
+    pub(crate) fn release(&self, task: TaskRef, solo: bool) {
+        if task.drop_reference(solo) {
             self.table.lock().recycle(task);
         }
     }

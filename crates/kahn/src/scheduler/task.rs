@@ -484,17 +484,21 @@ impl Task {
     }
 
     /// So many channel ends name this process from now on.
-    pub(crate) fn add_references(&self, count: u32) {
+    pub(crate) fn add_references(&self, count: u32, solo: bool) {
         // Relaxed: whoever adds some holds one already.
-        self.references.fetch_add(count, Relaxed);
+        if solo {
+            self.references.store(self.references.load(Relaxed) + count, Relaxed);
+        } else {
+            self.references.fetch_add(count, Relaxed);
+        }
     }
 
     /// A channel that named this process is gone; `true` if that was the last reference.
     #[must_use = "the last reference must recycle the block"]
-    pub(crate) fn drop_reference(&self) -> bool {
+    pub(crate) fn drop_reference(&self, solo: bool) -> bool {
         // Whoever has the only one is alone, and nobody can add any. AcqRel: the last one sees all
         // that the others did with the header.
-        self.references.load(Acquire) == 1 || self.references.fetch_sub(1, AcqRel) == 1
+        self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
     }
 
     /// Whether it may be dropped because nobody can observe it.
@@ -510,21 +514,43 @@ impl Task {
         self.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0
     }
 
+    /// It has one more sender that is open at both ends.
+    pub(crate) fn add_observer(&self, solo: bool) {
+        // Relaxed: whoever counts it down got to know of it by the channel's gate.
+        if solo {
+            self.observed.store(self.observed.load(Relaxed) + 1, Relaxed);
+        } else {
+            self.observed.fetch_add(1, Relaxed);
+        }
+    }
+
     /// One of its senders, which had a receiver, is closed.
-    pub(crate) fn close_observer(&self) {
-        self.observed.fetch_sub(1, AcqRel);
+    pub(crate) fn close_observer(&self, solo: bool) {
+        count_down(&self.observed, solo);
     }
 
     /// A receiver of one of its channels has departed or died.
-    pub(crate) fn lose_observer(&self) {
-        // AcqRel: as for a reference count, the last one sees what the others did.
-        if self.observed.fetch_sub(1, AcqRel) == 1 {
+    pub(crate) fn lose_observer(&self, solo: bool) {
+        // As for a reference count, the last one sees what the others did.
+        if count_down(&self.observed, solo) == 0 {
             self.marks.fetch_or(mark::PRUNE, Release);
             if let Some(foreign) = self.foreign_if_any() {
                 // It may wait for something foreign for a long time: let it look.
                 foreign.wake();
             }
         }
+    }
+}
+
+/// Takes one off a count and returns what is left; `solo`: no other thread has any part in it.
+fn count_down(count: &AtomicU32, solo: bool) -> u32 {
+    if solo {
+        let left = count.load(Relaxed) - 1;
+        count.store(left, Relaxed);
+        left
+    } else {
+        // AcqRel: who takes the last one sees what the others did.
+        count.fetch_sub(1, AcqRel) - 1
     }
 }
 

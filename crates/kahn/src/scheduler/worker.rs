@@ -530,7 +530,7 @@ impl Worker {
         self.scheduler.hooks().ended(task, &ending, self);
         self.current.set(None);
         self.request.set(Request::None);
-        self.scheduler.retire(task, ending);
+        self.scheduler.retire(task, ending, self.solo());
     }
 
     pub(super) fn own_parker(&self) -> Option<&Parker> {
