@@ -142,7 +142,8 @@ impl BlockPool {
     /// All blocks in use, the same order in every run that takes and gives the same.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = NonNull<u8>> {
         self.chunks().flat_map(|(chunk, head)| {
-            let used = (0..head.room.fresh.get()).filter(|&index| head.is_in_use(index));
+            let fresh = if head.room.in_use.get() > 0 { head.room.fresh.get() } else { 0 };
+            let used = (0..fresh).filter(|&index| head.is_in_use(index));
             used.map(move |index| Chunk::block(chunk, head.size, index))
         })
     }
