@@ -80,7 +80,26 @@ pub(crate) mod clock {
     fn origin() -> (Instant, u64) {
         // Not a `OnceLock`: the thread sanitizer does not see into the standard library's.
         static ORIGIN: parking_lot::Mutex<Option<(Instant, u64)>> = parking_lot::Mutex::new(None);
-        *ORIGIN.lock().get_or_insert_with(|| (now(), raw()))
+        *ORIGIN.lock().get_or_insert_with(both)
+    }
+
+    /// Reads both clocks at one moment: who is put aside between the two reads again.
+    fn both() -> (Instant, u64) {
+        /// Much more than a read takes, and much less than being put aside.
+        const CLOSE: u64 = 1000;
+        let read = || {
+            let before = raw();
+            let instant = now();
+            (raw().saturating_sub(before), (instant, before))
+        };
+        let mut best = read();
+        for _ in 0..3 {
+            if best.0 < CLOSE {
+                break;
+            }
+            best = std::cmp::min_by_key(best, read(), |&(apart, _)| apart);
+        }
+        best.1
     }
 
     /// Reads the cycle counter: about 10 ns, no system call.
@@ -114,8 +133,8 @@ pub(crate) mod clock {
 
     /// Seconds of a tick, by what the counter did since [`start`].
     fn tick() -> f64 {
-        let (instant, at_start) = origin();
-        let (elapsed, passed) = (instant.elapsed(), raw().saturating_sub(at_start));
+        let ((first, at_first), (last, at_last)) = (origin(), both());
+        let (elapsed, passed) = (last.duration_since(first), at_last.saturating_sub(at_first));
         #[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
         let passed = passed.max(1) as f64;
         elapsed.as_secs_f64() / passed
