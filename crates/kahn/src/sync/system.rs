@@ -133,8 +133,18 @@ pub(crate) mod clock {
 
     /// Seconds of a tick, by what the counter did since [`start`].
     fn tick() -> f64 {
-        let ((first, at_first), (last, at_last)) = (origin(), both());
-        let (elapsed, passed) = (last.duration_since(first), at_last.saturating_sub(at_first));
+        /// The first who asks waits for so long: over less, reading two clocks one after the other
+        /// is an error that counts.
+        const LEAST: Duration = Duration::from_micros(20);
+        let (first, at_first) = origin();
+        let (elapsed, passed) = loop {
+            let (last, at_last) = both();
+            let elapsed = last.duration_since(first);
+            if elapsed >= LEAST {
+                break (elapsed, at_last.saturating_sub(at_first));
+            }
+            std::hint::spin_loop();
+        };
         #[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
         let passed = passed.max(1) as f64;
         elapsed.as_secs_f64() / passed
