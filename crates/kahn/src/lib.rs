@@ -53,7 +53,8 @@ pub use accounting::{
 };
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
-    Receiver, ReceiverStream, Receiving, Sender, SenderSink, Sending, SendingAll,
+    Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
+    Sending, SendingAll, Slot,
 };
 pub use deadlock::{Activity, Detection, Explanation, RingMember, Waiting};
 pub use graph::{Misuse, MisuseKind, Name};

@@ -196,12 +196,14 @@ pub(crate) unsafe fn digest_at<T: Digest>(message: *const ()) -> u64 {
 }
 
 impl History {
-    /// Takes in a message.
+    /// Takes in the message that came after so many others, unless it was taken in before.
     ///
     /// # Safety
     /// `message` points to a value of the type that `digest` was made for.
-    pub(crate) unsafe fn add(&mut self, message: *const ()) {
-        if let Some(digest) = self.digest {
+    pub(crate) unsafe fn add(&mut self, before: u64, message: *const ()) {
+        if let Some(digest) = self.digest
+            && self.digests.len() as u64 == before
+        {
             // SAFETY: said by the caller.
             self.digests.push(unsafe { digest(message) });
         }

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `sender`, `receiver` | the ends, and the fast path of their operations |
+//! | `received`, `slot` | the same in place: a message stays in its slot |
 //! | `turn` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
 //! | `cold` | what is seldom needed of it |
@@ -21,9 +22,11 @@ pub(crate) mod digest;
 mod outside;
 mod ports;
 pub(crate) mod raw;
+mod received;
 mod receiver;
 pub(crate) mod ring;
 mod sender;
+mod slot;
 pub(crate) mod table;
 mod turn;
 
@@ -32,5 +35,7 @@ pub use digest::{Digest, Digester};
 pub use outside::{Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party};
 pub(crate) use ports::PortKind;
 pub use ports::{Port, Ports};
+pub use received::{Received, ReceivingInPlace};
 pub use receiver::{Receiver, Receiving};
 pub use sender::{Sender, Sending, SendingAll};
+pub use slot::{Reserving, Slot};

@@ -93,6 +93,8 @@ mod kind {
     pub(super) const ROOMY: u8 = 1;
     /// What is received is recorded. The receiver's.
     pub(super) const RECORDED: u8 = 2;
+    /// A slot was lent by this end.
+    pub(super) const LENT: u8 = 4;
 }
 
 /// A line that begins with a word.
@@ -312,7 +314,12 @@ impl ChannelRef {
 
     /// Messages sent, as far as published, or received.
     pub(crate) fn messages(self, end: End) -> u64 {
-        self.count(end).saturating_sub(self.base.load(Relaxed))
+        self.before(self.count(end))
+    }
+
+    /// How many messages went before the one of this number.
+    pub(super) fn before(self, number: u64) -> u64 {
+        number.saturating_sub(self.base.load(Relaxed))
     }
 
     /// Messages that it was created with; asked before it is used.
@@ -423,6 +430,13 @@ impl ChannelRef {
             worker.list(Listed { end: end_tag, publish });
         }
         Turn::Go
+    }
+
+    /// Whether somebody may have hidden a guard of a slot, with the end that it borrows; asked when
+    /// nothing runs. What lies in the channel stays then, for good: it may be in use.
+    pub(super) fn may_lend(self) -> bool {
+        let may = |end| self.side(end).kind.get() & kind::LENT != 0 && !self.seen(end).is_closed();
+        may(End::Sender) || may(End::Receiver)
     }
 
     /// Takes an end off the worker's list, with what it did published.
@@ -543,6 +557,7 @@ impl Side {
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.eager.store(false, Relaxed);
+        self.kind.set(self.kind.get() & kind::ROOMY);
         self.from_afar.set(false);
         self.tally.store(0, Relaxed);
     }
@@ -554,6 +569,15 @@ impl Side {
     /// Whether what is received is recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.kind.get() & kind::RECORDED != 0
+    }
+
+    /// Notes that a slot is lent, now and perhaps until this end is closed.
+    #[inline]
+    pub(super) fn lend(&self) {
+        let kind = self.kind.get();
+        if kind & kind::LENT == 0 {
+            self.kind.set(kind | kind::LENT);
+        }
     }
 
     fn set_recorded(&self, is_recorded: bool) {

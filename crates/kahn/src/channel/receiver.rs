@@ -10,7 +10,11 @@ use crate::scheduler::Worker;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll};
+
+/// From so many bytes on, it is worth a branch to spare a message a copy.
+const LARGE: usize = 128;
 
 /// The receiving end of a channel.
 ///
@@ -174,11 +178,23 @@ impl<T: Send> Receiver<T> {
         side.room.set(room);
         if room == 0 {
             if side.is_recorded() {
-                self.record(&message);
+                record(self.channel, number, &message);
             }
             publish(self.channel, End::Receiver, worker);
         }
         message
+    }
+
+    /// The same where more room is left, so that nothing is published. Taking the message is the
+    /// last that is done, so it is copied straight to where the caller wants it.
+    #[inline(always)]
+    fn read_quietly(&mut self) -> T {
+        let side = &self.channel.receiver;
+        let number = side.local.get();
+        side.local.set(number + 1);
+        side.room.set(side.room.get() - 1);
+        // SAFETY: as in `read`.
+        unsafe { take::<T>(side.ring.get(), side.mask.get(), number) }
     }
 
     /// Takes as many messages as there is room to take, `count` at most, and says how many.
@@ -209,16 +225,6 @@ impl<T: Send> Receiver<T> {
         taken
     }
 
-    #[cold]
-    fn record(&self, message: &T) {
-        let Some(history) = self.channel.history() else { return };
-        // SAFETY: the history is the receiver's while it is open.
-        if let Some(history) = unsafe { &mut *history.get() } {
-            // SAFETY: the history was made for messages of this channel.
-            unsafe { history.add(std::ptr::from_ref(message).cast()) };
-        }
-    }
-
     /// Receives under a `waited` flag that the caller keeps; for adapters.
     #[inline(always)]
     pub(super) fn poll_recv(
@@ -229,6 +235,9 @@ impl<T: Send> Receiver<T> {
         match permit(self.channel, End::Receiver, context, waited) {
             Permit::Go(worker) => {
                 *waited = false;
+                if size_of::<T>() >= LARGE && self.channel.receiver.room.get() > 1 {
+                    return Poll::Ready(Some(self.read_quietly()));
+                }
                 Poll::Ready(Some(self.read(worker)))
             }
             Permit::Wait => Poll::Pending,
@@ -237,6 +246,18 @@ impl<T: Send> Receiver<T> {
                 Poll::Ready(None)
             }
         }
+    }
+}
+
+/// Records that the receiver gets this message, which was sent on its channel, unless it got it
+/// before: a guard may be forgotten.
+#[cold]
+pub(super) fn record<T>(channel: ChannelRef, number: u64, message: &T) {
+    let Some(history) = channel.history() else { return };
+    // SAFETY: the history is the receiver's while it is open.
+    if let Some(history) = unsafe { &mut *history.get() } {
+        // SAFETY: the history was made for messages of this channel.
+        unsafe { history.add(channel.before(number), ptr::from_ref(message).cast()) };
     }
 }
 

@@ -208,7 +208,7 @@ unsafe fn free_ring<T>(ring: *mut Ring) {
 /// # Safety
 /// `ring` was made by `new_ring::<T>`, or is a small ring and `T` is small; `mask` is its mask.
 #[inline]
-unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
+pub(super) unsafe fn slot<T>(ring: *mut Ring, mask: u32, number: u64) -> *mut MaybeUninit<T> {
     let offset = const { size_of::<Ring>().next_multiple_of(align_of::<T>()) };
     #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
     let index = (number as u32 & mask) as usize;

@@ -333,8 +333,10 @@ impl ChannelTable {
     /// Drops all messages that are left when a run has ended and nobody runs any more.
     pub(crate) fn drop_messages(&self) {
         for channel in self.all() {
-            let bytes = closing::drop_messages(channel);
-            self.unuse_bytes(&self.inner.lock(), bytes);
+            if !channel.may_lend() {
+                let bytes = closing::drop_messages(channel);
+                self.unuse_bytes(&self.inner.lock(), bytes);
+            }
         }
     }
 }

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `schedules` | the schedules, a watchdog, and the few processes that most tests need |
 //! | `histories` | same input, same output; FIFO; the end of a stream; exact batches |
+//! | `in_place` | the same with messages that stay in their slots |
+//! | `holders` | what becomes of such messages when their holders end |
 //! | `failures` | errors and panics, at every point; who ends with whom |
 //! | `pruning` | receivers that leave, and processes that nobody observes |
 //! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
@@ -24,6 +26,8 @@ mod creation;
 mod failures;
 mod foreign;
 mod histories;
+mod holders;
+mod in_place;
 mod interpreter;
 mod meaning;
 mod messages;

@@ -2,7 +2,7 @@
 //!
 //! A process goes on where it was woken, so processes change workers while they use channels, and
 //! loom sees every cell of theirs and every slot. Bounds: one or two channels of capacity 1, 2 or 4,
-//! 2 to 5 messages.
+//! 2 to 5 messages, by value or in place.
 
 use super::{Driven, check};
 use crate::channel::closing::hand_over;
@@ -77,6 +77,58 @@ fn the_receiver_follows_into_a_larger_ring() {
 #[test]
 fn the_receiver_follows_after_the_last_of_a_ring() {
     check(3, || stream(4, vec![0, 1, 2], 5, Some(8)));
+}
+
+/// Messages in place, each held while the process waits for one on another channel, which publishes
+/// what it has done so far: the sender must not come to the slot before it is free.
+fn held(capacity: u32, grow_to: Option<u32>) {
+    let model = Driven::new();
+    let (numbers, held, channel) = model.channel::<u32>("numbers", capacity, vec![0]);
+    let (signals, signalled, _) = model.channel::<u32>("signals", 1, Vec::new());
+    if let Some(larger) = grow_to {
+        // SAFETY: the initial message has set up the ring.
+        unsafe { &*channel.sender.ring.get() }.ask_to_grow(larger);
+    }
+    let from = model.process("from", (numbers, signals), async |(mut numbers, mut signals)| {
+        for number in 0..2 {
+            let slot = numbers.reserve().await;
+            signals.reserve().await.send(number);
+            slot.send_with(|place| place.write(number + 1));
+        }
+    });
+    let to = model.process("to", (held, signalled), async |(mut held, mut signalled)| {
+        for number in 0..2 {
+            let message = held.recv_in_place().await.expect("one more than signals");
+            assert_eq!(signalled.recv().await, Some(number));
+            assert_eq!(message.into_inner(), number);
+        }
+        drop(held.recv_in_place().await.expect("the last"));
+    });
+    model.ready();
+    let other = {
+        let core = Arc::clone(&model.core);
+        thread::spawn(move || Driven::work(&core, 1, [to]))
+    };
+    Driven::work(&model.core, 0, [from]);
+    other.join().expect("the other worker does not panic");
+    model.assert_finished();
+}
+
+#[test]
+fn a_message_that_is_held_keeps_its_slot() {
+    check(3, || held(2, None));
+}
+
+/// Reserved and lent, published late.
+#[test]
+fn a_message_that_is_held_keeps_its_slot_of_several() {
+    check(3, || held(4, None));
+}
+
+/// The holder waits for a sender that goes on in a larger ring meanwhile.
+#[test]
+fn a_message_that_is_held_keeps_its_slot_in_a_ring_that_is_left() {
+    check(3, || held(1, Some(2)));
 }
 
 /// The receiver leaves after the first message: the sender goes on, to nobody.
