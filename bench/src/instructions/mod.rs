@@ -11,6 +11,7 @@
 //! | send, receive     | there is room, or a message; nobody is woken                             |
 //! | send and wake     | the reader sleeps at a channel of capacity 1, and is made ready          |
 //! | block and switch  | a receive that must wait, until the next process has its message         |
+//! | yield             | a communicating process gives way, until the next runs: itself           |
 //! | create a channel  | by a process while the network runs                                      |
 //! | create a process  | the same, with two ends of channels                                      |
 //! | spawn             | a process and its two channels, one message in, one out, and its end     |
@@ -21,7 +22,7 @@
 mod requests;
 
 use anyhow::{Context as _, Result, bail};
-use kahn::{Accounting, Channel, Creator, Network, Process, Receiver, RunOptions, Sender};
+use kahn::{Accounting, Channel, Creator, Network, Process, Receiver, RunOptions, Sender, csp};
 use requests::{collect, dump, zero};
 use std::fmt::Write as _;
 use std::fs;
@@ -36,11 +37,12 @@ const LEVELS: [(&str, Accounting); 3] =
     [("off", Accounting::Off), ("counters", Accounting::Counters), ("timing", Accounting::Timing)];
 
 /// What is counted, in the order of the output.
-const OPERATIONS: [&str; 7] = [
+const OPERATIONS: [&str; 8] = [
     "send",
     "receive",
     "send and wake",
     "block and switch",
+    "yield",
     "create a channel",
     "create a process",
     "spawn",
@@ -113,6 +115,7 @@ pub(crate) fn operations() -> Result<()> {
         dump(&format!("{NOTHING}, {}", level.0));
         send_and_receive(level)?;
         wake_and_block(level)?;
+        give_way(level)?;
         create(level)?;
         spawn(level)?;
     }
@@ -226,6 +229,24 @@ fn wake_and_block(level: Level) -> Result<()> {
         );
         run(level, network)?;
     }
+    Ok(())
+}
+
+fn give_way((name, accounting): Level) -> Result<()> {
+    let options = RunOptions::new().workers(1).accounting(accounting);
+    csp::run(options, async |_scope| {
+        for counts in ROUNDS {
+            zero();
+            for _ in 0..TIMES {
+                collect();
+                csp::yield_now().await;
+                collect();
+            }
+            if counts {
+                dump(&format!("yield, {name}"));
+            }
+        }
+    })?;
     Ok(())
 }
 

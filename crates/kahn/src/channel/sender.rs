@@ -381,7 +381,7 @@ pub(super) fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         Request::Wait => worker.block_at(task),
         Request::End => worker.unwind(worker.end_cause()),
-        Request::None | Request::Again { .. } | Request::Commit => worker.flush(),
+        Request::None | Request::Again | Request::Yield | Request::Commit => worker.flush(),
     }
 }
 

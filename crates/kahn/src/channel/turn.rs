@@ -140,7 +140,7 @@ fn attend(
     }
     let tired = worker.patience.get() == 0 && !worker.is_dedicated();
     if !*waited && (notes & own::WAIT_ONCE != 0 || tired) {
-        worker.ask(Request::Again { cold: tired });
+        worker.ask(if tired { Request::Yield } else { Request::Again });
         return wait_here(channel, end, worker, task, waited);
     }
     if channel.side(end).room.get() > 0 {

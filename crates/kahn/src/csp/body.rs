@@ -239,7 +239,10 @@ impl<F: Future<Output = R>, R, J> Type<F, R, J> {
     /// # Safety
     /// The caller holds the process, and its body has not ended.
     #[inline]
-    unsafe fn poll(task: NonNull<Task>, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    unsafe fn poll(
+        task: NonNull<Task>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Box<Failure>>> {
         let place = body_of::<J, F, R>(task);
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: said by the caller.
@@ -248,20 +251,42 @@ impl<F: Future<Output = R>, R, J> Type<F, R, J> {
             let result = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
             // Within the net for panics: destructors are the user's code.
             // SAFETY: said by the caller; the future is not used any more.
-            unsafe { *place = Body::Done(Ok(result)) };
+            unsafe { Self::put(place, result) };
             Poll::Ready(())
         }));
         match polled {
             Ok(polled) => polled.map(Ok),
-            Err(payload) => {
-                let failure = failure(payload.as_ref());
-                // SAFETY: said by the caller. A second panic would be of the same process.
-                let _ = unsafe { Self::drop(task) };
-                // SAFETY: as above.
-                unsafe { *place = Body::Done(Err(Failed::from(&failure))) };
-                Poll::Ready(Err(failure))
-            }
+            // SAFETY: said by the caller.
+            Err(payload) => unsafe { Self::panicked(task, payload.as_ref()) },
         }
+    }
+
+    /// Puts the result in the place of the future. A function of its own, as the next: what is done
+    /// once would cost each poll the registers that it needs.
+    ///
+    /// # Safety
+    /// The caller holds the process, whose body this is; the future is not used any more.
+    #[inline(never)]
+    unsafe fn put(place: *mut Body<F, R>, result: R) {
+        // SAFETY: said by the caller.
+        unsafe { *place = Body::Done(Ok(result)) };
+    }
+
+    /// Drops a future that has panicked, and notes why.
+    ///
+    /// # Safety
+    /// As for [`poll`](Self::poll).
+    #[cold]
+    unsafe fn panicked(
+        task: NonNull<Task>,
+        payload: &(dyn Any + Send),
+    ) -> Poll<Result<(), Box<Failure>>> {
+        let failure = failure(payload);
+        // SAFETY: said by the caller. A second panic would be of the same process.
+        let _ = unsafe { Self::drop(task) };
+        // SAFETY: as above.
+        unsafe { *body_of::<J, F, R>(task) = Body::Done(Err(Failed::from(&failure))) };
+        Poll::Ready(Err(Box::new(failure)))
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
@@ -287,14 +312,21 @@ impl<F: Future<Output = Option<String>>> Type<F, Option<String>, ()> {
         match unsafe { Self::poll(task, context) } {
             Poll::Pending => Polled::Pending,
             Poll::Ready(Err(failure)) => Polled::Ready(Err(failure)),
-            Poll::Ready(Ok(())) => {
-                // SAFETY: it has just ended, and nobody else wants its result.
-                let result = unsafe { take_result::<(), F, Option<String>>(task) };
-                Polled::Ready(match result {
-                    Ok(Some(message)) => Err(Failure { message, panicked: false }),
-                    Ok(None) | Err(_) => Ok(()),
-                })
-            }
+            // SAFETY: it has just ended, and nobody else wants its result.
+            Poll::Ready(Ok(())) => Polled::Ready(unsafe { Self::outcome(task) }),
+        }
+    }
+
+    /// Whether a process failed that has returned.
+    ///
+    /// # Safety
+    /// Its result is the caller's.
+    #[inline(never)]
+    unsafe fn outcome(task: NonNull<Task>) -> Result<(), Box<Failure>> {
+        // SAFETY: said by the caller.
+        match unsafe { take_result::<(), F, Option<String>>(task) } {
+            Ok(Some(message)) => Err(Box::new(Failure { message, panicked: false })),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 }

@@ -39,6 +39,11 @@ pub(super) struct Core {
     pub(super) unheard: Mutex<Vec<Failed>>,
 }
 
+#[cold]
+fn elsewhere(what: &str) -> ! {
+    panic!("{what} of `kahn::csp` works in a process of `csp::run`")
+}
+
 /// The network that makes something now.
 ///
 /// # Panics
@@ -87,18 +92,14 @@ impl Core {
     /// Panics outside of a process of this module.
     #[inline]
     pub(super) fn here<'a>(what: &str) -> (&'a Worker, TaskRef) {
-        match Self::here_if_any() {
-            Some(here) => here,
-            None => panic!("{what} of `kahn::csp` works in a process of `csp::run`"),
-        }
+        Self::here_if_any().unwrap_or_else(|| elsewhere(what))
     }
 
     /// The worker and the process of this module that run on this thread, if any do.
     #[inline]
     pub(super) fn here_if_any<'a>() -> Option<(&'a Worker, TaskRef)> {
         let (worker, task) = Worker::running()?;
-        // Relaxed: set before anything runs.
-        (!worker.scheduler().extension.load(Relaxed).is_null()).then_some((worker, task))
+        worker.communicates.then_some((worker, task))
     }
 
     /// Calls `f` with the network of a worker that runs a process of this module.

@@ -79,7 +79,7 @@ pub(super) fn has_turn_at_once(worker: &Worker, task: TaskRef) -> bool {
 fn gives_way(worker: &Worker, stage: &mut Stage) -> bool {
     if *stage == Stage::Fresh {
         *stage = Stage::Yielded;
-        worker.ask(Request::Again { cold: true });
+        worker.ask(Request::Yield);
         return false;
     }
     true

@@ -45,7 +45,7 @@ impl Future for Yielding {
         }
         self.yielded = true;
         let (worker, _) = Core::here("giving way");
-        worker.ask(Request::Again { cold: true });
+        worker.ask(Request::Yield);
         Poll::Pending
     }
 }

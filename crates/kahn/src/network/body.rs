@@ -86,6 +86,7 @@ impl<F, P, R> Body<F, P, R> {
     ///
     /// # Safety
     /// As for [`take_start`](Self::take_start).
+    #[inline(never)]
     unsafe fn end(&mut self, task: &Task) {
         // If a destructor panics, what is left of the body is lost.
         match task.body_stage.replace(stage::OVER) {
@@ -152,6 +153,11 @@ fn failure(payload: &(dyn Any + Send)) -> Result<(), Failure> {
     Err(Failure { message, panicked: true })
 }
 
+#[inline(never)]
+fn outcome<O: ProcessResult>(output: Option<O>) -> Result<(), Box<Failure>> {
+    output.map_or(Ok(()), result_of).map_err(Box::new)
+}
+
 fn result_of<O: ProcessResult>(output: O) -> Result<(), Failure> {
     match output.into_error() {
         None => Ok(()),
@@ -192,33 +198,52 @@ where
         let body = unsafe { body_of::<Body<F, P, R>>(task) };
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: the body of this process, which the caller holds.
-            if let Some((start, ports)) = unsafe { body.take_start(header) } {
-                body.running = ManuallyDrop::new(start(ports));
-                header.body_stage.set(stage::RUNNING);
-            }
-            if header.body_stage.get() != stage::RUNNING {
+            if header.body_stage.get() != stage::RUNNING && !unsafe { Self::begin(body, header) } {
                 return Poll::Ready(None);
             }
             // SAFETY: it is there, as the stage says.
             let future = unsafe { &mut *body.running };
             // SAFETY: the body stands in its block until it is dropped there.
-            let polled = unsafe { Pin::new_unchecked(future) }.poll(context);
-            if polled.is_ready() {
-                // Within the net for panics: destructors are the user's code.
-                // SAFETY: the body of this process, which the caller holds.
-                unsafe { body.end(header) };
-            }
-            polled.map(Some)
+            let output = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
+            // Within the net for panics: destructors are the user's code.
+            // SAFETY: the body of this process, which the caller holds.
+            unsafe { body.end(header) };
+            Poll::Ready(Some(output))
         }));
         match polled {
             Ok(Poll::Pending) => Polled::Pending,
-            Ok(Poll::Ready(output)) => Polled::Ready(output.map_or(Ok(()), result_of)),
-            Err(payload) => {
-                // SAFETY: said by the caller.
-                let dropped = unsafe { Self::drop(task) };
-                Polled::Ready(failure(payload.as_ref()).and(dropped))
-            }
+            Ok(Poll::Ready(output)) => Polled::Ready(outcome(output)),
+            // SAFETY: said by the caller.
+            Err(payload) => Polled::Ready(unsafe { Self::panicked(task, payload.as_ref()) }),
         }
+    }
+
+    /// Calls the closure, at the first poll; `false` if there is no body any more. A function of its
+    /// own, as all that is done once: it would cost each poll the registers that it needs.
+    ///
+    /// # Safety
+    /// This is the body of `task`, which the caller holds.
+    #[inline(never)]
+    unsafe fn begin(body: &mut Body<F, P, R>, task: &Task) -> bool {
+        // SAFETY: said by the caller.
+        let Some((start, ports)) = (unsafe { body.take_start(task) }) else { return false };
+        body.running = ManuallyDrop::new(start(ports));
+        task.body_stage.set(stage::RUNNING);
+        true
+    }
+
+    /// Drops a body that has panicked.
+    ///
+    /// # Safety
+    /// The caller holds the process.
+    #[cold]
+    unsafe fn panicked(
+        task: NonNull<Task>,
+        payload: &(dyn Any + Send),
+    ) -> Result<(), Box<Failure>> {
+        // SAFETY: said by the caller.
+        let dropped = unsafe { Self::drop(task) };
+        failure(payload).and(dropped).map_err(Box::new)
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
@@ -250,7 +275,8 @@ where
         let ran = catch_unwind(AssertUnwindSafe(|| {
             start.map_or(Ok(()), |(run, ports)| result_of(run(ports)))
         }));
-        Polled::Ready(ran.unwrap_or_else(|payload| failure(payload.as_ref())))
+        let outcome = ran.unwrap_or_else(|payload| failure(payload.as_ref()));
+        Polled::Ready(outcome.map_err(Box::new))
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {

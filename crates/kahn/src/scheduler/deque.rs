@@ -42,7 +42,7 @@ pub(crate) enum Steal<T> {
 pub(crate) struct Deque {
     top: Padded<AtomicUsize>,
     bottom: Padded<AtomicUsize>,
-    slots: Box<[AtomicPtr<Task>]>,
+    slots: Slots<SLOTS>,
     alone: bool,
 }
 
@@ -52,7 +52,7 @@ impl Deque {
         Self {
             top: Padded(AtomicUsize::new(0)),
             bottom: Padded(AtomicUsize::new(0)),
-            slots: (0..SLOTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            slots: Slots::new(),
             alone,
         }
     }
@@ -66,7 +66,7 @@ impl Deque {
         if bottom.wrapping_sub(top) >= SLOTS {
             return Err(task);
         }
-        self.slots[bottom % SLOTS].store(task.as_ptr().cast_mut(), Relaxed);
+        self.slots.at(bottom).store(task.as_ptr().cast_mut(), Relaxed);
         // Release pairs with the thief's Acquire load of `bottom`: slot and process are visible.
         self.bottom.store(bottom.wrapping_add(1), Release);
         Ok(())
@@ -82,7 +82,7 @@ impl Deque {
         let last = bottom.wrapping_sub(1);
         if self.alone {
             self.bottom.store(last, Relaxed);
-            return taken(self.slots[last % SLOTS].load(Relaxed));
+            return taken(self.slots.at(last).load(Relaxed));
         }
         // Release: a thief that reads it also sees the slots below; they were stored before.
         self.bottom.store(last, Release);
@@ -94,7 +94,7 @@ impl Deque {
             self.bottom.store(bottom, Release);
             return None;
         }
-        let task = self.slots[last % SLOTS].load(Relaxed);
+        let task = self.slots.at(last).load(Relaxed);
         if left == 0 {
             // The last one: thieves may want it too.
             let won = self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
@@ -116,7 +116,7 @@ impl Deque {
             return Steal::Nothing;
         }
         // May be stale: then the exchange below fails.
-        let task = self.slots[top % SLOTS].load(Relaxed);
+        let task = self.slots.at(top).load(Relaxed);
         if self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_err() {
             return Steal::Retry;
         }
@@ -134,6 +134,22 @@ impl Deque {
         let top = self.top.load(Relaxed);
         let length = self.bottom.load(Relaxed).wrapping_sub(top).cast_signed();
         usize::try_from(length).unwrap_or(0)
+    }
+}
+
+/// Places for processes, numbered round and round.
+#[derive(Debug)]
+pub(super) struct Slots<const COUNT: usize>(Box<[AtomicPtr<Task>; COUNT]>);
+
+impl<const COUNT: usize> Slots<COUNT> {
+    pub(super) fn new() -> Self {
+        let slots: Box<[_]> = (0..COUNT).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        Self(slots.try_into().expect("so many were made"))
+    }
+
+    #[inline]
+    pub(super) fn at(&self, number: usize) -> &AtomicPtr<Task> {
+        &self.0[number % COUNT]
     }
 }
 

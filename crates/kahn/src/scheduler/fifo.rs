@@ -20,10 +20,8 @@
 //! A queue of the only worker is its own altogether: it takes without an exchange.
 
 use super::TaskRef;
-use super::deque::taken;
-use super::task::Task;
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded};
-use std::ptr;
+use super::deque::{Slots, taken};
+use crate::sync::{AtomicUsize, Ordering::*, Padded};
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
 const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
@@ -33,7 +31,7 @@ const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
 pub(crate) struct Fifo {
     front: Padded<AtomicUsize>,
     back: Padded<AtomicUsize>,
-    slots: Box<[AtomicPtr<Task>]>,
+    slots: Slots<SLOTS>,
     alone: bool,
 }
 
@@ -43,35 +41,39 @@ impl Fifo {
         Self {
             front: Padded(AtomicUsize::new(0)),
             back: Padded(AtomicUsize::new(0)),
-            slots: (0..SLOTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            slots: Slots::new(),
             alone,
         }
     }
 
-    fn slot(&self, number: usize) -> &AtomicPtr<Task> {
-        &self.slots[number % SLOTS]
-    }
-
     /// Owner: puts a process at the back; gives it back if the queue is full.
+    #[inline]
     pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
-        if self.room() == 0 {
-            return Err(task);
-        }
         // Relaxed: ours alone.
         let back = self.back.load(Relaxed);
-        self.slot(back).store(task.as_ptr().cast_mut(), Relaxed);
+        if self.room_behind(back) == 0 {
+            return Err(task);
+        }
+        self.slots.at(back).store(task.as_ptr().cast_mut(), Relaxed);
         // Release pairs with the thief's Acquire load of `back`: slot and process are visible.
         self.back.store(back.wrapping_add(1), Release);
         Ok(())
     }
 
     /// Owner: for how many there is room.
+    #[inline]
     pub(crate) fn room(&self) -> usize {
+        self.room_behind(self.back.load(Relaxed))
+    }
+
+    #[inline]
+    fn room_behind(&self, back: usize) -> usize {
         // Acquire: a slot is free only if the thief that moved `front` has read it.
-        SLOTS - self.back.load(Relaxed).wrapping_sub(self.front.load(Acquire))
+        SLOTS - back.wrapping_sub(self.front.load(Acquire))
     }
 
     /// Takes the process at the front.
+    #[inline]
     pub(crate) fn take(&self) -> Option<TaskRef> {
         loop {
             // Acquire pairs with the owner's Release in `push`; who takes more than once sees its
@@ -82,7 +84,7 @@ impl Fifo {
                 return None;
             }
             // May be stale: then the exchange fails.
-            let task = self.slot(front).load(Relaxed);
+            let task = self.slots.at(front).load(Relaxed);
             if self.advance(front, 1) {
                 return taken(task);
             }
@@ -101,11 +103,11 @@ impl Fifo {
             if size == 0 {
                 return None;
             }
-            let first = victim.slot(front).load(Relaxed);
+            let first = victim.slots.at(front).load(Relaxed);
             for number in 1..size {
-                let task = victim.slot(front.wrapping_add(number)).load(Relaxed);
+                let task = victim.slots.at(front.wrapping_add(number)).load(Relaxed);
                 // Beyond `back`: nobody looks there yet.
-                self.slot(back.wrapping_add(number - 1)).store(task, Relaxed);
+                self.slots.at(back.wrapping_add(number - 1)).store(task, Relaxed);
             }
             if victim.advance(front, size) {
                 // Release: as in `push`.
@@ -116,6 +118,7 @@ impl Fifo {
     }
 
     /// Moves `front`, unless somebody else has.
+    #[inline]
     fn advance(&self, front: usize, by: usize) -> bool {
         let next = front.wrapping_add(by);
         if self.alone {

@@ -15,14 +15,15 @@ impl Worker {
     #[inline]
     pub(super) fn take_hot(&self) -> Option<TaskRef> {
         let hot = &self.slot().hot;
+        let seen = hot.load(Relaxed);
+        // Nobody else puts anything there.
+        if seen.is_null() {
+            return None;
+        }
         let taken = if self.solo() {
-            let task = hot.load(Relaxed);
             hot.store(ptr::null_mut(), Relaxed);
-            task
+            seen
         } else {
-            if hot.load(Relaxed).is_null() {
-                return None;
-            }
             // A swap: a worker with nothing to do may take it at the same moment.
             hot.swap(ptr::null_mut(), AcqRel)
         };

@@ -34,6 +34,7 @@ mod idle;
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 mod operation;
+mod pick;
 pub mod policy;
 mod publication;
 mod rare;
@@ -141,6 +142,9 @@ const BUILDING: u8 = 0;
 const RUNNING: u8 = 1;
 const ENDING: u8 = 2;
 
+/// In [`Scheduler::first`]: the run has ended.
+const OVER: usize = 1 << (usize::BITS - 1);
+
 /// The part of a worker that others see.
 #[derive(Debug)]
 pub(crate) struct WorkerSlot {
@@ -230,7 +234,8 @@ pub(crate) struct Scheduler {
     hooks: OnceLock<Box<dyn Hooks>>,
     /// Whether a process of this network has run communicating processes, which may choose.
     pub(crate) chose: AtomicBool,
-    /// Ready processes that go before a hot one.
+    /// Ready processes that go before a hot one; errands, see `csp::outside`; and [`OVER`]: the one
+    /// thing a worker looks at before it takes what is at hand.
     pub(crate) first: Arc<AtomicUsize>,
     /// What a network of communicating processes shares, while it runs; null in others.
     pub(crate) extension: AtomicPtr<()>,
@@ -329,6 +334,8 @@ impl Scheduler {
         if self.phase.swap(ENDING, SeqCst) == ENDING {
             return false;
         }
+        // Relaxed: a hint to look at the phase.
+        self.first.fetch_or(OVER, Relaxed);
         for slot in self.config.get().into_iter().flat_map(|config| &config.slots) {
             slot.parker.unpark();
         }

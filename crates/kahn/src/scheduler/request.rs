@@ -15,8 +15,10 @@ pub(crate) enum Request {
     /// Have something done when it has left its poll that says where it waits: what, the worker was
     /// told.
     Commit,
-    /// Run it again: soon, or after everybody else.
-    Again { cold: bool },
+    /// Run it again, soon.
+    Again,
+    /// Run it again after everybody else.
+    Yield,
     /// Drop it: why, the worker was told.
     End,
 }

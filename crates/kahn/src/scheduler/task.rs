@@ -95,10 +95,10 @@ pub(crate) enum Kind {
     Outside,
 }
 
-/// What a poll of the body came to.
+/// What a poll of the body came to. A failure is boxed, so that the usual answers fit registers.
 pub(crate) enum Polled {
     Pending,
-    Ready(Result<(), Failure>),
+    Ready(Result<(), Box<Failure>>),
 }
 
 /// The functions of a body, by its type.

@@ -1,27 +1,22 @@
 //! A worker: a thread that runs processes, and all that it keeps to itself.
 
 use super::foreign::base_waker;
+use super::policy::lane::Lane;
 use super::policy::{Policy, Ready, Turn};
 use super::request::{Commit, EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
 use super::word::Park;
-use super::{Reason, Scheduler, WorkerSlot};
+use super::{Scheduler, WorkerSlot};
 use crate::accounting::Accounting;
 use crate::graph::{Ending, Failure};
 use crate::sync::system::clock;
-use crate::sync::{Arc, Ordering::*, Parker};
+use crate::sync::{Arc, AtomicUsize, Ordering::*, Parker};
 use std::cell::Cell;
 use std::io::Write as _;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::task::Context;
 
-/// Every so many picks come from the cold end: a bound on how long a ready process waits.
-const FAIRNESS: u64 = 64;
-/// Every so many picks a worker glances at who waits for whom.
-const GLANCE: u64 = 16 * FAIRNESS;
-/// What a glance may cost, in looks at a channel.
-const GLANCE_BUDGET: usize = 128;
 /// Looks at a peer that one poll may have before its process yields.
 pub(crate) const PATIENCE: u32 = 128;
 /// Ends of one process with unpublished operations that a worker remembers.
@@ -46,17 +41,22 @@ pub(crate) struct Worker {
     pub(super) listed_count: Cell<usize>,
     /// Looks at peers left to the running process.
     pub(crate) patience: Cell<u32>,
-    steps: Cell<u64>,
     /// Its slot and its policy, without the way through the scheduler; null and none for a thread
     /// that is no worker of the network.
     slot: *const WorkerSlot,
     policy: Option<*const dyn Policy>,
     /// The policy for processes without a place of their own.
     usual: Option<*const dyn Policy>,
-    glance_debt: Cell<usize>,
+    /// The scheduler's, without the way there.
+    first: NonNull<AtomicUsize>,
+    /// What that policy leaves to this worker alone.
+    lane: Option<NonNull<Lane>>,
+    pub(super) glance_debt: Cell<usize>,
     /// Copies of settings, on the worker's own line.
     solo: Cell<bool>,
     pub(crate) counts: bool,
+    /// Whether it is a network of communicating processes.
+    pub(crate) communicates: bool,
     pub(super) keeps_hot: bool,
     timing: bool,
     stopwatch: Stopwatch,
@@ -65,6 +65,8 @@ pub(crate) struct Worker {
     pub(crate) network: u32,
     /// Senders that parked lately: the first place to look for a ring.
     suspects: [Cell<*const ()>; 8],
+    /// The place for the next of them.
+    next_suspect: Cell<usize>,
 }
 
 #[cfg(not(loom))]
@@ -115,6 +117,8 @@ impl Worker {
         // A party may give up its ends before the run.
         let config = scheduler.config_if_any();
         let settings = config.map(|config| config.settings).unwrap_or_default();
+        let policy = config.map(|config| config.policy.as_ref());
+        let usual = policy.map(|policy| policy.within().unwrap_or(policy));
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -128,24 +132,25 @@ impl Worker {
             listed: [const { Cell::new(None) }; LISTED],
             listed_count: Cell::new(0),
             patience: Cell::new(PATIENCE),
-            steps: Cell::new(0),
             slot: config
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
-            policy: config.map(|config| ptr::from_ref(config.policy.as_ref())),
-            usual: config.map(|config| {
-                let policy = config.policy.as_ref();
-                ptr::from_ref(policy.within().unwrap_or(policy))
-            }),
+            policy: policy.map(ptr::from_ref),
+            usual: usual.map(ptr::from_ref),
+            first: NonNull::from(scheduler.first.as_ref()),
+            lane: usual.and_then(|policy| policy.lane(index)).map(NonNull::from),
             glance_debt: Cell::new(0),
             solo: Cell::new(settings.solo),
             counts: settings.accounting != Accounting::Off,
-            keeps_hot: config.is_some_and(|config| config.policy.keeps_hot()) && !settings.threads,
+            // Relaxed: set before anything runs.
+            communicates: !scheduler.extension.load(Relaxed).is_null(),
+            keeps_hot: policy.is_some_and(Policy::keeps_hot) && !settings.threads,
             timing: settings.accounting == Accounting::Timing || settings.samples,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             central: settings.central,
             network: scheduler.number,
             suspects: [const { Cell::new(ptr::null()) }; 8],
+            next_suspect: Cell::new(0),
         }
     }
 
@@ -154,6 +159,7 @@ impl Worker {
         Self {
             own_parker: Some(parker),
             keeps_hot: false,
+            lane: None,
             solo: Cell::new(false),
             ..Self::new(scheduler, index)
         }
@@ -204,7 +210,7 @@ impl Worker {
         if is_placed { self.policy } else { self.usual }.map(|policy| unsafe { &*policy })
     }
 
-    fn pop(&self, turn: Turn) -> Option<Ready> {
+    pub(super) fn pop(&self, turn: Turn) -> Option<Ready> {
         // SAFETY: as for `slot`.
         self.policy.map(|policy| unsafe { &*policy })?.pop(self.index, turn)
     }
@@ -214,6 +220,20 @@ impl Worker {
     pub(super) fn usual_policy(&self) -> Option<&dyn Policy> {
         // SAFETY: as for `slot`.
         self.usual.map(|policy| unsafe { &*policy })
+    }
+
+    /// What goes before a hot process, or the end of the run.
+    #[inline]
+    pub(super) fn first(&self) -> &AtomicUsize {
+        // SAFETY: `self.scheduler` keeps it alive.
+        unsafe { self.first.as_ref() }
+    }
+
+    /// What the usual policy leaves to this worker.
+    #[inline]
+    pub(super) fn lane(&self) -> Option<&Lane> {
+        // SAFETY: as for `slot`.
+        self.lane.map(|lane| unsafe { lane.as_ref() })
     }
 
     pub(crate) fn is_dedicated(&self) -> bool {
@@ -264,71 +284,23 @@ impl Worker {
         {
             self.run(ready.into_task());
         }
-        while self.scheduler.is_running() {
-            let Some(ready) = self.next().or_else(|| self.rest_until_ready()) else { break };
-            self.run(ready.into_task());
+        while let Some(task) = self.next_at_hand().or_else(|| self.next_after_all()) {
+            self.resume(task);
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
         std::mem::forget(defect);
     }
 
-    /// There is nothing to run: looks for something, and sleeps until there is.
-    fn rest_until_ready(&self) -> Option<Ready> {
-        self.slot().current.store(ptr::null_mut(), Relaxed);
-        self.idle()
-    }
-
-    fn next(&self) -> Option<Ready> {
-        let step = self.steps.get() + 1;
-        self.steps.set(step);
-        // Relaxed: only read as a hint that this worker gets on.
-        self.slot().steps.store(step, Relaxed);
-        if step.is_multiple_of(FAIRNESS)
-            && let Some(ready) = self.look_further(step)
-        {
-            return Some(ready);
-        }
-        // Relaxed: a hint, like the queues it is about.
-        if self.scheduler.first.load(Relaxed) == 0 {
-            if self.keeps_hot
-                && let Some(task) = self.take_hot()
-            {
-                return Some(Ready::new(task));
-            }
-            if let Some(policy) = self.usual_policy()
-                && let Some(ready) = policy.pop(self.index, Turn::Front)
-            {
-                return Some(ready);
-            }
-        }
-        self.pop(Turn::Front).or_else(|| self.take_hot().map(Ready::new))
-    }
-
-    /// What a worker does now and then instead of running the hottest process.
-    #[inline(never)]
-    fn look_further(&self, step: u64) -> Option<Ready> {
-        if step.is_multiple_of(GLANCE) && self.scheduler.settings().glances {
-            self.glance();
-        }
-        self.adopt().or_else(|| self.pop(Turn::Back))
-    }
-
-    /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
-    /// back by the glances after it.
-    fn glance(&self) {
-        let debt = self.glance_debt.get();
-        if debt >= GLANCE_BUDGET {
-            self.glance_debt.set(debt - GLANCE_BUDGET);
-            return;
-        }
-        let spent = self.scheduler.hooks().glance(self, GLANCE_BUDGET - debt, true);
-        self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
-    }
-
     // --- one process --------------------------------------------------------------------------
 
     /// Takes over a process and runs it until it parks, yields or ends.
+    #[inline(never)]
     pub(super) fn run(&self, task: TaskRef) {
+        self.resume(task);
+    }
+
+    #[inline(always)]
+    fn resume(&self, task: TaskRef) {
         let slot = self.slot();
         // Release pairs with the Acquire of those who have nothing to do and mark who runs: the
         // header is written before they do.
@@ -340,9 +312,12 @@ impl Worker {
             let at_rest = match asked {
                 Some(Request::Wait) => self.park(task) == Park::Asleep,
                 Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
-                Some(Request::Again { cold }) => {
-                    let reason = if cold { Reason::Yielded } else { Reason::Woken };
-                    self.make_ready(task, reason);
+                Some(Request::Yield) => {
+                    self.give_way(task);
+                    true
+                }
+                Some(Request::Again) => {
+                    self.queue(task);
                     true
                 }
                 Some(Request::None) => self.wait_foreign(task),
@@ -355,6 +330,7 @@ impl Worker {
         }
     }
 
+    #[inline]
     fn take_over(&self, task: TaskRef) {
         #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^16 workers")]
         let number = self.index as u16;
@@ -380,7 +356,7 @@ impl Worker {
         self.patience.set(PATIENCE);
         let polled = if self.timing { self.poll_timed(task) } else { poll_body(task) };
         if let Polled::Ready(result) = polled {
-            self.complete(task, result);
+            self.complete(task, result.map_err(|failure| *failure));
             return None;
         }
         let request = self.request.take();
@@ -416,7 +392,7 @@ impl Worker {
             }
             Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
                 task.marks.fetch_and(!mark::AGAIN, Acquire);
-                Some(Request::Again { cold: true })
+                Some(Request::Yield)
             }
             other => Some(other),
         }
@@ -462,8 +438,9 @@ impl Worker {
         }
         let end = task.waits_at.load(Relaxed).cast_const();
         if wait.full {
-            let place = &self.suspects[(self.steps.get() % 8) as usize];
-            place.set(end);
+            let next = self.next_suspect.get();
+            self.suspects[next % self.suspects.len()].set(end);
+            self.next_suspect.set(next.wrapping_add(1));
         }
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };

@@ -46,6 +46,7 @@
 //! ```
 
 mod batch;
+pub(crate) mod lane;
 mod load;
 #[cfg(all(feature = "partition", not(loom)))]
 mod partition;
@@ -257,6 +258,14 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// runtime goes there by itself while none of the others waits.
     #[doc(hidden)]
     fn within(&self) -> Option<&(dyn Policy + 'static)> {
+        None
+    }
+
+    /// What only this worker fills, if the policy has such a thing: the worker takes from there by
+    /// itself before it asks the policy, and puts there what yields and has no place of its own.
+    #[doc(hidden)]
+    fn lane(&self, worker: usize) -> Option<&lane::Lane> {
+        let _ = worker;
         None
     }
 

@@ -1,0 +1,238 @@
+//! A lane: what one worker of `stealing` has to run.
+//!
+//! Only the worker itself fills the deque and the front of what waits, and takes from them without a
+//! lock: it does so by itself ([`Lane::take`], [`Lane::queue_cold`]) where it would otherwise ask the
+//! policy at every switch. All else is asked of the policy.
+
+use super::raids::{Pace, Raid};
+use super::{Ready, Steals};
+use crate::scheduler::TaskRef;
+use crate::scheduler::deque::{Deque, Steal};
+use crate::scheduler::fifo::Fifo;
+use crate::sync::system::clock;
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*};
+use std::collections::VecDeque;
+use std::iter;
+use std::time::Duration;
+
+/// At most so many processes change hands at once.
+const LOOT: usize = 32;
+
+/// How long a process is left to its own worker. There is no time in a model.
+const RIPE: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
+
+/// What one worker has to run.
+#[derive(Debug)]
+pub struct Lane {
+    hot: Deque,
+    /// What waits: the front of the queue, which is its worker's to fill, and the rest.
+    front: Fifo,
+    rest: Mutex<VecDeque<Ready>>,
+    rest_len: AtomicUsize,
+    /// The number of the oldest process when a thief last saw another one, and the ticks then.
+    oldest: AtomicUsize,
+    since: AtomicU64,
+    pub(super) pace: Pace,
+    pub(super) raid: Raid,
+    /// How often its worker has asked for what has waited longest.
+    asked: AtomicU64,
+    tried: AtomicU64,
+    won: AtomicU64,
+}
+
+/// Adds one to a counter that only its worker writes.
+fn bump(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+impl Lane {
+    /// `alone`: nobody steals here.
+    pub(super) fn new(alone: bool) -> Self {
+        Self {
+            hot: Deque::new(alone),
+            front: Fifo::new(alone),
+            rest: Mutex::new(VecDeque::new()),
+            rest_len: AtomicUsize::new(0),
+            oldest: AtomicUsize::new(usize::MAX),
+            since: AtomicU64::new(0),
+            pace: Pace::new(),
+            raid: Raid::new(),
+            asked: AtomicU64::new(0),
+            tried: AtomicU64::new(0),
+            won: AtomicU64::new(0),
+        }
+    }
+
+    /// Owner: takes what runs next, unless only the rest has something.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<TaskRef> {
+        let task = self.hot.pop().or_else(|| self.front.take())?;
+        self.pace.count();
+        Some(task)
+    }
+
+    /// Owner: at the hot end, or in the queue if that is full.
+    pub(super) fn queue_hot(&self, ready: Ready) {
+        if let Err(task) = self.hot.push(ready.into_task()) {
+            self.queue_cold(Ready::new(task));
+        }
+    }
+
+    /// Owner: from the other end.
+    pub(super) fn pop_oldest_hot(&self) -> Option<Ready> {
+        match self.hot.steal() {
+            Steal::Taken(task) => Some(Ready::new(task)),
+            Steal::Retry | Steal::Nothing => None,
+        }
+    }
+
+    /// Owner: behind all that waits.
+    #[inline]
+    pub(crate) fn queue_cold(&self, ready: Ready) {
+        // Relaxed: what comes from outside meanwhile is neither before us nor behind.
+        if self.rest_len.load(Relaxed) > 0 {
+            return self.queue_rest(ready);
+        }
+        if let Err(task) = self.front.push(ready.into_task()) {
+            self.queue_rest(Ready::new(task));
+        }
+    }
+
+    /// Owner: whether the deque's turn has come to give what has waited longest.
+    pub(super) fn asks_the_deque_first(&self) -> bool {
+        bump(&self.asked);
+        self.asked.load(Relaxed).is_multiple_of(2)
+    }
+
+    /// Anybody: what has waited longest outside of the deque.
+    pub(super) fn take_cold(&self) -> Option<Ready> {
+        self.front.take().map(Ready::new).or_else(|| self.pop_rest(|_| {}))
+    }
+
+    /// Owner: the same, and what comes next is the owner's.
+    pub(super) fn pop_cold(&self) -> Option<Ready> {
+        let front = self.front.take().map(Ready::new);
+        front.or_else(|| self.pop_rest(|rest| self.fill_front(rest)))
+    }
+
+    /// Owner: moves as much to the front as there is room for.
+    fn fill_front(&self, rest: &mut VecDeque<Ready>) {
+        let count = self.front.room().min(rest.len());
+        for ready in rest.drain(..count) {
+            let pushed = self.front.push(ready.into_task());
+            debug_assert!(pushed.is_ok(), "there is room");
+        }
+    }
+
+    /// Anybody: behind all that waits.
+    #[inline(never)]
+    pub(super) fn queue_rest(&self, ready: Ready) {
+        self.extend_rest(iter::once(ready));
+    }
+
+    /// Anybody: the same, for many.
+    pub(super) fn extend_rest(&self, ready: impl Iterator<Item = Ready>) {
+        let mut rest = self.rest.lock();
+        rest.extend(ready);
+        self.rest_len.store(rest.len(), Relaxed);
+    }
+
+    /// Takes the first of the rest, and does `with_others` to what is left of it.
+    fn pop_rest(&self, with_others: impl FnOnce(&mut VecDeque<Ready>)) -> Option<Ready> {
+        if self.rest_len.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut rest = self.rest.lock();
+        let ready = rest.pop_front();
+        with_others(&mut rest);
+        self.rest_len.store(rest.len(), Relaxed);
+        ready
+    }
+
+    pub(super) fn has_hot(&self) -> bool {
+        self.hot.len() > 0
+    }
+
+    /// Whether its deque has something that thieves may have. Only its worker puts things there, and
+    /// does not sleep before it is empty: so what is not to be had is not forgotten.
+    pub(super) fn has_hot_to_spare(&self, now: u64) -> bool {
+        self.has_hot() && !self.pace.is_left_alone(now)
+    }
+
+    /// Whether something waits in its queue. Anybody puts things there, also while its worker sleeps:
+    /// it is for all, at any time.
+    pub(super) fn has_cold(&self) -> bool {
+        self.front.len() > 0 || self.rest_len.load(Relaxed) > 0
+    }
+
+    /// Thief: whether the oldest process of its deque has been that for long.
+    pub(super) fn is_ripe(&self, now: u64) -> bool {
+        let Some(oldest) = self.hot.oldest() else { return false };
+        if self.oldest.load(Relaxed) != oldest {
+            self.oldest.store(oldest, Relaxed);
+            self.since.store(now, Relaxed);
+        }
+        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= RIPE
+    }
+
+    /// Owner, as a thief: takes half of what another has, of its deque only if that `is_ripe`. Gives
+    /// the first and how many.
+    pub(super) fn take_loot(&self, victim: &Self, is_ripe: bool) -> Option<(Ready, usize)> {
+        bump(&self.tried);
+        let hot = if is_ripe { self.take_some(victim) } else { None };
+        let loot =
+            hot.or_else(|| self.take_half_front(victim)).or_else(|| self.take_half_rest(victim))?;
+        bump(&self.won);
+        Some(loot)
+    }
+
+    pub(super) fn steals(&self) -> Steals {
+        Steals { tried: self.tried.load(Relaxed), won: self.won.load(Relaxed) }
+    }
+
+    /// Moves half of another's deque here, and gives the first and how many.
+    fn take_some(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let wanted = victim.hot.len().div_ceil(2).min(LOOT);
+        let mut first = None;
+        let mut size = 0;
+        for _ in 0..wanted {
+            match victim.hot.steal() {
+                Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
+                Steal::Taken(task) => self.queue_hot(Ready::new(task)),
+                Steal::Retry => continue,
+                Steal::Nothing => break,
+            }
+            size += 1;
+        }
+        first.map(|first| (first, size))
+    }
+
+    /// Moves half of the front of what waits elsewhere here, and gives the first and how many.
+    fn take_half_front(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let (first, size) = self.front.take_half_of(&victim.front)?;
+        Some((Ready::new(first), size))
+    }
+
+    /// Moves half of the rest of what waits elsewhere here, and gives the first and how many.
+    fn take_half_rest(&self, victim: &Self) -> Option<(Ready, usize)> {
+        if victim.rest_len.load(Relaxed) == 0 {
+            return None;
+        }
+        // The back half: contiguous neighbours stay together, and the victim runs from the front.
+        let mut loot = {
+            let mut rest = victim.rest.lock();
+            let left = rest.len() / 2;
+            let loot = rest.split_off(left);
+            victim.rest_len.store(rest.len(), Relaxed);
+            loot
+        };
+        let size = loot.len();
+        let first = loot.pop_front()?;
+        if !loot.is_empty() {
+            let mut rest = self.rest.lock();
+            rest.append(&mut loot);
+            self.rest_len.store(rest.len(), Relaxed);
+        }
+        Some((first, size))
+    }
+}
