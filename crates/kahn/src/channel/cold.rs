@@ -15,6 +15,10 @@ pub(crate) mod flag {
     pub(crate) const FAILED: u8 = 2;
     /// The receiver is dead: no message will ever be taken.
     pub(crate) const DEAD_END: u8 = 4;
+    /// The sender has reserved slots.
+    pub(crate) const RESERVED: u8 = 8;
+    /// The receiver was lent messages.
+    pub(crate) const LENT: u8 = 16;
 }
 
 /// Bits of the gate: which ends are closed, and a lock for a few instructions.
@@ -129,6 +133,22 @@ impl RawChannel {
 }
 
 impl ChannelRef {
+    /// Notes that a slot is used in place, now and perhaps until its end is closed.
+    #[inline]
+    pub(super) fn lend(self, bit: u8) {
+        // Mostly so, and then a plain load.
+        if !self.has_flag(bit) {
+            self.set_flag(bit);
+        }
+    }
+
+    /// Whether somebody may have hidden a guard of a slot, with the end that it borrows; asked when
+    /// nothing runs. What lies in the channel stays then, for good: it may be in use.
+    pub(super) fn may_lend(self) -> bool {
+        let may = |bit, end| self.has_flag(bit) && !self.seen(end).is_closed();
+        may(flag::RESERVED, End::Sender) || may(flag::LENT, End::Receiver)
+    }
+
     /// The ring that a channel begins with, empty. The channel has none, or a larger one to leave.
     pub(super) fn first_ring(self) -> *mut Ring {
         let (types, capacity) = (self.types.get(), self.cold.capacity.load(Relaxed));

@@ -93,8 +93,6 @@ mod kind {
     pub(super) const ROOMY: u8 = 1;
     /// What is received is recorded. The receiver's.
     pub(super) const RECORDED: u8 = 2;
-    /// A slot was lent by this end.
-    pub(super) const LENT: u8 = 4;
 }
 
 /// A line that begins with a word.
@@ -432,13 +430,6 @@ impl ChannelRef {
         Turn::Go
     }
 
-    /// Whether somebody may have hidden a guard of a slot, with the end that it borrows; asked when
-    /// nothing runs. What lies in the channel stays then, for good: it may be in use.
-    pub(super) fn may_lend(self) -> bool {
-        let may = |end| self.side(end).kind.get() & kind::LENT != 0 && !self.seen(end).is_closed();
-        may(End::Sender) || may(End::Receiver)
-    }
-
     /// Takes an end off the worker's list, with what it did published.
     pub(crate) fn settle(self, end: End, worker: &Worker) {
         let side = self.side(end);
@@ -557,7 +548,6 @@ impl Side {
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.eager.store(false, Relaxed);
-        self.kind.set(self.kind.get() & kind::ROOMY);
         self.from_afar.set(false);
         self.tally.store(0, Relaxed);
     }
@@ -569,15 +559,6 @@ impl Side {
     /// Whether what is received is recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.kind.get() & kind::RECORDED != 0
-    }
-
-    /// Notes that a slot is lent, now and perhaps until this end is closed.
-    #[inline]
-    pub(super) fn lend(&self) {
-        let kind = self.kind.get();
-        if kind & kind::LENT == 0 {
-            self.kind.set(kind | kind::LENT);
-        }
     }
 
     fn set_recorded(&self, is_recorded: bool) {

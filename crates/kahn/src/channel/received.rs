@@ -15,7 +15,7 @@
 //!
 //! *The slot is the receiver's all the while.* Who publishes a receiver publishes `local`, which does
 //! not count a message that is lent: the sender does not come back to its slot, however often the
-//! process waits elsewhere meanwhile. No atomic access differs from those of `recv`.
+//! process waits elsewhere meanwhile. No word is touched otherwise than by `recv`.
 //!
 //! *The slot does not move.* A channel that grows links another ring behind (see `ring`); the receiver
 //! leaves a ring only in its own next look, and the guard borrows the receiver, so there is none.
@@ -35,10 +35,10 @@
 //! to other threads. Release touches the cells of the side, so it asks first whether this thread
 //! holds the process; if not, that is misuse and the message stays where it is. Somebody may hide a
 //! guard for good (in a leaked receiver, on another thread), so a ring whose slot may still be lent
-//! is not freed with the messages that are left after a run: see [`Side::lend`].
+//! is not freed with the messages that are left after a run: see [`ChannelRef::lend`].
 
 use super::Receiver;
-use super::raw::{ChannelRef, End, Side};
+use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
 use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit};
@@ -168,7 +168,7 @@ impl<T> Received<'_, T> {
         // published the slot, and it is ours until we publish.
         let message = unsafe { next_slot::<T>(side) }.cast::<T>();
         side.room.set(side.room.get() - 1);
-        side.lend();
+        channel.lend(flag::LENT);
         if side.is_recorded() {
             // SAFETY: full, as said above.
             let message = unsafe { message.as_ref() };

@@ -9,7 +9,7 @@
 //! The message is then made as well, somewhere else, and dropped.
 
 use super::Sender;
-use super::raw::{ChannelRef, End};
+use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
 use super::sender::{Permit, abandoned, blocking_holder, go_on, permit};
 use super::turn::{Turn, turn};
@@ -130,7 +130,7 @@ impl<T> Slot<'_, T> {
     unsafe fn reserve(channel: ChannelRef) -> Self {
         let side = &channel.sender;
         side.room.set(side.room.get() - 1);
-        side.lend();
+        channel.lend(flag::RESERVED);
         Self { channel: Some(channel), sender: PhantomData }
     }
 

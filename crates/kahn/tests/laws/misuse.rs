@@ -6,7 +6,7 @@
 use super::schedules::{Schedule, count, everywhere, listen, run};
 use futures_util::future::{join, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use kahn::{Network, Receiver, Report, RunOptions, Sender, Summary};
+use kahn::{Network, Received, Receiver, Report, RunOptions, Sender, Summary};
 use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -347,4 +347,55 @@ fn what_is_written_down_wrong_is_refused_before_the_run() {
 fn a_policy_that_does_not_exist() {
     let error = Network::new().run_with(RunOptions::new().policy("best")).expect_err("wrong");
     insta::assert_snapshot!(error, @r"there is no policy `best`: choose one of stealing, ws-cur, ws-last, static, partition, batch, shared, threads, sequential, seeded");
+}
+
+#[test]
+fn a_message_made_elsewhere_is_refused() {
+    fn fails_with<T: Send + Default + 'static>() {
+        let mut network = Network::new();
+        let (out, messages) = network.channel::<T>("messages");
+        network.process("cheat", out, async |mut out: Sender<T>| {
+            out.reserve().await.send_with(|_place| Box::leak(Box::default()));
+        });
+        listen_to_nothing(&mut network, messages);
+        let report = run(network, RunOptions::new());
+        assert_eq!(report.outcome, Summary::Failed);
+        let text = report.explanation();
+        assert!(text.contains("must be made in the place that is given"), "{text}");
+        assert_eq!(report.channels[0].sent, 0);
+    }
+    fails_with::<u64>();
+    fails_with::<()>();
+}
+
+fn listen_to_nothing<T: Send + 'static>(network: &mut Network<'_>, messages: Receiver<T>) {
+    network.process(
+        "listen",
+        messages,
+        async |mut messages: Receiver<T>| {
+            while messages.recv().await.is_some() {}
+        },
+    );
+}
+
+/// A guard in a leaked receiver outlives the run: the message stays, and so does its memory.
+#[test]
+fn a_message_that_is_hidden_for_good_stays() {
+    type Hidden = Arc<Mutex<Option<Received<'static, Box<u64>>>>>;
+    everywhere(|schedule| {
+        let hidden = Hidden::default();
+        let mut network = Network::new();
+        let (out, messages) = network.channel("messages");
+        network.process("send", out, async |mut out| out.send_all((0..100).map(Box::new)).await);
+        let hide = Arc::clone(&hidden);
+        network.process("hide", messages, async move |messages: Receiver<Box<u64>>| {
+            let messages = Box::leak(Box::new(messages));
+            *hide.lock() = messages.recv_in_place().await;
+        });
+        assert_eq!(schedule.run(network).outcome, Summary::Misuse);
+        let mut message = hidden.lock().take().expect("hidden there");
+        **message += 1;
+        assert_eq!(**message, 1);
+        drop(message);
+    });
 }
