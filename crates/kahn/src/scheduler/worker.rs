@@ -308,7 +308,6 @@ impl Worker {
         self.take_over(task);
         loop {
             let asked = self.poll(task);
-            // The usual case first, without a way through a table.
             let at_rest = match asked {
                 Some(Request::Wait) => self.park(task) == Park::Asleep,
                 Some(Request::Commit) => self.commit.get().carry_out(task, self) == Park::Asleep,
