@@ -68,6 +68,11 @@ fn contest<M: Payload>(params: &str, bench: Bench<M>, forms: bool) -> Contest {
         contest.with(name, move |workers| bench.ours(form(on(workers))))
     });
     let Pipeline { stages, messages, words, work } = bench.shape;
+    // Where it is the copies that cost.
+    let contest = match size_of::<M>() {
+        ..=64 => contest,
+        _ => contest.with("kahn-in-place", move |workers| bench.ours_in_place(on(workers))),
+    };
     // A hop of a thread is slow; with work it is not the hop that takes the time.
     let slow = if work == Work::none() { bench.smaller(4) } else { bench };
     contest
@@ -159,6 +164,12 @@ impl<M: Payload> Bench<M> {
     pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let checksum = self.shape.network::<M>(&mut network, Compare::Numbers, |_number| {});
+        self.run(options, network, checksum)
+    }
+
+    fn ours_in_place(self, options: RunOptions) -> Result<Vec<Figure>> {
+        let mut network = Network::new();
+        let checksum = self.shape.network_in_place::<M>(&mut network, Compare::Numbers);
         self.run(options, network, checksum)
     }
 }

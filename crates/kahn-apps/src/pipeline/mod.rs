@@ -8,10 +8,11 @@
 //! than what is done with them (Vrba and others: the Nornir run-time system, section 5.3.4, with
 //! S = 50, messages of 8 to 2048 bytes, and d messages of 1/d seconds of work).
 //!
-//! A message is either the bytes themselves, which are copied into the channel and out of it, or a
-//! pointer to them; see [`Message`].
+//! A message is either the bytes themselves, which are copied into the channel and out of it (or, in
+//! place, from channel to channel), or a pointer to them; see [`Message`].
 
 mod batches;
+mod in_place;
 mod network;
 mod sequential;
 
