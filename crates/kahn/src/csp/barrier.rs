@@ -186,7 +186,7 @@ impl Syncing<'_> {
         // SAFETY: asked for by `poll`; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         let barrier = &this.barrier;
-        wait::enter_alone(task, worker, |how| {
+        wait::enter_alone(task, |how| {
             let enter = Some((how, &this.came_for));
             barrier.meet.come(worker, task, barrier.member, enter)
         })

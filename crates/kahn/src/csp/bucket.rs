@@ -284,7 +284,7 @@ impl<'a> Falling<'a> {
     unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
         // SAFETY: asked for by `poll`; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, worker, |how| {
+        wait::enter_alone(task, |how| {
             this.bucket.enter(worker.solo(), Waiter { task, how }, &this.released)
         })
     }

@@ -1,6 +1,6 @@
 //! Channels by their type: making them, moving a message, closing, poison.
 
-use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter, Wake, flag};
+use super::meeting::{BufferHead, Entry, How, Label, Meeting, Partner, Side, Waiter, Wake, flag};
 use super::{memory, offer};
 use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
@@ -9,7 +9,7 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 /// What came of an operation that was entered at a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +58,15 @@ impl<T> Slot<T> {
         unsafe { self.value.get().cast::<T>().read() }
     }
 
-    /// Moves a message in.
+    /// Gets a message: its receiver is done.
     ///
     /// # Safety
     /// There is none, and the slot is the caller's.
     #[inline]
-    pub(super) unsafe fn write(&self, message: T) {
+    unsafe fn fill(&self, message: T) {
         // SAFETY: said by the caller.
         unsafe { self.value.get().cast::<T>().write(message) };
+        self.outcome.set(Outcome::Done);
     }
 }
 
@@ -82,9 +83,10 @@ pub enum Attempt {
 }
 
 /// The messages of a buffered channel.
-pub(super) struct Buffer<T> {
+#[repr(C)]
+struct Buffer<T> {
+    head: BufferHead,
     messages: VecDeque<T>,
-    capacity: usize,
 }
 
 /// A channel by its type: what both ends point to.
@@ -145,14 +147,14 @@ impl Own {
 
 impl<T> Channel<T> {
     pub(super) fn new(network: u32, name: Name, capacity: usize) -> Self {
-        let buffer = if capacity == 0 {
-            ptr::null_mut()
+        let label = if capacity == 0 {
+            Label::Name(name)
         } else {
-            let buffer: Buffer<T> =
-                Buffer { messages: VecDeque::with_capacity(capacity), capacity };
-            Box::into_raw(Box::new(buffer)).cast()
+            let messages: VecDeque<T> = VecDeque::with_capacity(capacity);
+            let buffer = Buffer { head: BufferHead { name, capacity }, messages };
+            Label::Buffer(NonNull::from(Box::leak(Box::new(buffer))).cast())
         };
-        Self { meeting: memory::make(network, name, buffer), type_of: PhantomData }
+        Self { meeting: memory::make(network, label), type_of: PhantomData }
     }
 
     #[inline]
@@ -171,12 +173,14 @@ impl<T> Channel<T> {
         self.meeting().gate.peek() & side.ready() != 0
     }
 
-    /// Behind the gate.
+    /// Behind the gate: the messages of the buffer and its capacity, if there is one.
     #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
-    fn buffer(&self) -> Option<&mut Buffer<T>> {
-        let buffer = self.meeting().buffer.get().cast::<Buffer<T>>();
-        // SAFETY: made by `new` for this type; the caller holds the gate.
-        unsafe { buffer.as_mut() }
+    fn buffer(&self) -> Option<(&mut VecDeque<T>, usize)> {
+        let buffer = self.meeting().buffer()?.cast::<Buffer<T>>().as_ptr();
+        // SAFETY: made by `new` for this type, and does not change.
+        let capacity = unsafe { (*buffer).head.capacity };
+        // SAFETY: as above; the caller holds the gate. Whoever has an end may read the head.
+        Some((unsafe { &mut (*buffer).messages }, capacity))
     }
 
     /// Moves a message into the receiver's `slot`, if there is one.
@@ -192,20 +196,17 @@ impl<T> Channel<T> {
         let flags = meeting.gate.lock(worker.solo());
         if !extended
             && flags & (flag::SENDER_WAITS | flag::MESSAGES) == flag::SENDER_WAITS
-            && let Some(partner) = meeting.plain_partner(Side::Sender)
+            && let Some((partner, theirs)) = meeting.plain_partner(Side::Sender)
         {
             // SAFETY: the partner's slot is ours: its sender waits with a message in it.
-            let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-            // SAFETY: as above.
-            let message = unsafe { theirs.read() };
-            // SAFETY: ours is empty, for we wait for a message.
-            unsafe { slot.write(message) };
-            slot.outcome.set(Outcome::Done);
+            let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
+            // SAFETY: as above; ours is empty, for we wait for a message.
+            unsafe { slot.fill(theirs.read()) };
             theirs.outcome.set(Outcome::Done);
             meeting.used_by(Side::Receiver, task);
             meeting.count();
             meeting.gate.unlock(flags & !flag::SENDER_WAITS);
-            worker.wake(partner.task);
+            worker.wake(partner);
             return Attempt::Done;
         }
         self.receive_behind(flags, worker, task, slot, extended, None)
@@ -235,7 +236,13 @@ impl<T> Channel<T> {
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
-        meeting.used_by(Side::Receiver, task);
+        if flags & flag::SENDER_HELD != 0 {
+            // Whoever acted has forgotten to let it go, or has left that to another thread.
+            meeting.gate.unlock(flags);
+            self.release(worker);
+            flags = meeting.gate.lock(worker.solo());
+        }
+        meeting.looks(Side::Receiver, &mut flags, task);
         let own = Own::of(entry);
         if flags & Side::Receiver.ready() != 0 {
             if !own.keep() {
@@ -253,22 +260,19 @@ impl<T> Channel<T> {
                 Partner::Found { entry: partner, wake } => {
                     // SAFETY: the partner's slot is ours: its sender waits with a message in it.
                     let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-                    // SAFETY: as above.
-                    let message = unsafe { theirs.read() };
-                    // SAFETY: ours is empty, for we wait for a message.
-                    unsafe { slot.write(message) };
-                    slot.outcome.set(Outcome::Done);
+                    // SAFETY: as above; ours is empty, for we wait for a message.
+                    unsafe { slot.fill(theirs.read()) };
                     meeting.count();
                     own.chosen();
                     if extended {
                         // The sender stays: it is woken when the receiver lets it go.
                         theirs.outcome.set(Outcome::Held);
-                        self.hold(partner, wake, flags, worker);
-                        return Attempt::Done;
+                        self.hold(wake, flags, worker);
+                    } else {
+                        theirs.outcome.set(Outcome::Done);
+                        meeting.gate.unlock(flags);
+                        wake.up(worker);
                     }
-                    theirs.outcome.set(Outcome::Done);
-                    meeting.gate.unlock(flags);
-                    wake.up(worker);
                     return Attempt::Done;
                 }
                 Partner::WeWere => {
@@ -294,11 +298,10 @@ impl<T> Channel<T> {
     /// Takes the first message of the buffer; a sender that waits puts its own in.
     fn receive_buffered(&self, slot: &Slot<T>, flags: &mut u32) -> Wake {
         let meeting = self.meeting();
-        let buffer = self.buffer().expect("only a buffer holds messages");
-        let first = buffer.messages.pop_front().expect("the flag says that there is one");
+        let (messages, capacity) = self.buffer().expect("only a buffer holds messages");
+        let first = messages.pop_front().expect("the flag says that there is one");
         // SAFETY: ours is empty, for we wait for a message.
-        unsafe { slot.write(first) };
-        slot.outcome.set(Outcome::Done);
+        unsafe { slot.fill(first) };
         meeting.count();
         // Never `WeWere`: our own offer is settled, so whoever we find is not told of it.
         let mut woken = Wake::Nobody;
@@ -307,15 +310,15 @@ impl<T> Channel<T> {
             // SAFETY: the partner's slot is ours: its sender waits with a message in it.
             let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
             // SAFETY: as above.
-            buffer.messages.push_back(unsafe { theirs.read() });
+            messages.push_back(unsafe { theirs.read() });
             theirs.outcome.set(Outcome::Done);
             woken = wake;
         }
         *flags &= !(flag::MESSAGES | flag::ROOM);
-        if !buffer.messages.is_empty() {
+        if !messages.is_empty() {
             *flags |= flag::MESSAGES;
         }
-        if buffer.messages.len() < buffer.capacity {
+        if messages.len() < capacity {
             *flags |= flag::ROOM;
         }
         woken
@@ -327,21 +330,17 @@ impl<T> Channel<T> {
         let meeting = self.meeting();
         let flags = meeting.gate.lock(worker.solo());
         if flags & flag::RECEIVER_WAITS != 0
-            && let Some(partner) = meeting.plain_partner(Side::Receiver)
-            && !partner.extended
+            && let Some((partner, theirs)) = meeting.plain_partner(Side::Receiver)
         {
             // SAFETY: the partner's slot is ours: its receiver waits for a message.
-            let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-            // SAFETY: ours holds the message that we are to send.
-            let message = unsafe { slot.read() };
-            // SAFETY: as above, of the partner's.
-            unsafe { theirs.write(message) };
-            theirs.outcome.set(Outcome::Done);
+            let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
+            // SAFETY: as above; ours holds the message that we are to send.
+            unsafe { theirs.fill(slot.read()) };
             slot.outcome.set(Outcome::Done);
             meeting.used_by(Side::Sender, task);
             meeting.count();
             meeting.gate.unlock(flags & !flag::RECEIVER_WAITS);
-            worker.wake(partner.task);
+            worker.wake(partner);
             return Attempt::Done;
         }
         self.send_behind(flags, worker, task, slot, None)
@@ -370,7 +369,7 @@ impl<T> Channel<T> {
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
-        meeting.used_by(Side::Sender, task);
+        meeting.looks(Side::Sender, &mut flags, task);
         let own = Own::of(entry);
         if flags & Side::Sender.ready() != 0 {
             if !own.keep() {
@@ -381,17 +380,14 @@ impl<T> Channel<T> {
                 Partner::Found { entry: partner, wake } => {
                     // SAFETY: the partner's slot is ours: its receiver waits for a message.
                     let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-                    // SAFETY: ours holds the message that we are to send.
-                    let message = unsafe { slot.read() };
-                    // SAFETY: as above.
-                    unsafe { theirs.write(message) };
-                    theirs.outcome.set(Outcome::Done);
+                    // SAFETY: as above; ours holds the message that we are to send.
+                    unsafe { theirs.fill(slot.read()) };
                     let held = partner.extended;
                     slot.outcome.set(if held { Outcome::Held } else { Outcome::Done });
                     if held {
                         flags |= flag::SENDER_HELD;
-                        // It runs: what it prepared for a wait that did not come is no entry.
-                        meeting.forget(Side::Sender);
+                        // It runs, and has not said yet where it waits to be let go.
+                        meeting.forget();
                     }
                     meeting.count();
                     own.chosen();
@@ -410,12 +406,12 @@ impl<T> Channel<T> {
                     return Attempt::Done;
                 }
                 Partner::None if flags & flag::ROOM != 0 => {
-                    let buffer = self.buffer().expect("only a buffer has room");
+                    let (messages, capacity) = self.buffer().expect("only a buffer has room");
                     // SAFETY: ours holds the message that we are to send.
-                    buffer.messages.push_back(unsafe { slot.read() });
+                    messages.push_back(unsafe { slot.read() });
                     slot.outcome.set(Outcome::Done);
                     flags |= flag::MESSAGES;
-                    if buffer.messages.len() == buffer.capacity {
+                    if messages.len() == capacity {
                         flags &= !flag::ROOM;
                     }
                     own.chosen();
@@ -435,19 +431,15 @@ impl<T> Channel<T> {
     // --- extended rendezvous ----------------------------------------------------------------------
 
     /// Behind the gate, which this opens: a sender whose message was taken stays.
-    fn hold(self, partner: Entry, wake: Wake, mut flags: u32, worker: &Worker) {
+    fn hold(self, wake: Wake, flags: u32, worker: &Worker) {
         let meeting = self.meeting();
-        flags |= flag::SENDER_HELD;
+        let flags = flags | flag::SENDER_HELD;
         match wake {
-            Wake::Plain(_) => {
-                // It sleeps on in its entry, which is no longer found by its flag.
-                meeting.enter(Side::Sender, &mut flags, partner);
-                flags &= !Side::Sender.waits();
-                meeting.gate.unlock(flags);
-            }
+            // It sleeps on in its entry, which is no longer found by its flag.
+            Wake::Plain(_) => meeting.gate.unlock(flags),
             // It offered other things too: it runs, leaves those, and comes back to wait here.
             Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
-                meeting.forget(Side::Sender);
+                meeting.forget();
                 meeting.gate.unlock(flags);
                 wake.up(worker);
             }
@@ -485,17 +477,16 @@ impl<T> Channel<T> {
         let mut woken = Wake::Nobody;
         if flags & flag::SENDER_HELD != 0 {
             flags &= !flag::SENDER_HELD;
-            if let Some(entry) = meeting.entry(Side::Sender) {
+            if meeting.held_slot().is_some() {
                 flags |= Side::Sender.waits();
                 if let Partner::Found { entry: held, wake } =
                     meeting.partner(Side::Sender, &mut flags, None)
                 {
-                    debug_assert_eq!(entry.slot, held.slot, "one sender is held");
                     // SAFETY: the partner's slot is ours: its sender waits for us.
                     unsafe { &*held.slot.cast::<Slot<T>>() }.outcome.set(Outcome::Done);
                     woken = wake;
                 }
-                meeting.forget(Side::Sender);
+                meeting.forget();
             }
         }
         meeting.gate.unlock(flags);
@@ -531,10 +522,10 @@ impl<T> Channel<T> {
         }
         let mut unread = VecDeque::new();
         if side == Side::Receiver
-            && let Some(buffer) = self.buffer()
+            && let Some((messages, _)) = self.buffer()
         {
             // They may hold ends that others wait at.
-            mem::swap(&mut unread, &mut buffer.messages);
+            mem::swap(&mut unread, messages);
             flags &= !(flag::MESSAGES | flag::ROOM);
         }
         let is_last = flags & side.other().gone() != 0;
@@ -564,11 +555,9 @@ impl<T> Channel<T> {
     }
 
     fn free(self) {
-        let buffer = self.meeting().buffer.replace(ptr::null_mut()).cast::<Buffer<T>>();
-        memory::give_back(self.meeting);
-        if !buffer.is_null() {
-            // SAFETY: made by `new`, and both ends are gone.
-            drop(unsafe { Box::from_raw(buffer) });
+        if let Label::Buffer(buffer) = memory::give_back(self.meeting) {
+            // SAFETY: made by `new` for this type, and both ends are gone.
+            drop(unsafe { Box::from_raw(buffer.cast::<Buffer<T>>().as_ptr()) });
         }
     }
 }

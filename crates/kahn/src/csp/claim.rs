@@ -370,7 +370,7 @@ impl<'a, E> Claiming<'a, E> {
         // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         let queue = &this.shared.inner.queue;
-        wait::enter_alone(task, worker, |how| {
+        wait::enter_alone(task, |how| {
             let attempt = queue.claim(worker.solo(), task, Some((&this.queued, how)));
             if attempt == Attempt::Done {
                 this.queued.granted.set(true);

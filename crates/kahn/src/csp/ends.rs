@@ -256,11 +256,19 @@ pub(super) fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) 
 }
 
 impl<T: Send> Sending<'_, T> {
+    /// Enters a sender, after its poll.
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `attempt` with this type; the operation is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let meeting = this.end.channel.meeting();
+        meeting.enter_alone(Side::Sender, task, this.place(), false, worker)
+    }
+
     /// Enters a sender whose message was taken and who is to wait on, after its poll.
     unsafe fn commit_held(this: *const (), task: TaskRef, worker: &Worker) -> Park {
         // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, worker, |how| {
+        wait::enter_alone(task, |how| {
             let entry = entry(task, how, &this.slot, false);
             if this.end.channel.wait_held(worker, &this.slot, entry) {
                 Attempt::Nothing
@@ -296,8 +304,7 @@ impl<T: Send> Sending<'_, T> {
             Outcome::Open => {}
             Outcome::Held => {
                 self.stage = Stage::Waiting;
-                let place: *const Meeting = channel.place();
-                let place = Place::Send(place.cast());
+                let place = Place::Send(channel.place().cast());
                 wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit_held);
                 return Poll::Pending;
             }
@@ -327,10 +334,8 @@ impl<T: Send> Sending<'_, T> {
             return self.go_on(worker, task);
         }
         self.stage = Stage::Waiting;
-        let meeting = channel.meeting();
-        meeting.prepare(Side::Sender, task, self.place(), false);
         let place = Place::Send(channel.place().cast());
-        wait::ask_to_enter(worker, task, place, meeting, Meeting::enter_sender);
+        wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
         Poll::Pending
     }
 
@@ -361,6 +366,14 @@ impl<T: Send> Future for Sending<'_, T> {
 impl<'a, T: Send> Receiving<'a, T> {
     pub(super) fn new(end: &'a mut Receiver<T>, extended: bool) -> Self {
         Self { end, slot: Slot::empty(), stage: Stage::Fresh, extended, _pinned: PhantomPinned }
+    }
+
+    /// Enters a receiver, after its poll.
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `attempt` with this type; the operation is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let meeting = this.end.channel.meeting();
+        meeting.enter_alone(Side::Receiver, task, this.place(), this.extended, worker)
     }
 
     /// What the outcome in the slot comes to.
@@ -397,10 +410,8 @@ impl<'a, T: Send> Receiving<'a, T> {
             return Poll::Ready(self.finish());
         }
         self.stage = Stage::Waiting;
-        let meeting = channel.meeting();
-        meeting.prepare(Side::Receiver, task, self.place(), self.extended);
         let place = Place::Receive(channel.place().cast());
-        wait::ask_to_enter(worker, task, place, meeting, Meeting::enter_receiver);
+        wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
         Poll::Pending
     }
 

@@ -10,6 +10,7 @@ use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
 use crate::scheduler::task::own;
+use crate::scheduler::word::Park;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::{Cell, thread};
 use std::cell::UnsafeCell;
@@ -167,12 +168,19 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
         (&raw const self.slot).cast()
     }
 
+    /// Enters a process that waits for this alone, after its poll.
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        this.meeting().enter_alone(this.end.side, task, this.place(), false, worker)
+    }
+
     /// Swaps with whoever waits at the other side, if anyone does; else enters, if told to.
-    fn attempt(&self, worker: &Worker, enter: Option<(TaskRef, How)>) -> Attempt {
+    fn attempt(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
         let (meeting, side) = (self.meeting(), self.end.side);
         let mut flags = meeting.gate.lock(worker.solo());
-        let entry =
-            enter.map(|(task, how)| Entry { task, how, slot: self.place(), extended: false });
+        meeting.looks(side, &mut flags, task);
+        let entry = enter.map(|how| Entry { task, how, slot: self.place(), extended: false });
         let own = Own::of(entry);
         if flags & (side.other().waits() | side.other().gone()) != 0 {
             if !own.keep() {
@@ -247,18 +255,12 @@ impl<A: Send, B: Send> Future for Swapping<'_, A, B> {
         if !wait::has_turn(worker, task, &mut this.stage) {
             return Poll::Pending;
         }
-        if this.attempt(worker, None) == Attempt::Done {
+        if this.attempt(worker, task, None) == Attempt::Done {
             return Poll::Ready(this.finish_swap());
         }
         this.stage = Stage::Waiting;
-        let (meeting, side) = (this.meeting(), this.end.side);
-        meeting.prepare(side, task, this.place(), false);
-        let enter = match side {
-            Side::Sender => Meeting::enter_sender,
-            Side::Receiver => Meeting::enter_receiver,
-        };
         let place = Place::Send(this.end.channel.place().cast());
-        wait::ask_to_enter(worker, task, place, meeting, enter);
+        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
         Poll::Pending
     }
 }
@@ -274,11 +276,11 @@ unsafe impl<A: Send, B: Send> Guard for Swapping<'_, A, B> {
         _to: usize,
     ) -> Option<usize> {
         wait::check_network(at.worker, self.meeting().network(), "an exchange");
-        (self.attempt(at.worker, None) == Attempt::Done).then_some(0)
+        (self.attempt(at.worker, at.task, None) == Attempt::Done).then_some(0)
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        self.attempt(at.worker, Some((at.task, at.how(base))))
+        self.attempt(at.worker, at.task, Some(at.how(base)))
     }
 
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {

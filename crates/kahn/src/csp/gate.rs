@@ -12,7 +12,6 @@
 //! | peek | anyone | reads the flags: a hint, for they may change at once |
 //! | lock | anyone, for a few instructions | CAS `flags` → `flags + LOCKED` |
 //! | unlock | who locked it | stores the new flags |
-//! | raise | who has something to say that nobody reads before the flag is up | CAS `flags` → `flags + flag`, unless one of certain others is up |
 //!
 //! Behind a gate stand plain cells. It is held for a handful of instructions: nobody waits, makes a
 //! process ready or runs a user's code with it, so spinning is right. The one exception, a holder
@@ -49,66 +48,32 @@ impl Gate {
     /// Locks the gate and returns the flags.
     #[inline]
     pub(super) fn lock(&self, alone: bool) -> u32 {
+        match self.try_lock(alone) {
+            Some(flags) => flags,
+            None => self.lock_slowly(),
+        }
+    }
+
+    /// The same if the gate is open, and nobody else comes at this moment.
+    #[inline]
+    pub(super) fn try_lock(&self, alone: bool) -> Option<u32> {
         let seen = self.0.load(Relaxed);
         if alone {
             debug_assert!(seen & LOCKED == 0, "one thread holds a gate for no time");
-            return seen;
+            return Some(seen);
         }
         // Acquire pairs with the Release in `unlock`: what the last holder did is visible.
-        if seen & LOCKED == 0
-            && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
-        {
-            return seen;
-        }
-        self.lock_slowly()
+        let is_ours = seen & LOCKED == 0
+            && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok();
+        is_ours.then_some(seen)
     }
 
     #[cold]
     fn lock_slowly(&self) -> u32 {
         let mut spins = 0;
         loop {
-            let seen = self.0.load(Relaxed);
-            if seen & LOCKED == 0
-                && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
-            {
-                return seen;
-            }
-            pause(&mut spins);
-        }
-    }
-
-    /// Raises a flag without locking the gate, unless one of `unless` is up; `false` if one is.
-    #[inline]
-    pub(super) fn raise(&self, flag: u32, unless: u32, alone: bool) -> bool {
-        let seen = self.0.load(Relaxed);
-        if alone {
-            let may = seen & unless == 0;
-            if may {
-                self.0.store(seen | flag, Relaxed);
-            }
-            return may;
-        }
-        // Release: whoever finds the flag behind the gate sees what was written before.
-        if seen & (LOCKED | unless) == 0
-            && self.0.compare_exchange(seen, seen | flag, Release, Relaxed).is_ok()
-        {
-            return true;
-        }
-        self.raise_slowly(flag, unless)
-    }
-
-    #[cold]
-    fn raise_slowly(&self, flag: u32, unless: u32) -> bool {
-        let mut spins = 0;
-        loop {
-            let seen = self.0.load(Relaxed);
-            if seen & unless != 0 {
-                return false;
-            }
-            if seen & LOCKED == 0
-                && self.0.compare_exchange(seen, seen | flag, Release, Relaxed).is_ok()
-            {
-                return true;
+            if let Some(flags) = self.try_lock(false) {
+                return flags;
             }
             pause(&mut spins);
         }

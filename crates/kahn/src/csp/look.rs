@@ -174,13 +174,9 @@ impl Look<'_> {
         // SAFETY: type-stable memory.
         let meeting = unsafe { &*meeting };
         let flags = meeting.gate.lock(false);
-        let is_entered = |side: Side| {
-            let is_held = side == Side::Sender && flags & flag::SENDER_HELD != 0;
-            let waits = flags & side.waits() != 0 || is_held;
-            waits && meeting.entry(side).is_some_and(|entry| entry.task == task)
-        };
         // One that swaps is entered at either side.
-        let side = [Side::Sender, Side::Receiver].into_iter().find(|&side| is_entered(side));
+        let sides = [Side::Sender, Side::Receiver];
+        let side = sides.into_iter().find(|&side| meeting.has(side, flags, task));
         let seen = side.map(|side| {
             let partner = self.partner(task, meeting, side);
             let is_held = side == Side::Sender && flags & flag::SENDER_HELD != 0;

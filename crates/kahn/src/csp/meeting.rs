@@ -1,10 +1,8 @@
 //! The place where a sender and a receiver meet, without the type of their messages.
 //!
 //! ```text
-//!            sides[SENDER]                      sides[RECEIVER]
-//!   sender ──► task, slot, how ──┐ gate ┌── task, slot, how ◄── receiver
-//!                                 └──────┘
-//!                      buffer (none for a rendezvous)
+//!   gate · network · messages so far · who used each end last
+//!   who waits:  its slot, its offer          name, or the buffer with its name      one cache line
 //! ```
 //!
 //! | flag | means |
@@ -20,27 +18,30 @@
 //! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
 //! process for each communication, and no memory but the two slots in the futures.
 //!
-//! *Who may touch what.* The sides are plain cells behind the gate. The slot of a side that is
+//! *Who may touch what.* Everything is in plain cells behind the gate. The slot of a side that is
 //! entered belongs to whoever holds the gate and owns the waiting process: for a plain entry that
 //! is whoever finds it under the gate, for an offer whoever took it (see `offer`). Its owner
 //! touches it again when it is resumed, or after it has left, which needs the gate.
 //!
-//! *A side whose flag is down is read by nobody but who has that end.* So a process that is about to
-//! wait for this alone writes its entry while it still runs ([`Meeting::prepare`]), and its worker
-//! raises the flag, with one step and without locking, unless there is something to do by now: then
-//! the process is polled again, and does it.
+//! *At most one side is entered*, so there is room for one. Who enters has found nobody at the other
+//! side behind the same gate, or an offer that somebody took elsewhere, and has struck that out. A
+//! sender that is held enters while its receiver acts; a receiver that comes back first lets it go.
+//! Who leaves knows its own entry by its slot. Who looks is not entered: if its side's flag is up, an
+//! alternation was forgotten there, and the flag comes down.
 //!
 //! *Nobody runs a process twice.* A process is entered when it has left its poll. Finding it under
 //! the gate comes after its entry under the gate, so all that it did is visible.
 //!
-//! *No wake-up is lost.* Who enters looks, under the same gate or in the step that raises the flag,
-//! whether there is something to do.
+//! *No wake-up is lost.* Who enters looks, under the same gate, whether there is something to do; if
+//! there is, the process is polled again, and does it.
 //!
 //! *Memory.* A meeting is a block of type-stable memory. Each end marks itself gone under the gate;
 //! whoever is second gives the block back.
 
+use super::channel::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
 use super::offer::{self, Taken, Ticket};
+use super::wait;
 use crate::graph::Name;
 use crate::scheduler::foreign::Foreign;
 use crate::scheduler::task::{Task, own};
@@ -48,7 +49,8 @@ use crate::scheduler::word::Park;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Cell};
 use std::cell::UnsafeCell;
-use std::ptr;
+use std::mem;
+use std::ptr::{self, NonNull};
 
 /// Flags of a meeting's gate.
 pub(super) mod flag {
@@ -92,7 +94,9 @@ impl Side {
     pub(super) fn ready(self) -> u32 {
         match self {
             Self::Sender => flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM,
-            Self::Receiver => flag::SENDER_WAITS | flag::SENDER_GONE | flag::MESSAGES,
+            Self::Receiver => {
+                flag::SENDER_WAITS | flag::SENDER_HELD | flag::SENDER_GONE | flag::MESSAGES
+            }
         }
     }
 
@@ -151,6 +155,62 @@ pub(super) enum Partner {
     WeWere,
 }
 
+/// What an entry has beside its process and its slot, in two words of 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    ticket: Ticket,
+    /// The number of the guard, and `OFFER` if it has one; `EXTENDED`.
+    guard: u32,
+}
+
+const OFFER: u32 = 1 << 31;
+const EXTENDED: u32 = 1 << 30;
+
+impl Terms {
+    const NONE: Self = Self { ticket: 0, guard: 0 };
+
+    #[inline(always)]
+    fn of(entry: Entry) -> Self {
+        let extended = if entry.extended { EXTENDED } else { 0 };
+        match entry.how {
+            How::Plain => Self { ticket: 0, guard: extended },
+            How::Offer { ticket, guard } => Self { ticket, guard: guard | OFFER | extended },
+        }
+    }
+
+    #[inline]
+    fn is_plain(self) -> bool {
+        self.guard & OFFER == 0
+    }
+
+    #[inline]
+    fn is_extended(self) -> bool {
+        self.guard & EXTENDED != 0
+    }
+
+    #[inline]
+    fn how(self) -> How {
+        if self.is_plain() {
+            return How::Plain;
+        }
+        How::Offer { ticket: self.ticket, guard: self.guard & !(OFFER | EXTENDED) }
+    }
+}
+
+/// What stands first in the buffer of a channel, whatever its messages.
+#[derive(Debug)]
+pub(super) struct BufferHead {
+    pub(super) name: Name,
+    pub(super) capacity: usize,
+}
+
+/// A name, or a buffer that has it.
+#[derive(Debug)]
+pub(super) enum Label {
+    Name(Name),
+    Buffer(NonNull<BufferHead>),
+}
+
 /// See the module.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -160,52 +220,52 @@ pub(super) struct Meeting {
     network: Cell<u32>,
     /// Communications so far.
     pub(super) met: Cell<u64>,
-    sides: [Cell<Option<Entry>>; 2],
-    /// The process that used each end last, for explanations.
+    /// The process that used each end last; of a side that is entered, who waits there.
     users: [Cell<*const Task>; 2],
-    /// A `Buffer` of the messages' type, or null.
-    pub(super) buffer: Cell<*mut ()>,
+    /// Where the message of who waits stands, or is to stand; null without one.
+    slot: Cell<*const ()>,
+    terms: Cell<Terms>,
     /// Written behind the gate, before anyone has an end.
-    name: UnsafeCell<Name>,
+    label: UnsafeCell<Label>,
 }
 
-// Two cache lines: no two channels share one.
+// One cache line, its own.
 #[cfg(all(not(loom), target_pointer_width = "64"))]
-const _: () = assert!(size_of::<Meeting>() == 128, "a channel grows by a cache line");
+const _: () = assert!(size_of::<Meeting>() == 64, "a channel grows by a cache line");
 
 impl Meeting {
-    pub(super) fn new(network: u32, name: Name, buffer: *mut ()) -> Self {
+    pub(super) fn new(network: u32, label: Label) -> Self {
         Self {
-            gate: Gate::new(if buffer.is_null() { 0 } else { flag::ROOM }),
+            gate: Gate::new(label.flags()),
             network: Cell::new(network),
             met: Cell::new(0),
-            sides: [Cell::new(None), Cell::new(None)],
             users: [Cell::new(ptr::null()), Cell::new(ptr::null())],
-            buffer: Cell::new(buffer),
-            name: UnsafeCell::new(name),
+            slot: Cell::new(ptr::null()),
+            terms: Cell::new(Terms::NONE),
+            label: UnsafeCell::new(label),
         }
     }
 
     /// Begins another channel in this block.
     #[cfg(not(loom))]
-    pub(super) fn begin(&self, network: u32, name: Name, buffer: *mut ()) {
+    pub(super) fn begin(&self, network: u32, label: Label) {
+        let flags = label.flags();
         self.gate.lock(false);
         self.network.set(network);
         self.met.set(0);
-        self.buffer.set(buffer);
         self.users.iter().for_each(|user| user.set(ptr::null()));
         // SAFETY: behind the gate, and nobody has an end yet.
-        unsafe { *self.name.get() = name };
-        self.gate.unlock(if buffer.is_null() { 0 } else { flag::ROOM });
+        unsafe { *self.label.get() = label };
+        self.gate.unlock(flags);
     }
 
-    /// Ends the channel: what looks at the block finds nobody.
-    #[cfg(not(loom))]
-    pub(super) fn end(&self) {
+    /// Ends the channel: what looks at the block finds nobody. Returns its name, or its buffer.
+    pub(super) fn end(&self) -> Label {
         self.gate.lock(false);
         // SAFETY: behind the gate, and nobody has an end any more.
-        unsafe { *self.name.get() = Name::from("") };
+        let label = mem::replace(unsafe { &mut *self.label.get() }, Label::Name(Name::from("")));
         self.gate.unlock(0);
+        label
     }
 
     /// The network it was made in; for who has an end.
@@ -214,15 +274,39 @@ impl Meeting {
         self.network.get()
     }
 
-    /// Its name; for who has an end or holds the gate.
-    pub(super) fn name(&self) -> &Name {
+    /// For who has an end or holds the gate.
+    fn label(&self) -> &Label {
         // SAFETY: changes only while nobody has an end, behind the gate.
-        unsafe { &*self.name.get() }
+        unsafe { &*self.label.get() }
     }
 
-    /// Behind the gate, or for who has that end: who is entered at a side.
-    pub(super) fn entry(&self, side: Side) -> Option<Entry> {
-        self.sides[side as usize].get()
+    /// Its name; for who has an end or holds the gate.
+    pub(super) fn name(&self) -> &Name {
+        match self.label() {
+            Label::Name(name) => name,
+            // SAFETY: there while the label says so; this part of it does not change.
+            Label::Buffer(buffer) => unsafe { &(*buffer.as_ptr()).name },
+        }
+    }
+
+    /// Its buffer, if it has one; likewise.
+    pub(super) fn buffer(&self) -> Option<NonNull<BufferHead>> {
+        match *self.label() {
+            Label::Name(_) => None,
+            Label::Buffer(buffer) => Some(buffer),
+        }
+    }
+
+    /// Behind the gate: whether a process is entered at a side, or held there.
+    pub(super) fn has(&self, side: Side, flags: u32, task: TaskRef) -> bool {
+        let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
+        let is_entered = flags & (side.waits() | held) != 0 && !self.slot.get().is_null();
+        is_entered && self.user(side) == task.as_ptr()
+    }
+
+    /// Behind the gate: the slot of the sender that is held, if it waits to be let go.
+    pub(super) fn held_slot(&self) -> Option<NonNull<()>> {
+        NonNull::new(self.slot.get().cast_mut())
     }
 
     /// Behind the gate: notes who uses an end.
@@ -231,7 +315,15 @@ impl Meeting {
         self.users[side as usize].set(task.as_ptr());
     }
 
-    /// Behind the gate: the process that used an end last; it may have ended.
+    /// Behind the gate: a process that runs uses an end, so nobody waits there.
+    #[inline]
+    pub(super) fn looks(&self, side: Side, flags: &mut u32, task: TaskRef) {
+        *flags &= !side.waits();
+        self.used_by(side, task);
+    }
+
+    /// Behind the gate: the process that used an end last; it may have ended, unless it waits.
+    #[inline]
     pub(super) fn user(&self, side: Side) -> *const Task {
         self.users[side as usize].get()
     }
@@ -249,7 +341,7 @@ impl Meeting {
         if *flags & side.waits() == 0 {
             return Partner::None;
         }
-        let Some(entry) = self.sides[side as usize].get() else { return Partner::None };
+        let entry = self.entry(side);
         let wake = match entry.how {
             How::Plain => Wake::Plain(entry.task),
             How::Offer { ticket, guard } => {
@@ -265,87 +357,110 @@ impl Meeting {
             }
         };
         *flags &= !side.waits();
-        self.used_by(side, entry.task);
         Partner::Found { entry, wake }
     }
 
-    /// Behind the gate, with the flag of `side` up: who waits there for this alone, the usual case of
-    /// a [`partner`](Self::partner). It is the caller's once the flag is down.
+    /// Behind the gate, with the flag of `side` up: who waits there.
     #[inline]
-    pub(super) fn plain_partner(&self, side: Side) -> Option<Entry> {
-        let entry = self.sides[side as usize].get()?;
-        if entry.how != How::Plain {
+    fn entry(&self, side: Side) -> Entry {
+        // SAFETY: somebody waits, so it has not ended; or its block has a header all the same.
+        let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
+        let terms = self.terms.get();
+        Entry { task, how: terms.how(), slot: self.slot.get(), extended: terms.is_extended() }
+    }
+
+    /// Behind the gate, with the flag of `side` up: who waits there for this alone and lets its
+    /// partner go at once, the usual case of a [`partner`](Self::partner), and its slot. They are
+    /// the caller's once the flag is down.
+    #[inline]
+    pub(super) fn plain_partner(&self, side: Side) -> Option<(TaskRef, *const ())> {
+        if self.terms.get().guard != 0 {
             return None;
         }
-        self.used_by(side, entry.task);
-        Some(entry)
+        // SAFETY: somebody waits, so it has not ended.
+        let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
+        Some((task, self.slot.get()))
     }
 
-    /// Who has the end, and runs: says where its process is about to wait for this alone.
-    #[inline]
-    pub(super) fn prepare(&self, side: Side, task: TaskRef, slot: *const (), extended: bool) {
+    /// Enters a process that waits for this alone, after its poll, unless there is something to do.
+    #[inline(always)]
+    pub(super) fn enter_alone(
+        &self,
+        side: Side,
+        task: TaskRef,
+        slot: *const (),
+        extended: bool,
+        worker: &Worker,
+    ) -> Park {
         let entry = Entry { task, how: How::Plain, slot, extended };
-        self.sides[side as usize].set(Some(entry));
+        // One call at most, and that the last: so nothing is put aside for it.
+        if task.notes() & own::KILLABLE == 0
+            && let Some(flags) = self.gate.try_lock(worker.solo())
+        {
+            return self.enter_unless_ready(side, flags, entry);
+        }
+        self.enter_slowly(side, entry, worker)
     }
 
-    /// Enters a process, after its poll, as it was prepared.
-    #[inline]
-    fn enter_alone(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
-        if task.notes() & own::KILLABLE != 0 {
-            return self.enter_killable(side, task, worker);
-        }
-        if self.gate.raise(side.waits(), side.ready(), worker.solo()) {
-            Park::Asleep
-        } else {
-            Park::Moved
-        }
-    }
-
-    /// Somebody may want the process to end while it waits: its entry is an offer.
+    /// The same if somebody may want the process to end while it waits, or if somebody is behind the
+    /// gate.
     #[cold]
-    fn enter_killable(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
-        let Some(ticket) = offer::open(task, false, 1) else { return Park::Moved };
-        let prepared = self.entry(side).map(|mut entry| {
-            entry.how = How::Offer { ticket, guard: 0 };
-            entry
-        });
-        self.sides[side as usize].set(prepared);
-        let is_entered = self.gate.raise(side.waits(), side.ready(), worker.solo());
-        if is_entered && offer::settle(task) { Park::Asleep } else { Park::Moved }
+    #[inline(never)]
+    fn enter_slowly(&self, side: Side, entry: Entry, worker: &Worker) -> Park {
+        wait::enter_alone(entry.task, |how| {
+            let flags = self.gate.lock(worker.solo());
+            match self.enter_unless_ready(side, flags, Entry { how, ..entry }) {
+                Park::Asleep => Attempt::Nothing,
+                Park::Moved => Attempt::Done,
+            }
+        })
     }
 
-    /// What a worker does for a process that is to wait as a sender.
-    pub(super) unsafe fn enter_sender(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: type-stable memory, and the process has an end.
-        unsafe { &*this.cast::<Self>() }.enter_alone(Side::Sender, task, worker)
-    }
-
-    /// The same as a receiver.
-    pub(super) unsafe fn enter_receiver(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: as above.
-        unsafe { &*this.cast::<Self>() }.enter_alone(Side::Receiver, task, worker)
+    /// Behind the gate, which this opens.
+    #[inline(always)]
+    fn enter_unless_ready(&self, side: Side, mut flags: u32, entry: Entry) -> Park {
+        if flags & side.ready() != 0 {
+            self.gate.unlock(flags);
+            return Park::Moved;
+        }
+        self.enter(side, &mut flags, entry);
+        self.gate.unlock(flags);
+        Park::Asleep
     }
 
     /// Behind the gate: enters somebody who waits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&self, side: Side, flags: &mut u32, entry: Entry) {
-        self.sides[side as usize].set(Some(entry));
+        debug_assert!(*flags & side.other().waits() == 0, "there is room for one");
+        self.used_by(side, entry.task);
+        self.slot.set(entry.slot);
+        self.terms.set(Terms::of(entry));
         *flags |= side.waits();
     }
 
-    /// Behind the gate: nobody is entered at a side any more.
-    pub(super) fn forget(&self, side: Side) {
-        self.sides[side as usize].set(None);
+    /// Behind the gate: nobody is entered any more.
+    pub(super) fn forget(&self) {
+        self.slot.set(ptr::null());
     }
 
     /// Takes an entry back, if it still stands there.
     pub(super) fn leave(&self, side: Side, slot: *const (), alone: bool) {
         let mut flags = self.gate.lock(alone);
-        if self.entry(side).is_some_and(|entry| entry.slot == slot) {
+        if self.slot.get() == slot {
             flags &= !side.waits();
-            self.forget(side);
+            self.forget();
         }
         self.gate.unlock(flags);
+    }
+}
+
+impl Label {
+    /// What a channel begins with.
+    fn flags(&self) -> u32 {
+        match self {
+            Self::Name(_) => 0,
+            Self::Buffer(_) => flag::ROOM,
+        }
     }
 }
 

@@ -323,7 +323,7 @@ impl<R> Joining<R> {
         // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         let Some(child) = this.handle.task else { return Park::Moved };
-        wait::enter_alone(task, worker, |how| {
+        wait::enter_alone(task, |how| {
             if body::join_of(child).enter(worker.solo(), Waiter { task, how }) {
                 Attempt::Nothing
             } else {

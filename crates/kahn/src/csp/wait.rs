@@ -116,11 +116,7 @@ pub(super) fn ask_to_enter<W>(
 
 /// Enters a process that waits for one thing alone.
 #[inline]
-pub(super) fn enter_alone(
-    task: TaskRef,
-    _worker: &Worker,
-    enter: impl FnOnce(How) -> Attempt,
-) -> Park {
+pub(super) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
     if task.notes() & own::KILLABLE == 0 {
         return match enter(How::Plain) {
             Attempt::Nothing => Park::Asleep,

@@ -175,3 +175,29 @@ fn messages_that_nobody_receives_are_dropped() {
     drop(message);
     assert_eq!(Arc::strong_count(&kept), 1);
 }
+
+/// A sender whose message was taken waits until whoever acts is done: also if that was forgotten, or
+/// comes to its end on another thread.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a thread that is none of the runtime's")]
+fn a_receiver_that_comes_back_has_let_the_sender_go() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut out, mut input) = csp::channel::<u32>("channel");
+                scope.spawn("sender", async move {
+                    for n in 0..4 {
+                        out.send(n).await?;
+                    }
+                    Ok::<(), Unsent<u32>>(())
+                });
+                std::mem::forget(input.recv_extended().await);
+                let second = input.recv().await;
+                let third = input.recv_extended().await.expect("it is sent");
+                let third = std::thread::scope(|threads| threads.spawn(move || *third).join().ok());
+                (second, third, csp::alt((input.recv(),)).await)
+            })
+        },
+        |got| assert_eq!(got, (Ok(1), Some(2), csp::OneOf1::First(Ok(3)))),
+    );
+}
