@@ -48,8 +48,8 @@ mod communicating_processes {}
 extern crate self as kahn;
 
 pub use accounting::{
-    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Rebalances, Report, Summary,
-    WorkerReport,
+    Accounting, ChannelReport, Detail, FailureReport, MeetingKind, MeetingReport, MeetingState,
+    ProcessReport, Rebalances, Report, Summary, WorkerReport,
 };
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,

@@ -58,6 +58,12 @@ pub struct Report {
     pub channels: Vec<ChannelReport>,
     /// Ended channels beyond those listed.
     pub more_channels: Option<(u64, Box<ChannelReport>)>,
+    /// Channels of communicating processes (`kahn::csp`), by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meetings: Vec<MeetingReport>,
+    /// Ended ones beyond those listed: their number, and the messages that passed there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_meetings: Option<(u64, u64)>,
     /// Messages received on the worker that sent them, as a share of all; `None` without messages
     /// and with [`Accounting::Off`](crate::Accounting::Off).
     pub local_share: Option<f64>,
@@ -162,6 +168,53 @@ pub struct ChannelReport {
     pub growths: u32,
 }
 
+/// What happened on one channel of communicating processes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct MeetingReport {
+    /// Its name.
+    pub name: Name,
+    /// What it does with messages.
+    pub kind: MeetingKind,
+    /// Messages that its buffer holds; none without one.
+    pub capacity: usize,
+    /// The process that dropped the sending end, or had it when the run was over. `None` if that was
+    /// none: the end came to another thread, or outlives the run.
+    pub from: Option<Name>,
+    /// The same of the receiving end.
+    pub to: Option<Name>,
+    /// Messages received; of an exchange, times that both gave and took.
+    pub messages: u64,
+    /// What had become of it when the run was over.
+    pub state: MeetingState,
+}
+
+/// What a channel of communicating processes does with messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MeetingKind {
+    /// Sender and receiver meet: [`csp::channel`](crate::csp::channel()).
+    Rendezvous,
+    /// It holds messages: [`csp::buffered`](crate::csp::buffered).
+    Buffered,
+    /// Both give and both take: [`csp::exchange`](crate::csp::exchange()).
+    Exchange,
+}
+
+/// What became of a channel of communicating processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MeetingState {
+    /// It had both ends.
+    Open,
+    /// An end was dropped.
+    Closed,
+    /// An end was dropped with poison.
+    Poisoned,
+}
+
 /// What it came to that processes were shared out among the workers while the network ran.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -213,7 +266,9 @@ impl Report {
     /// Messages received on all channels.
     pub fn messages(&self) -> u64 {
         let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.received);
-        self.channels.iter().map(|channel| channel.received).sum::<u64>() + more
+        let met = self.meetings.iter().map(|meeting| meeting.messages).sum::<u64>();
+        let more_met = self.more_meetings.map_or(0, |(_, messages)| messages);
+        self.channels.iter().map(|channel| channel.received).sum::<u64>() + more + met + more_met
     }
 
     /// The outcome and what is to be said about it, without the tables.
@@ -301,17 +356,8 @@ impl fmt::Display for Report {
             table.add_row(sums.row(format!("{count} more")));
         }
         writeln!(f, "\n{table}")?;
-        let header = &[
-            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths",
-            "bytes",
-        ];
-        let mut table = new_table(header, 3);
-        for channel in &self.channels {
-            table.add_row(channel.row(channel.name.to_string()));
-        }
-        if let Some((count, sums)) = &self.more_channels {
-            table.add_row(sums.row(format!("{count} more")));
-        }
+        let meets = !self.meetings.is_empty() || self.more_meetings.is_some();
+        let table = if meets { self.meeting_table() } else { self.channel_table() };
         writeln!(f, "\n{table}")?;
         let mut table =
             new_table(&["worker", "busy s", "idle s", "spins", "sleeps", "steals", "won"], 0);
@@ -327,6 +373,37 @@ impl fmt::Display for Report {
             ]);
         }
         write!(f, "\n{table}")
+    }
+}
+
+impl Report {
+    fn channel_table(&self) -> Table {
+        let header = &[
+            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths",
+            "bytes",
+        ];
+        let mut table = new_table(header, 3);
+        for channel in &self.channels {
+            table.add_row(channel.row(channel.name.to_string()));
+        }
+        if let Some((count, sums)) = &self.more_channels {
+            table.add_row(sums.row(format!("{count} more")));
+        }
+        table
+    }
+
+    fn meeting_table(&self) -> Table {
+        let header = &["channel", "kind", "from", "to", "state", "received"];
+        let mut table = new_table(header, 5);
+        for meeting in &self.meetings {
+            table.add_row(meeting.row());
+        }
+        if let Some((count, messages)) = self.more_meetings {
+            let none = String::new;
+            let more = format!("{count} more");
+            table.add_row(vec![more, none(), none(), none(), none(), messages.to_string()]);
+        }
+        table
     }
 }
 
@@ -358,11 +435,10 @@ impl ProcessReport {
 
 impl ChannelReport {
     fn row(&self, name: String) -> Vec<String> {
-        let text = |name: &Option<Name>| name.as_ref().map_or(String::new(), Name::to_string);
         vec![
             name,
-            text(&self.from),
-            text(&self.to),
+            text_of(self.from.as_ref()),
+            text_of(self.to.as_ref()),
             self.received.to_string(),
             self.remote.to_string(),
             self.most_waiting.to_string(),
@@ -371,6 +447,33 @@ impl ChannelReport {
             self.message_bytes.to_string(),
         ]
     }
+}
+
+impl MeetingReport {
+    fn row(&self) -> Vec<String> {
+        let kind = match self.kind {
+            MeetingKind::Rendezvous => "rendezvous".to_owned(),
+            MeetingKind::Buffered => format!("buffered, {}", self.capacity),
+            MeetingKind::Exchange => "exchange".to_owned(),
+        };
+        let state = match self.state {
+            MeetingState::Open => "open",
+            MeetingState::Closed => "closed",
+            MeetingState::Poisoned => "poisoned",
+        };
+        vec![
+            self.name.to_string(),
+            kind,
+            text_of(self.from.as_ref()),
+            text_of(self.to.as_ref()),
+            state.to_owned(),
+            self.messages.to_string(),
+        ]
+    }
+}
+
+fn text_of(name: Option<&Name>) -> String {
+    name.map_or(String::new(), Name::to_string)
 }
 
 impl From<&Misuse> for Detail {

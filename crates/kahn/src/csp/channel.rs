@@ -68,6 +68,18 @@ impl<T> Slot<T> {
         unsafe { self.value.get().cast::<T>().write(message) };
         self.outcome.set(Outcome::Done);
     }
+
+    /// Gets the message of a sender, for which there is more to be said.
+    ///
+    /// # Safety
+    /// The sender's slot holds one and this one none, and both are the caller's.
+    #[inline]
+    unsafe fn fill_from(&self, sender: &Self) {
+        // SAFETY: said by the caller.
+        let message = unsafe { sender.read() };
+        // SAFETY: as above.
+        unsafe { self.fill(message) };
+    }
 }
 
 /// What came of one look at a channel.
@@ -201,7 +213,7 @@ impl<T> Channel<T> {
             // SAFETY: the partner's slot is ours: its sender waits with a message in it.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
             // SAFETY: as above; ours is empty, for we wait for a message.
-            unsafe { slot.fill(theirs.read()) };
+            unsafe { slot.fill_from(theirs) };
             theirs.outcome.set(Outcome::Done);
             meeting.used_by(Side::Receiver, task);
             meeting.count();
@@ -261,7 +273,7 @@ impl<T> Channel<T> {
                     // SAFETY: the partner's slot is ours: its sender waits with a message in it.
                     let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
                     // SAFETY: as above; ours is empty, for we wait for a message.
-                    unsafe { slot.fill(theirs.read()) };
+                    unsafe { slot.fill_from(theirs) };
                     meeting.count();
                     own.chosen();
                     if extended {
@@ -335,7 +347,7 @@ impl<T> Channel<T> {
             // SAFETY: the partner's slot is ours: its receiver waits for a message.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
             // SAFETY: as above; ours holds the message that we are to send.
-            unsafe { theirs.fill(slot.read()) };
+            unsafe { theirs.fill_from(slot) };
             slot.outcome.set(Outcome::Done);
             meeting.used_by(Side::Sender, task);
             meeting.count();
@@ -381,7 +393,7 @@ impl<T> Channel<T> {
                     // SAFETY: the partner's slot is ours: its receiver waits for a message.
                     let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
                     // SAFETY: as above; ours holds the message that we are to send.
-                    unsafe { theirs.fill(slot.read()) };
+                    unsafe { theirs.fill_from(slot) };
                     let held = partner.extended;
                     slot.outcome.set(if held { Outcome::Held } else { Outcome::Done });
                     if held {
@@ -509,7 +521,7 @@ impl<T> Channel<T> {
     pub(super) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
         let mut flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
-        flags |= side.gone();
+        meeting.dropped(side, &mut flags, worker);
         if poison {
             flags |= side.poison();
         }
@@ -555,7 +567,7 @@ impl<T> Channel<T> {
     }
 
     fn free(self) {
-        if let Label::Buffer(buffer) = memory::give_back(self.meeting) {
+        if let Some(buffer) = memory::give_back(self.meeting) {
             // SAFETY: made by `new` for this type, and both ends are gone.
             drop(unsafe { Box::from_raw(buffer.cast::<Buffer<T>>().as_ptr()) });
         }

@@ -5,7 +5,7 @@ use super::core::network_of_new;
 use super::error::{Gone, Unsent};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
-use super::meeting::{Entry, How, Meeting, Partner, Side};
+use super::meeting::{Entry, How, Meeting, Partner, Side, flag};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
@@ -54,6 +54,8 @@ pub(super) fn in_network<A: Send, B: Send>(
     name: Name,
 ) -> (Exchange<A, B>, Exchange<B, A>) {
     let channel = Channel::<()>::new(network, name, 0);
+    let gate = &channel.meeting().gate;
+    gate.unlock(gate.lock(false) | flag::EXCHANGE);
     (
         Exchange { channel, side: Side::Sender, types: PhantomData },
         Exchange { channel, side: Side::Receiver, types: PhantomData },

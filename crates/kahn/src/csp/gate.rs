@@ -46,16 +46,16 @@ impl Gate {
     }
 
     /// Locks the gate and returns the flags.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lock(&self, alone: bool) -> u32 {
-        match self.try_lock(alone) {
-            Some(flags) => flags,
-            None => self.lock_slowly(),
+        if let Some(flags) = self.try_lock(alone) {
+            return flags;
         }
+        self.lock_slowly()
     }
 
     /// The same if the gate is open, and nobody else comes at this moment.
-    #[inline]
+    #[inline(always)]
     pub(super) fn try_lock(&self, alone: bool) -> Option<u32> {
         let seen = self.0.load(Relaxed);
         if alone {
@@ -63,9 +63,12 @@ impl Gate {
             return Some(seen);
         }
         // Acquire pairs with the Release in `unlock`: what the last holder did is visible.
-        let is_ours = seen & LOCKED == 0
-            && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok();
-        is_ours.then_some(seen)
+        if seen & LOCKED == 0
+            && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
+        {
+            return Some(seen);
+        }
+        None
     }
 
     #[cold]

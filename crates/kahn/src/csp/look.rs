@@ -149,9 +149,8 @@ impl Look<'_> {
 
     /// The process at an address, if it has not ended.
     fn alive(&self, task: *const Task) -> Option<TaskRef> {
-        // SAFETY: the headers of processes are type-stable memory.
-        let task = unsafe { TaskRef::from_ptr(task) }?;
-        (self.alive.binary_search(&task).is_ok() && !task.has_ended()).then_some(task)
+        let place = self.alive.binary_search_by_key(&task, |task| task.as_ptr()).ok()?;
+        Some(self.alive[place]).filter(|task| !task.has_ended())
     }
 
     fn name_of(&self, task: Option<TaskRef>) -> Option<Name> {

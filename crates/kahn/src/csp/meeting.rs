@@ -12,6 +12,8 @@
 //! | `SENDER_GONE`, `RECEIVER_GONE` | that end was dropped |
 //! | `SENDER_POISON`, `RECEIVER_POISON` | … with poison |
 //! | `MESSAGES`, `ROOM` | of a buffer |
+//! | `EXCHANGE` | both give and both take; for the report |
+//! | `SENDER_KEPT`, `RECEIVER_KEPT` | that end was there when the run was over; likewise |
 //!
 //! **The second who comes does the work.** The first enters itself after it has left its poll
 //! ([`Meeting::enter_alone`]); the second, running, finds it, moves the message straight from slot to
@@ -49,7 +51,6 @@ use crate::scheduler::word::Park;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Cell};
 use std::cell::UnsafeCell;
-use std::mem;
 use std::ptr::{self, NonNull};
 
 /// Flags of a meeting's gate.
@@ -65,6 +66,9 @@ pub(super) mod flag {
     pub(crate) const SENDER_HELD: u32 = FIRST_FLAG << 7;
     pub(crate) const MESSAGES: u32 = FIRST_FLAG << 8;
     pub(crate) const ROOM: u32 = FIRST_FLAG << 9;
+    pub(crate) const EXCHANGE: u32 = FIRST_FLAG << 10;
+    pub(crate) const SENDER_KEPT: u32 = FIRST_FLAG << 11;
+    pub(crate) const RECEIVER_KEPT: u32 = FIRST_FLAG << 12;
 }
 
 /// One of the two ends.
@@ -104,6 +108,13 @@ impl Side {
         match self {
             Self::Sender => flag::SENDER_GONE,
             Self::Receiver => flag::RECEIVER_GONE,
+        }
+    }
+
+    pub(super) fn kept(self) -> u32 {
+        match self {
+            Self::Sender => flag::SENDER_KEPT,
+            Self::Receiver => flag::RECEIVER_KEPT,
         }
     }
 
@@ -220,7 +231,8 @@ pub(super) struct Meeting {
     network: Cell<u32>,
     /// Communications so far.
     pub(super) met: Cell<u64>,
-    /// The process that used each end last; of a side that is entered, who waits there.
+    /// The process that used each end last; of a side that is entered, who waits there. Of an end
+    /// that was dropped an odd number, which is no process: the digest of who did it.
     users: [Cell<*const Task>; 2],
     /// Where the message of who waits stands, or is to stand; null without one.
     slot: Cell<*const ()>,
@@ -233,7 +245,16 @@ pub(super) struct Meeting {
 #[cfg(all(not(loom), target_pointer_width = "64"))]
 const _: () = assert!(size_of::<Meeting>() == 64, "a channel grows by a cache line");
 
+/// No network has this number.
+const NO_NETWORK: u32 = 0;
+
 impl Meeting {
+    /// A block that is no channel.
+    #[cfg(not(loom))]
+    pub(super) fn nobody() -> Self {
+        Self::new(NO_NETWORK, Label::Name(Name::from("")))
+    }
+
     pub(super) fn new(network: u32, label: Label) -> Self {
         Self {
             gate: Gate::new(label.flags()),
@@ -259,13 +280,15 @@ impl Meeting {
         self.gate.unlock(flags);
     }
 
-    /// Ends the channel: what looks at the block finds nobody. Returns its name, or its buffer.
-    pub(super) fn end(&self) -> Label {
+    /// Ends the channel: what looks at the block finds nobody. Its buffer is left.
+    pub(super) fn end(&self) -> Option<NonNull<BufferHead>> {
         self.gate.lock(false);
+        let buffer = self.buffer();
+        self.network.set(NO_NETWORK);
         // SAFETY: behind the gate, and nobody has an end any more.
-        let label = mem::replace(unsafe { &mut *self.label.get() }, Label::Name(Name::from("")));
+        unsafe { *self.label.get() = Label::Name(Name::from("")) };
         self.gate.unlock(0);
-        label
+        buffer
     }
 
     /// The network it was made in; for who has an end.
@@ -322,10 +345,25 @@ impl Meeting {
         self.used_by(side, task);
     }
 
-    /// Behind the gate: the process that used an end last; it may have ended, unless it waits.
+    /// Behind the gate: the process that used an end last, if the end is still there; it may have
+    /// ended, unless it waits.
     #[inline]
     pub(super) fn user(&self, side: Side) -> *const Task {
         self.users[side as usize].get()
+    }
+
+    /// Behind the gate: notes that an end is dropped, by whom, and whether the run is over. Nobody
+    /// waits there.
+    pub(super) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
+        let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
+        *flags = *flags & !(side.waits() | held) | side.gone();
+        if by.is_none_or(|worker| worker.scheduler().is_ending()) {
+            *flags |= side.kept();
+        }
+        let task = by.and_then(Worker::current);
+        let digest =
+            task.map_or(ptr::null(), |task| ptr::without_provenance(task.info().identity.digest()));
+        self.users[side as usize].set(digest);
     }
 
     /// Behind the gate: counts a communication.

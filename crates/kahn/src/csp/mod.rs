@@ -88,6 +88,7 @@
 //! | `blocking` | calls on threads of their own | |
 //! | `process`, `parallel`, `body` | creating processes, joining them | whose the result is |
 //! | `run`, `core`, `handle`, `outside` | the run, its verdict, what is done elsewhere | |
+//! | `tally` | the channels of a report | |
 //! | `explain`, `look`, `known` | who waits for what, and who for ever | looked at twice |
 
 mod alternation;
@@ -123,6 +124,7 @@ mod poison;
 mod process;
 mod run;
 mod several;
+mod tally;
 mod timer;
 mod wait;
 mod yielding;

@@ -2,10 +2,11 @@
 
 use super::core::{Core, Verdict, Way};
 use super::handle::Handle;
-use super::outside;
+use super::memory::{self, Ended};
 use super::placement::Placed;
 use super::process::{Process, Scope};
 use super::timer::Timers;
+use super::{outside, tally};
 use crate::accounting::{Detail, FailureReport, Report, Summary};
 use crate::graph::Ending;
 use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
@@ -138,6 +139,7 @@ where
     ));
     let mut first = core.create(Process::named("main"), site, None, code(Scope::new()));
     outside::begin(&scheduler);
+    memory::begin(scheduler.number, options.listed);
     let attached = handle.begin(&core);
     clock::start();
     let since = clock::ticks();
@@ -145,6 +147,8 @@ where
     let ticks = clock::ticks() - since;
     attached.clear(core.helpers.calls());
     end_processes(&scheduler);
+    // Before ends that were dropped elsewhere are dropped here.
+    let channels = tally::left(&core);
     core.timers.end();
     core.helpers.end();
     outside::end(scheduler.number);
@@ -155,7 +159,7 @@ where
     {
         core.unheard(failed.clone());
     }
-    let report = report(&core, ticks, own_threads);
+    let report = report(&core, &channels, ticks, own_threads);
     match result {
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
         _ => Err(RunError::Ended(Box::new(report))),
@@ -219,7 +223,7 @@ fn end_processes(scheduler: &Scheduler) {
     }
 }
 
-fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
+fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Report {
     let scheduler = &core.scheduler;
     let verdict = core.verdict.lock().clone();
     let table = scheduler.table.lock();
@@ -272,6 +276,8 @@ fn report(core: &Core, ticks: u64, own_threads: bool) -> Report {
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: Vec::new(),
         more_channels: None,
+        meetings: tally::reports(channels, &records),
+        more_meetings: (channels.folded.0 > 0).then_some(channels.folded),
         rebalances: None,
         local_share: None,
         worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },

@@ -46,6 +46,14 @@ impl Identity {
         u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
     }
 
+    /// A number for it, odd, that hardly any other has.
+    #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
+    pub(crate) fn digest(self) -> usize {
+        let place = u64::from(self.ancestor) << 32 | u64::from(self.order);
+        // By a large odd number: neighbours differ in all upper bits.
+        (self.chain() ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(32) as usize | 1
+    }
+
     /// A number to draw from, in every run with this seed the same.
     pub(crate) fn draw_from(self, seed: u64) -> u64 {
         mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))

@@ -352,6 +352,8 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
+        meetings: Vec::new(),
+        more_meetings: None,
         local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
         rebalances: core.scheduler.config().balance.as_ref().map(rebalances),
         worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },

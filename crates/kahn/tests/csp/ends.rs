@@ -179,7 +179,6 @@ fn messages_that_nobody_receives_are_dropped() {
 /// A sender whose message was taken waits until whoever acts is done: also if that was forgotten, or
 /// comes to its end on another thread.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a thread that is none of the runtime's")]
 fn a_receiver_that_comes_back_has_let_the_sender_go() {
     everywhere(
         |options| {

@@ -11,6 +11,7 @@ mod occam;
 mod offering;
 mod outside;
 mod random;
+mod reports;
 mod sharing;
 mod time;
 
