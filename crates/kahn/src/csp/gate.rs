@@ -46,29 +46,28 @@ impl Gate {
     }
 
     /// Locks the gate and returns the flags.
-    #[inline(always)]
+    #[inline]
     pub(super) fn lock(&self, alone: bool) -> u32 {
-        if let Some(flags) = self.try_lock(alone) {
-            return flags;
-        }
-        self.lock_slowly()
-    }
-
-    /// The same if the gate is open, and nobody else comes at this moment.
-    #[inline(always)]
-    pub(super) fn try_lock(&self, alone: bool) -> Option<u32> {
         let seen = self.0.load(Relaxed);
         if alone {
             debug_assert!(seen & LOCKED == 0, "one thread holds a gate for no time");
-            return Some(seen);
+            return seen;
         }
+        if self.close(seen) { seen } else { self.lock_slowly() }
+    }
+
+    /// The same if the gate is open, and nobody else comes at this moment.
+    #[inline]
+    pub(super) fn try_lock(&self, alone: bool) -> Option<u32> {
+        let seen = self.0.load(Relaxed);
+        (alone || self.close(seen)).then_some(seen)
+    }
+
+    /// Closes a gate that was seen open, if it has not changed since.
+    #[inline(always)]
+    fn close(&self, seen: u32) -> bool {
         // Acquire pairs with the Release in `unlock`: what the last holder did is visible.
-        if seen & LOCKED == 0
-            && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
-        {
-            return Some(seen);
-        }
-        None
+        seen & LOCKED == 0 && self.0.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed).is_ok()
     }
 
     #[cold]
