@@ -380,6 +380,10 @@ impl Meeting {
             return Partner::None;
         }
         let entry = self.entry(side);
+        if by == Some(entry.task) {
+            // It chooses between both ends of a channel: it does not meet itself.
+            return Partner::None;
+        }
         let wake = match entry.how {
             How::Plain => Wake::Plain(entry.task),
             How::Offer { ticket, guard } => {
@@ -466,10 +470,13 @@ impl Meeting {
         Park::Asleep
     }
 
-    /// Behind the gate: enters somebody who waits.
+    /// Behind the gate: enters somebody who waits. There is room for one: who waits at both ends is
+    /// entered at the first, for nobody else can come.
     #[inline(always)]
     pub(super) fn enter(&self, side: Side, flags: &mut u32, entry: Entry) {
-        debug_assert!(*flags & side.other().waits() == 0, "there is room for one");
+        if *flags & side.other().waits() != 0 {
+            return;
+        }
         self.used_by(side, entry.task);
         self.slot.set(entry.slot);
         self.terms.set(Terms::of(entry));

@@ -186,6 +186,55 @@ fn of_many_who_always_have_something_to_say_each_is_heard() {
 }
 
 #[test]
+fn who_chooses_between_both_ends_of_a_channel_does_not_meet_itself() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut out, mut end) = csp::channel::<u32>("own");
+                let (mut tell, mut told) = csp::channel::<u32>("told");
+                scope.spawn("teller", async move {
+                    for n in 0..20 {
+                        csp::yield_now().await;
+                        tell.send(n).await?;
+                    }
+                    Ok::<(), csp::Unsent<u32>>(())
+                });
+                let mut heard = Vec::new();
+                while heard.len() < 20 {
+                    heard.push(match csp::alt((end.recv(), out.send(100), told.recv())).await {
+                        OneOf3::Third(Ok(n)) => n,
+                        other => panic!("nobody else has an end: {other:?}"),
+                    });
+                }
+                heard
+            })
+        },
+        |heard| assert_eq!(heard, (0..20).collect::<Vec<_>>()),
+    );
+}
+
+#[test]
+fn who_chooses_between_both_ends_of_a_buffer_fills_it_and_empties_it() {
+    everywhere(
+        |options| {
+            succeeds(options, async |_scope| {
+                let (mut out, mut end) = csp::buffered::<u32>("own", 2);
+                let (mut sent, mut received) = (0, Vec::new());
+                while received.len() < 20 {
+                    match csp::alt((end.recv(), out.send(sent).when(sent < 20))).await {
+                        OneOf2::First(Ok(n)) => received.push(n),
+                        OneOf2::Second(Ok(())) => sent += 1,
+                        other => panic!("both ends are there: {other:?}"),
+                    }
+                }
+                received
+            })
+        },
+        |received| assert_eq!(received, (0..20).collect::<Vec<_>>()),
+    );
+}
+
+#[test]
 fn priority_alternation_takes_the_first_that_is_ready() {
     everywhere(
         |options| {
