@@ -79,8 +79,9 @@ pub(crate) struct Side {
     listed: Cell<bool>,
     /// An end belongs to a thread or a party: every operation is published at once.
     pub(crate) eager: AtomicBool,
-    /// Bits of [`kind`].
-    kind: Cell<u8>,
+    /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
+    /// model: the bit that others ask for never changes.
+    kind: std::sync::atomic::AtomicU8,
     /// What was found at the last look was published by another worker. The receiver's.
     pub(crate) from_afar: Cell<bool>,
     /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].
@@ -534,7 +535,7 @@ impl Side {
             owner: AtomicPtr::new(ptr::null_mut()),
             listed: Cell::new(false),
             eager: AtomicBool::new(false),
-            kind: Cell::new(kind),
+            kind: kind.into(),
             from_afar: Cell::new(false),
             tally: AtomicU32::new(0),
         }
@@ -553,17 +554,17 @@ impl Side {
     }
 
     fn is_roomy(&self) -> bool {
-        self.kind.get() & kind::ROOMY != 0
+        self.kind.load(Relaxed) & kind::ROOMY != 0
     }
 
     /// Whether what is received is recorded.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.kind.get() & kind::RECORDED != 0
+        self.kind.load(Relaxed) & kind::RECORDED != 0
     }
 
     fn set_recorded(&self, is_recorded: bool) {
-        let others = self.kind.get() & !kind::RECORDED;
-        self.kind.set(others | if is_recorded { kind::RECORDED } else { 0 });
+        let others = self.kind.load(Relaxed) & !kind::RECORDED;
+        self.kind.store(others | if is_recorded { kind::RECORDED } else { 0 }, Relaxed);
     }
 
     /// Uses this ring from now on.
