@@ -45,7 +45,9 @@ use crate::graph::Name;
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{Listed, WaitOn, Worker};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*};
+use crate::sync::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*, PlainAtomicU8,
+};
 use std::cell::UnsafeCell;
 use std::mem;
 use std::ptr::{self, NonNull};
@@ -81,7 +83,7 @@ pub(crate) struct Side {
     pub(crate) eager: AtomicBool,
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
     /// model: the bit that others ask for never changes.
-    kind: std::sync::atomic::AtomicU8,
+    kind: PlainAtomicU8,
     /// What was found at the last look was published by another worker. The receiver's.
     pub(crate) from_afar: Cell<bool>,
     /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].

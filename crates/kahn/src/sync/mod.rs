@@ -15,6 +15,8 @@ pub(crate) use parker::Parker;
 pub(crate) use parking_lot::Mutex as StaticMutex;
 pub(crate) use pool::BlockPool;
 pub(crate) use std::sync::Arc;
+/// An atomic for what no protocol rests on: no model sees it.
+pub(crate) use std::sync::atomic::AtomicU8 as PlainAtomicU8;
 
 #[cfg(loom)]
 pub(crate) use self::modelled::*;
