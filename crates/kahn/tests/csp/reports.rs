@@ -59,7 +59,17 @@ fn channels_are_listed_by_their_names_with_what_passed_there() {
 fn channels_are_data_as_well() {
     let report = csp::run(RunOptions::new(), some_of_each).expect("it ends well").report;
     let json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("it is JSON");
-    insta::assert_snapshot!(json["meetings"][0], @r#"{"capacity":2,"from":"pass","kind":"buffered","messages":3,"name":"held","state":"poisoned","to":"main"}"#);
+    // Compared as data: whether fields keep their order is decided by who else uses the library.
+    let held = serde_json::json!({
+        "name": "held",
+        "kind": "buffered",
+        "capacity": 2,
+        "from": "pass",
+        "to": "main",
+        "messages": 3,
+        "state": "poisoned",
+    });
+    assert_eq!(json["meetings"][0], held);
 }
 
 /// A process that is stuck has its ends until the run is over: they were not dropped before.
