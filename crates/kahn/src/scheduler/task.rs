@@ -9,7 +9,7 @@
 //! | `assigned` | policies, any time | the same: a hint |
 //! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
 //! | counters | the holder, by load and store | reports, any time |
-//! | `observed`, `references` | ends that close, by read-modify-write | the same |
+//! | `observed`, `references` | ends that change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
 //! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
 //! | `Info`, `traits`, `pinned` | set when the process is created, before anyone else knows it | anyone while it lives |
 //! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |

@@ -47,14 +47,7 @@ fn stream(capacity: u32, initial: Vec<u32>, messages: u32, grow_to: Option<u32>)
         let taken = Arc::clone(&taken);
         model.process("to", receiver, move |receiver| receive_all(receiver, taken))
     };
-    model.ready();
-    let other = {
-        let core = Arc::clone(&model.core);
-        thread::spawn(move || Driven::work(&core, 1, [to]))
-    };
-    Driven::work(&model.core, 0, [from]);
-    other.join().expect("the other worker does not panic");
-    model.assert_finished();
+    model.run_both(from, to);
     assert_eq!(taken_of(&taken), (0..messages).collect::<Vec<_>>());
 }
 
@@ -104,14 +97,7 @@ fn held(capacity: u32, grow_to: Option<u32>) {
         }
         drop(held.recv_in_place().await.expect("the last"));
     });
-    model.ready();
-    let other = {
-        let core = Arc::clone(&model.core);
-        thread::spawn(move || Driven::work(&core, 1, [to]))
-    };
-    Driven::work(&model.core, 0, [from]);
-    other.join().expect("the other worker does not panic");
-    model.assert_finished();
+    model.run_both(from, to);
 }
 
 #[test]
@@ -141,14 +127,7 @@ fn a_sender_outlives_its_receiver() {
         let to = model.process("to", receiver, async |mut receiver: Receiver<u32>| {
             assert_eq!(receiver.recv().await, Some(0));
         });
-        model.ready();
-        let other = {
-            let core = Arc::clone(&model.core);
-            thread::spawn(move || Driven::work(&core, 1, [to]))
-        };
-        Driven::work(&model.core, 0, [from]);
-        other.join().expect("the other worker does not panic");
-        model.assert_finished();
+        model.run_both(from, to);
     });
 }
 
@@ -198,14 +177,7 @@ fn the_second_end_to_close_frees_the_channel() {
         let (sender, receiver, _) = model.channel("units", 1, vec![Arc::clone(&message)]);
         let from = model.process("from", sender, async |sender: Sender<Arc<()>>| drop(sender));
         let to = model.process("to", receiver, async |receiver: Receiver<Arc<()>>| drop(receiver));
-        model.ready();
-        let other = {
-            let core = Arc::clone(&model.core);
-            thread::spawn(move || Driven::work(&core, 1, [to]))
-        };
-        Driven::work(&model.core, 0, [from]);
-        other.join().expect("the other worker does not panic");
-        model.assert_finished();
+        model.run_both(from, to);
         assert_eq!(Arc::strong_count(&message), 1, "freed once, with its message");
         assert!(model.core.channels.all().is_empty());
     });
@@ -226,14 +198,7 @@ fn token(capacity: u32) {
     };
     let b = model.process("b", (from_a, to_a), pass);
     let a = model.process("a", (from_b, to_b), pass);
-    model.ready();
-    let other = {
-        let core = Arc::clone(&model.core);
-        thread::spawn(move || Driven::work(&core, 1, [b]))
-    };
-    Driven::work(&model.core, 0, [a]);
-    other.join().expect("the other worker does not panic");
-    model.assert_finished();
+    model.run_both(a, b);
 }
 
 #[test]

@@ -43,7 +43,7 @@ use crate::graph::Ending;
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
 use crate::scheduler::{Config, Scheduler, Settings, TaskRef, Worker};
-use crate::sync::{Arc, Mutex, Ordering::*};
+use crate::sync::{Arc, Mutex, Ordering::*, thread};
 use crate::{Accounting, ProcessResult, Receiver, Sender};
 use std::collections::VecDeque;
 
@@ -205,6 +205,18 @@ impl Driven {
     /// What a thread does that is worker `index` and begins with these processes.
     fn work(core: &Arc<Core>, index: usize, begin: impl IntoIterator<Item = TaskRef>) {
         work(&core.scheduler, index, begin);
+    }
+
+    /// Runs two processes, each on a worker of its own at first, until all have ended.
+    fn run_both(&self, here: TaskRef, there: TaskRef) {
+        self.ready();
+        let other = {
+            let core = Arc::clone(&self.core);
+            thread::spawn(move || Self::work(&core, 1, [there]))
+        };
+        Self::work(&self.core, 0, [here]);
+        other.join().expect("the other worker does not panic");
+        self.assert_finished();
     }
 
     /// Runs, as worker `index`, what was made ready by somebody who is no worker.
