@@ -54,6 +54,7 @@ use crate::scheduler::task::mark;
 use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
 use crate::sync::{AtomicU64, Mutex, Ordering::*};
 use std::collections::BTreeMap;
+use std::iter;
 use walk::{Edge, edge_of, ring_from, still_holds};
 
 /// When the runtime looks for rings of waits.
@@ -135,24 +136,26 @@ impl Resolver {
     ) -> (Found, usize) {
         let guard = if in_passing { self.lock.try_lock() } else { Some(self.lock.lock()) };
         let Some(_guard) = guard else { return (Found::Nothing, 0) };
-        let mut spent = 0;
-        for suspect in suspects {
+        let parked = suspects.filter_map(|suspect| {
             // SAFETY: noted from a `waits_at` of this network.
             let waiting = unsafe { ChannelRef::from_waiting(suspect.cast_mut()) };
-            let Some((channel, End::Sender)) = waiting else { continue };
-            let found = self.look_at(channel, scheduler, table, &mut spent);
-            if found == Found::Freed || spent > budget {
-                return (found, spent);
-            }
-        }
-        for channel in table.next_few(budget / 4) {
+            waiting.and_then(|(channel, end)| (end == End::Sender).then_some(channel))
+        });
+        let in_turn = iter::once_with(|| table.next_few(budget / 4)).flatten();
+        let (mut result, mut spent) = (Found::Nothing, 0);
+        // Not only to the first ring: where one needs growth, others do, and who has nothing to run
+        // has searched for longer than all of them take.
+        for channel in parked.chain(in_turn) {
             spent += 1;
             let found = self.look_at(channel, scheduler, table, &mut spent);
-            if found == Found::Freed || spent > budget {
-                return (found, spent);
+            if result != Found::Freed && found != Found::Nothing {
+                result = found;
+            }
+            if spent > budget {
+                break;
             }
         }
-        (Found::Nothing, spent)
+        (result, spent)
     }
 
     /// Looks for a ring behind a process that has just parked and that no worker runs.
