@@ -486,23 +486,30 @@ impl<T> Channel<T> {
     pub(super) fn release(self, worker: &Worker) {
         let meeting = self.meeting();
         let mut flags = meeting.gate.lock(worker.solo());
-        let mut woken = Wake::Nobody;
-        if flags & flag::SENDER_HELD != 0 {
-            flags &= !flag::SENDER_HELD;
-            if meeting.held_slot().is_some() {
-                flags |= Side::Sender.waits();
-                if let Partner::Found { entry: held, wake } =
-                    meeting.partner(Side::Sender, &mut flags, None)
-                {
-                    // SAFETY: the partner's slot is ours: its sender waits for us.
-                    unsafe { &*held.slot.cast::<Slot<T>>() }.outcome.set(Outcome::Done);
-                    woken = wake;
-                }
-                meeting.forget();
-            }
-        }
+        let woken = self.release_behind(&mut flags);
         meeting.gate.unlock(flags);
         woken.up(worker);
+    }
+
+    /// Behind the gate: the sender that is held, if one is, has sent its message.
+    fn release_behind(self, flags: &mut u32) -> Wake {
+        if *flags & flag::SENDER_HELD == 0 {
+            return Wake::Nobody;
+        }
+        *flags &= !flag::SENDER_HELD;
+        let meeting = self.meeting();
+        let mut woken = Wake::Nobody;
+        if meeting.held_slot().is_some() {
+            *flags |= Side::Sender.waits();
+            if let Partner::Found { entry: held, wake } = meeting.partner(Side::Sender, flags, None)
+            {
+                // SAFETY: the partner's slot is ours: its sender waits for us.
+                unsafe { &*held.slot.cast::<Slot<T>>() }.outcome.set(Outcome::Done);
+                woken = wake;
+            }
+            meeting.forget();
+        }
+        woken
     }
 
     /// Lets the sender go outside of a process of the network.
@@ -525,7 +532,11 @@ impl<T> Channel<T> {
         if poison {
             flags |= side.poison();
         }
-        let mut woken = Wake::Nobody;
+        // Of a sender that is held the message is here, whatever became of it.
+        let mut woken = match side {
+            Side::Receiver => self.release_behind(&mut flags),
+            Side::Sender => Wake::Nobody,
+        };
         if let Partner::Found { entry, wake } = meeting.partner(side.other(), &mut flags, None) {
             // SAFETY: the partner's slot is ours; whatever its message, the outcome stands first.
             let theirs = unsafe { &*entry.slot.cast::<Slot<T>>() };

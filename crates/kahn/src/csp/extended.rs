@@ -122,7 +122,8 @@ unsafe impl<'a, T: Send> Guard for ReceivingExtended<'a, T> {
 
 /// A message whose sender still waits; made by [`Receiver::recv_extended`].
 ///
-/// Dropping it lets the sender go.
+/// Dropping it lets the sender go. If it is forgotten instead, the sender goes on when the receiver
+/// is used again or dropped: its message has arrived, with poison or without.
 #[must_use = "dropping it lets the sender go at once: that is `recv`"]
 pub struct Extended<'a, T: Send> {
     message: ManuallyDrop<T>,

@@ -27,7 +27,8 @@
 //!
 //! *At most one side is entered*, so there is room for one. Who enters has found nobody at the other
 //! side behind the same gate, or an offer that somebody took elsewhere, and has struck that out. A
-//! sender that is held enters while its receiver acts; a receiver that comes back first lets it go.
+//! sender that is held enters while its receiver acts; a receiver that comes back first lets it go,
+//! and so does one that is dropped.
 //! Who leaves knows its own entry by its slot. Who looks is not entered: if its side's flag is up, an
 //! alternation was forgotten there, and the flag comes down.
 //!

@@ -4,6 +4,7 @@ use crate::{everywhere, fails, succeeds};
 use kahn::RunOptions;
 use kahn::csp::{self, Gone, Unsent};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[test]
 fn a_receiver_gets_all_that_was_sent_and_then_learns_the_end() {
@@ -198,5 +199,49 @@ fn a_receiver_that_comes_back_has_let_the_sender_go() {
             })
         },
         |got| assert_eq!(got, (Ok(1), Some(2), csp::OneOf1::First(Ok(3)))),
+    );
+}
+
+/// A sender whose message was taken is done when the other end is gone, also if the receiver has
+/// forgotten that it acts: wherever the end is dropped, and whatever else the sender offers.
+#[test]
+fn a_receiver_that_is_dropped_has_let_the_sender_go() {
+    fn forget(received: Result<csp::Extended<'_, u32>, Gone>) {
+        assert_eq!(received.as_deref(), Ok(&7));
+        std::mem::forget(received);
+    }
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let mut all = Vec::new();
+                for how in 0..4 {
+                    let (mut out, mut input) = csp::channel::<u32>("channel");
+                    let sender = scope.fork("sender", async move {
+                        if how == 3 {
+                            let long = Duration::from_hours(1);
+                            let sent = csp::alt((out.send(7), csp::after(long))).await;
+                            return (sent, out.send(8).await);
+                        }
+                        (csp::OneOf2::First(out.send(7).await), out.send(8).await)
+                    });
+                    forget(input.recv_extended().await);
+                    match how {
+                        0 => drop(input),
+                        1 => input.poison(),
+                        2 => std::thread::scope(|threads| {
+                            threads.spawn(move || drop(input)).join().expect("it only drops");
+                        }),
+                        _ => scope.spawn("other", async move { drop(input) }),
+                    }
+                    all.push(sender.join().await);
+                }
+                all
+            })
+        },
+        |got| {
+            let gone = |why| Ok((csp::OneOf2::First(Ok(())), Err(Unsent { message: 8, why })));
+            let closed = || gone(Gone::Closed);
+            assert_eq!(got, [closed(), gone(Gone::Poisoned), closed(), closed()]);
+        },
     );
 }

@@ -109,6 +109,25 @@ fn a_held_sender_goes_on(driven: fn(usize) -> Driven) {
     });
 }
 
+/// The receiver forgets to let the sender go, and ends before the sender waits for that, or after.
+#[test]
+fn a_held_sender_goes_on_when_the_receiver_is_gone() {
+    for driven in [Driven::new, Driven::passing_on] {
+        check(3, move || {
+            let mut model = driven(2);
+            let (mut out, mut input) = model.channel::<u32>();
+            let sender =
+                model.process(0, "sender".into(), async move { out.send(1).await.is_ok() });
+            let _ = model.process(1, "receiver".into(), async move {
+                std::mem::forget(input.recv_extended().await.expect("it is sent"));
+            });
+            model.run();
+            model.all_ended();
+            assert!(model.result(sender));
+        });
+    }
+}
+
 #[test]
 fn an_exchange_swaps_once() {
     check(3, || {
