@@ -64,20 +64,22 @@ impl<T: Send> Sender<T> {
     }
 
     /// Puts the initial messages into a new channel, before anybody knows it.
-    pub(crate) fn put_initial(&mut self, messages: Vec<T>) {
-        if messages.is_empty() {
+    pub(crate) fn put_initial(&mut self, mut messages: Vec<T>) {
+        let count = messages.len();
+        if count == 0 {
             return;
         }
         let channel = self.channel;
-        let ring = channel.first_ring();
-        channel.sender.enter(ring);
+        let (side, ring) = (&channel.sender, channel.first_ring());
+        side.enter(ring);
         channel.receiver.enter(ring);
-        for message in messages {
-            let number = channel.sender.local.get();
-            // SAFETY: the ring was made for messages of this type, with a free slot for each.
-            unsafe { put(ring, channel.sender.mask.get(), number, message) };
-            channel.sender.local.set(number + 1);
-        }
+        let number = side.local.get();
+        // SAFETY: the ring was made for messages of this type, with a free slot for each. They are
+        // given up by the line below.
+        unsafe { put_many(ring, side.mask.get(), number, messages.as_ptr(), count) };
+        // SAFETY: as above.
+        unsafe { messages.set_len(0) };
+        side.local.set(number + count as u64);
         // Nobody waits yet.
         let _ = channel.word(End::Sender).publish(channel.sender.local.get(), false);
     }

@@ -407,3 +407,33 @@ fn a_message_is_made_part_by_part() {
         assert_eq!(heard.all(), vec![large(0); 50]);
     });
 }
+
+/// What a channel begins with never stands on a stack, not even without optimisations.
+#[test]
+fn the_first_messages_may_be_larger_than_the_stack() {
+    const SIZE: usize = 1 << 20;
+    fn run() -> Option<u64> {
+        let mut first: Vec<[u8; SIZE]> = Vec::with_capacity(3);
+        for (place, byte) in first.spare_capacity_mut().iter_mut().zip(1..=3) {
+            // SAFETY: the place of one message.
+            unsafe { place.as_mut_ptr().write_bytes(byte, 1) };
+        }
+        // SAFETY: all of them are written.
+        unsafe { first.set_len(3) };
+        let mut network = Network::new();
+        let (out, messages) = network.channel_with(Channel::named("messages").initial(first));
+        network.process("end", out, async |_out| {});
+        let (tell, sums) = network.channel("sums");
+        network.process("sum", (messages, tell), async |(mut messages, mut tell)| {
+            while let Some(message) = messages.recv_in_place().await {
+                tell.send(message.iter().map(|&byte| u64::from(byte)).sum::<u64>()).await;
+            }
+        });
+        let sum = network.fold("all", sums, 0, |all, sum| all + sum);
+        network.run().expect("it ends");
+        sum.take()
+    }
+    let thread = std::thread::Builder::new().stack_size(SIZE / 2);
+    let sum = thread.spawn(run).expect("there are threads").join().expect("it does not panic");
+    assert_eq!(sum, Some(6 * SIZE as u64));
+}
