@@ -9,8 +9,8 @@
 //!
 //! Why no message is lost or doubled, and none missed: see `offer`.
 
+use super::attempt::Attempt;
 use super::body::birth_of;
-use super::channel::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::Awaited;

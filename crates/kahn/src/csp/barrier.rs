@@ -6,7 +6,7 @@
 //!
 //! What happens between the processes, and why it holds: see `meet`.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::core::network_here;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};

@@ -3,7 +3,7 @@
 //! Those who wait stand in a list behind a gate; whoever flushes takes the whole list in one go.
 //! An event is a bucket that may stay open: then nobody waits.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};

@@ -1,7 +1,8 @@
 //! Channels by their type: making them, moving a message, closing, poison.
 
-use super::meeting::{BufferHead, Entry, How, Label, Meeting, Partner, Side, Waiter, Wake, flag};
-use super::{memory, offer};
+use super::attempt::{Attempt, Look, Outcome, Step, gone};
+use super::meeting::{BufferHead, Entry, Label, Meeting, Partner, Side, Wake, flag};
+use super::memory;
 use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
@@ -10,23 +11,6 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr::NonNull;
-
-/// What came of an operation that was entered at a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Nothing yet.
-    Open,
-    /// The message has moved.
-    Done,
-    /// The receiver has the message and acts; the sender is not let go yet.
-    Held,
-    /// The other end was dropped.
-    Closed,
-    /// The other end was dropped with poison.
-    Poisoned,
-    /// The result was given to the process.
-    Over,
-}
 
 /// The part of a waiting operation that its partner writes.
 #[derive(Debug)]
@@ -82,18 +66,6 @@ impl<T> Slot<T> {
     }
 }
 
-/// What came of one look at a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a process that was taken is to be run again"]
-pub enum Attempt {
-    /// The outcome stands in the slot.
-    Done,
-    /// Nobody is there; the process is entered, if it asked for that.
-    Nothing,
-    /// The process's own offer was taken meanwhile.
-    WeWere,
-}
-
 /// The messages of a buffered channel.
 #[repr(C)]
 struct Buffer<T> {
@@ -119,43 +91,6 @@ impl<T> Copy for Channel<T> {}
 unsafe impl<T: Send> Send for Channel<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Channel<T> {}
-
-/// The process's own offer, kept `BUSY` while it looks at a channel where it wants to be entered.
-pub(super) struct Own(Option<(TaskRef, u32)>);
-
-impl Own {
-    pub(super) fn of(entry: Option<Entry>) -> Self {
-        Self::who(entry.map(|Entry { task, how, .. }| Waiter { task, how }))
-    }
-
-    pub(super) fn who(waiter: Option<Waiter>) -> Self {
-        Self(waiter.and_then(|waiter| match waiter.how {
-            How::Plain => None,
-            How::Offer { guard, .. } => Some((waiter.task, guard)),
-        }))
-    }
-
-    pub(super) fn task(&self) -> Option<TaskRef> {
-        self.0.map(|(task, _)| task)
-    }
-
-    /// `false` if it was taken already.
-    pub(super) fn keep(&self) -> bool {
-        self.0.is_none_or(|(task, _)| offer::make_busy(task))
-    }
-
-    pub(super) fn chosen(&self) {
-        if let Some((task, guard)) = self.0 {
-            offer::leave_busy(task, offer::Leave::Taken(guard));
-        }
-    }
-
-    pub(super) fn open(&self) {
-        if let Some((task, _)) = self.0 {
-            offer::leave_busy(task, offer::Leave::Open);
-        }
-    }
-}
 
 impl<T> Channel<T> {
     pub(super) fn new(network: u32, name: Name, capacity: usize) -> Self {
@@ -254,57 +189,27 @@ impl<T> Channel<T> {
             self.release(worker);
             flags = meeting.gate.lock(worker.solo());
         }
-        meeting.looks(Side::Receiver, &mut flags, task);
-        let own = Own::of(entry);
-        if flags & Side::Receiver.ready() != 0 {
-            if !own.keep() {
-                meeting.gate.unlock(flags);
-                return Attempt::WeWere;
+        let look = Look { side: Side::Receiver, task, entry, outcome: &slot.outcome };
+        meeting.attempt(look, flags, worker, |step, flags| match step {
+            Step::Before if *flags & flag::MESSAGES != 0 => {
+                Some(self.receive_buffered(slot, flags))
             }
-            if flags & flag::MESSAGES != 0 {
-                let wake = self.receive_buffered(slot, &mut flags);
-                own.chosen();
-                meeting.gate.unlock(flags);
-                wake.up(worker);
-                return Attempt::Done;
+            Step::With(partner, wake) => {
+                // SAFETY: the partner's slot is ours: its sender waits with a message in it.
+                let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+                // SAFETY: as above; ours is empty, for we wait for a message.
+                unsafe { slot.fill_from(theirs) };
+                meeting.count();
+                if extended {
+                    // The sender stays: it is woken when the receiver lets it go.
+                    theirs.outcome.set(Outcome::Held);
+                    return Some(self.hold(wake, flags));
+                }
+                theirs.outcome.set(Outcome::Done);
+                Some(wake)
             }
-            match meeting.partner(Side::Sender, &mut flags, own.task()) {
-                Partner::Found { entry: partner, wake } => {
-                    // SAFETY: the partner's slot is ours: its sender waits with a message in it.
-                    let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-                    // SAFETY: as above; ours is empty, for we wait for a message.
-                    unsafe { slot.fill_from(theirs) };
-                    meeting.count();
-                    own.chosen();
-                    if extended {
-                        // The sender stays: it is woken when the receiver lets it go.
-                        theirs.outcome.set(Outcome::Held);
-                        self.hold(wake, flags, worker);
-                    } else {
-                        theirs.outcome.set(Outcome::Done);
-                        meeting.gate.unlock(flags);
-                        wake.up(worker);
-                    }
-                    return Attempt::Done;
-                }
-                Partner::WeWere => {
-                    meeting.gate.unlock(flags);
-                    return Attempt::WeWere;
-                }
-                Partner::None if flags & flag::SENDER_GONE != 0 => {
-                    slot.outcome.set(gone(flags, Side::Sender));
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    return Attempt::Done;
-                }
-                Partner::None => own.open(),
-            }
-        }
-        if let Some(entry) = entry {
-            meeting.enter(Side::Receiver, &mut flags, entry);
-        }
-        meeting.gate.unlock(flags);
-        Attempt::Nothing
+            Step::Before | Step::Without => None,
+        })
     }
 
     /// Takes the first message of the buffer; a sender that waits puts its own in.
@@ -374,86 +279,61 @@ impl<T> Channel<T> {
     #[inline(never)]
     fn send_behind(
         self,
-        mut flags: u32,
+        flags: u32,
         worker: &Worker,
         task: TaskRef,
         slot: &Slot<T>,
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
-        meeting.looks(Side::Sender, &mut flags, task);
-        let own = Own::of(entry);
-        if flags & Side::Sender.ready() != 0 {
-            if !own.keep() {
-                meeting.gate.unlock(flags);
-                return Attempt::WeWere;
+        let look = Look { side: Side::Sender, task, entry, outcome: &slot.outcome };
+        meeting.attempt(look, flags, worker, |step, flags| match step {
+            Step::With(partner, wake) => {
+                // SAFETY: the partner's slot is ours: its receiver waits for a message.
+                let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
+                // SAFETY: as above; ours holds the message that we are to send.
+                unsafe { theirs.fill_from(slot) };
+                slot.outcome.set(if partner.extended { Outcome::Held } else { Outcome::Done });
+                if partner.extended {
+                    *flags |= flag::SENDER_HELD;
+                    // It runs, and has not said yet where it waits to be let go.
+                    meeting.forget();
+                }
+                meeting.count();
+                Some(wake)
             }
-            match meeting.partner(Side::Receiver, &mut flags, own.task()) {
-                Partner::Found { entry: partner, wake } => {
-                    // SAFETY: the partner's slot is ours: its receiver waits for a message.
-                    let theirs = unsafe { &*partner.slot.cast::<Slot<T>>() };
-                    // SAFETY: as above; ours holds the message that we are to send.
-                    unsafe { theirs.fill_from(slot) };
-                    let held = partner.extended;
-                    slot.outcome.set(if held { Outcome::Held } else { Outcome::Done });
-                    if held {
-                        flags |= flag::SENDER_HELD;
-                        // It runs, and has not said yet where it waits to be let go.
-                        meeting.forget();
-                    }
-                    meeting.count();
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    wake.up(worker);
-                    return Attempt::Done;
-                }
-                Partner::WeWere => {
-                    meeting.gate.unlock(flags);
-                    return Attempt::WeWere;
-                }
-                Partner::None if flags & flag::RECEIVER_GONE != 0 => {
-                    slot.outcome.set(gone(flags, Side::Receiver));
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    return Attempt::Done;
-                }
-                Partner::None if flags & flag::ROOM != 0 => {
-                    let (messages, capacity) = self.buffer().expect("only a buffer has room");
-                    // SAFETY: ours holds the message that we are to send.
-                    messages.push_back(unsafe { slot.read() });
-                    slot.outcome.set(Outcome::Done);
-                    flags |= flag::MESSAGES;
-                    if messages.len() == capacity {
-                        flags &= !flag::ROOM;
-                    }
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    return Attempt::Done;
-                }
-                Partner::None => own.open(),
+            Step::Without if *flags & flag::ROOM != 0 => {
+                self.send_buffered(slot, flags);
+                Some(Wake::Nobody)
             }
+            Step::Before | Step::Without => None,
+        })
+    }
+
+    /// Puts the message into the buffer, which has room and where nobody waits.
+    fn send_buffered(self, slot: &Slot<T>, flags: &mut u32) {
+        let (messages, capacity) = self.buffer().expect("only a buffer has room");
+        // SAFETY: ours holds the message that we are to send.
+        messages.push_back(unsafe { slot.read() });
+        slot.outcome.set(Outcome::Done);
+        *flags |= flag::MESSAGES;
+        if messages.len() == capacity {
+            *flags &= !flag::ROOM;
         }
-        if let Some(entry) = entry {
-            meeting.enter(Side::Sender, &mut flags, entry);
-        }
-        meeting.gate.unlock(flags);
-        Attempt::Nothing
     }
 
     // --- extended rendezvous ----------------------------------------------------------------------
 
-    /// Behind the gate, which this opens: a sender whose message was taken stays.
-    fn hold(self, wake: Wake, flags: u32, worker: &Worker) {
-        let meeting = self.meeting();
-        let flags = flags | flag::SENDER_HELD;
+    /// Behind the gate: a sender whose message was taken stays. Who is to be woken now.
+    fn hold(self, wake: Wake, flags: &mut u32) -> Wake {
+        *flags |= flag::SENDER_HELD;
         match wake {
             // It sleeps on in its entry, which is no longer found by its flag.
-            Wake::Plain(_) => meeting.gate.unlock(flags),
+            Wake::Plain(_) => Wake::Nobody,
             // It offered other things too: it runs, leaves those, and comes back to wait here.
             Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
-                meeting.forget();
-                meeting.gate.unlock(flags);
-                wake.up(worker);
+                self.meeting().forget();
+                wake
             }
         }
     }
@@ -583,9 +463,4 @@ impl<T> Channel<T> {
             drop(unsafe { Box::from_raw(buffer.cast::<Buffer<T>>().as_ptr()) });
         }
     }
-}
-
-/// What the end of a side comes to for the other.
-pub(super) fn gone(flags: u32, side: Side) -> Outcome {
-    if flags & side.poison() != 0 { Outcome::Poisoned } else { Outcome::Closed }
 }

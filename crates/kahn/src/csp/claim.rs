@@ -12,7 +12,7 @@
 //! its process waits, and passed over once the process has something else: it never holds up those
 //! behind it.
 
-use super::channel::{Attempt, Own};
+use super::attempt::{Attempt, Own};
 use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};

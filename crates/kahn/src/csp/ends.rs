@@ -1,6 +1,7 @@
 //! The two ends of a channel, and sending and receiving.
 
-use super::channel::{Attempt, Channel, Outcome, Slot};
+use super::attempt::{Attempt, Outcome};
+use super::channel::{Channel, Slot};
 use super::error::{Gone, Unsent};
 use super::meeting::{Entry, How, Meeting, Side};
 use super::outside::{self, Errand};

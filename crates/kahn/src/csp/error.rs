@@ -1,6 +1,6 @@
 //! What an operation may come to instead of a communication.
 
-use super::channel::Outcome;
+use super::attempt::Outcome;
 use crate::graph::{Failure, Name};
 use std::fmt;
 

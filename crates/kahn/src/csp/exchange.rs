@@ -1,11 +1,12 @@
 //! Exchange: both give and both take, in one meeting.
 
-use super::channel::{Attempt, Channel, Outcome, Own, gone};
+use super::attempt::{Attempt, Look, Outcome, Step};
+use super::channel::Channel;
 use super::core::network_of_new;
 use super::error::{Gone, Unsent};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
-use super::meeting::{Entry, How, Meeting, Partner, Side, flag};
+use super::meeting::{Entry, How, Meeting, Side, flag};
 use super::outside::{self, Errand};
 use super::wait::{self, Place, Stage};
 use crate::graph::Name;
@@ -180,45 +181,20 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
     /// Swaps with whoever waits at the other side, if anyone does; else enters, if told to.
     fn attempt(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
         let (meeting, side) = (self.meeting(), self.end.side);
-        let mut flags = meeting.gate.lock(worker.solo());
-        meeting.looks(side, &mut flags, task);
         let entry = enter.map(|how| Entry { task, how, slot: self.place(), extended: false });
-        let own = Own::of(entry);
-        if flags & (side.other().waits() | side.other().gone()) != 0 {
-            if !own.keep() {
-                meeting.gate.unlock(flags);
-                return Attempt::WeWere;
+        let look = Look { side, task, entry, outcome: &self.slot.outcome };
+        let flags = meeting.gate.lock(worker.solo());
+        meeting.attempt(look, flags, worker, |step, _| match step {
+            Step::With(partner, wake) => {
+                // SAFETY: the partner's slot is ours, and of the other end's type.
+                let theirs = unsafe { &*partner.slot.cast::<Slot<B, A>>() };
+                // SAFETY: as above; ours holds what we give.
+                unsafe { self.slot.swap(theirs) };
+                meeting.count();
+                Some(wake)
             }
-            match meeting.partner(side.other(), &mut flags, own.task()) {
-                Partner::Found { entry: partner, wake } => {
-                    // SAFETY: the partner's slot is ours, and of the other end's type.
-                    let theirs = unsafe { &*partner.slot.cast::<Slot<B, A>>() };
-                    // SAFETY: as above; ours holds what we give.
-                    unsafe { self.slot.swap(theirs) };
-                    meeting.count();
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    wake.up(worker);
-                    return Attempt::Done;
-                }
-                Partner::WeWere => {
-                    meeting.gate.unlock(flags);
-                    return Attempt::WeWere;
-                }
-                Partner::None if flags & side.other().gone() != 0 => {
-                    self.slot.outcome.set(gone(flags, side.other()));
-                    own.chosen();
-                    meeting.gate.unlock(flags);
-                    return Attempt::Done;
-                }
-                Partner::None => own.open(),
-            }
-        }
-        if let Some(entry) = entry {
-            meeting.enter(side, &mut flags, entry);
-        }
-        meeting.gate.unlock(flags);
-        Attempt::Nothing
+            Step::Before | Step::Without => None,
+        })
     }
 
     fn finish_swap(&mut self) -> Result<B, Unsent<A>> {

@@ -1,6 +1,7 @@
 //! Extended rendezvous: the receiver acts while the sender still waits.
 
-use super::channel::{Attempt, Channel};
+use super::attempt::Attempt;
+use super::channel::Channel;
 use super::ends::{Receiver, Receiving};
 use super::error::Gone;
 use super::guard::{Entering, Guard, Leaving, Looking};

@@ -1,6 +1,7 @@
 //! What can stand in an alternation: the operations themselves.
 
-use super::channel::{Attempt, Slot};
+use super::attempt::Attempt;
+use super::channel::Slot;
 use super::ends::{Receiver, Receiving, Sending, entry};
 use super::error::Gone;
 use super::look::{At, Awaited};

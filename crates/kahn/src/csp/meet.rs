@@ -56,7 +56,7 @@
 //! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
 //! that needs both does not come; it is told who waits.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
 use super::known;
 use super::meeting::{How, Wake};

@@ -41,7 +41,7 @@
 //! *Memory.* A meeting is a block of type-stable memory. Each end marks itself gone under the gate;
 //! whoever is second gives the block back.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
 use super::offer::{self, Taken, Ticket};
 use super::wait;

@@ -35,7 +35,6 @@
 //! | `PAR`, replicated `PAR` | [`Scope::par`] with a tuple, an array, a vector |
 //! | `FORK`, `FORKING` | [`Scope::spawn`]; [`Scope::fork`] with a result; [`Scope::forks`] |
 //! | `CHAN OF T`, `!`, `?` | [`channel()`], [`Sender::send`], [`Receiver::recv`] |
-
 //! | `??` (extended rendezvous) | [`Receiver::recv_extended`] |
 //! | `MTChanXChg` (exchange) | [`exchange()`] |
 //! | `ALT`, `PRI ALT`, fair `ALT` | [`alt`], [`pri`], [`Fair::alt`] |
@@ -80,6 +79,7 @@
 //! | `offer` | the offer of a process that waits for several things | taken once; two offers that want each other; no partner missed |
 //! | `meeting`, `memory` | where a sender and a receiver meet | no wake-up lost, nobody run twice |
 //! | `channel`, `ends` | the same by the type of the messages; closing; held senders | |
+//! | `attempt` | what sending, receiving and swapping do behind the gate | what is looked at first |
 //! | `wait` | what all operations have in common when they wait | |
 //! | `alternation`, `guard`, `several` | choosing | look, enter, leave, finish |
 //! | `claim` | shared ends | first come first served |
@@ -92,6 +92,7 @@
 //! | `explain`, `look`, `known` | who waits for what, and who for ever | looked at twice |
 
 mod alternation;
+mod attempt;
 mod barrier;
 mod blocking;
 mod body;

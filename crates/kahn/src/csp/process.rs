@@ -1,6 +1,6 @@
 //! Creating processes: detached, forked and joined, in parallel.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::core::Core;
 use super::error::Failed;
 use super::meeting::{Waiter, Wake};

@@ -1,6 +1,6 @@
 //! Several guards as one: tuples, arrays, vectors.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::Awaited;
 use std::pin::Pin;

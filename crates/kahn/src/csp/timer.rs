@@ -16,7 +16,7 @@
 //! to the next deadline. So a test of a day takes no time, and with a seed and one worker the order
 //! of everything is repeatable.
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::heap::{Heap, Key};

@@ -18,7 +18,7 @@ use crate::scheduler::task::own;
 use crate::scheduler::word::Park;
 use crate::scheduler::{Commit, Request, TaskRef, Worker};
 
-use super::channel::Attempt;
+use super::attempt::Attempt;
 
 /// Where an operation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
