@@ -219,6 +219,9 @@ pub trait OutsidePorts: Ports {
 
 /// The sending end of a channel in the hands of an outside party.
 ///
+/// A message is copied into the channel: no slot is [reserved](Sender::reserve) here, for a party
+/// holds its ends only within an operation. Send a large one in a box.
+///
 /// See [`Network::outside`](crate::Network::outside) for an example.
 pub struct OutsideSender<T: Send> {
     // `Some` until dropped; before `party`, which keeps its memory.
@@ -227,6 +230,9 @@ pub struct OutsideSender<T: Send> {
 }
 
 /// The receiving end of a channel in the hands of an outside party.
+///
+/// A message is copied out of the channel: nothing is received [in place](Receiver::recv_in_place)
+/// here, for a party holds its ends only within an operation. Receive a large one in a box.
 ///
 /// See [`Network::outside`](crate::Network::outside) for an example.
 pub struct OutsideReceiver<T: Send> {
