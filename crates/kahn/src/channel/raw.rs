@@ -412,11 +412,7 @@ impl ChannelRef {
     #[inline(never)]
     fn grant_more(self, end: End, most: u64, capacity: u64, worker: &Worker) -> Turn {
         let half = capacity / 2;
-        let period = if half > HUNGRY_PERIOD && worker.scheduler().is_hungry() {
-            HUNGRY_PERIOD
-        } else {
-            half
-        };
+        let period = if half > HUNGRY_PERIOD && worker.has_takers() { HUNGRY_PERIOD } else { half };
         let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
         let side = self.side(end);
         side.room.set(room);

@@ -64,9 +64,9 @@ impl Scheduler {
         self.sleeping.load(Relaxed) > self.surplus.load(Relaxed)
     }
 
-    /// Whether some worker has nothing to do: then results are published sooner.
+    /// Whether some worker has nothing to do.
     #[inline]
-    pub(crate) fn is_hungry(&self) -> bool {
+    pub(super) fn is_hungry(&self) -> bool {
         self.searching.load(Relaxed) > 0 || self.has_free_core()
     }
 
@@ -225,12 +225,20 @@ impl Worker {
         self.scheduler().slots().iter().map(|slot| slot.steps.load(Relaxed)).collect()
     }
 
-    /// Whether a worker still runs the process that it ran when the `steps` were read.
+    /// Whether a worker still runs the process that it ran when the `steps` were read. What waits
+    /// there is for all then.
     fn somebody_stands_still(&self, steps: &[u64]) -> bool {
-        let slots = self.scheduler().slots().iter().zip(steps);
-        slots
-            .filter(|(slot, _)| !slot.current.load(Relaxed).is_null())
-            .any(|(slot, &step)| slot.steps.load(Relaxed) == step)
+        let mut does_anybody = false;
+        for (index, (slot, &step)) in self.scheduler().slots().iter().zip(steps).enumerate() {
+            if slot.current.load(Relaxed).is_null() || slot.steps.load(Relaxed) != step {
+                continue;
+            }
+            does_anybody = true;
+            if let Some(lane) = self.usual_policy().and_then(|policy| policy.lane(index)) {
+                lane.stands_still();
+            }
+        }
+        does_anybody
     }
 
     /// Relieves workers that have not got on since their `steps` were read: takes the process one

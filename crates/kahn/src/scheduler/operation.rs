@@ -1,6 +1,7 @@
 //! What the operations of a process ask of the worker that runs it.
 
 use super::policy::Ready;
+use super::policy::lane::Lane;
 use super::request::{Commit, EndCause, Request, WaitOn};
 use super::{Kind, Origin, Reason, TaskRef, Worker};
 
@@ -33,6 +34,13 @@ impl Worker {
             }
             _ => self.scheduler().make_ready(self.origin(), task, reason),
         }
+    }
+
+    /// Whether a worker with nothing to do may come for what this one makes ready: then results are
+    /// published sooner.
+    #[inline]
+    pub(crate) fn has_takers(&self) -> bool {
+        self.scheduler().is_hungry() && self.lane().is_none_or(Lane::is_open)
     }
 
     pub(crate) fn origin(&self) -> Origin {

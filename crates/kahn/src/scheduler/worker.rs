@@ -336,6 +336,9 @@ impl Worker {
         if task.home.load(Relaxed) != number {
             if task.polls.load(Relaxed) > 0 {
                 Task::count(&task.stolen);
+                if let Some(lane) = self.lane() {
+                    lane.count_move();
+                }
             }
             task.home.store(number, Relaxed);
         }

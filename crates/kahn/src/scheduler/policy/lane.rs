@@ -71,6 +71,22 @@ impl Lane {
         Some(task)
     }
 
+    /// Owner: a process runs here that ran elsewhere before.
+    #[cold]
+    pub(crate) fn count_move(&self) {
+        self.pace.count_move();
+    }
+
+    /// Anybody: its worker does not get on; thieves may have what it has, at once.
+    pub(crate) fn stands_still(&self) {
+        self.pace.end_pause();
+    }
+
+    /// Whether thieves may have what only its worker puts here.
+    pub(crate) fn is_open(&self) -> bool {
+        self.pace.is_open()
+    }
+
     /// Owner: at the hot end, or in the queue if that is full.
     pub(super) fn queue_hot(&self, ready: Ready) {
         if let Err(task) = self.hot.push(ready.into_task()) {
@@ -104,9 +120,12 @@ impl Lane {
         self.asked.load(Relaxed).is_multiple_of(2)
     }
 
-    /// Anybody: what has waited longest outside of the deque.
+    /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if
+    /// that is not left alone.
     pub(super) fn take_cold(&self) -> Option<Ready> {
-        self.front.take().map(Ready::new).or_else(|| self.pop_rest(|_| {}))
+        let is_open = self.has_front() && self.pace.is_open();
+        let front = if is_open { self.front.take().map(Ready::new) } else { None };
+        front.or_else(|| self.pop_rest(|_| {}))
     }
 
     /// Owner: the same, and what comes next is the owner's.
@@ -153,16 +172,20 @@ impl Lane {
         self.hot.len() > 0
     }
 
-    /// Whether its deque has something that thieves may have. Only its worker puts things there, and
-    /// does not sleep before it is empty: so what is not to be had is not forgotten.
-    pub(super) fn has_hot_to_spare(&self, now: u64) -> bool {
-        self.has_hot() && !self.pace.is_left_alone(now)
+    pub(super) fn has_front(&self) -> bool {
+        self.front.len() > 0
     }
 
-    /// Whether something waits in its queue. Anybody puts things there, also while its worker sleeps:
-    /// it is for all, at any time.
-    pub(super) fn has_cold(&self) -> bool {
-        self.front.len() > 0 || self.rest_len.load(Relaxed) > 0
+    /// Whether it has something that only its worker puts there, who does not sleep before that is
+    /// gone: so what thieves may not have is not forgotten.
+    pub(super) fn has_own(&self) -> bool {
+        self.has_hot() || self.has_front()
+    }
+
+    /// Whether something is there that anybody puts there, also while its worker sleeps: it is for
+    /// all, at any time.
+    pub(super) fn has_rest(&self) -> bool {
+        self.rest_len.load(Relaxed) > 0
     }
 
     /// Thief: whether the oldest process of its deque has been that for long.
@@ -175,13 +198,18 @@ impl Lane {
         clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= RIPE
     }
 
-    /// Owner, as a thief: takes half of what another has, of its deque only if that `is_ripe`. Gives
-    /// the first and how many.
-    pub(super) fn take_loot(&self, victim: &Self, is_ripe: bool) -> Option<(Ready, usize)> {
+    /// Owner, as a thief: takes half of what another has: of its deque only if that `is_ripe`, of
+    /// its own at all only if it `is_open`. Gives the first and how many.
+    pub(super) fn take_loot(
+        &self,
+        victim: &Self,
+        is_open: bool,
+        is_ripe: bool,
+    ) -> Option<(Ready, usize)> {
         bump(&self.tried);
         let hot = if is_ripe { self.take_some(victim) } else { None };
-        let loot =
-            hot.or_else(|| self.take_half_front(victim)).or_else(|| self.take_half_rest(victim))?;
+        let front = || if is_open { self.take_half_front(victim) } else { None };
+        let loot = hot.or_else(front).or_else(|| self.take_half_rest(victim))?;
         bump(&self.won);
         Some(loot)
     }

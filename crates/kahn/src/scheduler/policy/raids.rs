@@ -4,45 +4,65 @@
 //! Processes that meet every 50 ns run several times slower on two cores than on one; those that
 //! compute for long run twice as fast. Nobody can tell by looking, so thieves measure: how many
 //! processes thief and victim take from their queues together while the thief lives on its loot (a
-//! *raid*), and how many the victim takes while it is left alone (*calm*).
+//! *raid*), how many of those came from another worker (*crossings*), and how many the victim takes
+//! while it is left alone (*calm*).
 //!
 //! ```text
 //!              loot                queues empty           pause over, something is ripe
 //!   idle ─────────────► raid ───────────────► judged ───────────────────────► raid …
 //!                                              │ paid: no pause
-//!                                              │ not known: a pause of SHORTEST, to measure calm
+//!                                              │ not known: a pause of CALM, to measure calm
 //!                                              │ slower than calm: a pause, each time twice as long
 //! ```
+//!
+//! A raid of `PLAIN` for each crossing pays without further question: coarse processes are never left
+//! lying, and those that talk across with every step do not pass for coarse because they do it for
+//! long. Other raids are compared with calm, and so is all the time since the last pause, once that is
+//! as long as the pause was to find calm out: in a program that makes a thousand processes, then runs
+//! them, raids fall into the second half only, and are fast beside any average.
 //!
 //! A thief that looks for `WATCH` and finds processes, but none that is ripe, has seen a worker that
 //! gets on by itself: then too there is a pause.
 //!
-//! Loot that lasts `PLAIN` a process pays without further question: coarse processes are never left
-//! lying. During a pause the thief sleeps and its victim wakes nobody. What is known about calm
+//! During a pause the thief sleeps; its victim wakes nobody, and does not publish sooner for its sake.
+//! The victim looks at the clock once in `LOOKS` times that it has something to spare, and ends a pause
+//! that is over. Coarse processes end it at once: the victim sees that it takes long for a few dozen of
+//! them, or the watcher ([`crate::scheduler::idle`]) that it stands still. What is known about calm
 //! grows old after `STALE`, for programs change.
 //!
-//! Nothing is lost by a pause. It holds for the deque alone, which only its own worker fills, and which
-//! that empties before it sleeps; the watcher ([`crate::scheduler::idle`]) looks after one that does
-//! not get on. The queue for what comes from outside may fill while its worker sleeps and is never
-//! left alone: a worker that is woken for it and finds its owner's pause would sleep again, and
-//! nobody would run what is there. All fields are Relaxed: what a race spoils is one judgement. A crowd
-//! that is sent home counts as if the worker there had stolen it.
+//! Nothing is lost by a pause. It holds for the deque and the front of what waits, which only their
+//! own worker fills, and which that empties before it sleeps. The rest, for what comes from outside,
+//! may fill while its worker sleeps and is never left alone: a worker that is woken for it and finds
+//! its owner's pause would sleep again, and nobody would run what is there. All fields are Relaxed:
+//! what a race spoils is one judgement. A crowd that is sent home counts as if the worker there had
+//! stolen it.
 
 use crate::sync::system::clock;
-use crate::sync::{AtomicU64, AtomicUsize, Ordering::*};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use std::time::Duration;
 
-/// Loot that lasts so long a process is worth moving in any case: some twenty lines from another
-/// core, and twice that in work. There is no time in a model: there everything pays.
-const PLAIN: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(4) };
+/// A raid that lasts so long for each crossing is worth it in any case: some twenty lines from another
+/// core, and as long again in work. There is no time in a model: there everything pays.
+const PLAIN: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(2) };
 /// How long a victim is left alone after loot that did not pay, at least and at most.
 const SHORTEST: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
-const LONGEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(8);
+/// How long it is left alone if calm is not known, and how long must be what is compared with calm
+/// besides raids: longer than what a program does over and over.
+const CALM: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(500) };
+/// A pause tells about calm if it is so long: those whose partners were with a thief need some time to
+/// gather.
+const TELLS: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(200) };
 /// How long a thief looks at processes that do not ripen. Each look takes a line from their
 /// worker. As long is the first pause after that.
 const WATCH: Duration = Duration::from_micros(20);
 /// How long one believes what was measured.
-const STALE: Duration = Duration::from_millis(20);
+const STALE: Duration = Duration::from_millis(50);
+/// So many times a worker has something to spare before it looks at the clock.
+const LOOKS: u32 = 8;
+/// A worker whose processes take twice `PLAIN` each takes so long from asking for what has waited
+/// longest to asking again.
+const COARSE: Duration = Duration::from_micros(250);
 /// Paces are ticks for so many processes.
 const UNIT: u64 = 64;
 
@@ -51,16 +71,23 @@ const UNIT: u64 = 64;
 pub(super) struct Pace {
     /// Processes that its worker has taken; written by the worker.
     taken: AtomicU64,
+    /// Those among them that ran elsewhere before; written by the worker.
+    moved: AtomicU64,
     /// Since when nobody steals here, in ticks, and `taken` then; 0 if somebody does.
     calm_since: AtomicU64,
     calm_taken: AtomicU64,
-    /// Ticks for `UNIT` processes when calm, and when that was found out; 0 if never.
+    /// Ticks for `UNIT` processes when calm, when that was found out, and `taken` then; 0 if never.
     calm: AtomicU64,
     found_at: AtomicU64,
+    found_taken: AtomicU64,
     /// Thieves leave it alone until then.
     alone_until: AtomicU64,
     /// The last pause, in nanoseconds.
     pause: AtomicU64,
+    /// How often its worker had something to spare in a pause, and when it last asked for what has
+    /// waited longest in one; written by the worker.
+    looks: AtomicU32,
+    looked_at: AtomicU64,
 }
 
 /// What a thief took last, until it is judged. Written by the thief, and by whoever sends a crowd
@@ -73,6 +100,12 @@ pub(super) struct Raid {
     since: AtomicU64,
     victim_taken: AtomicU64,
     own_taken: AtomicU64,
+    /// What both had taken from others.
+    moved: AtomicU64,
+    /// The end of the victim's last pause as its `found_at`, and what the thief had taken when it came
+    /// for the first time since.
+    open: AtomicU64,
+    open_taken: AtomicU64,
     /// Whom it looks at in vain, since when, and when it did last.
     watched: AtomicUsize,
     watched_since: AtomicU64,
@@ -87,6 +120,9 @@ impl Raid {
             since: AtomicU64::new(0),
             victim_taken: AtomicU64::new(0),
             own_taken: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            open_taken: AtomicU64::new(0),
             watched: AtomicUsize::new(usize::MAX),
             watched_since: AtomicU64::new(0),
             watched_at: AtomicU64::new(0),
@@ -109,11 +145,16 @@ impl Raid {
     /// Notes that the thief has taken `size` processes.
     pub(super) fn begin(&self, own: &Pace, index: usize, victim: &Pace, size: usize, now: u64) {
         victim.end_calm(now);
-        self.victim.store(index, Relaxed);
+        let (own_taken, open) = (own.taken.load(Relaxed), victim.found_at.load(Relaxed));
+        if self.victim.swap(index, Relaxed) != index || self.open.load(Relaxed) != open {
+            self.open.store(open, Relaxed);
+            self.open_taken.store(own_taken, Relaxed);
+        }
         self.size.store(size, Relaxed);
         self.since.store(now, Relaxed);
         self.victim_taken.store(victim.taken.load(Relaxed), Relaxed);
-        self.own_taken.store(own.taken.load(Relaxed), Relaxed);
+        self.own_taken.store(own_taken, Relaxed);
+        self.moved.store(moved_by(own, victim), Relaxed);
     }
 
     /// The thief has run out of work: judges its last raid. `pace` is that of a worker.
@@ -125,22 +166,41 @@ impl Raid {
         self.size.store(0, Relaxed);
         let victim = pace(self.victim.load(Relaxed));
         let lasted = now.saturating_sub(self.since.load(Relaxed));
-        let by_victim = victim.taken.load(Relaxed).saturating_sub(self.victim_taken.load(Relaxed));
-        let by_thief = own.taken.load(Relaxed).saturating_sub(self.own_taken.load(Relaxed));
-        let pause = if clock::to_duration(lasted) >= PLAIN * u32::try_from(size).unwrap_or(u32::MAX)
-        {
+        let moved = moved_by(own, victim).saturating_sub(self.moved.load(Relaxed));
+        // Who is new has not run anywhere before.
+        let crossings = u32::try_from(moved.max(size as u64)).unwrap_or(u32::MAX);
+        let pause = if clock::to_duration(lasted) >= PLAIN.saturating_mul(crossings) {
             Duration::ZERO
         } else {
             match victim.known_calm(now) {
-                None => SHORTEST,
-                Some(calm) if pace_of(lasted, by_victim.saturating_add(by_thief)) <= calm => {
-                    Duration::ZERO
+                None => CALM,
+                Some(calm) if self.is_slower(calm, lasted, own, victim, now) => {
+                    victim.next_pause(SHORTEST)
                 }
-                Some(_) => victim.next_pause(SHORTEST),
+                Some(_) => Duration::ZERO,
             }
         };
         victim.leave_alone(pause, now);
     }
+
+    /// Whether thief and victim got on slower together than the victim when calm: in the raid, or
+    /// since the last pause.
+    fn is_slower(&self, calm: u64, lasted: u64, own: &Pace, victim: &Pace, now: u64) -> bool {
+        let is_slower = |ticks, victim_before: &AtomicU64, own_before: &AtomicU64| {
+            let by_victim = victim.taken.load(Relaxed).saturating_sub(victim_before.load(Relaxed));
+            let by_thief = own.taken.load(Relaxed).saturating_sub(own_before.load(Relaxed));
+            pace_of(ticks, by_victim.saturating_add(by_thief)) > calm
+        };
+        let since = victim.found_at.load(Relaxed);
+        let open = now.saturating_sub(since);
+        let is_long = since == self.open.load(Relaxed) && clock::to_duration(open) >= CALM;
+        is_slower(lasted, &self.victim_taken, &self.own_taken)
+            || is_long && is_slower(open, &victim.found_taken, &self.open_taken)
+    }
+}
+
+fn moved_by(own: &Pace, victim: &Pace) -> u64 {
+    own.moved.load(Relaxed).saturating_add(victim.moved.load(Relaxed))
 }
 
 fn pace_of(ticks: u64, taken: u64) -> u64 {
@@ -151,12 +211,16 @@ impl Pace {
     pub(super) fn new() -> Self {
         Self {
             taken: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
             calm_since: AtomicU64::new(0),
             calm_taken: AtomicU64::new(0),
             calm: AtomicU64::new(0),
             found_at: AtomicU64::new(0),
+            found_taken: AtomicU64::new(0),
             alone_until: AtomicU64::new(0),
             pause: AtomicU64::new(0),
+            looks: AtomicU32::new(0),
+            looked_at: AtomicU64::new(0),
         }
     }
 
@@ -164,6 +228,61 @@ impl Pace {
     #[inline]
     pub(super) fn count(&self) {
         self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The worker: one that it has taken ran elsewhere before.
+    pub(super) fn count_move(&self) {
+        self.moved.store(self.moved.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Whether thieves may come now.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.has_no_pause() || !self.is_left_alone(clock::ticks())
+    }
+
+    /// The same without a look at the clock, which a pause may have outlived.
+    #[inline]
+    fn has_no_pause(&self) -> bool {
+        self.alone_until.load(Relaxed) == 0
+    }
+
+    /// The worker, which has something to spare: whether thieves may have it. Ends a pause that is
+    /// over.
+    #[inline]
+    pub(super) fn opens(&self) -> bool {
+        self.has_no_pause() || self.ends_pause()
+    }
+
+    fn ends_pause(&self) -> bool {
+        let looks = self.looks.load(Relaxed).wrapping_add(1);
+        self.looks.store(looks, Relaxed);
+        let ends = looks.is_multiple_of(LOOKS) && !self.is_left_alone(clock::ticks());
+        if ends {
+            self.end_pause();
+        }
+        ends
+    }
+
+    /// The worker asks for what has waited longest: ends a pause in which processes turn out to be
+    /// coarse.
+    pub(super) fn look_at_steps(&self) {
+        if self.has_no_pause() {
+            return;
+        }
+        let now = clock::ticks();
+        let since = self.looked_at.load(Relaxed).max(self.calm_since.load(Relaxed));
+        self.looked_at.store(now, Relaxed);
+        if clock::to_duration(now.saturating_sub(since)) >= COARSE {
+            self.end_pause();
+        }
+    }
+
+    /// Anybody: from now on thieves may come.
+    pub(super) fn end_pause(&self) {
+        if !self.has_no_pause() {
+            self.alone_until.store(0, Relaxed);
+        }
     }
 
     /// Whether thieves leave it alone.
@@ -176,8 +295,10 @@ impl Pace {
         self.pause.store(pause.subsec_nanos().into(), Relaxed);
         let until = if pause.is_zero() { 0 } else { now + clock::from_duration(pause) };
         self.alone_until.store(until, Relaxed);
-        self.calm_taken.store(self.taken.load(Relaxed), Relaxed);
-        self.calm_since.store(now, Relaxed);
+        if !pause.is_zero() {
+            self.calm_taken.store(self.taken.load(Relaxed), Relaxed);
+            self.calm_since.store(now, Relaxed);
+        }
     }
 
     /// Twice the last pause, or the first.
@@ -189,12 +310,14 @@ impl Pace {
     fn end_calm(&self, now: u64) {
         let since = self.calm_since.swap(0, Relaxed);
         let calm = now.saturating_sub(since);
-        if since == 0 || clock::to_duration(calm) < SHORTEST {
+        if since == 0 || clock::to_duration(calm) < TELLS {
             return;
         }
-        let taken = self.taken.load(Relaxed).saturating_sub(self.calm_taken.load(Relaxed));
-        self.calm.store(pace_of(calm, taken), Relaxed);
+        let taken = self.taken.load(Relaxed);
+        let when_calm = taken.saturating_sub(self.calm_taken.load(Relaxed));
+        self.calm.store(pace_of(calm, when_calm), Relaxed);
         self.found_at.store(now, Relaxed);
+        self.found_taken.store(taken, Relaxed);
     }
 
     /// The pace when calm, if that is known and not too old.
@@ -231,6 +354,42 @@ mod tests {
         let (victim, now) = raided(PLAIN / 10);
         assert!(victim.is_left_alone(now));
         assert!(!victim.is_left_alone(now + clock::from_duration(LONGEST * 10)));
+    }
+
+    #[test]
+    fn talk_across_does_not_pay_however_long_it_lasts() {
+        clock::start();
+        let (thief, victim, raid) = (Pace::new(), Pace::new(), Raid::new());
+        let begun = clock::ticks();
+        raid.begin(&thief, 0, &victim, 1, begun);
+        (0..100).for_each(|_| {
+            thief.count_move();
+            victim.count_move();
+        });
+        let ended = begun + clock::from_duration(PLAIN * 100);
+        raid.judge(&thief, |_| &victim, ended);
+        assert!(victim.is_left_alone(ended));
+    }
+
+    #[test]
+    fn a_victim_opens_when_its_pause_is_over_and_not_before() {
+        clock::start();
+        let (over, lasts) = (Pace::new(), Pace::new());
+        over.leave_alone(SHORTEST, clock::ticks() - clock::from_duration(SHORTEST));
+        lasts.leave_alone(SHORTEST, clock::ticks() + clock::from_duration(STALE * 1_000_000));
+        assert!(over.is_open() && !lasts.is_open());
+        assert!((0..LOOKS).any(|_| over.opens()));
+        assert!((0..LOOKS).all(|_| !lasts.opens()));
+    }
+
+    #[test]
+    fn coarse_processes_end_a_pause() {
+        clock::start();
+        let pace = Pace::new();
+        pace.leave_alone(LONGEST, clock::ticks() - clock::from_duration(COARSE));
+        assert!(!pace.has_no_pause());
+        pace.look_at_steps();
+        assert!(pace.has_no_pause());
     }
 
     #[test]

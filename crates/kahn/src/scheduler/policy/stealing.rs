@@ -57,17 +57,16 @@ impl Stealing {
         for offset in 1..count {
             let index = (thief + offset) % count;
             let victim = &self.lanes[index];
-            let has_hot = victim.has_hot_to_spare(now);
+            let is_open = victim.has_own() && !victim.pace.is_left_alone(now);
+            let has_hot = is_open && victim.has_hot();
             let is_ripe = has_hot && victim.is_ripe(now);
-            if has_hot && !is_ripe {
-                own.raid.watch(index, &victim.pace, now);
-            }
-            if !is_ripe && !victim.has_cold() {
-                continue;
-            }
-            if let Some((first, size)) = own.take_loot(victim, is_ripe) {
+            let has_some = is_ripe || is_open && victim.has_front() || victim.has_rest();
+            if has_some && let Some((first, size)) = own.take_loot(victim, is_open, is_ripe) {
                 own.raid.begin(&own.pace, index, &victim.pace, size, now);
                 return Some(first);
+            }
+            if has_hot {
+                own.raid.watch(index, &victim.pace, now);
             }
         }
         None
@@ -105,6 +104,7 @@ impl Policy for Stealing {
                 None => own.pop_cold().or_else(|| self.steal(worker)),
             },
             Turn::Back => {
+                own.pace.look_at_steps();
                 let waiting = || own.pop_cold().or_else(|| self.pop_next_cold());
                 if own.asks_the_deque_first() {
                     own.pop_oldest_hot().or_else(waiting)
@@ -123,7 +123,8 @@ impl Policy for Stealing {
         let now = clock::ticks();
         let mut lanes = self.lanes.iter().enumerate();
         lanes.any(|(index, lane)| {
-            lane.has_cold() || lane.has_hot_to_spare(now) || index == worker && lane.has_hot()
+            let may_have_own = || index == worker || !lane.pace.is_left_alone(now);
+            lane.has_rest() || lane.has_own() && may_have_own()
         })
     }
 
@@ -163,7 +164,7 @@ impl Policy for Stealing {
     /// what would not pay.
     fn has_to_spare(&self, worker: usize) -> bool {
         let lane = &self.lanes[worker];
-        lane.has_cold() || lane.has_hot_to_spare(clock::ticks())
+        lane.has_rest() || lane.has_own() && lane.pace.opens()
     }
 
     fn keeps_hot(&self) -> bool {
