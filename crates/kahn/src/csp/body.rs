@@ -1,9 +1,9 @@
 //! The body of a process, and how others learn its end.
 //!
 //! ```text
-//!   ┌────────┬───────┬──────────────────┬──────────────────────────────┐
-//!   │ header │ birth │ join: who waits  │ future, then its result      │   one block of memory
-//!   └────────┴───────┴──────────────────┴──────────────────────────────┘
+//!   ┌────────┬──────────────────┬──────────────────────────────┐
+//!   │ header │ join: who waits  │ future, then its result      │   one block of memory
+//!   └────────┴──────────────────┴──────────────────────────────┘
 //! ```
 //!
 //! A process that was spawned has no join, for nobody waits for its end: half of a line less. The
@@ -23,12 +23,13 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use crate::graph::Failure;
+use crate::scheduler::local::Birth;
 use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
 use std::any::Any;
-use std::mem;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -36,26 +37,11 @@ use std::task::{Context, Poll};
 const HANDLE: u32 = FIRST_FLAG << 1;
 const ENDED: u32 = FIRST_FLAG << 2;
 
-/// What a process got when it was created.
-#[derive(Debug)]
-pub(super) struct Birth {
-    /// Where the process's choices are drawn from; its holder's.
-    pub(super) draw: Cell<u64>,
-    /// The line that created the process.
-    pub(super) site: &'static Location<'static>,
-}
-
 /// Who waits for the end of a process. See the module's table.
 #[derive(Debug)]
 pub(super) struct Join {
     gate: Gate,
     waiter: Cell<Option<Waiter>>,
-}
-
-impl Birth {
-    pub(super) fn new(site: &'static Location<'static>, draw: u64) -> Self {
-        Self { draw: Cell::new(draw), site }
-    }
 }
 
 impl Join {
@@ -118,34 +104,68 @@ impl Join {
     }
 }
 
-/// Where a body stands.
-pub(super) enum Body<F, R> {
-    Running(F),
-    Done(Result<R, Failed>),
-    Over,
+/// A body: the future, or what stands in its place when it has ended, if anybody wants that. Which
+/// of them is told by [`Task::body_stage`], for a tag of its own would make most bodies a word
+/// larger.
+pub(super) union Body<F, E> {
+    future: ManuallyDrop<F>,
+    end: ManuallyDrop<E>,
 }
 
-/// Header, birth, join and body, as they stand in the block. `J` is [`Join`], or nothing.
+/// How a process ended that somebody may have a handle of.
+pub(super) type End<R> = Result<R, Box<Failure>>;
+
+/// Values of [`Task::body_stage`].
+mod stage {
+    /// Set with the header.
+    pub(super) const FUTURE: u8 = 0;
+    pub(super) const END: u8 = 1;
+    pub(super) const OVER: u8 = 2;
+}
+
+impl<F, E> Body<F, E> {
+    pub(super) fn new(future: F) -> Self {
+        Self { future: ManuallyDrop::new(future) }
+    }
+
+    /// Drops what is there.
+    ///
+    /// # Safety
+    /// This is the body of `task`, and the caller's.
+    unsafe fn clear(&mut self, task: &Task) {
+        // If a destructor panics, what is left of it is lost.
+        match task.body_stage.replace(stage::OVER) {
+            // SAFETY: it was there, and is not looked at again.
+            stage::FUTURE => unsafe { ManuallyDrop::drop(&mut self.future) },
+            // SAFETY: as above.
+            stage::END => unsafe { ManuallyDrop::drop(&mut self.end) },
+            _ => {}
+        }
+    }
+}
+
+/// Header, join and body, as they stand in the block. `J` is [`Join`], or nothing.
 #[repr(C)]
 struct Placed<J, B> {
     task: Task,
-    birth: Birth,
     join: J,
     body: B,
 }
 
 /// The functions of a body of this type, by its type.
-pub(super) struct Type<F, R, J>(std::marker::PhantomData<(F, R, J)>);
+pub(super) struct Type<F, E, J>(std::marker::PhantomData<(F, E, J)>);
 
 /// Whether a body may stand behind a header: blocks are aligned to a cache line, no more.
-pub(super) const fn fits<F, R>() -> bool {
-    align_of::<Placed<Join, Body<F, R>>>() <= BLOCK_ALIGN
+pub(super) const fn fits<F: Future>() -> bool {
+    align_of::<Placed<Join, Body<F, End<F::Output>>>>() <= BLOCK_ALIGN
 }
 
 /// What a process of this module got when it was created.
 pub(super) fn birth_of<'a>(task: TaskRef) -> &'a Birth {
-    // SAFETY: the block was made by `place`: the birth stands behind the header, whatever the rest.
-    unsafe { &(*task.as_ptr().cast::<Placed<(), ()>>()).birth }
+    // SAFETY: the header stands in its block, which is this process's.
+    let local = unsafe { &(*task.as_ptr()).local };
+    // SAFETY: every process of this module is made by `place`.
+    unsafe { local.birth() }
 }
 
 /// The join of a process of this module that was forked; asked by who holds the process, has a
@@ -161,41 +181,45 @@ pub(super) fn join_of<'a>(task: TaskRef) -> &'a Join {
     join_if_any(task).expect("who has a handle has that of a forked process")
 }
 
-fn body_of<J, F, R>(task: NonNull<Task>) -> *mut Body<F, R> {
-    let placed = task.cast::<Placed<J, Body<F, R>>>().as_ptr();
+fn body_of<J, F, E>(task: NonNull<Task>) -> *mut Body<F, E> {
+    let placed = task.cast::<Placed<J, Body<F, E>>>().as_ptr();
     // SAFETY: the block was made for this type of body; nothing is read.
     unsafe { &raw mut (*placed).body }
 }
 
-/// Writes birth, join and body behind a header.
+/// Writes join and body behind a header, and the birth into it.
 ///
 /// # Safety
-/// The block was made for this type and holds none, or those of a process that has ended.
-pub(super) unsafe fn place<J, F, R>(task: NonNull<Task>, birth: Birth, join: J, body: Body<F, R>) {
-    let placed = task.cast::<Placed<J, Body<F, R>>>().as_ptr();
+/// The block was made for this type and holds none, or those of a process that has ended. Nobody
+/// holds the new one yet.
+pub(super) unsafe fn place<J, F, E>(task: NonNull<Task>, birth: Birth, join: J, future: F) {
+    let placed = task.cast::<Placed<J, Body<F, E>>>().as_ptr();
     // SAFETY: within the block; nothing is read.
-    let birth_at = unsafe { &raw mut (*placed).birth };
-    // SAFETY: as above.
     let join_at = unsafe { &raw mut (*placed).join };
     // SAFETY: said by the caller; old ones own nothing.
-    unsafe { birth_at.write(birth) };
-    // SAFETY: as above.
     unsafe { join_at.write(join) };
     // SAFETY: as above.
-    unsafe { body_of::<J, F, R>(task).write(body) };
+    let header = unsafe { task.as_ref() };
+    // SAFETY: as above.
+    unsafe { header.local.bear(birth) };
+    // SAFETY: as above.
+    unsafe { body_of::<J, F, E>(task).write(Body::new(future)) };
 }
 
 /// Takes the result out of an ended process.
 ///
 /// # Safety
 /// The body is of this type, the process has ended, and the caller has its only handle.
-pub(super) unsafe fn take_result<J, F, R>(task: NonNull<Task>) -> Result<R, Failed> {
-    let body = body_of::<J, F, R>(task);
+pub(super) unsafe fn take_result<F, R>(task: NonNull<Task>) -> Result<R, Failed> {
     // SAFETY: said by the caller.
-    match mem::replace(unsafe { &mut *body }, Body::Over) {
-        Body::Done(result) => result,
-        Body::Running(_) | Body::Over => Err(Failed::killed()),
+    let stage = unsafe { task.as_ref() }.body_stage.replace(stage::OVER);
+    if stage != stage::END {
+        return Err(Failed::killed());
     }
+    // SAFETY: said by the caller.
+    let body = unsafe { &mut *body_of::<Join, F, End<R>>(task) };
+    // SAFETY: it was there, and is not looked at again.
+    unsafe { ManuallyDrop::take(&mut body.end) }.map_err(|failure| Failed::from(&*failure))
 }
 
 fn failure(payload: &(dyn Any + Send)) -> Failure {
@@ -207,69 +231,124 @@ fn failure(payload: &(dyn Any + Send)) -> Failure {
     Failure { message, panicked: true }
 }
 
-impl<F: Future<Output = R>, R> Type<F, R, Join> {
+impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
     /// The functions of a process whose result somebody may want.
     pub(super) const FORKED: BodyType = BodyType {
         poll: Self::poll_forked,
         drop: Self::drop,
-        size: size_of::<Placed<Join, Body<F, R>>>(),
+        size: size_of::<Placed<Join, Body<F, End<R>>>>(),
         blocking: false,
         joined: true,
     };
 
     unsafe fn poll_forked(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
+        // SAFETY: said by the caller; when it is called, there is no future any more.
+        let put = |result| unsafe { Self::put(task, Ok(result)) };
         // SAFETY: said by the caller.
-        match unsafe { Self::poll(task, context) } {
+        match unsafe { Self::poll(task, context, put) } {
             Poll::Pending => Polled::Pending,
             Poll::Ready(Ok(())) => Polled::Ready(Ok(())),
-            Poll::Ready(Err(failure)) => {
-                // SAFETY: a process of this module.
-                let task = unsafe { TaskRef::new(task) };
-                // Who has a handle is told.
-                let told = join_of(task).gate.peek() & HANDLE != 0;
-                Polled::Ready(if told { Ok(()) } else { Err(failure) })
-            }
+            // SAFETY: as above.
+            Poll::Ready(Err(failure)) => Polled::Ready(unsafe { Self::put_failure(task, failure) }),
+        }
+    }
+
+    /// Puts the end in the place of the future. A function of its own, as all that is done once: it
+    /// would cost each poll the registers that it needs.
+    ///
+    /// # Safety
+    /// The caller holds the process, and there is no future any more.
+    #[inline(never)]
+    unsafe fn put(task: NonNull<Task>, end: End<R>) {
+        let body = body_of::<Join, F, End<R>>(task);
+        // SAFETY: said by the caller.
+        unsafe { body.write(Body { end: ManuallyDrop::new(end) }) };
+        // SAFETY: as above.
+        unsafe { task.as_ref() }.body_stage.set(stage::END);
+    }
+
+    /// The same for one that has failed: its failure is the network's, unless somebody is told.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[cold]
+    unsafe fn put_failure(task: NonNull<Task>, failure: Box<Failure>) -> Result<(), Box<Failure>> {
+        // SAFETY: said by the caller.
+        unsafe { Self::put(task, Err(failure.clone())) };
+        // SAFETY: a process of this module.
+        let told = join_of(unsafe { TaskRef::new(task) }).gate.peek() & HANDLE != 0;
+        if told { Ok(()) } else { Err(failure) }
+    }
+}
+
+impl<F: Future<Output = Option<String>>> Type<F, (), ()> {
+    /// The functions of a process that runs by itself, and returns why it failed.
+    pub(super) const DETACHED: BodyType = BodyType {
+        poll: Self::poll_detached,
+        drop: Self::drop,
+        size: size_of::<Placed<(), Body<F, ()>>>(),
+        blocking: false,
+        joined: false,
+    };
+
+    unsafe fn poll_detached(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
+        // SAFETY: said by the caller.
+        match unsafe { Self::poll(task, context, outcome) } {
+            Poll::Pending => Polled::Pending,
+            Poll::Ready(end) => Polled::Ready(end.flatten()),
         }
     }
 }
 
-impl<F: Future<Output = R>, R, J> Type<F, R, J> {
-    /// Polls the future; drops it and puts the result in its place when it is ready.
+/// How a process ended that has returned this.
+#[inline(never)]
+fn outcome(error: Option<String>) -> Result<(), Box<Failure>> {
+    error.map_or(Ok(()), |message| Err(Box::new(Failure { message, panicked: false })))
+}
+
+impl<F: Future, E, J> Type<F, E, J> {
+    /// Polls the future; when it is ready, drops it and has `finish` do something with its result.
     ///
     /// # Safety
     /// The caller holds the process, and its body has not ended.
     #[inline]
-    unsafe fn poll(
+    unsafe fn poll<O>(
         task: NonNull<Task>,
         context: &mut Context<'_>,
-    ) -> Poll<Result<(), Box<Failure>>> {
-        let place = body_of::<J, F, R>(task);
+        finish: impl FnOnce(F::Output) -> O,
+    ) -> Poll<Result<O, Box<Failure>>> {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: said by the caller.
-            let Body::Running(future) = (unsafe { &mut *place }) else { return Poll::Pending };
+            let body = unsafe { &mut *body_of::<J, F, E>(task) };
+            // SAFETY: as above.
+            let future = unsafe { &mut *body.future };
             // SAFETY: the body stands in its block until it is dropped there.
             let result = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
             // Within the net for panics: destructors are the user's code.
-            // SAFETY: said by the caller; the future is not used any more.
-            unsafe { Self::put(place, result) };
-            Poll::Ready(())
+            // SAFETY: said by the caller.
+            unsafe { Self::clear(task) };
+            Poll::Ready(finish(result))
         }));
         match polled {
             Ok(polled) => polled.map(Ok),
-            // SAFETY: said by the caller.
-            Err(payload) => unsafe { Self::panicked(task, payload.as_ref()) },
+            Err(payload) => {
+                // SAFETY: said by the caller.
+                let failure = unsafe { Self::panicked(task, payload.as_ref()) };
+                Poll::Ready(Err(Box::new(failure)))
+            }
         }
     }
 
-    /// Puts the result in the place of the future. A function of its own, as the next: what is done
-    /// once would cost each poll the registers that it needs.
-    ///
     /// # Safety
-    /// The caller holds the process, whose body this is; the future is not used any more.
+    /// The caller holds the process, or has its only handle and it has ended.
     #[inline(never)]
-    unsafe fn put(place: *mut Body<F, R>, result: R) {
+    unsafe fn clear(task: NonNull<Task>) {
         // SAFETY: said by the caller.
-        unsafe { *place = Body::Done(Ok(result)) };
+        let body = unsafe { &mut *body_of::<J, F, E>(task) };
+        // SAFETY: as above.
+        let header = unsafe { task.as_ref() };
+        // SAFETY: as above.
+        unsafe { body.clear(header) };
     }
 
     /// Drops a future that has panicked, and notes why.
@@ -277,56 +356,15 @@ impl<F: Future<Output = R>, R, J> Type<F, R, J> {
     /// # Safety
     /// As for [`poll`](Self::poll).
     #[cold]
-    unsafe fn panicked(
-        task: NonNull<Task>,
-        payload: &(dyn Any + Send),
-    ) -> Poll<Result<(), Box<Failure>>> {
-        let failure = failure(payload);
+    unsafe fn panicked(task: NonNull<Task>, payload: &(dyn Any + Send)) -> Failure {
         // SAFETY: said by the caller. A second panic would be of the same process.
         let _ = unsafe { Self::drop(task) };
-        // SAFETY: as above.
-        unsafe { *body_of::<J, F, R>(task) = Body::Done(Err(Failed::from(&failure))) };
-        Poll::Ready(Err(Box::new(failure)))
+        failure(payload)
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        let body = unsafe { &mut *body_of::<J, F, R>(task) };
-        catch_unwind(AssertUnwindSafe(|| *body = Body::Over))
+        catch_unwind(AssertUnwindSafe(|| unsafe { Self::clear(task) }))
             .map_err(|payload| failure(payload.as_ref()))
-    }
-}
-
-impl<F: Future<Output = Option<String>>> Type<F, Option<String>, ()> {
-    /// The functions of a process that runs by itself, and returns why it failed.
-    pub(super) const DETACHED: BodyType = BodyType {
-        poll: Self::poll_detached,
-        drop: Self::drop,
-        size: size_of::<Placed<(), Body<F, Option<String>>>>(),
-        blocking: false,
-        joined: false,
-    };
-
-    unsafe fn poll_detached(task: NonNull<Task>, context: &mut Context<'_>) -> Polled {
-        // SAFETY: said by the caller.
-        match unsafe { Self::poll(task, context) } {
-            Poll::Pending => Polled::Pending,
-            Poll::Ready(Err(failure)) => Polled::Ready(Err(failure)),
-            // SAFETY: it has just ended, and nobody else wants its result.
-            Poll::Ready(Ok(())) => Polled::Ready(unsafe { Self::outcome(task) }),
-        }
-    }
-
-    /// Whether a process failed that has returned.
-    ///
-    /// # Safety
-    /// Its result is the caller's.
-    #[inline(never)]
-    unsafe fn outcome(task: NonNull<Task>) -> Result<(), Box<Failure>> {
-        // SAFETY: said by the caller.
-        match unsafe { take_result::<(), F, Option<String>>(task) } {
-            Ok(Some(message)) => Err(Box::new(Failure { message, panicked: false })),
-            Ok(None) | Err(_) => Ok(()),
-        }
     }
 }

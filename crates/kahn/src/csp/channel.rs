@@ -3,6 +3,7 @@
 use super::attempt::{Attempt, Look, Outcome, Step, gone};
 use super::meeting::{BufferHead, Entry, Label, Meeting, Partner, Side, Wake, flag};
 use super::memory;
+use super::wait::Stage;
 use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
@@ -12,24 +13,31 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr::NonNull;
 
-/// The part of a waiting operation that its partner writes.
+/// A waiting operation: what its partner writes, and where its owner stands, for which the word of
+/// the outcome has room.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Slot<T> {
     pub(super) outcome: Cell<Outcome>,
+    /// The owner's.
+    pub(super) stage: Stage,
+    /// The owner's: whether it receives and keeps the sender until it has acted.
+    pub(super) extended: bool,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
 impl<T> Slot<T> {
-    pub(super) fn empty() -> Self {
-        Self { outcome: Cell::new(Outcome::Open), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    pub(super) fn empty(extended: bool) -> Self {
+        Self::new(MaybeUninit::uninit(), extended)
     }
 
     pub(super) fn with(message: T) -> Self {
-        Self {
-            outcome: Cell::new(Outcome::Open),
-            value: UnsafeCell::new(MaybeUninit::new(message)),
-        }
+        Self::new(MaybeUninit::new(message), false)
+    }
+
+    fn new(value: MaybeUninit<T>, extended: bool) -> Self {
+        let (outcome, value) = (Cell::new(Outcome::Open), UnsafeCell::new(value));
+        Self { outcome, stage: Stage::Fresh, extended, value }
     }
 
     /// Moves the message out.

@@ -1,7 +1,7 @@
 //! What the processes of one network share, and what the scheduler asks of them.
 
 use super::blocking::Helpers;
-use super::body::{self, Birth, Body, Join, Type};
+use super::body::{self, End, Join, Type};
 use super::error::Failed;
 use super::handle::Handle;
 use super::placement::Priority;
@@ -9,9 +9,10 @@ use super::process::{Forked, Process};
 use super::timer::Timers;
 use super::{explain, outside};
 use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
+use crate::scheduler::local::Birth;
 use crate::scheduler::task::{BodyType, Info, Plan, Task, own};
 use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Worker};
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
+use crate::sync::{Arc, AtomicU64, Cell, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -121,7 +122,7 @@ impl Core {
     where
         F: Future<Output: Send> + Send,
     {
-        if body::fits::<F, F::Output>() {
+        if body::fits::<F>() {
             self.create_forked(process, site, by, code)
         } else {
             self.create_forked(process, site, by, Box::pin(code))
@@ -138,13 +139,14 @@ impl Core {
     where
         F: Future<Output: Send> + Send,
     {
-        let types = &const { Type::<F, F::Output, Join>::FORKED };
-        let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<Join, F, F::Output>;
+        let types = &const { Type::<F, End<F::Output>, Join>::FORKED };
+        let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, by, types);
-            let (birth, body) = (Birth::new(site, self.first_draw(task)), Body::Running(code));
+            let birth = self.birth(site, task);
+            let place = body::place::<Join, F, End<F::Output>>;
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe { body::place::<_, F, F::Output>(task.non_null(), birth, Join::new(), body) };
+            unsafe { place(task.non_null(), birth, Join::new(), code) };
             task.add_references(1, by.is_some_and(|(_, worker)| worker.solo()));
             task
         });
@@ -162,7 +164,7 @@ impl Core {
     ) where
         F: Future<Output = Option<String>> + Send,
     {
-        if !body::fits::<F, Option<String>>() {
+        if !body::fits::<F>() {
             return self.create_detached_boxed(process, site, by, Box::pin(code));
         }
         self.create_detached_boxed(process, site, by, code);
@@ -177,12 +179,12 @@ impl Core {
     ) where
         F: Future<Output = Option<String>> + Send,
     {
-        let types = &const { Type::<F, Option<String>, ()>::DETACHED };
+        let types = &const { Type::<F, (), ()>::DETACHED };
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, Some(by), types);
-            let (birth, body) = (Birth::new(site, self.first_draw(task)), Body::Running(code));
+            let birth = self.birth(site, task);
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe { body::place::<_, F, Option<String>>(task.non_null(), birth, (), body) };
+            unsafe { body::place::<(), F, ()>(task.non_null(), birth, (), code) };
             task
         });
         self.begin(task, Some(by.1));
@@ -228,9 +230,8 @@ impl Core {
         task
     }
 
-    /// Where the choices of a process are drawn from at first.
-    fn first_draw(&self, task: TaskRef) -> u64 {
-        task.info().identity.draw_from(self.seed)
+    fn birth(&self, site: &'static Location<'static>, task: TaskRef) -> Birth {
+        Birth { site, draw: Cell::new(task.info().identity.draw_from(self.seed)) }
     }
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {

@@ -107,12 +107,7 @@ impl<T: Send> Sender<T> {
     /// # Errors
     /// [`Unsent`] returns the message if the receiver was dropped.
     pub fn send(&mut self, message: T) -> Sending<'_, T> {
-        Sending {
-            end: self,
-            slot: Slot::with(message),
-            stage: Stage::Fresh,
-            _pinned: PhantomPinned,
-        }
+        Sending { end: self, slot: Slot::with(message), _pinned: PhantomPinned }
     }
 
     /// Drops the end with poison: the receiver learns it, after the messages that were sent.
@@ -226,7 +221,6 @@ impl<T: Send> fmt::Debug for Receiver<T> {
 pub struct Sending<'a, T: Send> {
     pub(super) end: &'a mut Sender<T>,
     pub(super) slot: Slot<T>,
-    pub(super) stage: Stage,
     _pinned: PhantomPinned,
 }
 
@@ -235,9 +229,6 @@ pub struct Sending<'a, T: Send> {
 pub struct Receiving<'a, T: Send> {
     pub(super) end: &'a mut Receiver<T>,
     pub(super) slot: Slot<T>,
-    pub(super) stage: Stage,
-    /// Whether the sender is kept until the receiver has acted.
-    pub(super) extended: bool,
     _pinned: PhantomPinned,
 }
 
@@ -282,7 +273,7 @@ impl<T: Send> Sending<'_, T> {
     /// What the outcome in the slot comes to.
     #[inline]
     fn finish(&mut self) -> Result<(), Unsent<T>> {
-        self.stage = Stage::Over;
+        self.slot.stage = Stage::Over;
         match self.slot.outcome.replace(Outcome::Over) {
             outcome @ (Outcome::Closed | Outcome::Poisoned) => {
                 let why = Gone::from_outcome(outcome);
@@ -298,13 +289,13 @@ impl<T: Send> Sending<'_, T> {
     #[inline(never)]
     fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
         let channel = self.end.channel;
-        if self.stage == Stage::Waiting && wait::resumed(task) {
+        if self.slot.stage == Stage::Waiting && wait::resumed(task) {
             channel.meeting().leave(Side::Sender, self.place(), worker.solo());
         }
         match self.slot.outcome.get() {
             Outcome::Open => {}
             Outcome::Held => {
-                self.stage = Stage::Waiting;
+                self.slot.stage = Stage::Waiting;
                 let place = Place::Send(channel.place().cast());
                 wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit_held);
                 return Poll::Pending;
@@ -314,7 +305,7 @@ impl<T: Send> Sending<'_, T> {
                 return Poll::Ready(self.finish());
             }
         }
-        if !wait::has_turn(worker, task, &mut self.stage) {
+        if !wait::has_turn(worker, task, &mut self.slot.stage) {
             return Poll::Pending;
         }
         self.attempt(worker, task)
@@ -329,12 +320,12 @@ impl<T: Send> Sending<'_, T> {
         {
             if self.slot.outcome.get() == Outcome::Done {
                 self.slot.outcome.set(Outcome::Over);
-                self.stage = Stage::Over;
+                self.slot.stage = Stage::Over;
                 return Poll::Ready(Ok(()));
             }
             return self.go_on(worker, task);
         }
-        self.stage = Stage::Waiting;
+        self.slot.stage = Stage::Waiting;
         let place = Place::Send(channel.place().cast());
         wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
         Poll::Pending
@@ -356,7 +347,7 @@ impl<T: Send> Future for Sending<'_, T> {
         let this = unsafe { self.get_unchecked_mut() };
         let channel = this.end.channel;
         let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
-        let is_new = this.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
+        let is_new = this.slot.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
         if is_new && wait::has_turn_at_once(worker, task) {
             return this.attempt(worker, task);
         }
@@ -366,7 +357,7 @@ impl<T: Send> Future for Sending<'_, T> {
 
 impl<'a, T: Send> Receiving<'a, T> {
     pub(super) fn new(end: &'a mut Receiver<T>, extended: bool) -> Self {
-        Self { end, slot: Slot::empty(), stage: Stage::Fresh, extended, _pinned: PhantomPinned }
+        Self { end, slot: Slot::empty(extended), _pinned: PhantomPinned }
     }
 
     /// Enters a receiver, after its poll.
@@ -374,20 +365,20 @@ impl<'a, T: Send> Receiving<'a, T> {
         // SAFETY: asked for by `attempt` with this type; the operation is pinned and not dropped.
         let this = unsafe { &*this.cast::<Self>() };
         let meeting = this.end.channel.meeting();
-        meeting.enter_alone(Side::Receiver, task, this.place(), this.extended, worker)
+        meeting.enter_alone(Side::Receiver, task, this.place(), this.slot.extended, worker)
     }
 
     /// What the outcome in the slot comes to.
     #[inline]
     fn finish(&mut self) -> Result<T, Gone> {
-        self.stage = Stage::Over;
+        self.slot.stage = Stage::Over;
         received(&self.slot)
     }
 
     /// Goes on with a receive that is not at its beginning, or whose turn it is not.
     #[inline(never)]
     fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
-        if self.stage == Stage::Waiting && wait::resumed(task) {
+        if self.slot.stage == Stage::Waiting && wait::resumed(task) {
             self.end.channel.meeting().leave(Side::Receiver, self.place(), worker.solo());
         }
         match self.slot.outcome.get() {
@@ -395,7 +386,7 @@ impl<'a, T: Send> Receiving<'a, T> {
             Outcome::Over => panic!("a receive was polled after it was completed"),
             _ => return Poll::Ready(self.finish()),
         }
-        if !wait::has_turn(worker, task, &mut self.stage) {
+        if !wait::has_turn(worker, task, &mut self.slot.stage) {
             return Poll::Pending;
         }
         self.attempt(worker, task)
@@ -406,11 +397,11 @@ impl<'a, T: Send> Receiving<'a, T> {
     fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
         let channel = self.end.channel;
         if channel.is_promising(Side::Receiver)
-            && channel.receive(worker, task, &self.slot, self.extended) == Attempt::Done
+            && channel.receive(worker, task, &self.slot, self.slot.extended) == Attempt::Done
         {
             return Poll::Ready(self.finish());
         }
-        self.stage = Stage::Waiting;
+        self.slot.stage = Stage::Waiting;
         let place = Place::Receive(channel.place().cast());
         wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
         Poll::Pending
@@ -432,7 +423,7 @@ impl<T: Send> Future for Receiving<'_, T> {
         let this = unsafe { self.get_unchecked_mut() };
         let channel = this.end.channel;
         let (worker, task) = wait::here(channel.meeting().network(), "an end of a channel");
-        let is_new = this.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
+        let is_new = this.slot.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
         if is_new && wait::has_turn_at_once(worker, task) {
             return this.attempt(worker, task);
         }
@@ -478,7 +469,7 @@ pub(super) fn withdraw(meeting: &Meeting, side: Side, slot: *const ()) {
 
 impl<T: Send> Drop for Sending<'_, T> {
     fn drop(&mut self) {
-        if self.stage == Stage::Waiting {
+        if self.slot.stage == Stage::Waiting {
             let slot = (&raw const self.slot).cast();
             withdraw(self.end.channel.meeting(), Side::Sender, slot);
         }
@@ -494,11 +485,11 @@ impl<T: Send> Drop for Sending<'_, T> {
 
 impl<T: Send> Drop for Receiving<'_, T> {
     fn drop(&mut self) {
-        if self.stage == Stage::Waiting {
+        if self.slot.stage == Stage::Waiting {
             let slot = (&raw const self.slot).cast();
             withdraw(self.end.channel.meeting(), Side::Receiver, slot);
         }
-        let held = self.extended && self.slot.outcome.get() == Outcome::Done;
+        let held = self.slot.extended && self.slot.outcome.get() == Outcome::Done;
         drop_received(&self.slot);
         if held {
             super::extended::let_go(self.end.channel);

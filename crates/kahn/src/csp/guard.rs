@@ -157,12 +157,12 @@ unsafe impl<T: Send> Guard for Receiving<'_, T> {
         let channel = self.end.channel;
         wait::check_network(at.worker, channel.meeting().network(), "an end of a channel");
         let done = channel.is_promising(Side::Receiver)
-            && channel.receive(at.worker, at.task, &self.slot, self.extended) == Attempt::Done;
+            && channel.receive(at.worker, at.task, &self.slot, self.slot.extended) == Attempt::Done;
         done.then_some(0)
     }
 
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        let extended = self.extended;
+        let extended = self.slot.extended;
         let entry = entry(at.task, at.how(base), &self.slot, extended);
         self.end.channel.receive_or_enter(at.worker, at.task, &self.slot, entry)
     }
@@ -265,7 +265,7 @@ unsafe impl<T: Send> Send for Any<'_, T> {}
 ///
 /// Source: occam's replicated `ALT`.
 pub fn any<T: Send>(ends: &mut [Receiver<T>]) -> Any<'_, T> {
-    Any { ends, slot: Slot::empty(), _pinned: PhantomPinned }
+    Any { ends, slot: Slot::empty(false), _pinned: PhantomPinned }
 }
 
 impl<T: Send> fmt::Debug for Any<'_, T> {

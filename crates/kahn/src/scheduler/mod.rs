@@ -31,6 +31,7 @@ pub(crate) mod fifo;
 pub(crate) mod foreign;
 mod hot;
 mod idle;
+pub(crate) mod local;
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 mod operation;

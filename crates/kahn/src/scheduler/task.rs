@@ -29,6 +29,7 @@
 //! scheduler is found from the block (`sync::pool`).
 
 use super::Scheduler;
+use super::local::Local;
 use super::rare::Rare;
 use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
@@ -141,16 +142,6 @@ mod traits {
     pub(super) const CREATES: u8 = 2;
     /// It had a sender once: if not, its failure is always observed.
     pub(super) const HAD_SENDERS: u8 = 4;
-}
-
-/// What only the holder touches, and seldom.
-pub(crate) struct Local {
-    /// The first of the dropped senders whose channels end at the next operation.
-    pub(crate) closes: Cell<*const ()>,
-    /// Ends it has and has not dropped.
-    pub(crate) ends: Cell<u32>,
-    /// Senders among them.
-    pub(crate) senders: Cell<u32>,
 }
 
 /// A process belongs to no worker.
@@ -305,7 +296,8 @@ impl Task {
             task.body.set(plan.body);
             task.kind.set(plan.kind);
             task.body_stage.set(0);
-            task.local.reset();
+            // SAFETY: no process lives in the block.
+            unsafe { task.local.restart() };
             if let Some(rare) = task.rare_if_any() {
                 rare.restart();
             }
@@ -551,17 +543,5 @@ fn count_down(count: &AtomicU32, solo: bool) -> u32 {
     } else {
         // AcqRel: who takes the last one sees what the others did.
         count.fetch_sub(1, AcqRel) - 1
-    }
-}
-
-impl Local {
-    fn new() -> Self {
-        Self { closes: Cell::new(ptr::null()), ends: Cell::new(0), senders: Cell::new(0) }
-    }
-
-    fn reset(&self) {
-        self.closes.set(ptr::null());
-        self.ends.set(0);
-        self.senders.set(0);
     }
 }
