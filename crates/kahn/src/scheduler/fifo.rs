@@ -129,6 +129,12 @@ impl Fifo {
         self.front.compare_exchange(front, next, Release, Relaxed).is_ok()
     }
 
+    /// Whether nobody but its owner takes anything.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Roughly how many processes are in it.
     #[inline]
     pub(crate) fn len(&self) -> usize {

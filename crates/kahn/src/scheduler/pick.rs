@@ -105,7 +105,9 @@ impl Worker {
         match self.lane() {
             Some(lane) if task.notes() & own::PLACED == 0 => {
                 lane.queue_cold(Ready::new(task));
-                self.scheduler().invite(self.index());
+                if !lane.is_alone() {
+                    self.scheduler().invite(self.index());
+                }
             }
             _ => self.make_ready(task, Reason::Yielded),
         }

@@ -87,6 +87,12 @@ impl Lane {
         self.pace.is_open()
     }
 
+    /// Whether nobody but its worker takes anything here.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.front.is_alone()
+    }
+
     /// Owner: at the hot end, or in the queue if that is full.
     pub(super) fn queue_hot(&self, ready: Ready) {
         if let Err(task) = self.hot.push(ready.into_task()) {
