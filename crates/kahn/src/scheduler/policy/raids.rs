@@ -10,7 +10,7 @@
 //! ```text
 //!              loot                queues empty           pause over, something is ripe
 //!   idle ─────────────► raid ───────────────► judged ───────────────────────► raid …
-//!                                              │ paid: no pause
+//!                                              │ paid: no pause, and the last counts for less
 //!                                              │ not known: a pause of CALM, to measure calm
 //!                                              │ slower than calm: a pause, each time twice as long
 //! ```
@@ -169,18 +169,17 @@ impl Raid {
         let moved = moved_by(own, victim).saturating_sub(self.moved.load(Relaxed));
         // Who is new has not run anywhere before.
         let crossings = u32::try_from(moved.max(size as u64)).unwrap_or(u32::MAX);
-        let pause = if clock::to_duration(lasted) >= PLAIN.saturating_mul(crossings) {
-            Duration::ZERO
-        } else {
-            match victim.known_calm(now) {
-                None => CALM,
-                Some(calm) if self.is_slower(calm, lasted, own, victim, now) => {
-                    victim.next_pause(SHORTEST)
-                }
-                Some(_) => Duration::ZERO,
+        if clock::to_duration(lasted) >= PLAIN.saturating_mul(crossings) {
+            return victim.has_paid(clock::to_duration(lasted));
+        }
+        match victim.known_calm(now) {
+            None => victim.leave_alone(CALM, now),
+            Some(calm) if self.is_slower(calm, lasted, own, victim, now) => {
+                victim.leave_alone(victim.next_pause(SHORTEST), now);
             }
-        };
-        victim.leave_alone(pause, now);
+            // Measured: what the pauses were for is over.
+            Some(_) => victim.has_paid(Duration::MAX),
+        }
     }
 
     /// Whether thief and victim got on slower together than the victim when calm: in the raid, or
@@ -293,12 +292,17 @@ impl Pace {
 
     fn leave_alone(&self, pause: Duration, now: u64) {
         self.pause.store(pause.subsec_nanos().into(), Relaxed);
-        let until = if pause.is_zero() { 0 } else { now + clock::from_duration(pause) };
-        self.alone_until.store(until, Relaxed);
-        if !pause.is_zero() {
-            self.calm_taken.store(self.taken.load(Relaxed), Relaxed);
-            self.calm_since.store(now, Relaxed);
-        }
+        self.alone_until.store(now + clock::from_duration(pause), Relaxed);
+        self.calm_taken.store(self.taken.load(Relaxed), Relaxed);
+        self.calm_since.store(now, Relaxed);
+    }
+
+    /// A raid has paid for so long: thieves may come again, and the last pause counts for that much
+    /// less. Among talk, too, there is a raid now and then that pays for a moment.
+    fn has_paid(&self, time: Duration) {
+        self.end_pause();
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.pause.store(self.pause.load(Relaxed).saturating_sub(time), Relaxed);
     }
 
     /// Twice the last pause, or the first.
@@ -390,6 +394,17 @@ mod tests {
         assert!(!pace.has_no_pause());
         pace.look_at_steps();
         assert!(pace.has_no_pause());
+    }
+
+    #[test]
+    fn a_moment_that_paid_does_not_make_up_for_long_talk() {
+        let pace = Pace::new();
+        pace.leave_alone(LONGEST, 0);
+        pace.has_paid(SHORTEST);
+        assert!(pace.has_no_pause());
+        assert_eq!(pace.next_pause(SHORTEST), LONGEST);
+        pace.has_paid(LONGEST);
+        assert_eq!(pace.next_pause(SHORTEST), SHORTEST);
     }
 
     #[test]
