@@ -9,6 +9,12 @@
 //!
 //! The first of the two ends to close takes the channel off the sender's count of observers; the
 //! second frees the channel. Both are decided under the channel's gate.
+//!
+//! *Who is named.* An end that is open names a process that has not ended, or that has left the end
+//! behind and keeps its memory. So the one at the open end may be woken and counted down. One that
+//! closes its end while the other is open is named no more, and goes without anybody having to come
+//! back to it; unless a report or a failure mark is to tell its name, for which the channel then has
+//! a reference.
 
 use super::raw::{ChannelRef, End, flag};
 use super::sender::abandoned;
@@ -23,10 +29,10 @@ use std::ptr;
 
 /// Gives both ends of a new channel to the process that makes it.
 ///
-/// Nobody else names the channel, so nobody hands an end on or closes one: no gate.
-pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef, worker: &Worker) {
-    maker.add_references(2, worker.solo());
-    maker.add_observer(worker.solo());
+/// Nobody else names the channel, so nobody hands an end on or closes one: no gate. Who makes
+/// channels is never pruned: no observer.
+pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
+    debug_assert!(maker.creates(), "asked when it began to create");
     for end in [End::Sender, End::Receiver] {
         maker.gain_end(end == End::Sender);
         channel.side(end).owner.store(maker.as_ptr().cast_mut(), Release);
@@ -34,23 +40,22 @@ pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef, worker: &Worker) {
     publish_at_once_for(channel, maker);
 }
 
-/// Gives an end to a process; `from` is the process that had it, which the caller holds.
+/// Gives an end to a process; `from` is the process that had it, which the caller holds, and which
+/// has left nothing unpublished there.
 pub(crate) fn hand_over(
     channel: ChannelRef,
     end: End,
     from: Option<(TaskRef, &Worker)>,
     to: TaskRef,
 ) {
-    if let Some((_, worker)) = from {
-        channel.settle(end, worker);
-    }
     let is_sender = end == End::Sender;
     let solo = from.is_some_and(|(_, worker)| worker.solo());
-    channel.with_gate(solo, |gate| {
+    // Nobody else closes an end or hands one on if both are the giver's, which runs and is not dead.
+    let alone = solo || from.is_some_and(|(from, _)| channel.owner(end.peer()) == Some(from));
+    channel.with_gate(alone, |gate| {
         let is_observed =
             is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
         to.gain_end(is_sender);
-        to.add_references(1, solo);
         if is_observed {
             to.add_observer(solo);
         }
@@ -63,9 +68,6 @@ pub(crate) fn hand_over(
         }
     });
     publish_at_once_for(channel, to);
-    if let Some((from, _)) = from {
-        from.scheduler().release(from, solo);
-    }
 }
 
 /// Has both ends publish every operation if a thread or a party has one of them.
@@ -79,11 +81,13 @@ fn publish_at_once_for(channel: ChannelRef, owner: TaskRef) {
 
 /// A sender or receiver was dropped, and with it the memory that names the channel.
 pub(super) fn dropped(channel: ChannelRef, end: End) {
-    let solo = give_up(channel, end);
-    channel.table().end_gone(solo);
+    if !give_up(channel, end) {
+        channel.table().end_gone();
+    }
 }
 
-/// The process that owns an end has it no more; whether [`Worker::solo`] holds.
+/// The process that owns an end has it no more; whether the end is closed, now or when that process
+/// comes to its next operation or its end.
 pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     let Some(owner) = channel.owner(end) else {
         // Never given to a process: the check before the run names it.
@@ -98,12 +102,23 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
             abandoned(channel, end);
         }
     }
-    match holder {
-        Some(worker) => match end {
+    let Some(worker) = holder else {
+        ChannelTable::dropped_elsewhere(channel, owner);
+        return false;
+    };
+    channel.settle(end, worker);
+    if owner.kind() == Kind::Outside {
+        channel.table().kept_end_closes();
+    }
+    if channel.is_closed_for_good(end.peer()) {
+        // There is nobody to be told how it ends.
+        owner.lose_end(end == End::Sender);
+        free(channel, end, worker.solo());
+    } else {
+        match end {
             End::Sender => {
                 // Takes effect at the next operation, or with the process's end, when it is known
                 // whether that is a failure.
-                channel.settle(end, worker);
                 // Takes all room away, so that the next operation comes to see it.
                 worker.flush();
                 channel.next_close.set(owner.local.closes.get());
@@ -111,10 +126,9 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
                 owner.note(own::CLOSES);
             }
             End::Receiver => depart(channel, owner, worker),
-        },
-        None => ChannelTable::dropped_elsewhere(channel, owner),
+        }
     }
-    holder.is_some_and(Worker::solo)
+    true
 }
 
 /// Ends the channels of the senders that the process has dropped.
@@ -145,10 +159,10 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
         channel.set_flag(flag::FAILED);
     }
     let side = &channel.sender;
-    let moved = channel.word(End::Sender).close(side.local.get());
+    let moved = channel.word(End::Sender).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
-    shut(channel, End::Sender, worker.solo());
+    shut(channel, End::Sender, task, worker.solo());
     // Its other receivers may all have departed; but a process that ends is not cut short.
     if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
@@ -157,12 +171,11 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
 
 /// A receiver leaves: what is sent to it from now on is discarded.
 fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
-    channel.settle(End::Receiver, worker);
     let side = &channel.receiver;
-    let moved = channel.word(End::Receiver).close(side.local.get());
+    let moved = channel.word(End::Receiver).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
-    shut(channel, End::Receiver, worker.solo());
+    shut(channel, End::Receiver, task, worker.solo());
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
@@ -173,13 +186,15 @@ fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
     }
 }
 
-/// Marks an end as closed; the second to close frees the channel.
-pub(super) fn shut(channel: ChannelRef, end: End, solo: bool) {
+/// Marks an end of this process as closed; the second to close frees the channel.
+fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool) {
     let is_last = channel.with_gate(solo, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
-        if !is_last
-            && !channel.has_flag(flag::DEAD_END)
+        if is_last {
+            return true;
+        }
+        if !channel.has_flag(flag::DEAD_END)
             && let Some(sender) = channel.owner(End::Sender)
         {
             match end {
@@ -187,10 +202,16 @@ pub(super) fn shut(channel: ChannelRef, end: End, solo: bool) {
                 End::Receiver => sender.lose_observer(solo),
             }
         }
-        is_last
+        if is_to_be_told(channel, end) {
+            task.add_references(1, solo);
+        } else {
+            // Relaxed: whoever reads the old value finds no wait there, as in any stale header.
+            channel.side(end).owner.store(ptr::null_mut(), Relaxed);
+        }
+        false
     });
     if is_last {
-        free(channel, solo);
+        free(channel, end, solo);
     }
 }
 
@@ -227,14 +248,27 @@ pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
     false
 }
 
-/// Both ends are closed: drops what is left in it and recycles its memory.
-fn free(channel: ChannelRef, solo: bool) {
+/// Both ends are closed, `end` as the second: drops what is left in it and recycles its memory.
+fn free(channel: ChannelRef, end: End, solo: bool) {
     let bytes = drop_messages(channel);
-    let owners = [channel.owner(End::Sender), channel.owner(End::Receiver)];
+    let told = channel.owner(end.peer());
     channel.table().retire(channel, bytes);
-    for owner in owners.into_iter().flatten() {
-        owner.scheduler().release(owner, solo);
+    if let Some(task) = told {
+        task.scheduler().release(task, solo);
     }
+}
+
+/// Whether somebody is to be told who closed this end, the first of the two: a report, or who reads a
+/// failure mark.
+fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
+    let is_listed = channel.table().promise_to_list();
+    if is_listed {
+        channel.set_flag(flag::LISTED);
+    }
+    // Who is outside may have the other end when all is reported, whatever else is listed.
+    // Relaxed: set when an end is handed to a party, before anything runs.
+    let is_left = channel.side(end).eager.load(Relaxed) || channel.receiver.is_recorded();
+    is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
 }
 
 /// Drops all messages of a channel that nobody uses any more, and frees its rings; what goes back

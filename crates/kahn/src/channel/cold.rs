@@ -19,6 +19,8 @@ pub(crate) mod flag {
     pub(crate) const RESERVED: u8 = 8;
     /// The receiver was lent messages.
     pub(crate) const LENT: u8 = 16;
+    /// The report lists it, with those who had its ends.
+    pub(crate) const LISTED: u8 = 32;
 }
 
 /// Bits of the gate: which ends are closed, and a lock for a few instructions.
@@ -104,6 +106,12 @@ impl RawChannel {
         }
     }
 
+    /// Whether whoever closed an end is done with that.
+    pub(super) fn is_closed_for_good(&self, end: End) -> bool {
+        // Acquire pairs with the Release of the gate.
+        Gate { bits: self.cold.gate.load(Acquire) }.is_closed(end)
+    }
+
     /// Runs `f` while no other thread closes an end or hands one on; `solo`: there is none.
     pub(super) fn with_gate<R>(&self, solo: bool, f: impl FnOnce(&mut Gate) -> R) -> R {
         let bits = if solo { self.cold.gate.load(Relaxed) } else { self.lock_gate() };
@@ -156,6 +164,17 @@ impl ChannelRef {
             self.cold.ring.restart()
         } else {
             (types.new_ring)(capacity)
+        }
+    }
+
+    /// Enters the ring that is part of the channel, if that is enough. Nobody knows the channel yet.
+    pub(super) fn begin_in_itself(self) {
+        if self.cold.capacity.load(Relaxed) == 1 && self.types.get().is_small {
+            let ring = self.cold.ring.restart();
+            for side in [&self.sender, &self.receiver] {
+                // Its mask is that of one slot: none.
+                side.ring.set(ring);
+            }
         }
     }
 

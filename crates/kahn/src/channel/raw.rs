@@ -430,14 +430,26 @@ impl ChannelRef {
     }
 
     /// Takes an end off the worker's list, with what it did published.
+    #[inline]
     pub(crate) fn settle(self, end: End, worker: &Worker) {
         let side = self.side(end);
         side.room.set(0);
-        if side.listed.replace(false) {
-            let this = self.as_ptr().cast::<()>();
-            let tag = usize::from(end == End::Receiver);
-            worker.unlist(this.map_addr(|address| address | tag));
+        if side.listed.get() {
+            self.settle_listed(end, worker);
         }
+        debug_assert!(
+            self.seen(end).is_closed() || self.count(end) == side.local.get(),
+            "who is not listed has published all"
+        );
+    }
+
+    #[inline(never)]
+    fn settle_listed(self, end: End, worker: &Worker) {
+        let side = self.side(end);
+        side.listed.set(false);
+        let this = self.as_ptr().cast::<()>();
+        let tag = usize::from(end == End::Receiver);
+        worker.unlist(this.map_addr(|address| address | tag));
         let seen = self.word(end).load();
         if !seen.is_closed() && seen.count() != side.local.get() {
             self.publish(end, worker);

@@ -1,12 +1,12 @@
 //! The table of channels: what exists, what is left of what ended, and the byte budget.
 
 use super::closing;
-use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel};
+use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use crate::channel::digest::History;
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
-use crate::sync::{AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, BlockPool, Mutex, Ordering::*};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -69,7 +69,6 @@ struct Inner {
     /// Roomy channels are larger, so a block is recycled for the same kind.
     pool: BlockPool,
     ended: Vec<ChannelRecord>,
-    limit: usize,
     folded: (u64, ChannelCounts),
     fixed: u32,
     created: u64,
@@ -94,7 +93,11 @@ pub(crate) struct ChannelTable {
     override_capacity: OnceLock<u32>,
     /// Whether channels record by themselves.
     record_all: AtomicBool,
-    /// Ends that were dropped, of two for each channel ever made.
+    /// Channels that are listed when they end, promised when their first end closes; and how many
+    /// there may be.
+    listed: AtomicUsize,
+    limit: AtomicUsize,
+    /// Open ends that nobody has any more, or that keep the memory themselves.
     gone: AtomicU64,
     /// Whether the graph is as it was when the run started.
     is_fixed: AtomicBool,
@@ -103,11 +106,13 @@ pub(crate) struct ChannelTable {
 impl ChannelTable {
     pub(crate) fn new() -> Self {
         Self {
-            inner: Mutex::new(Inner { limit: usize::MAX, ..Inner::default() }),
+            inner: Mutex::new(Inner::default()),
             used: AtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
             override_capacity: OnceLock::new(),
             record_all: AtomicBool::new(false),
+            listed: AtomicUsize::new(0),
+            limit: AtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),
             is_fixed: AtomicBool::new(true),
         }
@@ -138,6 +143,7 @@ impl ChannelTable {
             ChannelRef::place(block.start, block.recycled, is_roomy, plan.types, plan.label)
         };
         channel.cold.capacity.store(capacity, Relaxed);
+        channel.begin_in_itself();
         if let Some(history) = plan.recorded {
             channel.record_in(history);
         }
@@ -185,7 +191,15 @@ impl ChannelTable {
                 self.resize_unused(channel, capacity);
             }
         }
-        self.inner.lock().limit = limit;
+        self.limit.store(limit, Relaxed);
+    }
+
+    /// Whether one more channel that ends is listed in the report.
+    pub(super) fn promise_to_list(&self) -> bool {
+        // Relaxed: only counted, and the limit was set before anything ran. The look spares most of a
+        // million channels the step.
+        let limit = self.limit.load(Relaxed);
+        self.listed.load(Relaxed) < limit && self.listed.fetch_add(1, Relaxed) < limit
     }
 
     pub(crate) fn records_all(&self) -> bool {
@@ -273,22 +287,28 @@ impl ChannelTable {
 
     /// A party has the end, and keeps the memory itself as long as it does.
     pub(super) fn end_kept(&self) {
+        self.end_gone();
+    }
+
+    /// A party gives the end up, which closes.
+    pub(super) fn kept_end_closes(&self) {
+        self.gone.fetch_sub(1, Release);
+    }
+
+    /// An end was dropped, and will not be closed.
+    pub(super) fn end_gone(&self) {
         self.gone.fetch_add(1, Release);
     }
 
-    /// An end was dropped for good; `solo`: no other thread has any part in the network.
-    pub(super) fn end_gone(&self, solo: bool) {
-        if solo {
-            self.gone.store(self.gone.load(Relaxed) + 1, Release);
-        } else {
-            self.gone.fetch_add(1, Release);
-        }
-    }
-
     /// How many ends somebody still has; memory may go only when there are none. No channel is
-    /// made any more.
+    /// made any more. One end too many, while a party gives one up, does no harm: the memory stays.
     pub(crate) fn ends_left(&self) -> u64 {
-        2 * self.created() - self.gone.load(Acquire)
+        let is_open = |end: &(ChannelRef, End)| !end.0.seen(end.1).is_closed();
+        let channels = self.all().into_iter();
+        let ends =
+            channels.flat_map(|channel| [End::Sender, End::Receiver].map(|end| (channel, end)));
+        let open = ends.filter(is_open).count() as u64;
+        open.saturating_sub(self.gone.load(Acquire))
     }
 
     /// An end was dropped by somebody who does not hold its process.
@@ -307,7 +327,7 @@ impl ChannelTable {
     pub(super) fn retire(&self, channel: ChannelRef, bytes: u64) {
         let mut inner = self.inner.lock();
         self.unuse_bytes(&inner, bytes);
-        if inner.ended.len() < inner.limit {
+        if channel.has_flag(flag::LISTED) {
             inner.ended.push(channel.record(true));
         } else {
             inner.folded.0 += 1;

@@ -200,7 +200,7 @@ impl Core {
         let parent = by.map(|(task, _)| task);
         let identity = match parent {
             None => table.next_fixed(),
-            Some(parent) => parent.info().identity.child(parent.count_created()),
+            Some(parent) => parent.next_child(),
         };
         let task = table.make(Plan {
             info: Info { name: process.name, identity },

@@ -552,7 +552,7 @@ impl Wake {
     /// it has not ended yet.
     #[cold]
     pub(super) fn foreign(task: TaskRef) -> Self {
-        Self::Foreign(Arc::into_raw(task.foreign(task)))
+        Self::Foreign(Arc::into_raw(task.foreign()))
     }
 }
 

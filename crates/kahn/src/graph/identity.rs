@@ -42,6 +42,12 @@ impl Identity {
         Self { ancestor: self.ancestor, chain: [upper, lower], order: low }
     }
 
+    /// The child of the same creator that has this order, if none of their orders' upper halves
+    /// differ.
+    pub(crate) fn with_order(self, order: u32) -> Self {
+        Self { order, ..self }
+    }
+
     fn chain(self) -> u64 {
         u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
     }
@@ -86,6 +92,17 @@ mod tests {
         assert!(a.child(7) < a.child(0).child(0));
         assert_ne!(a.child(0).child(0), a.child(1).child(0));
         assert!(a.child(9) < b);
+    }
+
+    #[test]
+    fn children_of_one_creator_differ_in_their_order_alone() {
+        let parent = Identity::fixed(2).child(5);
+        for upper in [0, 3 << 32] {
+            for order in [1, 2, u32::MAX] {
+                let child = parent.child(upper).with_order(order);
+                assert_eq!(child, parent.child(upper | u64::from(order)));
+            }
+        }
     }
 
     #[test]

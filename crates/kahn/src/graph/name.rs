@@ -11,7 +11,7 @@
 
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::num::NonZeroU8;
+use std::num::NonZeroU64;
 use std::{ptr, slice};
 
 /// The name of a process or a channel.
@@ -27,11 +27,14 @@ use std::{ptr, slice};
 /// let made = Name::from(format!("count {}", 3));
 /// assert_eq!(format!("{fixed}, {made}"), "split, count 3");
 /// ```
-#[repr(C, align(8))]
+#[repr(C)]
 pub struct Name {
-    bytes: [MaybeUninit<u8>; SHORT],
-    /// One more than the module's table says, so that there is a value for no name.
-    kind: NonZeroU8,
+    /// The first eight bytes: of the text, or where it stands. Two words, so that a name moves in two
+    /// registers.
+    start: MaybeUninit<u64>,
+    /// The other seven, and a byte that is one more than the module's table says, so that there is a
+    /// value for no name.
+    rest: NonZeroU64,
 }
 
 /// The longest text that stands in the name itself.
@@ -44,51 +47,44 @@ unsafe impl Send for Name {}
 // SAFETY: as above; a name that is shared is only read.
 unsafe impl Sync for Name {}
 
-/// Where a text that is not short stands.
-#[derive(Clone, Copy)]
-#[repr(C, packed)]
-struct Far {
-    start: *const u8,
-    /// Fewer than 2^56, so the eighth byte of a number is not missed.
-    length: [u8; 7],
+/// A word of seven bytes and of a kind in the place of the eighth.
+fn word(mut bytes: [u8; 8], kind: u8) -> NonZeroU64 {
+    bytes[7] = kind + 1;
+    NonZeroU64::new(u64::from_ne_bytes(bytes)).expect("the last byte is not zero")
 }
 
 impl Name {
-    fn new(bytes: [MaybeUninit<u8>; SHORT], kind: u8) -> Self {
-        Self { bytes, kind: NonZeroU8::MIN.saturating_add(kind) }
-    }
-
     fn short(text: &str) -> Self {
-        let mut bytes = [MaybeUninit::uninit(); SHORT];
-        for (place, &byte) in bytes.iter_mut().zip(text.as_bytes()) {
-            place.write(byte);
-        }
+        let mut bytes = [[0; 8]; 2];
+        bytes.as_flattened_mut()[..text.len()].copy_from_slice(text.as_bytes());
+        let [start, rest] = bytes;
         #[expect(clippy::cast_possible_truncation, reason = "asked for texts of 15 bytes at most")]
-        Self::new(bytes, text.len() as u8)
+        let rest = word(rest, text.len() as u8);
+        Self { start: MaybeUninit::new(u64::from_ne_bytes(start)), rest }
     }
 
     fn far(text: *const str, kind: u8) -> Self {
-        let length = (text as *const [u8]).len() as u64;
-        let [length @ .., _] = length.to_le_bytes();
-        let far = Far { start: text.cast(), length };
-        let mut bytes = [MaybeUninit::uninit(); SHORT];
-        // SAFETY: there is room for just that; bytes that may be anything keep what a pointer is.
-        unsafe { bytes.as_mut_ptr().cast::<Far>().write_unaligned(far) };
-        Self::new(bytes, kind)
+        // Fewer than 2^56, so the eighth byte of the number is not missed.
+        let length = ((text as *const [u8]).len() as u64).to_le_bytes();
+        let mut start = MaybeUninit::<u64>::uninit();
+        // SAFETY: a pointer fits; bytes that may be anything keep what a pointer is.
+        unsafe { start.as_mut_ptr().cast::<*const u8>().write(text.cast()) };
+        Self { start, rest: word(length, kind) }
     }
 
     fn kind(&self) -> u8 {
-        self.kind.get() - 1
+        let [.., kind] = self.rest.get().to_ne_bytes();
+        kind - 1
     }
 
     /// The text of a name that is not short.
     fn far_text(&self) -> *const str {
         // SAFETY: a name of such a kind was made by `far`.
-        let Far { start, length } = unsafe { self.bytes.as_ptr().cast::<Far>().read_unaligned() };
-        let mut number = [0; 8];
-        number[..7].copy_from_slice(&length);
+        let start = unsafe { self.start.as_ptr().cast::<*const u8>().read() };
+        let mut length = self.rest.get().to_ne_bytes();
+        length[7] = 0;
         #[expect(clippy::cast_possible_truncation, reason = "it was the length of a text")]
-        let length = u64::from_le_bytes(number) as usize;
+        let length = u64::from_le_bytes(length) as usize;
         ptr::slice_from_raw_parts(start, length) as *const str
     }
 
@@ -96,9 +92,9 @@ impl Name {
     pub fn as_str(&self) -> &str {
         match self.kind() {
             length @ 0..FIXED => {
-                // SAFETY: so many bytes were written.
+                // SAFETY: so many bytes were written, one word behind the other.
                 let text =
-                    unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast(), length.into()) };
+                    unsafe { slice::from_raw_parts(ptr::from_ref(self).cast(), length.into()) };
                 // SAFETY: they were those of a text.
                 unsafe { str::from_utf8_unchecked(text) }
             }
@@ -128,7 +124,7 @@ impl Clone for Name {
         if self.kind() == HEAP {
             return Self::from(self.as_str().to_owned());
         }
-        Self { bytes: self.bytes, kind: self.kind }
+        Self { start: self.start, rest: self.rest }
     }
 }
 

@@ -109,7 +109,7 @@ impl Core {
     ) -> (Sender<T>, Receiver<T>) {
         let identity = match by {
             None => self.channels.next_fixed(),
-            Some((task, _)) => next_child(task),
+            Some((task, _)) => task.next_child(),
         };
         // What is made before the run may be recorded; the run's options decide.
         let recorded = plan.digest.filter(|_| by.is_none() || self.channels.records_all());
@@ -127,7 +127,7 @@ impl Core {
         sender.put_initial(plan.initial);
         if let Some((task, worker)) = by {
             self.channels.graph_changes();
-            own_both(channel, task, worker);
+            own_both(channel, task);
             let (used, budget) = self.channels.usage();
             if used > budget {
                 self.over_budget(channel);
@@ -146,7 +146,7 @@ impl Core {
     ) -> TaskPlan {
         let identity = match by {
             None => self.scheduler.table.lock().next_fixed(),
-            Some((task, _)) => next_child(task),
+            Some((task, _)) => task.next_child(),
         };
         TaskPlan {
             info: Info { name: plan.name, identity },
@@ -228,67 +228,67 @@ impl Core {
     fn create<B>(
         &self,
         plan: ProcessPlan,
-        seen: Seen,
+        mut seen: Seen,
         types: &'static BodyType,
         body: B,
         by: By<'_>,
     ) {
+        seen.retain(|channel, end| self.may_give(channel, end, by, &plan.name));
         let plan = self.task_plan(plan, by, seen.creates, types);
         if types.blocking
             && let Some((_, worker)) = by
         {
             worker.gets_company();
         }
-        let task = self.scheduler.table.lock().make(plan);
-        // SAFETY: the block was made for this type of body, a moment ago.
-        unsafe { body::place(task.non_null(), body) };
-        for (channel, end) in seen.ends() {
-            self.give(channel, end, by, task);
-        }
-        if by.is_none() {
-            self.fixed.fetch_add(1, Relaxed);
-        } else {
-            self.channels.graph_changes();
-            self.prepare(task);
-        }
-        self.scheduler.enlist(task);
-        if let Some((_, worker)) = by {
-            self.scheduler.start(task, worker.origin());
+        let task = self.scheduler.enlist_new(|table| {
+            let task = table.make(plan);
+            // SAFETY: the block was made for this type of body, a moment ago.
+            unsafe { body::place(task.non_null(), body) };
+            seen.give(by, task);
+            if by.is_some() {
+                self.prepare(task);
+            }
+            task
+        });
+        match by {
+            None => {
+                self.fixed.fetch_add(1, Relaxed);
+            }
+            Some((_, worker)) => {
+                self.channels.graph_changes();
+                self.scheduler.start(task, worker.origin());
+            }
         }
     }
 
-    /// Gives an end to a process, if the one who gives it has it.
-    fn give(&self, channel: ChannelRef, end: End, by: By<'_>, to: TaskRef) {
+    /// Whether an end may be given to a new process: the one who gives it must have it. What was
+    /// done there is published.
+    fn may_give(&self, channel: ChannelRef, end: End, by: By<'_>, to: &Name) -> bool {
         let here = std::ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
         assert!(
             here,
             "an end of channel `{}` belongs to another network: an end works only in its own",
             channel.name()
         );
-        let owner = channel.owner(end);
-        assert!(
-            owner != Some(to),
-            "an end of channel `{}` was shown twice by the ports of process `{}`",
-            channel.name(),
-            to.info().name
-        );
-        match (by, owner) {
-            (None, None) => hand_over(channel, end, None, to),
+        match (by, channel.owner(end)) {
+            (None, None) => true,
             (Some((task, worker)), Some(owner)) if owner == task => {
-                hand_over(channel, end, Some((task, worker)), to);
+                channel.settle(end, worker);
+                true
             }
             _ => {
-                let process =
-                    by.map_or_else(|| to.info().name.clone(), |(t, _)| t.info().name.clone());
+                let process = by.map_or_else(|| to.clone(), |(task, _)| task.info().name.clone());
                 let kind = crate::graph::MisuseKind::NotYours { channel: channel.name().clone() };
                 self.misuse(Misuse { process, kind });
+                false
             }
         }
     }
 
     /// Makes an outside party that has these ends.
     pub(crate) fn party(self: &Arc<Self>, name: Name, ports: &impl Ports) -> Arc<Party> {
-        let seen = see(ports);
+        let mut seen = see(ports);
+        seen.retain(|channel, end| self.may_give(channel, end, None, &name));
         let identity = self.scheduler.table.lock().next_fixed();
         let plan = TaskPlan {
             info: Info { name, identity },
@@ -300,9 +300,7 @@ impl Core {
             body: None,
         };
         let task = self.scheduler.table.lock().make(plan);
-        for (channel, end) in seen.ends() {
-            self.give(channel, end, None, task);
-        }
+        seen.give(None, task);
         self.scheduler.enlist(task);
         let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Self>::clone(self);
         let party = Party::new(task, keep);
@@ -432,33 +430,51 @@ impl Core {
 /// What ports show.
 #[derive(Default)]
 struct Seen {
-    /// The first ends, for most processes have few.
+    /// The first ends, for most processes have few; `None` where one must not be given.
     few: [Option<(ChannelRef, End)>; 4],
+    count: usize,
     more: Vec<(ChannelRef, End)>,
     creates: bool,
 }
 
 impl Seen {
-    fn ends(self) -> impl Iterator<Item = (ChannelRef, End)> {
-        self.few.into_iter().flatten().chain(self.more)
+    fn add(&mut self, end: (ChannelRef, End)) {
+        match self.few.get_mut(self.count) {
+            Some(place) => *place = Some(end),
+            None => self.more.push(end),
+        }
+        self.count += 1;
+    }
+
+    /// Forgets the ends for which `may` is false.
+    fn retain(&mut self, mut may: impl FnMut(ChannelRef, End) -> bool) {
+        for place in self.few.iter_mut().take(self.count) {
+            place.take_if(|(channel, end)| !may(*channel, *end));
+        }
+        self.more.retain(|(channel, end)| may(*channel, *end));
+    }
+
+    /// Gives the ends to a process.
+    fn give(self, by: By<'_>, to: TaskRef) {
+        for &(channel, end) in self.few.iter().take(self.count).flatten().chain(&self.more) {
+            assert!(
+                channel.owner(end) != Some(to),
+                "an end of channel `{}` was shown twice by the ports of process `{}`",
+                channel.name(),
+                to.info().name
+            );
+            hand_over(channel, end, by, to);
+        }
     }
 }
 
 fn see(ports: &impl Ports) -> Seen {
     let mut seen = Seen::default();
     ports.visit(&mut |port: Port| match port.into_kind() {
-        PortKind::End(channel, end) => match seen.few.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some((channel, end)),
-            None => seen.more.push((channel, end)),
-        },
+        PortKind::End(channel, end) => seen.add((channel, end)),
         PortKind::Creates => seen.creates = true,
     });
     seen
-}
-
-/// The identity of the next thing that a process creates.
-fn next_child(task: TaskRef) -> Identity {
-    task.info().identity.child(task.count_created())
 }
 
 /// The scheduler's way up to the network.

@@ -152,7 +152,7 @@ pub(crate) fn polled_task(waker: &Waker) -> Option<TaskRef> {
 fn clone_base(data: *const ()) -> RawWaker {
     // SAFETY: a waker made by `base_waker` lives only while its process is polled.
     let task = unsafe { TaskRef::from_ptr(data.cast()) }.expect("made from a reference");
-    clone_foreign(&task.foreign(task))
+    clone_foreign(&task.foreign())
 }
 
 fn wake_base(data: *const ()) {

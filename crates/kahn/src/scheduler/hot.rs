@@ -81,7 +81,15 @@ impl Worker {
     /// Puts a process where it runs next; the one that stood there goes to the queue.
     #[inline(never)]
     fn displace_hot(&self, task: TaskRef) {
-        let before = self.slot().hot.swap(task.as_ptr().cast_mut(), AcqRel);
+        // As for `take_hot`.
+        let (hot, task) = (&self.slot().hot, task.as_ptr().cast_mut());
+        let before = if self.solo() {
+            let before = hot.load(Relaxed);
+            hot.store(task, Relaxed);
+            before
+        } else {
+            hot.swap(task, AcqRel)
+        };
         // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(before, Reason::Woken);

@@ -232,6 +232,7 @@ pub(crate) struct Scheduler {
     pub(crate) live: AtomicUsize,
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
+    rares: rare::Rares,
     hooks: OnceLock<Box<dyn Hooks>>,
     /// Whether a process of this network has run communicating processes, which may choose.
     pub(crate) chose: AtomicBool,
@@ -267,6 +268,7 @@ impl Scheduler {
             live: AtomicUsize::new(0),
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
+            rares: rare::Rares::default(),
             hooks: OnceLock::new(),
             chose: AtomicBool::new(false),
             first: Arc::new(AtomicUsize::new(0)),

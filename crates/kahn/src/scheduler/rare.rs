@@ -5,18 +5,56 @@
 
 use super::foreign::Foreign;
 use super::task::{Task, TaskRef};
-use crate::sync::{Arc, AtomicU64, Cell, Mutex, Ordering::*, Parker};
-use std::ptr::{self, NonNull};
+use crate::graph::Identity;
+use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
+use std::ptr;
 
 /// What few processes have; made when it is first wanted.
 pub(crate) struct Rare {
     /// Processes and channels it has created; the holder's.
     created: Cell<u64>,
+    /// One of these, whose identity the next one's differs from in its order alone; the holder's.
+    child: Cell<Identity>,
     /// Ticks spent in polls, with accounting `timing`.
     pub(crate) busy: AtomicU64,
     foreign: Mutex<Option<Arc<Foreign>>>,
     /// What a thread or an outside party sleeps on.
     bell: Mutex<Option<Bell>>,
+    /// The next in the list of all.
+    next: Cell<*mut Rare>,
+}
+
+/// All that were ever made, until the network's memory goes: nobody has to look through all blocks
+/// for the few that have one.
+#[derive(Debug, Default)]
+pub(super) struct Rares(AtomicPtr<Rare>);
+
+impl Rares {
+    /// Takes over what was made for a block.
+    fn add(&self, made: &Rare) {
+        let made_at = ptr::from_ref(made).cast_mut();
+        let mut first = self.0.load(Relaxed);
+        loop {
+            made.next.set(first);
+            // Release: who frees them finds what came next.
+            match self.0.compare_exchange(first, made_at, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+}
+
+impl Drop for Rares {
+    fn drop(&mut self) {
+        let mut next = self.0.load(Acquire);
+        while !next.is_null() {
+            // SAFETY: it came from a box, was added once, and the blocks that point to it are no
+            // longer looked at.
+            let rare = unsafe { Box::from_raw(next) };
+            next = rare.next.get();
+        }
+    }
 }
 
 /// How a vertex that no worker runs is told that its wait is over.
@@ -30,9 +68,11 @@ impl Rare {
     fn new() -> Self {
         Self {
             created: Cell::new(0),
+            child: Cell::new(Identity::fixed(0)),
             busy: AtomicU64::new(0),
             foreign: Mutex::new(None),
             bell: Mutex::new(None),
+            next: Cell::new(ptr::null_mut()),
         }
     }
 
@@ -45,18 +85,6 @@ impl Rare {
 }
 
 impl Task {
-    /// Frees what stays with the block of a process when the table goes.
-    ///
-    /// # Safety
-    /// Nobody looks at the block any more.
-    pub(super) unsafe fn drop_rare(&self) {
-        let rare = NonNull::new(self.rare.swap(ptr::null_mut(), Acquire));
-        if let Some(rare) = rare {
-            // SAFETY: it came from a box, and the caller says that nobody looks at it.
-            drop(unsafe { Box::from_raw(rare.as_ptr()) });
-        }
-    }
-
     pub(super) fn rare_if_any(&self) -> Option<&Rare> {
         // Acquire pairs with the Release in `rare`. SAFETY: it stays until the table goes.
         unsafe { self.rare.load(Acquire).as_ref() }
@@ -75,33 +103,6 @@ impl Task {
         unsafe { rare.as_ref() }
     }
 
-    /// What few processes have; from now on this one has it.
-    pub(crate) fn rare(&self) -> &Rare {
-        self.rare_if_any().unwrap_or_else(|| self.make_rare())
-    }
-
-    #[cold]
-    fn make_rare(&self) -> &Rare {
-        let made = Box::into_raw(Box::new(Rare::new()));
-        // Release: who finds it finds it written. Acquire: so do we, if another was first.
-        match self.rare.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
-            // SAFETY: it stays until the table goes.
-            Ok(_) => unsafe { &*made },
-            Err(first) => {
-                // SAFETY: made above, and nobody else knows it.
-                drop(unsafe { Box::from_raw(made) });
-                // SAFETY: it stays until the table goes.
-                unsafe { &*first }
-            }
-        }
-    }
-
-    /// The holder: how many processes and channels it has created before this one.
-    pub(crate) fn count_created(&self) -> u64 {
-        let created = &self.rare().created;
-        created.replace(created.get() + 1)
-    }
-
     /// Ticks spent in polls, with accounting `timing`.
     pub(crate) fn busy(&self) -> u64 {
         self.rare_if_any().map_or(0, |rare| rare.busy.load(Relaxed))
@@ -112,21 +113,11 @@ impl Task {
         self.rare_after_all()?.bell.lock().clone()
     }
 
-    pub(crate) fn set_bell(&self, bell: Bell) {
-        *self.rare().bell.lock() = Some(bell);
-    }
-
     /// Nobody rings it any more.
     pub(super) fn forget_bell(&self) {
         if let Some(rare) = self.rare_if_any() {
             *rare.bell.lock() = None;
         }
-    }
-
-    /// The waker for foreign futures, made at the first use.
-    pub(crate) fn foreign(&self, task: TaskRef) -> Arc<Foreign> {
-        let mut slot = self.rare().foreign.lock();
-        Arc::clone(slot.get_or_insert_with(|| Foreign::new(task)))
     }
 
     /// The waker for foreign futures, if one was made.
@@ -136,5 +127,56 @@ impl Task {
 
     pub(crate) fn take_foreign(&self) -> Option<Arc<Foreign>> {
         self.rare_if_any()?.foreign.lock().take()
+    }
+}
+
+impl TaskRef {
+    /// What few processes have; from now on this one has it.
+    pub(crate) fn rare<'a>(self) -> &'a Rare {
+        // SAFETY: blocks live as long as the scheduler, which outlives every reference in use.
+        let task = unsafe { &*self.as_ptr() };
+        task.rare_if_any().unwrap_or_else(|| self.make_rare())
+    }
+
+    #[cold]
+    fn make_rare<'a>(self) -> &'a Rare {
+        let made = Box::into_raw(Box::new(Rare::new()));
+        // Release: who finds it finds it written. Acquire: so do we, if another was first.
+        match self.rare.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
+            Ok(_) => {
+                // SAFETY: it stays until the scheduler goes.
+                let made = unsafe { &*made };
+                self.scheduler().rares.add(made);
+                made
+            }
+            Err(first) => {
+                // SAFETY: made above, and nobody else knows it.
+                drop(unsafe { Box::from_raw(made) });
+                // SAFETY: it stays until the table goes.
+                unsafe { &*first }
+            }
+        }
+    }
+
+    /// The holder: the identity of the next thing that it creates.
+    pub(crate) fn next_child(self) -> Identity {
+        let Rare { created, child, .. } = self.rare();
+        let number = created.replace(created.get() + 1);
+        #[expect(clippy::cast_possible_truncation, reason = "what is above is in the others")]
+        let order = number as u32;
+        if order == 0 {
+            child.set(self.info().identity.child(number));
+        }
+        child.get().with_order(order)
+    }
+
+    pub(crate) fn set_bell(self, bell: Bell) {
+        *self.rare().bell.lock() = Some(bell);
+    }
+
+    /// The waker for foreign futures, made at the first use.
+    pub(crate) fn foreign(self) -> Arc<Foreign> {
+        let mut slot = self.rare().foreign.lock();
+        Arc::clone(slot.get_or_insert_with(|| Foreign::new(self)))
     }
 }

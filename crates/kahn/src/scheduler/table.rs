@@ -93,6 +93,12 @@ impl Table {
         self.pool.in_use().map(|block| unsafe { TaskRef::new(block.cast()) })
     }
 
+    /// Whether nothing names a process that was here.
+    #[cfg(all(test, loom))]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.headers().next().is_none()
+    }
+
     /// Everyone alive, in the same order in every run that creates the same.
     pub(crate) fn all(&self) -> Vec<TaskRef> {
         self.headers().filter(|task| task.is_listed()).collect()
@@ -133,12 +139,6 @@ impl Drop for Table {
         for task in self.headers() {
             task.clear();
         }
-        for block in self.pool.ever_used() {
-            // SAFETY: a header was written there.
-            let task = unsafe { TaskRef::new(block.cast()) };
-            // SAFETY: the table is the last that knows of it.
-            unsafe { task.drop_rare() };
-        }
     }
 }
 
@@ -150,9 +150,13 @@ impl Scheduler {
         }
         // Nobody rings it any more; its block may be named for long by an end that was misused.
         task.forget_bell();
+        // Relaxed: set before anything runs; communicating processes have none there.
+        let has_ends = self.extension.load(Relaxed).is_null();
+        let left_ends_behind = has_ends && task.local.ends.get() > 0;
         let mut table = self.table.lock();
         table.retire(task, ending);
-        if task.drop_reference(solo) {
+        // An end that it has left behind names it for good.
+        if !left_ends_behind && task.drop_reference(solo) {
             table.recycle(task);
         }
         // No read-modify-write but for the last: the table is locked.

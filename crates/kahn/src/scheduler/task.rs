@@ -9,7 +9,7 @@
 //! | `assigned` | policies, any time | the same: a hint |
 //! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
 //! | counters | the holder, by load and store | reports, any time |
-//! | `observed`, `references` | ends that change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
+//! | `observed`, `references` | ends that are made, change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
 //! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
 //! | `Info`, `traits`, `pinned` | set when the process is created, before anyone else knows it | anyone while it lives |
 //! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
@@ -20,9 +20,10 @@
 //! with an Acquire. So plain cells suffice for what only the holder touches.
 //!
 //! **Memory.** A process is one block of type-stable memory (`sync::pool`): header, then body. The
-//! block is recycled when the process has ended *and* the last channel that names it is gone
-//! (`references`), so an end that closes can always count down its peer's `observed`. A detector may
-//! read a stale header at any time: it reads only atomics, which a new process stores, not writes.
+//! block is recycled when the process has ended and nothing names it any more: no end that it has
+//! left behind, and none of its `references`, which are closed ends of channels whose record is to
+//! name it (`channel::closing`), and handles. A detector may read a stale header at any time: it
+//! reads only atomics, which a new process stores, not writes.
 //!
 //! There may be millions of processes, most of them small, so each field counts: the header has 120
 //! bytes, and a body of 72 ends with the third line. What few processes have is [`Rare`], and the
@@ -173,7 +174,7 @@ pub(crate) struct Task {
     assigned: AtomicU16,
     /// The worker the user pinned it to, or `NOWHERE`.
     pinned: AtomicU16,
-    /// Its senders that are open at both ends.
+    /// Its senders that are open at both ends, unless it is never pruned.
     pub(crate) observed: AtomicU32,
     references: AtomicU32,
     // Second line.
@@ -475,7 +476,7 @@ impl Task {
         self.waits_at.store(ptr::null_mut(), Relaxed);
     }
 
-    /// So many channel ends name this process from now on.
+    /// So many more name this process from now on.
     pub(crate) fn add_references(&self, count: u32, solo: bool) {
         // Relaxed: whoever adds some holds one already.
         if solo {
@@ -485,7 +486,7 @@ impl Task {
         }
     }
 
-    /// A channel that named this process is gone; `true` if that was the last reference.
+    /// Something that named this process is gone; `true` if that was the last reference.
     #[must_use = "the last reference must recycle the block"]
     pub(crate) fn drop_reference(&self, solo: bool) -> bool {
         // Whoever has the only one is alone, and nobody can add any. AcqRel: the last one sees all
@@ -493,9 +494,14 @@ impl Task {
         self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
     }
 
+    /// Whether it runs on though nobody observes it: then nobody counts who does.
+    fn is_free_of_observers(&self) -> bool {
+        self.has_trait(traits::EFFECTS | traits::CREATES)
+    }
+
     /// Whether it may be dropped because nobody can observe it.
     pub(crate) fn is_prunable(&self) -> bool {
-        !self.has_trait(traits::EFFECTS | traits::CREATES)
+        !self.is_free_of_observers()
             && self.kind() != Kind::Outside
             && self.local.senders.get() > 0
             && self.observed.load(Acquire) == 0
@@ -508,6 +514,9 @@ impl Task {
 
     /// It has one more sender that is open at both ends.
     pub(crate) fn add_observer(&self, solo: bool) {
+        if self.is_free_of_observers() {
+            return;
+        }
         // Relaxed: whoever counts it down got to know of it by the channel's gate.
         if solo {
             self.observed.store(self.observed.load(Relaxed) + 1, Relaxed);
@@ -518,13 +527,15 @@ impl Task {
 
     /// One of its senders, which had a receiver, is closed.
     pub(crate) fn close_observer(&self, solo: bool) {
-        count_down(&self.observed, solo);
+        if !self.is_free_of_observers() {
+            count_down(&self.observed, solo);
+        }
     }
 
     /// A receiver of one of its channels has departed or died.
     pub(crate) fn lose_observer(&self, solo: bool) {
         // As for a reference count, the last one sees what the others did.
-        if count_down(&self.observed, solo) == 0 {
+        if !self.is_free_of_observers() && count_down(&self.observed, solo) == 0 {
             self.marks.fetch_or(mark::PRUNE, Release);
             if let Some(foreign) = self.foreign_if_any() {
                 // It may wait for something foreign for a long time: let it look.

@@ -134,8 +134,14 @@ impl Word {
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }
 
-    /// Owner: publishes all operations up to `count` and ends this side for good.
-    pub(crate) fn close(&self, count: u64) -> Moved {
+    /// Owner: publishes all operations up to `count` and ends this side for good; `solo` as for
+    /// [`publish`](Self::publish).
+    pub(crate) fn close(&self, count: u64, solo: bool) -> Moved {
+        if solo {
+            let old = self.value.load(Acquire);
+            self.value.store(count << SHIFT | CLOSED, Release);
+            return if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet };
+        }
         let old = self.value.swap(count << SHIFT | CLOSED, AcqRel);
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }

@@ -460,7 +460,7 @@ impl Worker {
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
     pub(crate) fn wait_foreign(&self, task: TaskRef) -> bool {
-        let foreign = task.foreign(task);
+        let foreign = task.foreign();
         // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
         if task.marks.load(Acquire) & (mark::PRUNE | mark::KILL) != 0
             && self.must_end(task).is_some()

@@ -20,6 +20,9 @@ use std::ptr::NonNull;
 const CHUNK: usize = 64 * 1024;
 /// Every block starts on a cache line.
 const LINE: usize = 64;
+/// What inverses are scaled by.
+const INVERSE_OF: usize = 1 << 16;
+const _: () = assert!(CHUNK / LINE < INVERSE_OF, "or an inverse is not exact enough");
 /// Blocks of the first chunk of a size, for most networks are small.
 const FEW: usize = 4;
 /// The smallest block has three lines.
@@ -65,6 +68,8 @@ struct Chunk {
     owner: *const (),
     size: usize,
     blocks: usize,
+    /// By which a distance in lines is divided by the lines of a block; see [`Chunk::index_of`].
+    inverse: usize,
     // Anybody reads what is above at any time; only the pool's holder looks at the line below.
     room: Room,
 }
@@ -119,7 +124,7 @@ impl BlockPool {
         let chunk = Chunk::of(start);
         // SAFETY: the block is the pool's, and so is its chunk.
         let head = unsafe { chunk.as_ref() };
-        let index = (start.addr().get() - chunk.addr().get() - size_of::<Chunk>()) / head.size;
+        let index = head.index_of(start.addr().get() - chunk.addr().get() - size_of::<Chunk>());
         debug_assert!(head.is_in_use(index), "a block is given back once");
         if head.room.in_use.get() == head.blocks
             && let Some(class) = self.classes.iter_mut().find(|class| class.size == head.size)
@@ -145,13 +150,6 @@ impl BlockPool {
             let fresh = if head.room.in_use.get() > 0 { head.room.fresh.get() } else { 0 };
             let used = (0..fresh).filter(|&index| head.is_in_use(index));
             used.map(move |index| Chunk::block(chunk, head.size, index))
-        })
-    }
-
-    /// All blocks that were ever taken.
-    pub(crate) fn ever_used(&self) -> impl Iterator<Item = NonNull<u8>> {
-        self.chunks().flat_map(|(chunk, head)| {
-            (0..head.room.fresh.get()).map(move |index| Chunk::block(chunk, head.size, index))
         })
     }
 
@@ -199,7 +197,8 @@ impl Class {
         let blocks = if self.chunks.is_empty() { most.min(FEW) } else { most };
         let bytes = self.size.saturating_mul(blocks).saturating_add(size_of::<Chunk>());
         let chunk = memory.chunk(bytes, !self.chunks.is_empty()).cast();
-        let head = Chunk { owner, size: self.size, blocks, room: Room::default() };
+        let inverse = INVERSE_OF.div_ceil(self.size / LINE);
+        let head = Chunk { owner, size: self.size, blocks, inverse, room: Room::default() };
         // SAFETY: nobody has that memory; it has room for a head and its alignment.
         unsafe { chunk.write(head) };
         self.chunks.push(chunk);
@@ -253,6 +252,13 @@ impl Chunk {
         let start = block.as_ptr().map_addr(|address| address & !(CHUNK - 1));
         // SAFETY: the first chunk of the address space is nobody's, so this is not null.
         unsafe { NonNull::new_unchecked(start) }.cast()
+    }
+
+    /// The number of the block that begins so far behind the head: a division, without the time that
+    /// one takes. The distance is a multiple of the size and less than `CHUNK`: what the inverse is too
+    /// large by, less than one, does not add up to `INVERSE_OF` over so few lines.
+    fn index_of(&self, distance: usize) -> usize {
+        distance / LINE * self.inverse / INVERSE_OF
     }
 
     fn block(chunk: NonNull<Self>, size: usize, index: usize) -> NonNull<u8> {

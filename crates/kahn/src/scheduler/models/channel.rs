@@ -117,18 +117,22 @@ fn a_message_that_is_held_keeps_its_slot_in_a_ring_that_is_left() {
     check(3, || held(1, Some(2)));
 }
 
-/// The receiver leaves after the first message: the sender goes on, to nobody.
+/// The receiver leaves after the first message: the sender goes on, to nobody, whether it may ask
+/// who that was or not.
 #[test]
 fn a_sender_outlives_its_receiver() {
-    check(3, || {
-        let model = Driven::new();
-        let (sender, receiver, _) = model.channel("numbers", 1, Vec::new());
-        let from = model.process("from", sender, |sender| send_all(sender, 0, 3));
-        let to = model.process("to", receiver, async |mut receiver: Receiver<u32>| {
-            assert_eq!(receiver.recv().await, Some(0));
-        });
-        model.run_both(from, to);
+    for new in [Driven::new, Driven::listing_none] {
+        check(3, move || outlived(&new()));
+    }
+}
+
+fn outlived(model: &Driven) {
+    let (sender, receiver, _) = model.channel("numbers", 1, Vec::new());
+    let from = model.process("from", sender, |sender| send_all(sender, 0, 3));
+    let to = model.process("to", receiver, async |mut receiver: Receiver<u32>| {
+        assert_eq!(receiver.recv().await, Some(0));
     });
+    model.run_both(from, to);
 }
 
 /// Two processes that each send two messages before they receive: a ring of full channels. One
@@ -168,19 +172,24 @@ fn a_resolver_grows_a_channel_and_takes_its_sender_over() {
     });
 }
 
-/// Both ends close at once: one of them, the second, frees the channel and what is left in it.
+/// Both ends close at once: one of them, the second, frees the channel and what is left in it, and
+/// both processes go.
 #[test]
 fn the_second_end_to_close_frees_the_channel() {
-    check(3, || {
-        let model = Driven::new();
-        let message = Arc::new(());
-        let (sender, receiver, _) = model.channel("units", 1, vec![Arc::clone(&message)]);
-        let from = model.process("from", sender, async |sender: Sender<Arc<()>>| drop(sender));
-        let to = model.process("to", receiver, async |receiver: Receiver<Arc<()>>| drop(receiver));
-        model.run_both(from, to);
-        assert_eq!(Arc::strong_count(&message), 1, "freed once, with its message");
-        assert!(model.core.channels.all().is_empty());
-    });
+    for new in [Driven::new, Driven::listing_none] {
+        check(3, move || closed_at_once(&new()));
+    }
+}
+
+fn closed_at_once(model: &Driven) {
+    let message = Arc::new(());
+    let (sender, receiver, _) = model.channel("units", 1, vec![Arc::clone(&message)]);
+    let from = model.process("from", sender, async |sender: Sender<Arc<()>>| drop(sender));
+    let to = model.process("to", receiver, async |receiver: Receiver<Arc<()>>| drop(receiver));
+    model.run_both(from, to);
+    assert_eq!(Arc::strong_count(&message), 1, "freed once, with its message");
+    assert!(model.core.channels.all().is_empty());
+    assert!(model.core.scheduler.table.lock().is_empty(), "nothing names them any more");
 }
 
 /// A message goes round two processes, and these from worker to worker.
@@ -219,9 +228,9 @@ fn an_end_changes_hands_while_its_peer_leaves() {
     check(3, || {
         let model = Driven::new();
         let (sender, receiver, channel) = model.channel::<u32>("numbers", 1, Vec::new());
-        let giver = model.process("gives", sender, async |_sender: Sender<u32>| {});
+        let giver = model.prunable("gives", sender, async |_sender: Sender<u32>| {});
         let to = model.process("to", receiver, async |receiver: Receiver<u32>| drop(receiver));
-        let taker = model.process("takes", (), async |()| {});
+        let taker = model.prunable("takes", (), async |()| {});
         model.ready();
         let other = {
             let core = Arc::clone(&model.core);

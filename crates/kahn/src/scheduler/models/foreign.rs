@@ -21,7 +21,7 @@ impl Waiting {
         let model = Driven::new();
         let task = model.process("waiting", (), async |()| {});
         model.ready();
-        let foreign = task.foreign(task);
+        let foreign = task.foreign();
         Self { model, task, foreign }
     }
 

@@ -166,6 +166,13 @@ impl Driven {
         Self { core: Core::new() }
     }
 
+    /// The same, whose report lists no channel: who closes the first end of one is forgotten.
+    fn listing_none() -> Self {
+        let model = Self::new();
+        model.core.channels.configure(u64::MAX, None, 0, false);
+        model
+    }
+
     fn channel<T: Send>(
         &self,
         name: &'static str,
@@ -185,7 +192,31 @@ impl Driven {
         R: Future<Output = O> + Send + 'static,
         O: ProcessResult + 'static,
     {
-        let plan = ProcessPlan { name: name.into(), effects: true, pinned: None };
+        self.process_as(ProcessPlan { name: name.into(), effects: true, pinned: None }, ports, code)
+    }
+
+    /// A process whose observers count: it may be pruned.
+    fn prunable<P, F, R, O>(&self, name: &'static str, ports: P, code: F) -> TaskRef
+    where
+        P: crate::Ports + 'static,
+        F: FnOnce(P) -> R + Send + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: ProcessResult + 'static,
+    {
+        self.process_as(
+            ProcessPlan { name: name.into(), effects: false, pinned: None },
+            ports,
+            code,
+        )
+    }
+
+    fn process_as<P, F, R, O>(&self, plan: ProcessPlan, ports: P, code: F) -> TaskRef
+    where
+        P: crate::Ports + 'static,
+        F: FnOnce(P) -> R + Send + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: ProcessResult + 'static,
+    {
         self.core.process(plan, ports, code, None);
         let all = self.core.scheduler.table.lock().all();
         all.into_iter().max_by_key(|task| task.info().identity).expect("made just now")

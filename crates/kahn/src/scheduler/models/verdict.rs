@@ -81,7 +81,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     second.set_bell(Bell::Thread(Arc::clone(&parker)));
     pair.begin();
     let waker = Waker::clone(&base_waker(second));
-    assert!(second.foreign(second).wait());
+    assert!(second.foreign().wait());
     let sleeper = pair.sleeper();
     let outside = thread::spawn(move || {
         waker.wake_by_ref();
@@ -111,7 +111,7 @@ fn who_is_woken_from_outside_may_wake_others() {
 
 #[test]
 fn who_is_woken_from_outside_may_wait_for_that_again() {
-    check(3, || woken_from_outside(|second, _| assert!(second.foreign(second).wait())));
+    check(3, || woken_from_outside(|second, _| assert!(second.foreign().wait())));
 }
 
 /// The second is a party outside, which waits, gives that up, and waits again.

@@ -90,7 +90,7 @@ impl Channel {
                 match stop {
                     Stop::Ended => {
                         state.has_ended = true;
-                        wake(own.close(state.done), peer, ready);
+                        wake(own.close(state.done, false), peer, ready);
                     }
                     Stop::Wait(_) if state.published != state.done => {
                         state.published = state.done;
