@@ -12,6 +12,7 @@
 //! table of what there is as well, and a block pays one bit for it. The chunk of a block is found
 //! from the block's address, and with it whoever owns the pool: no block has a pointer to that.
 
+use super::system::have_pages;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -30,6 +31,8 @@ const SMALLEST: usize = 3 * LINE;
 const WORDS: usize = (CHUNK / SMALLEST).div_ceil(64);
 /// The most chunks that are asked of the system at once.
 const MOST_AT_ONCE: usize = 16;
+/// So many chunks of a size get their pages as they are touched, for a network may need no more.
+const MOST_PAGE_BY_PAGE: usize = 4;
 /// Chunks that are looked through for a few blocks in use.
 const MOST_LOOKED_AT: usize = 64;
 
@@ -196,7 +199,11 @@ impl Class {
         let most = ((CHUNK - size_of::<Chunk>()) / self.size).max(1);
         let blocks = if self.chunks.is_empty() { most.min(FEW) } else { most };
         let bytes = self.size.saturating_mul(blocks).saturating_add(size_of::<Chunk>());
-        let chunk = memory.chunk(bytes, !self.chunks.is_empty()).cast();
+        let chunk = memory.chunk(bytes, !self.chunks.is_empty());
+        if self.chunks.len() >= MOST_PAGE_BY_PAGE {
+            have_pages(chunk, bytes);
+        }
+        let chunk = chunk.cast();
         let inverse = INVERSE_OF.div_ceil(self.size / LINE);
         let head = Chunk { owner, size: self.size, blocks, inverse, room: Room::default() };
         // SAFETY: nobody has that memory; it has room for a head and its alignment.

@@ -3,6 +3,7 @@
 //! Each has a portable fallback, so nothing else in the crate names a platform.
 
 use std::io;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Returns how many threads the machine runs at once; 1 if it does not tell.
@@ -179,4 +180,18 @@ pub(crate) fn pin_to_core(index: usize) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = index;
+}
+
+/// Has the system give the pages of this memory at once, where each would be asked for when it is
+/// first touched; does nothing where the system has no such call. What is written there stays.
+pub(crate) fn have_pages(memory: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let advice = rustix::mm::Advice::LinuxPopulateWrite;
+        // A system too old for it, or without so much memory, says so and changes nothing.
+        // SAFETY: the advice gives pages where there are none, and nothing else.
+        let _ = unsafe { rustix::mm::madvise(memory.as_ptr().cast(), bytes, advice) };
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (memory, bytes);
 }
