@@ -132,15 +132,15 @@ mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \
     's/in_ring = in_ring\.min\(switch_at - side\.local\.get\(\)\);//'
 mutation follow-too-early channel::the_receiver_follows channel/turn.rs \
     's/if side\.local\.get\(\) < switch_at \{/if side.local.get() + 1 < switch_at {/'
-mutation gate-relaxed channel:: channel/raw.rs \
-    's/(bits \| gate::LOCKED, )Acquire/$1Relaxed/'
-mutation gate-opened-relaxed channel:: channel/raw.rs \
+mutation gate-relaxed channel:: channel/cold.rs \
+    's/(compare_exchange_weak\(bits, locked, )Acquire/$1Relaxed/'
+mutation gate-opened-relaxed channel:: channel/cold.rs \
     's/(gate\.store\(gate\.bits, )Release/$1Relaxed/'
 
-mutation gate-without-lock channel::an_end_changes_hands channel/raw.rs \
-    's/if bits & gate::LOCKED != 0 \{/if bits == u8::MAX {/; s/(bits \| )gate::LOCKED(, Acquire)/${1}0$2/'
+mutation gate-without-lock channel::an_end_changes_hands channel/cold.rs \
+    's/if bits & gate::LOCKED != 0 \{/if bits == u8::MAX {/; s/bits \| gate::LOCKED;/bits;/'
 mutation owner-asked-outside-the-gate channel::an_end_changes_hands channel/closing.rs \
-    's/(let is_sender = end == End::Sender;)(\s*channel\.with_gate\(\|)gate(\| \{\s*)(let is_observed =.*?;)/$1\n let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();$2_gate$3/s'
+    's/(channel\.with_gate\(alone, \|)gate(\| \{\s*)let is_observed =\s*is_sender && !gate\.is_closed\(End::Receiver\)/let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();\n $1_gate$2let is_observed = is_observed/s'
 
 # --- deque ------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one sch
 mutation refused-but-not-given-up run::a_stream_ends_without_a_second_thread scheduler/crew.rs \
     's/self\.give_up_missing\(\);\s*(self\.census)/$1/s'
 mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
-    's/(\*this\.party\.task\.bell\.lock\(\) = Some\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if sleeps\(wait\) && scheduler\.is_running\(\) \{/if sleeps(wait) && scheduler.is_running() {\n $1/s'
+    's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if sleeps\(wait\) && scheduler\.is_running\(\) \{/if sleeps(wait) && scheduler.is_running() {\n $1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
     's/while sleeps\(&wait\) && scheduler\.is_running\(\) \{\s*parker\.park\(\);\s*\}//'
 
@@ -244,18 +244,18 @@ mutation csp-gate-relaxed meetings::two_messages csp/gate.rs \
     's/(compare_exchange\(seen, seen \| LOCKED, )Acquire/$1Relaxed/g'
 mutation csp-gate-opened-relaxed meetings::two_messages csp/gate.rs \
     's/(self\.0\.store\(flags, )Release/$1Relaxed/'
-mutation csp-enter-without-looking meetings::two_messages csp/channel.rs \
-    's/if flags & ready != 0 \{/if flags & ready != 0 && entry.is_none() {/g'
+mutation csp-enter-without-looking meetings::two_messages csp/attempt.rs \
+    's/if flags & side\.ready\(\) != 0 \{/if flags & side.ready() != 0 && entry.is_none() {/'
 mutation csp-taken-while-entering choices::two_offers csp/offer.rs \
     's/(pub\(super\) fn settle.*?)_ => return false,/$1_ => return true,/s'
 mutation csp-woken-while-entering choices::two_offers csp/offer.rs \
-    's/asleep: seen & ENTERING == 0/asleep: true/'
+    's/match seen & \(ENTERING \| PATIENT\)/match seen & PATIENT/'
 mutation csp-nobody-gives-way choices::two_offers csp/offer.rs \
     's/&& by\.as_ptr\(\) > task\.as_ptr\(\)/&& by.as_ptr() == task.as_ptr()/'
 mutation csp-offer-taken-twice choices::a_time_out csp/offer.rs \
     's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes { asleep: true },\n _ => return Taken::No,/s'
 mutation csp-left-among-its-guards choices::a_branch_that_loses csp/meeting.rs \
-    's/(pub\(super\) fn leave.*?)flags &= !side\.waits\(\);\s*self\.forget\(side\);/$1/s'
+    's/(pub\(super\) fn leave.*?)flags &= !side\.waits\(\);\s*self\.forget\(\);/$1/s'
 mutation csp-phase-not-reset places::phases_never csp/meet.rs \
     's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
 mutation csp-phase-without-holding offers::both_take csp/meet.rs \
@@ -286,7 +286,7 @@ mutation entity-published-relaxed entity_is_made_once runtime/place.rs \
 mutation entity-made-twice entity_is_made_once runtime/place.rs \
     's/Err\(theirs\) => \{/Err(theirs) if theirs.is_null() => {/; s/Ok\(_\) => \(/_ => (/'
 mutation licence-given-twice licence_is_held runtime/licence.rs \
-    's/Ok\(queue\.running < limit && !std::mem::replace\(&mut queue\.licensed, true\)\)/queue.licensed = true;\n Ok(queue.running < limit)/'
+    's/self\.running < limit && !std::mem::replace\(&mut self\.licensed, true\)/{ self.licensed = true; self.running < limit }/'
 mutation licence-given-back-blindly licence_is_held runtime/licence.rs \
     's/queue\.licensed = !queue\.records\.is_empty\(\);\s*queue\.licensed\n/queue.licensed = false;\n false\n/'
 mutation closed-without-a-look closing_a_landing runtime/licence.rs \
