@@ -6,7 +6,7 @@ use super::ring::{MOST_SLOTS, MessageType};
 use crate::channel::digest::History;
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, BlockPool, Mutex, Ordering::*};
+use crate::sync::{AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*, PlainAtomicUsize};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -95,8 +95,8 @@ pub(crate) struct ChannelTable {
     record_all: AtomicBool,
     /// Channels that are listed when they end, promised when their first end closes; and how many
     /// there may be.
-    listed: AtomicUsize,
-    limit: AtomicUsize,
+    listed: PlainAtomicUsize,
+    limit: PlainAtomicUsize,
     /// Open ends that nobody has any more, or that keep the memory themselves.
     gone: AtomicU64,
     /// Whether the graph is as it was when the run started.
@@ -111,8 +111,8 @@ impl ChannelTable {
             budget: AtomicU64::new(u64::MAX),
             override_capacity: OnceLock::new(),
             record_all: AtomicBool::new(false),
-            listed: AtomicUsize::new(0),
-            limit: AtomicUsize::new(usize::MAX),
+            listed: PlainAtomicUsize::new(0),
+            limit: PlainAtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),
             is_fixed: AtomicBool::new(true),
         }

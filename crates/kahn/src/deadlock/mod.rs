@@ -52,7 +52,7 @@ use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
 use crate::scheduler::task::mark;
 use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
-use crate::sync::{AtomicU64, Mutex, Ordering::*};
+use crate::sync::{Mutex, Ordering::*, PlainAtomicU64};
 use std::collections::BTreeMap;
 use std::iter;
 use walk::{Edge, edge_of, ring_from, still_holds};
@@ -99,7 +99,7 @@ pub(crate) struct Resolver {
     /// Held by whoever resumes processes of others.
     lock: Mutex<Central>,
     /// Walks so far; only a report reads it.
-    walks: AtomicU64,
+    walks: PlainAtomicU64,
 }
 
 /// What the centralised form keeps: who waits for whom.
@@ -110,7 +110,7 @@ struct Central {
 
 impl Resolver {
     pub(crate) fn new(detection: Detection) -> Self {
-        Self { detection, lock: Mutex::new(Central::default()), walks: AtomicU64::new(0) }
+        Self { detection, lock: Mutex::new(Central::default()), walks: PlainAtomicU64::new(0) }
     }
 
     /// How often somebody has followed the waits from a process on.

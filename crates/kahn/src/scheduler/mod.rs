@@ -60,7 +60,7 @@ use crate::accounting::Accounting;
 use crate::graph::Ending;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
-    Parker,
+    Parker, PlainAtomicU64,
 };
 use census::Census;
 use policy::{Notify, Policy, Ready};
@@ -161,19 +161,19 @@ pub(crate) struct WorkerSlot {
     pub(crate) times: WorkerTimes,
 }
 
-/// What a worker counts, written by it alone.
+/// What a worker counts, written by it alone; only reports and `balance` read it.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerTimes {
     /// Ticks from start to end.
-    pub(crate) total: AtomicU64,
+    pub(crate) total: PlainAtomicU64,
     /// Ticks without a process to run, until the last one was found.
-    pub(crate) idle: AtomicU64,
+    pub(crate) idle: PlainAtomicU64,
     /// Since when it has been without a process; 0 if it has one.
-    pub(crate) idle_since: AtomicU64,
+    pub(crate) idle_since: PlainAtomicU64,
     /// Searches while idle.
-    pub(crate) spins: AtomicU64,
+    pub(crate) spins: PlainAtomicU64,
     /// Times asleep.
-    pub(crate) sleeps: AtomicU64,
+    pub(crate) sleeps: PlainAtomicU64,
 }
 
 /// What is decided when the run starts.

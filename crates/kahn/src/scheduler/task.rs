@@ -35,6 +35,7 @@ use super::rare::Rare;
 use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
     AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*,
+    PlainAtomicU32, PlainAtomicU64,
 };
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -155,12 +156,12 @@ pub(crate) struct Task {
     /// The end at which an operation waits that is not complete; null without one.
     pub(crate) waits_at: AtomicPtr<()>,
     body: Cell<Option<&'static BodyType>>,
-    pub(crate) polls: AtomicU64,
+    pub(crate) polls: PlainAtomicU64,
     /// What it offers while it waits for one of several things; see `csp::offer`.
     pub(crate) offer: AtomicU64,
-    pub(crate) blocked_empty: AtomicU32,
-    pub(crate) blocked_full: AtomicU32,
-    pub(crate) stolen: AtomicU32,
+    pub(crate) blocked_empty: PlainAtomicU32,
+    pub(crate) blocked_full: PlainAtomicU32,
+    pub(crate) stolen: PlainAtomicU32,
     pub(crate) marks: AtomicU8,
     pub(crate) own: AtomicU8,
     kind: Cell<Kind>,
@@ -308,12 +309,12 @@ impl Task {
             let task = Self {
                 waits_at: AtomicPtr::new(ptr::null_mut()),
                 body: Cell::new(plan.body),
-                polls: AtomicU64::new(0),
+                polls: PlainAtomicU64::new(0),
                 offer: AtomicU64::new(0),
                 marks: AtomicU8::new(0),
                 own: AtomicU8::new(0),
-                blocked_empty: AtomicU32::new(0),
-                blocked_full: AtomicU32::new(0),
+                blocked_empty: PlainAtomicU32::new(0),
+                blocked_full: PlainAtomicU32::new(0),
                 home: AtomicU16::new(0),
                 kind: Cell::new(plan.kind),
                 stage: AtomicU8::new(stage::MADE),
@@ -321,7 +322,7 @@ impl Task {
                 traits: AtomicU8::new(traits),
                 assigned: AtomicU16::new(NOWHERE),
                 pinned: AtomicU16::new(pinned),
-                stolen: AtomicU32::new(0),
+                stolen: PlainAtomicU32::new(0),
                 observed: AtomicU32::new(0),
                 references: AtomicU32::new(1),
                 local: Local::new(),
@@ -414,7 +415,7 @@ impl Task {
     }
 
     /// Adds one to a counter that only the holder writes.
-    pub(crate) fn count(counter: &AtomicU32) {
+    pub(crate) fn count(counter: &PlainAtomicU32) {
         // Relaxed, and no read-modify-write: only the holder writes, and reports may lag.
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }

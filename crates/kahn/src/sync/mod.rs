@@ -15,8 +15,11 @@ pub(crate) use parker::Parker;
 pub(crate) use parking_lot::Mutex as StaticMutex;
 pub(crate) use pool::BlockPool;
 pub(crate) use std::sync::Arc;
-/// An atomic for what no protocol rests on: no model sees it.
-pub(crate) use std::sync::atomic::AtomicU8 as PlainAtomicU8;
+/// Atomics for what no protocol rests on: no model sees them.
+pub(crate) use std::sync::atomic::{
+    AtomicU8 as PlainAtomicU8, AtomicU32 as PlainAtomicU32, AtomicU64 as PlainAtomicU64,
+    AtomicUsize as PlainAtomicUsize,
+};
 
 #[cfg(loom)]
 pub(crate) use self::modelled::*;

@@ -10,7 +10,7 @@ use crate::scheduler::TaskRef;
 use crate::scheduler::deque::{Deque, Steal};
 use crate::scheduler::fifo::Fifo;
 use crate::sync::system::clock;
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*};
+use crate::sync::{AtomicUsize, Mutex, Ordering::*, PlainAtomicU64, PlainAtomicUsize};
 use std::collections::VecDeque;
 use std::iter;
 use std::time::Duration;
@@ -30,18 +30,18 @@ pub struct Lane {
     rest: Mutex<VecDeque<Ready>>,
     rest_len: AtomicUsize,
     /// The number of the oldest process when a thief last saw another one, and the ticks then.
-    oldest: AtomicUsize,
-    since: AtomicU64,
+    oldest: PlainAtomicUsize,
+    since: PlainAtomicU64,
     pub(super) pace: Pace,
     pub(super) raid: Raid,
     /// How often its worker has asked for what has waited longest.
-    asked: AtomicU64,
-    tried: AtomicU64,
-    won: AtomicU64,
+    asked: PlainAtomicU64,
+    tried: PlainAtomicU64,
+    won: PlainAtomicU64,
 }
 
 /// Adds one to a counter that only its worker writes.
-fn bump(counter: &AtomicU64) {
+fn bump(counter: &PlainAtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }
 
@@ -53,13 +53,13 @@ impl Lane {
             front: Fifo::new(alone),
             rest: Mutex::new(VecDeque::new()),
             rest_len: AtomicUsize::new(0),
-            oldest: AtomicUsize::new(usize::MAX),
-            since: AtomicU64::new(0),
+            oldest: PlainAtomicUsize::new(usize::MAX),
+            since: PlainAtomicU64::new(0),
             pace: Pace::new(),
             raid: Raid::new(),
-            asked: AtomicU64::new(0),
-            tried: AtomicU64::new(0),
-            won: AtomicU64::new(0),
+            asked: PlainAtomicU64::new(0),
+            tried: PlainAtomicU64::new(0),
+            won: PlainAtomicU64::new(0),
         }
     }
 

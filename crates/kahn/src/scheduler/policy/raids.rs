@@ -33,12 +33,12 @@
 //! Nothing is lost by a pause. It holds for the deque and the front of what waits, which only their
 //! own worker fills, and which that empties before it sleeps. The rest, for what comes from outside,
 //! may fill while its worker sleeps and is never left alone: a worker that is woken for it and finds
-//! its owner's pause would sleep again, and nobody would run what is there. All fields are Relaxed:
-//! what a race spoils is one judgement. A crowd that is sent home counts as if the worker there had
-//! stolen it.
+//! its owner's pause would sleep again, and nobody would run what is there. All fields are Relaxed,
+//! and no model looks at them: what a race spoils is one judgement. A crowd that is sent home counts
+//! as if the worker there had stolen it.
 
 use crate::sync::system::clock;
-use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use crate::sync::{Ordering::*, PlainAtomicU32, PlainAtomicU64, PlainAtomicUsize};
 use std::time::Duration;
 
 /// A raid that lasts so long for each crossing is worth it in any case: some twenty lines from another
@@ -70,68 +70,69 @@ const UNIT: u64 = 64;
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Processes that its worker has taken; written by the worker.
-    taken: AtomicU64,
+    taken: PlainAtomicU64,
     /// Those among them that ran elsewhere before; written by the worker.
-    moved: AtomicU64,
+    moved: PlainAtomicU64,
     /// Since when nobody steals here, in ticks, and `taken` then; 0 if somebody does.
-    calm_since: AtomicU64,
-    calm_taken: AtomicU64,
+    calm_since: PlainAtomicU64,
+    calm_taken: PlainAtomicU64,
     /// Ticks for `UNIT` processes when calm, when that was found out, and `taken` then; 0 if never.
-    calm: AtomicU64,
-    found_at: AtomicU64,
-    found_taken: AtomicU64,
+    calm: PlainAtomicU64,
+    found_at: PlainAtomicU64,
+    found_taken: PlainAtomicU64,
     /// Thieves leave it alone until then.
-    alone_until: AtomicU64,
+    alone_until: PlainAtomicU64,
     /// The last pause, in nanoseconds.
-    pause: AtomicU64,
+    pause: PlainAtomicU64,
     /// How often its worker had something to spare in a pause, and when it last asked for what has
     /// waited longest in one; written by the worker.
-    looks: AtomicU32,
-    looked_at: AtomicU64,
+    looks: PlainAtomicU32,
+    looked_at: PlainAtomicU64,
 }
 
 /// What a thief took last, until it is judged. Written by the thief, and by whoever sends a crowd
 /// home to it.
 #[derive(Debug)]
 pub(super) struct Raid {
-    victim: AtomicUsize,
+    victim: PlainAtomicUsize,
     /// How many processes; 0 when it has been judged.
-    size: AtomicUsize,
-    since: AtomicU64,
-    victim_taken: AtomicU64,
-    own_taken: AtomicU64,
+    size: PlainAtomicUsize,
+    since: PlainAtomicU64,
+    victim_taken: PlainAtomicU64,
+    own_taken: PlainAtomicU64,
     /// What both had taken from others.
-    moved: AtomicU64,
+    moved: PlainAtomicU64,
     /// The end of the victim's last pause as its `found_at`, and what the thief had taken when it came
     /// for the first time since.
-    open: AtomicU64,
-    open_taken: AtomicU64,
+    open: PlainAtomicU64,
+    open_taken: PlainAtomicU64,
     /// Whom it looks at in vain, since when, and when it did last.
-    watched: AtomicUsize,
-    watched_since: AtomicU64,
-    watched_at: AtomicU64,
+    watched: PlainAtomicUsize,
+    watched_since: PlainAtomicU64,
+    watched_at: PlainAtomicU64,
 }
 
 impl Raid {
     pub(super) fn new() -> Self {
         Self {
-            victim: AtomicUsize::new(0),
-            size: AtomicUsize::new(0),
-            since: AtomicU64::new(0),
-            victim_taken: AtomicU64::new(0),
-            own_taken: AtomicU64::new(0),
-            moved: AtomicU64::new(0),
-            open: AtomicU64::new(0),
-            open_taken: AtomicU64::new(0),
-            watched: AtomicUsize::new(usize::MAX),
-            watched_since: AtomicU64::new(0),
-            watched_at: AtomicU64::new(0),
+            victim: PlainAtomicUsize::new(0),
+            size: PlainAtomicUsize::new(0),
+            since: PlainAtomicU64::new(0),
+            victim_taken: PlainAtomicU64::new(0),
+            own_taken: PlainAtomicU64::new(0),
+            moved: PlainAtomicU64::new(0),
+            open: PlainAtomicU64::new(0),
+            open_taken: PlainAtomicU64::new(0),
+            watched: PlainAtomicUsize::new(usize::MAX),
+            watched_since: PlainAtomicU64::new(0),
+            watched_at: PlainAtomicU64::new(0),
         }
     }
 
     /// Notes that nothing was ripe where there is something.
     pub(super) fn watch(&self, index: usize, victim: &Pace, now: u64) {
-        let ago = |then: &AtomicU64| clock::to_duration(now.saturating_sub(then.load(Relaxed)));
+        let ago =
+            |then: &PlainAtomicU64| clock::to_duration(now.saturating_sub(then.load(Relaxed)));
         if self.watched.swap(index, Relaxed) != index || ago(&self.watched_at) > WATCH {
             self.watched_since.store(now, Relaxed);
         }
@@ -185,7 +186,7 @@ impl Raid {
     /// Whether thief and victim got on slower together than the victim when calm: in the raid, or
     /// since the last pause.
     fn is_slower(&self, calm: u64, lasted: u64, own: &Pace, victim: &Pace, now: u64) -> bool {
-        let is_slower = |ticks, victim_before: &AtomicU64, own_before: &AtomicU64| {
+        let is_slower = |ticks, victim_before: &PlainAtomicU64, own_before: &PlainAtomicU64| {
             let by_victim = victim.taken.load(Relaxed).saturating_sub(victim_before.load(Relaxed));
             let by_thief = own.taken.load(Relaxed).saturating_sub(own_before.load(Relaxed));
             pace_of(ticks, by_victim.saturating_add(by_thief)) > calm
@@ -209,17 +210,17 @@ fn pace_of(ticks: u64, taken: u64) -> u64 {
 impl Pace {
     pub(super) fn new() -> Self {
         Self {
-            taken: AtomicU64::new(0),
-            moved: AtomicU64::new(0),
-            calm_since: AtomicU64::new(0),
-            calm_taken: AtomicU64::new(0),
-            calm: AtomicU64::new(0),
-            found_at: AtomicU64::new(0),
-            found_taken: AtomicU64::new(0),
-            alone_until: AtomicU64::new(0),
-            pause: AtomicU64::new(0),
-            looks: AtomicU32::new(0),
-            looked_at: AtomicU64::new(0),
+            taken: PlainAtomicU64::new(0),
+            moved: PlainAtomicU64::new(0),
+            calm_since: PlainAtomicU64::new(0),
+            calm_taken: PlainAtomicU64::new(0),
+            calm: PlainAtomicU64::new(0),
+            found_at: PlainAtomicU64::new(0),
+            found_taken: PlainAtomicU64::new(0),
+            alone_until: PlainAtomicU64::new(0),
+            pause: PlainAtomicU64::new(0),
+            looks: PlainAtomicU32::new(0),
+            looked_at: PlainAtomicU64::new(0),
         }
     }
 
