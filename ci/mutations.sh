@@ -244,7 +244,7 @@ mutation csp-gate-relaxed meetings::two_messages csp/gate.rs \
     's/(compare_exchange\(seen, seen \| LOCKED, )Acquire/$1Relaxed/g'
 mutation csp-gate-opened-relaxed meetings::two_messages csp/gate.rs \
     's/(self\.0\.store\(flags, )Release/$1Relaxed/'
-mutation csp-enter-without-looking meetings::two_messages csp/attempt.rs \
+mutation csp-enter-without-looking choices:: csp/attempt.rs \
     's/if flags & side\.ready\(\) != 0 \{/if flags & side.ready() != 0 && entry.is_none() {/'
 mutation csp-taken-while-entering choices::two_offers csp/offer.rs \
     's/(pub\(super\) fn settle.*?)_ => return false,/$1_ => return true,/s'
