@@ -200,7 +200,8 @@ impl Class {
         let blocks = if self.chunks.is_empty() { most.min(FEW) } else { most };
         let bytes = self.size.saturating_mul(blocks).saturating_add(size_of::<Chunk>());
         let chunk = memory.chunk(bytes, !self.chunks.is_empty());
-        if self.chunks.len() >= MOST_PAGE_BY_PAGE {
+        // Not those of a block larger than a chunk: it need never touch them all.
+        if self.chunks.len() >= MOST_PAGE_BY_PAGE && bytes <= CHUNK {
             have_pages(chunk, bytes);
         }
         let chunk = chunk.cast();
