@@ -4,7 +4,7 @@
 //! loom sees every cell of theirs and every slot. Bounds: one or two channels of capacity 1, 2 or 4,
 //! 2 to 5 messages, by value or in place.
 
-use super::{Driven, check};
+use super::{Driven, check, plan};
 use crate::channel::closing::hand_over;
 use crate::channel::raw::End;
 use crate::network::core::Core;
@@ -228,9 +228,9 @@ fn an_end_changes_hands_while_its_peer_leaves() {
     check(3, || {
         let model = Driven::new();
         let (sender, receiver, channel) = model.channel::<u32>("numbers", 1, Vec::new());
-        let giver = model.prunable("gives", sender, async |_sender: Sender<u32>| {});
+        let giver = model.process_as(plan("gives", false), sender, async |_sender: Sender<u32>| {});
         let to = model.process("to", receiver, async |receiver: Receiver<u32>| drop(receiver));
-        let taker = model.prunable("takes", (), async |()| {});
+        let taker = model.process_as(plan("takes", false), (), async |()| {});
         model.ready();
         let other = {
             let core = Arc::clone(&model.core);

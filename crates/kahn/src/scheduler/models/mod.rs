@@ -161,6 +161,11 @@ struct Driven {
     core: Arc<Core>,
 }
 
+/// A process whose observers count, for it may be pruned, unless it has `effects`.
+fn plan(name: &'static str, effects: bool) -> ProcessPlan {
+    ProcessPlan { name: name.into(), effects, pinned: None }
+}
+
 impl Driven {
     fn new() -> Self {
         Self { core: Core::new() }
@@ -192,24 +197,10 @@ impl Driven {
         R: Future<Output = O> + Send + 'static,
         O: ProcessResult + 'static,
     {
-        self.process_as(ProcessPlan { name: name.into(), effects: true, pinned: None }, ports, code)
+        self.process_as(plan(name, true), ports, code)
     }
 
-    /// A process whose observers count: it may be pruned.
-    fn prunable<P, F, R, O>(&self, name: &'static str, ports: P, code: F) -> TaskRef
-    where
-        P: crate::Ports + 'static,
-        F: FnOnce(P) -> R + Send + 'static,
-        R: Future<Output = O> + Send + 'static,
-        O: ProcessResult + 'static,
-    {
-        self.process_as(
-            ProcessPlan { name: name.into(), effects: false, pinned: None },
-            ports,
-            code,
-        )
-    }
-
+    /// A process as it is planned.
     fn process_as<P, F, R, O>(&self, plan: ProcessPlan, ports: P, code: F) -> TaskRef
     where
         P: crate::Ports + 'static,
