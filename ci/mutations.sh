@@ -254,8 +254,6 @@ mutation csp-nobody-gives-way choices::two_offers csp/offer.rs \
     's/&& by\.as_ptr\(\) > task\.as_ptr\(\)/&& by.as_ptr() == task.as_ptr()/'
 mutation csp-offer-taken-twice choices::a_time_out csp/offer.rs \
     's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes { asleep: true },\n _ => return Taken::No,/s'
-mutation csp-left-among-its-guards choices::a_branch_that_loses csp/meeting.rs \
-    's/(pub\(super\) fn leave.*?)flags &= !side\.waits\(\);\s*self\.forget\(\);/$1/s'
 mutation csp-phase-not-reset places::phases_never csp/meet.rs \
     's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
 mutation csp-phase-without-holding offers::both_take csp/meet.rs \
