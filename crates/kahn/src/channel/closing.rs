@@ -23,9 +23,11 @@ use super::turn::report;
 use crate::graph::{Ending, MisuseKind};
 use crate::scheduler::task::{TaskRef, mark, own};
 use crate::scheduler::word::Moved;
-use crate::scheduler::{Kind, Reason, Scheduler, Worker};
+use crate::scheduler::{Kind, Reason, Request, Scheduler, Worker};
 use crate::sync::Ordering::*;
+use std::future;
 use std::ptr;
+use std::task::Poll;
 
 /// Gives both ends of a new channel to the process that makes it.
 ///
@@ -142,15 +144,29 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     }
 }
 
-/// Makes all that a process has done visible, if it is the one who asks: it is an operation, so
-/// what was dropped takes effect.
-pub(super) fn flush(task: TaskRef) {
+/// Makes all that a process has done visible, if it is the one that asks. It is an operation: what
+/// was dropped takes effect, and a process that has run long yields.
+pub(super) async fn flush(task: TaskRef) {
     if let Some(worker) = Worker::holding(task.as_ptr()) {
         if task.notes() & (own::CLOSES | own::ENDING) == own::CLOSES {
             close_dropped(task, worker, false);
         }
         worker.flush();
     }
+    let mut has_yielded = false;
+    future::poll_fn(|_| {
+        let holder = Worker::holding(task.as_ptr());
+        let runs_long = holder.is_some_and(|worker| !worker.spend(1) && !worker.is_dedicated());
+        if has_yielded || !runs_long {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        if let Some(worker) = holder {
+            worker.ask(Request::Yield);
+        }
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The sender's end of a channel takes effect.

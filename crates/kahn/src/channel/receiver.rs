@@ -155,9 +155,8 @@ impl<T: Send> Receiver<T> {
     ///
     /// # Panics
     /// Panics if this end was never given to a process.
-    #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
     pub async fn flush(&mut self) {
-        closing::flush(owner_of(self.channel, End::Receiver));
+        closing::flush(owner_of(self.channel, End::Receiver)).await;
     }
 
     /// Adapts this end to the `Stream` of the `futures` crates, under the same rules of use.

@@ -186,9 +186,8 @@ impl<T: Send> Sender<T> {
     ///
     /// # Panics
     /// Panics if this end was never given to a process.
-    #[expect(clippy::unused_async, reason = "an operation of a process, like the others")]
     pub async fn flush(&mut self) {
-        closing::flush(owner_of(self.channel, End::Sender));
+        closing::flush(owner_of(self.channel, End::Sender)).await;
     }
 
     /// Adapts this end to the `Sink` of the `futures` crates, under the same rules of use.

@@ -236,6 +236,7 @@ impl Core {
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {
         if let Some(worker) = by {
+            worker.spend(1);
             self.scheduler.start(task, worker.origin());
         }
     }

@@ -57,6 +57,15 @@ impl Worker {
         }
     }
 
+    /// The running process has looked at so many peers, or made so many processes; `false` if that
+    /// was more than a dispatch may do: it should yield at its next operation.
+    #[inline]
+    pub(crate) fn spend(&self, count: u32) -> bool {
+        let patience = self.patience.get();
+        self.patience.set(patience.saturating_sub(count));
+        patience >= count
+    }
+
     /// Asks for something to be done when the poll returns.
     pub(crate) fn ask(&self, request: Request) {
         self.request.set(request);

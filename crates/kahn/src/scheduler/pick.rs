@@ -29,13 +29,26 @@ impl Worker {
         self.idle().map(Ready::into_task)
     }
 
-    /// The process to run next, if it is found without asking anybody.
+    /// Counts a dispatch.
     #[inline]
-    pub(super) fn next_at_hand(&self) -> Option<TaskRef> {
+    pub(super) fn count_step(&self) -> u64 {
         let steps = &self.slot().steps;
         // Relaxed: written here only, and read by others as a hint that this worker gets on.
         let step = steps.load(Relaxed) + 1;
         steps.store(step, Relaxed);
+        step
+    }
+
+    /// Whether the next dispatch is not to be that of the process at hand.
+    pub(super) fn is_due_for_another(&self) -> bool {
+        (self.slot().steps.load(Relaxed) + 1).is_multiple_of(FAIRNESS)
+            || self.first().load(Relaxed) != 0
+    }
+
+    /// The process to run next, if it is found without asking anybody.
+    #[inline]
+    pub(super) fn next_at_hand(&self) -> Option<TaskRef> {
+        let step = self.count_step();
         // Relaxed: a hint, like the queues it is about.
         if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
             return None;

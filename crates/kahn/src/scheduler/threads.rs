@@ -100,6 +100,7 @@ impl Worker {
 
     fn run_alone(&self, task: TaskRef) {
         loop {
+            self.patience.set(PATIENCE);
             match self.poll(task) {
                 Some(Request::Wait) => {
                     if self.park(task) == Park::Asleep {

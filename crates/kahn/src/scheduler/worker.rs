@@ -17,7 +17,7 @@ use std::io::Write as _;
 use std::ptr::{self, NonNull};
 use std::task::Context;
 
-/// Looks at a peer that one poll may have before its process yields.
+/// Looks at a peer that a process may have in one dispatch: then it yields.
 pub(crate) const PATIENCE: u32 = 128;
 /// Ends of one process with unpublished operations that a worker remembers.
 pub(super) const LISTED: usize = 8;
@@ -306,6 +306,7 @@ impl Worker {
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);
         self.take_over(task);
+        self.patience.set(PATIENCE);
         loop {
             let asked = self.poll(task);
             let at_rest = match asked {
@@ -323,10 +324,23 @@ impl Worker {
                 // What has ended or is to end is at rest.
                 Some(Request::End) | None => true,
             };
-            if at_rest {
+            if at_rest || !self.runs_on(task) {
                 return;
             }
         }
+    }
+
+    /// A process has tried to come to rest in vain. It goes on, and that counts as a dispatch and as
+    /// a look at a peer; where a dispatch would be somebody else's it gives way, and `false` is
+    /// returned.
+    #[inline(never)]
+    fn runs_on(&self, task: TaskRef) -> bool {
+        if self.is_due_for_another() || !self.spend(1) {
+            self.give_way(task);
+            return false;
+        }
+        self.count_step();
+        true
     }
 
     #[inline]
@@ -355,7 +369,6 @@ impl Worker {
             return None;
         }
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
-        self.patience.set(PATIENCE);
         let polled = if self.timing { self.poll_timed(task) } else { poll_body(task) };
         if let Polled::Ready(result) = polled {
             self.complete(task, result.map_err(|failure| *failure));

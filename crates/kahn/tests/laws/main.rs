@@ -17,12 +17,14 @@
 //! | `messages` | types of messages; every one is dropped exactly once |
 //! | `cores` | more workers than cores: nobody waits for one that is kept asleep |
 //! | `creation` | networks that grow while they run |
+//! | `dispatches` | a process that never waits keeps its worker for a bounded time |
 //! | `reports` | what is told afterwards, and in which order |
 //! | `policies` | what single policies promise: places, parts, batches |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod cores;
 mod creation;
+mod dispatches;
 mod failures;
 mod foreign;
 mod histories;

@@ -56,7 +56,7 @@ impl Policy for Partition {
     }
 
     fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
-        self.queues.pop_home(worker)
+        self.queues.pop(worker)
     }
 
     fn has_work(&self, worker: usize) -> bool {

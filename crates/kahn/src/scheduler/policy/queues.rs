@@ -1,30 +1,67 @@
 //! The queues of the papers' policies: one locked queue a worker.
 //!
-//! Owners take from the front. Thieves, if the policy allows any, take one process from the back of
+//! Owners take from the front, now and then what has waited longest. Thieves, if the policy allows any, take one process from the back of
 //! the queue of a worker drawn at random, and go on from there until they have looked at all: a
 //! worker goes to sleep when it has found nothing, so it must have looked everywhere. An empty
 //! queue is seen to be empty without its lock.
 
-use super::{Notify, Origin, Ready, Steals, Turn};
+use super::{Notify, Origin, Ready, Steals};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
 
+/// The processes of a worker. Those that are run as soon as they can be come to the front, others go
+/// behind them; each part is in order, so what has waited longest stands at the end of the first or
+/// at the beginning of the second.
+#[derive(Debug, Default)]
+struct Line {
+    front: VecDeque<Ready>,
+    behind: VecDeque<Ready>,
+}
+
+impl Line {
+    fn take_next(&mut self) -> Option<Ready> {
+        self.front.pop_front().or_else(|| self.behind.pop_front())
+    }
+
+    /// Takes what stands at the far end.
+    fn take_last(&mut self) -> Option<Ready> {
+        self.behind.pop_back().or_else(|| self.front.pop_back())
+    }
+
+    /// Takes what has waited longest in one part or the other.
+    fn take_oldest(&mut self, of_front: bool) -> Option<Ready> {
+        let Self { front, behind } = self;
+        if of_front {
+            front.pop_back().or_else(|| behind.pop_front())
+        } else {
+            behind.pop_front().or_else(|| front.pop_back())
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Queue {
-    ready: Mutex<VecDeque<Ready>>,
+    ready: Mutex<Line>,
     len: AtomicUsize,
     /// What its worker draws victims with; written by it alone, as the counters.
     draw: AtomicU64,
+    /// How often its worker has asked for what has waited longest.
+    asked: AtomicU64,
     tried: AtomicU64,
     won: AtomicU64,
 }
 
 impl Queue {
-    fn with<R>(&self, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut Line) -> R) -> R {
         let mut ready = self.ready.lock();
         let result = f(&mut ready);
-        self.len.store(ready.len(), Relaxed);
+        self.len.store(ready.front.len() + ready.behind.len(), Relaxed);
         result
+    }
+
+    /// As `with`, unless there is nothing.
+    fn take(&self, f: impl FnOnce(&mut Line) -> Option<Ready>) -> Option<Ready> {
+        if self.len.load(Relaxed) == 0 { None } else { self.with(f) }
     }
 
     /// A number below `count`, by the xorshift generator of Marsaglia (2003).
@@ -75,11 +112,11 @@ impl Queues {
     }
 
     pub(super) fn push_front(&self, worker: usize, ready: Ready) {
-        self.each[worker].with(|queue| queue.push_front(ready));
+        self.each[worker].with(|line| line.front.push_front(ready));
     }
 
     pub(super) fn push_back(&self, worker: usize, ready: Ready) {
-        self.each[worker].with(|queue| queue.push_back(ready));
+        self.each[worker].with(|line| line.behind.push_back(ready));
     }
 
     /// Puts a process where it belongs; `place` settles that for one that belongs nowhere yet.
@@ -98,26 +135,24 @@ impl Queues {
         if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Worker(home) }
     }
 
-    /// Takes what has waited longest of what belongs to a worker.
-    pub(super) fn pop_home(&self, worker: usize) -> Option<Ready> {
-        self.pop(worker, Turn::Front)
+    /// Takes the process that stands first in a worker's own queue.
+    pub(super) fn pop(&self, worker: usize) -> Option<Ready> {
+        self.each[worker].take(Line::take_next)
     }
 
-    /// Takes a process from a worker's own queue.
-    pub(super) fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
-        if self.is_empty(worker) {
-            return None;
-        }
-        self.each[worker].with(|queue| match turn {
-            Turn::Front => queue.pop_front(),
-            Turn::Back => queue.pop_back(),
-        })
-    }
-
-    /// Takes a process from the back of one queue or another, each in turn, or of the worker's own.
+    /// Takes what has waited longest: in one part of the worker's own queue, in the other, in the
+    /// queues of others, in turn.
     pub(super) fn pop_oldest(&self, worker: usize) -> Option<Ready> {
+        let queue = &self.each[worker];
+        bump(&queue.asked);
+        let asked = queue.asked.load(Relaxed) % 3;
+        let own = || queue.take(|line| line.take_oldest(asked != 2));
+        if asked != 0 {
+            return own();
+        }
+        // The queue of a worker that sleeps has no other reader.
         let look = self.look.fetch_add(1, Relaxed) % self.each.len();
-        self.pop(look, Turn::Back).or_else(|| self.pop(worker, Turn::Back))
+        self.each[look].take(|line| line.take_oldest(true)).or_else(own)
     }
 
     /// Takes a process from the back of another's queue.
@@ -130,7 +165,7 @@ impl Queues {
         (0..others).find_map(|offset| {
             let victim = (thief + 1 + (first + offset) % others) % self.each.len();
             bump(&own.tried);
-            let stolen = self.pop(victim, Turn::Back)?;
+            let stolen = self.each[victim].take(Line::take_last)?;
             bump(&own.won);
             Some(stolen)
         })

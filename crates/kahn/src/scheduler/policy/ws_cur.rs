@@ -9,7 +9,7 @@
 //! | with an empty queue: one process from the back of a random worker's queue | the same; a vain attempt goes on with the next worker, until all were looked at, and then the worker may sleep |
 //! | a worker is pinned to a processor | if asked for: [`RunOptions::pin`](crate::RunOptions::pin) |
 //! | new processes: not said | in turn |
-//! | fairness: not said | every 61st time from the back of a queue, each in turn, for the queue of a worker that sleeps has no other reader; who yields goes to the back |
+//! | fairness: not said | now and then what has waited longest (see [`super::queues`]); a process that yields goes to the back |
 //!
 //! The default policy, `stealing`, puts processes where this one does, in a cheaper way.
 
@@ -49,7 +49,7 @@ impl Policy for WsCur {
 
     fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
         match turn {
-            Turn::Front => self.0.pop(worker, turn).or_else(|| self.0.steal(worker)),
+            Turn::Front => self.0.pop(worker).or_else(|| self.0.steal(worker)),
             Turn::Back => self.0.pop_oldest(worker),
         }
     }

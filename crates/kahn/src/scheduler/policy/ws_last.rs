@@ -35,7 +35,7 @@ impl Policy for WsLast {
 
     fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
         match turn {
-            Turn::Front => self.0.pop(worker, turn).or_else(|| self.0.steal(worker)),
+            Turn::Front => self.0.pop(worker).or_else(|| self.0.steal(worker)),
             Turn::Back => self.0.pop_oldest(worker),
         }
     }
