@@ -1,8 +1,18 @@
 //! What a run can be compared by: the history of each channel, message by message.
+//!
+//! A channel that was created with a digest has it. Generic code, such as the library of processes,
+//! cannot ask whether its messages have one, so runs that are compared look it up by the type of
+//! message: [`Digests`] is a table of ordinary types, what is commonly made of them, and types that
+//! a user has named.
 
+use std::any::{TypeId, type_name};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::marker::PhantomData;
+use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sums up the contents of messages in 64 bits.
 ///
@@ -142,6 +152,36 @@ impl<T: Digest, E: Digest> Digest for Result<T, E> {
     }
 }
 
+impl<T: Digest> Digest for VecDeque<T> {
+    fn digest(&self, digester: &mut Digester) {
+        self.len().digest(digester);
+        self.iter().for_each(|item| item.digest(digester));
+    }
+}
+
+impl<T: Digest> Digest for BTreeSet<T> {
+    fn digest(&self, digester: &mut Digester) {
+        self.len().digest(digester);
+        self.iter().for_each(|item| item.digest(digester));
+    }
+}
+
+impl<K: Digest, V: Digest> Digest for BTreeMap<K, V> {
+    fn digest(&self, digester: &mut Digester) {
+        self.len().digest(digester);
+        for (key, value) in self {
+            key.digest(digester);
+            value.digest(digester);
+        }
+    }
+}
+
+impl Digest for Duration {
+    fn digest(&self, digester: &mut Digester) {
+        self.as_nanos().digest(digester);
+    }
+}
+
 impl<T: Digest> Digest for Reverse<T> {
     fn digest(&self, digester: &mut Digester) {
         self.0.digest(digester);
@@ -195,6 +235,111 @@ pub(crate) unsafe fn digest_at<T: Digest>(message: *const ()) -> u64 {
     Digester::of(unsafe { &*message.cast::<T>() })
 }
 
+/// Digests by the type of message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digests(BTreeMap<TypeId, DigestFn>);
+
+/// Adds each of several types, and what is commonly made of it.
+macro_rules! add_each {
+    ($digests:ident: $($of:ty),*) => {$( $digests.add_with_shapes::<$of>(); )*};
+}
+
+/// Adds the pairs of a type with each of several others.
+macro_rules! add_pairs {
+    ($digests:ident: $first:ty, $($second:ty),*) => {$(
+        $digests.add::<($first, $second)>();
+        $digests.add::<Vec<($first, $second)>>();
+        $digests.add::<Option<($first, $second)>>();
+    )*};
+}
+
+/// Calls a macro with each of a list of types, and the whole list.
+macro_rules! with_each {
+    ($digests:ident, $add:ident: $($first:ty),* ; $rest:tt) => {$( with_each!(@ $digests, $add, $first, $rest); )*};
+    (@ $digests:ident, $add:ident, $first:ty, ($($second:ty),*)) => { $add!($digests: $first, $($second),*); };
+}
+
+impl Digests {
+    /// Returns those of ordinary types: numbers, texts, what collections and pairs are made of them.
+    pub(crate) fn ordinary() -> Self {
+        let mut digests = Self::default();
+        add_each!(digests: (), bool, char, String, &str, Duration, Vec<u8>);
+        add_each!(digests: u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f32, f64);
+        with_each!(digests, add_pairs:
+            bool, char, u8, u16, u32, u64, usize, i32, i64, f32, f64, String, &str, Vec<u8>;
+            (bool, char, u8, u16, u32, u64, usize, i32, i64, f32, f64, String, &str, Vec<u8>));
+        digests
+    }
+
+    /// Adds a type that a user names.
+    ///
+    /// # Panics
+    /// Panics if the type borrows.
+    pub(crate) fn add_named<T: Digest + 'static>(&mut self) {
+        let name = type_name::<T>();
+        // Types are told apart without their lifetimes, and the digest of `T` may count on its own.
+        assert!(
+            !name.contains(['\'', '&']),
+            "`{name}` borrows: give the channels that carry it a digest with `Channel::digest`"
+        );
+        self.add_with_shapes::<T>();
+    }
+
+    fn add_with_shapes<T: Digest>(&mut self) {
+        self.add::<T>();
+        self.add::<&T>();
+        self.add::<Box<T>>();
+        self.add::<Arc<T>>();
+        self.add::<Option<T>>();
+        self.add::<Vec<T>>();
+        self.add::<&[T]>();
+        self.add::<Box<[T]>>();
+        self.add::<Arc<[T]>>();
+        self.add::<Vec<Vec<T>>>();
+        self.add::<Option<Vec<T>>>();
+        self.add::<Arc<Vec<T>>>();
+        self.add::<[T; 2]>();
+        self.add::<[T; 3]>();
+        self.add::<(T, T, T)>();
+        self.add::<(usize, T)>();
+        self.add::<(u64, T)>();
+    }
+
+    fn add<T: Digest>(&mut self) {
+        self.0.insert(type_of::<T>(), digest_at::<T>);
+    }
+
+    /// Finds the digest of a type.
+    pub(crate) fn find<T>(&self) -> Option<DigestFn> {
+        self.0.get(&type_of::<T>()).copied()
+    }
+}
+
+/// Tells a type from all others; types that differ in their lifetimes alone count as one.
+fn type_of<T>() -> TypeId {
+    /// The way of the crate `typeid`: a method that only types without borrows have, called through
+    /// a table that forgets what `T` borrows.
+    trait Identified {
+        fn identity(&self) -> TypeId
+        where
+            Self: 'static;
+    }
+    impl<T> Identified for PhantomData<T> {
+        fn identity(&self) -> TypeId
+        where
+            Self: 'static,
+        {
+            TypeId::of::<T>()
+        }
+    }
+    let of = PhantomData::<T>;
+    let of: &dyn Identified = &of;
+    // SAFETY: nothing is called but `identity`, which looks at no value and for which lifetimes are
+    // nothing: they are erased before there is code.
+    let of = unsafe { mem::transmute::<&dyn Identified, &(dyn Identified + 'static)>(of) };
+    of.identity()
+}
+
 impl History {
     /// Takes in the message that came after so many others, unless it was taken in before.
     ///
@@ -207,5 +352,55 @@ impl History {
             // SAFETY: said by the caller.
             self.digests.push(unsafe { digest(message) });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Own(u32);
+
+    impl Digest for Own {
+        fn digest(&self, digester: &mut Digester) {
+            self.0.digest(digester);
+        }
+    }
+
+    /// The digest that the table has for the type of a value, of that value.
+    fn found<T: Digest>(digests: &Digests, value: &T) -> Option<bool> {
+        let digest = digests.find::<T>()?;
+        // SAFETY: a `T` stands there.
+        let found = unsafe { digest(std::ptr::from_ref(value).cast()) };
+        Some(found == Digester::of(value))
+    }
+
+    #[test]
+    fn ordinary_types_and_what_is_made_of_them_are_found_by_their_type() {
+        let digests = Digests::ordinary();
+        let text = String::from("borrowed for a while");
+        assert_eq!(found(&digests, &7_u32), Some(true));
+        assert_eq!(found(&digests, &&text[2..5]), Some(true));
+        assert_eq!(found(&digests, &vec![(text.as_str(), 3_u64)]), Some(true));
+        assert_eq!(found(&digests, &Some(vec![1.5_f64])), Some(true));
+        assert_eq!(found(&digests, &(3_usize, text.clone())), Some(true));
+        assert_eq!(found(&digests, &Arc::<[u8]>::from(&b"abc"[..])), Some(true));
+        assert_eq!(found(&digests, &Own(1)), None);
+        assert!(digests.find::<Rc<std::cell::Cell<u32>>>().is_none());
+    }
+
+    #[test]
+    fn a_type_that_a_user_names_is_found_and_what_is_made_of_it() {
+        let mut digests = Digests::ordinary();
+        digests.add_named::<Own>();
+        assert_eq!(found(&digests, &Own(1)), Some(true));
+        assert_eq!(found(&digests, &vec![Own(1), Own(2)]), Some(true));
+    }
+
+    #[test]
+    #[should_panic(expected = "borrows: give the channels that carry it a digest")]
+    fn a_type_that_borrows_cannot_be_named() {
+        Digests::ordinary().add_named::<(Own, &str)>();
     }
 }

@@ -3,10 +3,10 @@
 use super::closing;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
-use crate::channel::digest::History;
+use crate::channel::digest::{DigestFn, Digests, History};
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
-use crate::sync::{AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*, PlainAtomicUsize};
+use crate::sync::{Arc, AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*, PlainAtomicUsize};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -93,6 +93,8 @@ pub(crate) struct ChannelTable {
     override_capacity: OnceLock<u32>,
     /// Whether channels record by themselves.
     record_all: AtomicBool,
+    /// What is recorded without being asked, by the type of message; set if runs are compared.
+    digests: OnceLock<Arc<Digests>>,
     /// Channels that are listed when they end, promised when their first end closes; and how many
     /// there may be.
     listed: PlainAtomicUsize,
@@ -111,6 +113,7 @@ impl ChannelTable {
             budget: AtomicU64::new(u64::MAX),
             override_capacity: OnceLock::new(),
             record_all: AtomicBool::new(false),
+            digests: OnceLock::new(),
             listed: PlainAtomicUsize::new(0),
             limit: PlainAtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),
@@ -200,6 +203,17 @@ impl ChannelTable {
         // million channels the step.
         let limit = self.limit.load(Relaxed);
         self.listed.load(Relaxed) < limit && self.listed.fetch_add(1, Relaxed) < limit
+    }
+
+    /// Records what these digests are for, from the first channel on.
+    pub(crate) fn record_by(&self, digests: &Arc<Digests>) {
+        // Said once, before there is a channel.
+        let _ = self.digests.set(Arc::clone(digests));
+    }
+
+    /// The digest of a type of message, if runs are compared and it has one.
+    pub(crate) fn digest_of<T>(&self) -> Option<DigestFn> {
+        self.digests.get()?.find::<T>()
     }
 
     pub(crate) fn records_all(&self) -> bool {

@@ -112,7 +112,8 @@ impl Core {
             Some((task, _)) => task.next_child(),
         };
         // What is made before the run may be recorded; the run's options decide.
-        let recorded = plan.digest.filter(|_| by.is_none() || self.channels.records_all());
+        let digest = plan.digest.or_else(|| self.channels.digest_of::<T>());
+        let recorded = digest.filter(|_| by.is_none() || self.channels.records_all());
         let channel = self.channels.make(Plan {
             label: Label { name: plan.name, identity },
             types: &const { TypeOf::<T>::TYPE },

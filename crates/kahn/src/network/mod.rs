@@ -28,7 +28,7 @@ pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};
 
 use self::core::{ChannelPlan, Core, ProcessPlan};
-use crate::channel::digest::{DigestFn, digest_at};
+use crate::channel::digest::{DigestFn, Digests, digest_at};
 use crate::channel::raw::End;
 use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Name, Shape, dot};
@@ -141,6 +141,10 @@ impl<T: Send> Channel<T> {
     }
 
     /// Has runs compared by the contents of the messages, and not by their number alone.
+    ///
+    /// [`testing::verify`](crate::testing::verify) does so without being asked if the messages are of
+    /// an ordinary type, such as numbers, texts, and vectors and pairs of them, or of one that
+    /// [`Schedules::digest`](crate::testing::Schedules::digest) names.
     pub fn digest(mut self) -> Self
     where
         T: Digest,
@@ -214,6 +218,11 @@ impl<'env> Network<'env> {
     /// Makes an empty network.
     pub fn new() -> Self {
         Self { core: Core::new(), borrows: PhantomData, has_run: false }
+    }
+
+    /// Has channels compared by contents that these digests are for, without being asked.
+    pub(crate) fn record_by(&self, digests: &Arc<Digests>) {
+        self.core.channels.record_by(digests);
     }
 
     /// Makes a channel with the default capacity, and returns its two ends.

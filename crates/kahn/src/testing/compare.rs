@@ -215,6 +215,12 @@ impl Run {
         (by_contents, all - by_contents)
     }
 
+    /// The types of messages of the channels that are compared by count.
+    pub(super) fn types_by_count(&self) -> Vec<&'static str> {
+        let without = self.outcome.channels.iter().filter(|record| record.history.is_none());
+        without.map(|record| record.type_name).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Finds the first thing in which `found` differs from this run.
     pub(super) fn compare(&self, found: &Self) -> Option<Mismatch> {
         let channels = self.compare_channels(found);

@@ -1,6 +1,8 @@
 //! The ways to run a network: policies, workers, capacities, seeds.
 
 use crate::RunOptions;
+use crate::channel::Digest;
+use crate::channel::digest::Digests;
 use crate::network::DEFAULT_BUDGET;
 use crate::policy::{DEFAULT_TAU, POLICIES, Placement, Policy, Setup, Threads};
 use crate::sync::Arc;
@@ -76,6 +78,7 @@ pub struct Schedules {
     placement: Placement,
     tau: Duration,
     pub(super) time_limit: Duration,
+    pub(super) digests: Arc<Digests>,
 }
 
 /// A policy of the table, or one of the user's own.
@@ -118,6 +121,7 @@ impl Default for Schedules {
             placement: Placement::default(),
             tau: DEFAULT_TAU,
             time_limit: Duration::from_mins(1),
+            digests: Arc::new(Digests::ordinary()),
         };
         schedules.policies = POLICIES.iter().map(|entry| Row::named(entry.name)).collect();
         // The oracle first.
@@ -210,6 +214,37 @@ impl Schedules {
     /// Sets how long a run may take before it counts as a hang: a minute if nothing else is said.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
+        self
+    }
+
+    /// Has channels whose messages are of this type compared by contents, and those that carry
+    /// vectors and options of it, also where a process of the library made them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    ///
+    /// #[derive(kahn::Digest)]
+    /// struct Square {
+    ///     of: u32,
+    ///     is: u32,
+    /// }
+    ///
+    /// let verified = Schedules::new().digest::<Square>().verify(|network| {
+    ///     let numbers = network.source("numbers", 0..10);
+    ///     let squares = network.map("square", numbers, |of| Square { of, is: of * of });
+    ///     network.for_each("check", squares, |square| assert!(square.is >= square.of));
+    /// })?;
+    /// assert_eq!((verified.by_contents, verified.by_count), (2, 0));
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the type borrows: give such channels a digest with
+    /// [`Channel::digest`](crate::Channel::digest).
+    pub fn digest<T: Digest + 'static>(mut self) -> Self {
+        Arc::make_mut(&mut self.digests).add_named::<T>();
         self
     }
 

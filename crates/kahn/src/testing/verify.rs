@@ -9,7 +9,9 @@ use std::fmt;
 
 /// What runs of a network under many schedules have in common: everything that counts.
 ///
-/// Prints in one line, and a few more if runs were cut short.
+/// Prints in one line, and a few more if there is something to mind. If no channel was compared by
+/// contents, that line says *equal by count only*: processes that take something from elsewhere may
+/// be among them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verified<A = ()> {
@@ -19,6 +21,8 @@ pub struct Verified<A = ()> {
     pub by_contents: usize,
     /// How many were compared by the number of their messages: they have no digest.
     pub by_count: usize,
+    /// The types of their messages, in the order of their names.
+    pub types_by_count: Vec<&'static str>,
     /// Runs that were cut short: what was received until then was the same.
     pub cut: Vec<Cut>,
     /// The report of the run that the others were compared with.
@@ -39,16 +43,43 @@ pub struct Cut {
     pub explanation: String,
 }
 
+/// Types of messages that are shown.
+const TYPES: usize = 5;
+
+impl<A> Verified<A> {
+    /// Whether no channel was compared by contents: then nothing is known but how many messages
+    /// there were.
+    pub fn is_by_count_only(&self) -> bool {
+        self.by_contents == 0
+    }
+}
+
 impl<A> fmt::Display for Verified<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let only = if self.is_by_count_only() { " by count only" } else { "" };
         write!(
             f,
-            "equal under {} schedules: {} messages, {} channels compared by contents, {} by count",
+            "equal{only} under {} schedules: {} messages, {} channels compared by contents, {} by count",
             self.schedules,
             self.report.messages(),
             self.by_contents,
             self.by_count
         )?;
+        if !self.types_by_count.is_empty() {
+            let shown = self.types_by_count.iter().take(TYPES);
+            let names: Vec<_> = shown.map(|name| format!("`{name}`")).collect();
+            write!(f, "\nby count, for there is no digest: {}", names.join(", "))?;
+            if let more @ 1.. = self.types_by_count.len().saturating_sub(TYPES) {
+                write!(f, " and {more} more")?;
+            }
+        }
+        if self.is_by_count_only() && self.by_count > 0 {
+            write!(
+                f,
+                "\nhelp: derive `kahn::Digest` for a type, and name it by `Schedules::digest` or its \
+                 channel by `Channel::digest`"
+            )?;
+        }
         if self.report.chooses {
             write!(
                 f,
@@ -117,14 +148,14 @@ pub struct Progress<'a> {
 /// Shared memory lets the schedule into a result; this finds it:
 ///
 /// ```
-/// use kahn::{Channel, testing};
+/// use kahn::testing;
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// let error = testing::verify(|network| {
 ///     let shared = std::sync::Arc::new(AtomicU32::new(0));
 ///     for name in ["a", "b"] {
 ///         let shared = shared.clone();
-///         let (out, tickets) = network.channel_with(Channel::named(name).digest());
+///         let (out, tickets) = network.channel(name);
 ///         network.process(name, out, async move |mut out| {
 ///             for _ in 0..100 {
 ///                 out.send(shared.fetch_add(1, Ordering::Relaxed)).await;
@@ -165,8 +196,10 @@ pub fn assert_same<'env, R, A: PartialEq + fmt::Debug>(
 impl Schedules {
     /// Runs a network under these schedules and compares all runs with the first.
     ///
-    /// Compared is what was received on each channel: message by message where the channel has a
-    /// [digest](crate::Channel::digest), by number elsewhere. Then failures, outcomes, and how the
+    /// Compared is what was received on each channel: message by message where messages have a
+    /// [digest](crate::Digest), by number elsewhere. Those of ordinary types have one, and those of
+    /// types named by [`digest`](Self::digest); other channels are given it when they are
+    /// [created](crate::Channel::digest). Then failures, outcomes, and how the
     /// processes ended. Of readers that nobody could observe any more, and of runs that were cut
     /// short, what one received must be the beginning of what the other did.
     ///
@@ -225,6 +258,7 @@ impl Schedules {
         let mut first: Option<(Run, A)> = None;
         for (index, (schedule, options)) in self.options().enumerate() {
             let mut network = Network::new();
+            network.record_by(&self.digests);
             let handed = build(&mut network);
             let ran = guarded(self.time_limit, |watchdog| {
                 watchdog.watch(&network);
@@ -262,8 +296,9 @@ impl Schedules {
         }
         let (run, result) = first.ok_or(VerifyError::NoSchedule)?;
         let (by_contents, by_count) = run.channel_counts();
+        let types_by_count = run.types_by_count();
         let report = run.outcome.report;
-        Ok(Verified { schedules: of, by_contents, by_count, cut, report, result })
+        Ok(Verified { schedules: of, by_contents, by_count, types_by_count, cut, report, result })
     }
 }
 

@@ -54,6 +54,48 @@ fn memory_shared_in_secret_is_found_with_its_channel_and_process() {
 }
 
 #[test]
+fn memory_shared_by_processes_of_the_library_is_found_without_asking() {
+    let found = difference(|network| {
+        let shared = Arc::new(AtomicUsize::new(0));
+        let numbers = network.source("numbers", 0..100_u32);
+        for (part, name) in network.tee("copy", numbers, 2).into_iter().zip(["first", "second"]) {
+            let shared = Arc::clone(&shared);
+            let tickets = network.map(name, part, move |_| shared.fetch_add(1, Relaxed));
+            let texts = network.map(format!("print {name}"), tickets, |ticket| ticket.to_string());
+            let pairs = network.batch(format!("pairs {name}"), texts, 2);
+            network.for_each(format!("ignore {name}"), pairs, |_| {});
+        }
+    });
+    let Mismatch::Message { channel, unlike, from_same_input, .. } = &found.mismatch else {
+        panic!("{found}");
+    };
+    // Not the texts and pairs of texts that are made of them.
+    assert!(["first", "second"].contains(&channel.as_str()), "{found}");
+    assert_eq!((*unlike, *from_same_input), (Unlike::Contents, true));
+}
+
+/// What nobody has told a digest of.
+struct Opaque(usize);
+
+#[test]
+fn a_network_of_which_no_channel_is_compared_by_contents_is_equal_by_count_only() {
+    let build = |network: &mut Network<'static>| {
+        let shared = Arc::new(AtomicUsize::new(0));
+        for name in ["first", "second"] {
+            let shared = Arc::clone(&shared);
+            let numbers = (0..100).map(move |_| Opaque(shared.fetch_add(1, Relaxed)));
+            let tickets = network.source(name, numbers);
+            network.for_each(format!("ignore {name}"), tickets, |ticket| assert!(ticket.0 < 200));
+        }
+    };
+    let verified = Schedules::new().policies(["stealing"]).verify(build).unwrap();
+    assert_eq!((verified.by_contents, verified.by_count), (0, 2));
+    let text = verified.to_string();
+    assert!(text.starts_with("equal by count only under 16 schedules: 200 messages"), "{text}");
+    assert!(text.contains("Opaque`"), "the types without a digest are named: {text}");
+}
+
+#[test]
 fn the_first_differing_message_is_named_by_its_number() {
     let runs = AtomicUsize::new(0);
     let build = |network: &mut Network<'_>| {
