@@ -42,14 +42,6 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Calls an initialiser, and carries on what it emits.
-    pub(super) fn call_initialiser(&mut self, frame: &Arc<Frame>, op: OpId) -> Flow {
-        let (shape, _) = self.facts.shapes.shape(&[]);
-        let (tags, fields) = (SmallVec::new(), SmallVec::new());
-        let nothing = Rec { shape, tickets: Tickets::default(), tags, fields };
-        self.call_and_go_on(frame, op, nothing)
-    }
-
     /// Calls a box, and carries on what it emits at once.
     pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) -> Flow {
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);

@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::cell::{Cell, Offer, Zipper};
 use super::failure::Failure;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner, Table};
@@ -73,9 +75,8 @@ impl Worker<'_, '_> {
                     };
                     rec = out;
                 }
-                Kind::Feedback { body, .. } => {
-                    let landing = self.loop_landing(frame, op, *body);
-                    self.put(&landing, rec);
+                Kind::Feedback { in_turn, .. } => {
+                    self.feed(frame, op, *in_turn, rec);
                     return Ok(());
                 }
                 Kind::Split { .. } => match self.split(frame, op, rec)? {
@@ -322,11 +323,11 @@ impl Worker<'_, '_> {
                     .matches(&rec)
                     .map_err(|error| self.facts.no_value(*feedback, &rec, error))?
                 {
-                    let Kind::Feedback { body, .. } = self.facts.graph.ops[feedback.0].kind else {
+                    let Kind::Feedback { in_turn, .. } = self.facts.graph.ops[feedback.0].kind
+                    else {
                         return Ok(AfterEnd::Nothing);
                     };
-                    let landing = self.loop_landing(parent, *feedback, body);
-                    self.put(&landing, rec);
+                    self.feed(parent, *feedback, in_turn, rec);
                     return Ok(AfterEnd::Nothing);
                 }
                 Ok(AfterEnd::Goes(parent, after(*feedback), rec))
@@ -402,7 +403,7 @@ impl Worker<'_, '_> {
         let known = table.read().get(&value).cloned();
         let replica = match known {
             Some(known) => known,
-            None => self.replica_made(frame, op, body, table, value)?,
+            None => self.replica_made(frame, op, body, table, value, &rec.tickets)?,
         };
         let Some(entry) = scope.entry else { return Ok(None) };
         self.exec(&replica, entry, rec)?;
@@ -417,6 +418,7 @@ impl Worker<'_, '_> {
         body: ScopeId,
         table: &parking_lot::RwLock<Table<Arc<Frame>>>,
         value: i64,
+        cause: &Tickets,
     ) -> Result<Arc<Frame>, Box<Failure>> {
         let graph = self.facts.graph;
         let mut table = table.write();
@@ -428,30 +430,48 @@ impl Worker<'_, '_> {
         let replica = Arc::new(Frame::new(body, graph.scopes[body.0].entities, owner));
         table.insert(value, Arc::clone(&replica));
         drop(table);
-        self.initialise(&replica)?;
+        self.initialise(&replica, cause)?;
         Ok(replica)
     }
 
-    /// Runs what begins without input in a new frame.
-    pub(super) fn initialise(&mut self, frame: &Arc<Frame>) -> Flow {
+    /// Runs what begins without input in a new frame; in the orders around, what comes of it comes
+    /// before the record that caused the frame, whose places are `cause`.
+    pub(super) fn initialise(&mut self, frame: &Arc<Frame>, cause: &Tickets) -> Flow {
         let facts = self.facts;
-        for op in &facts.graph.scopes[frame.scope.0].initialisers {
-            match facts.graph.ops[op.0].kind {
-                Kind::Feedback { body, .. } => {
-                    let landing = self.loop_landing(frame, *op, body);
-                    self.body_of(&landing, frame)?;
-                }
-                _ => self.call_initialiser(frame, *op)?,
+        for (op, orders) in &facts.graph.scopes[frame.scope.0].initialisers {
+            let (shape, _) = facts.shapes.shape(&[]);
+            let tickets = cause.before(facts.regions);
+            let (tags, fields) = (SmallVec::new(), SmallVec::new());
+            let mut nothing = Rec { shape, tickets, tags, fields };
+            for enter in orders {
+                self.enter(frame, *enter, [&mut nothing]);
+            }
+            if let Kind::Feedback { .. } = facts.graph.ops[op.0].kind {
+                let landing = self.loop_landing(frame, *op);
+                self.body_of(&landing, frame, &nothing.tickets)?;
+                self.settle(nothing.tickets);
+            } else {
+                self.call_and_go_on(frame, *op, nothing)?;
             }
         }
         Ok(())
     }
 
-    /// The frame behind a landing, which is made if need be.
+    /// Puts a record before the body of a feedback.
+    fn feed(&mut self, frame: &Arc<Frame>, feedback: OpId, in_turn: bool, rec: Rec) {
+        let rec = if in_turn { self.facts.regions.in_turn(rec) } else { Some(rec) };
+        if let Some(rec) = rec {
+            let landing = self.loop_landing(frame, feedback);
+            self.put(&landing, rec);
+        }
+    }
+
+    /// The frame behind a landing, which is made if need be, for a record with the places `cause`.
     pub(super) fn body_of(
         &mut self,
         landing: &Arc<Landing>,
         home: &Arc<Frame>,
+        cause: &Tickets,
     ) -> Result<Option<Arc<Frame>>, Box<Failure>> {
         let LandingKind::Body(body) = &landing.kind else { return Ok(None) };
         if let Some(known) = body.lock().clone() {
@@ -470,11 +490,11 @@ impl Worker<'_, '_> {
         let entities = self.facts.graph.scopes[scope.0].entities;
         let frame = Arc::new(Frame::new(scope, entities, owner));
         *body.lock() = Some(Arc::clone(&frame));
-        self.initialise(&frame)?;
+        self.initialise(&frame, cause)?;
         Ok(Some(frame))
     }
 
-    fn loop_landing(&self, frame: &Arc<Frame>, op: OpId, _body: ScopeId) -> Arc<Landing> {
+    fn loop_landing(&self, frame: &Arc<Frame>, op: OpId) -> Arc<Landing> {
         let index = self.facts.graph.ops[op.0].entity;
         let make = || {
             let body = LandingKind::Body(parking_lot::Mutex::default());
@@ -508,7 +528,11 @@ impl Worker<'_, '_> {
             });
             let home = Arc::downgrade(frame);
             let exit = Landing::new(home, leave.unwrap_or(op), LandingKind::Resume);
-            Entity::Region(self.facts.regions.create(exit))
+            let body = graph.ops[op.0].next.filter(|inner| {
+                matches!(graph.ops[inner.0].kind, Kind::Feedback { in_turn: true, .. })
+            });
+            let body = body.map(|feedback| self.loop_landing(frame, feedback));
+            Entity::Region(self.facts.regions.create(exit, body))
         })
     }
 }

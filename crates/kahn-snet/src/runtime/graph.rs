@@ -50,8 +50,9 @@ pub(super) struct Scope {
     pub(super) entities: usize,
     /// The synchro-cells, alone, as stars and as splits.
     pub(super) cells: Vec<OpId>,
-    /// The initialisers, which run once for each frame.
-    pub(super) initialisers: Vec<OpId>,
+    /// The initialisers, which run once for each frame, and the feedbacks that have some; each with
+    /// the orders of the scope that it lies in, outermost first.
+    pub(super) initialisers: Vec<(OpId, Vec<OpId>)>,
     /// Whether a frame of it can be collected once all its cells have fired.
     pub(super) collectable: bool,
 }
@@ -95,6 +96,8 @@ pub(super) enum Kind {
     Feedback {
         back: Vec<Test>,
         body: ScopeId,
+        /// Whether records enter the body one after the other, in order, for it keeps some.
+        in_turn: bool,
     },
     /// With the cell if that is all there is to the body.
     Split {
@@ -151,7 +154,7 @@ pub(super) fn build(
         inside: Vec::new(),
         trace,
         streams,
-        doubled: 0,
+        regions: Vec::new(),
     };
     builder.scope(Body::Net(net))?;
     Ok(builder.graph)
@@ -174,8 +177,8 @@ struct Builder<'a> {
     inside: Vec<NetId>,
     trace: bool,
     streams: Streams,
-    /// How many doubled combinators are around.
-    doubled: usize,
+    /// The orders around, innermost last, each with its scope.
+    regions: Vec<(ScopeId, OpId)>,
 }
 
 impl Builder<'_> {
@@ -299,8 +302,7 @@ impl Builder<'_> {
                 let name = format!("box `{}`", declared.path);
                 let op = self.op(Kind::Box(*id), name, Some(next), true)?;
                 if declared.input.is_none() {
-                    let scope = self.open.last().map_or(0, |scope| scope.0);
-                    self.graph.scopes[scope].initialisers.push(op);
+                    self.initialise(op);
                 }
                 self.observe(before && declared.input.is_some(), &declared.path, true, file, op)
             }
@@ -348,12 +350,12 @@ impl Builder<'_> {
                 let name = self.named(format_args!("feedback \\ {}", back[0].variant));
                 self.region(*ordered, "\\\\", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
-                    let kind = Kind::Feedback { back: tests, body: inner };
+                    let in_turn = *ordered && builder.keeps_records(*body);
+                    let kind = Kind::Feedback { back: tests, body: inner, in_turn };
                     let op = builder.op(kind, name, Some(next), true)?;
                     // What comes without input inside the body must come once, at the start.
                     if !builder.graph.scopes[inner.0].initialisers.is_empty() {
-                        let scope = builder.open.last().map_or(0, |scope| scope.0);
-                        builder.graph.scopes[scope].initialisers.push(op);
+                        builder.initialise(op);
                     }
                     Ok(op)
                 })
@@ -394,11 +396,34 @@ impl Builder<'_> {
         }
         let enter = self.op(Kind::Enter, format!("order of {name}"), None, true)?;
         let leave = self.op(Kind::Leave(enter), format!("order of {name}"), Some(next), false)?;
-        self.doubled += 1;
+        self.regions.push((self.graph.ops[enter.0].scope, enter));
         let entry = inside(self, leave)?;
-        self.doubled -= 1;
+        self.regions.pop();
         self.graph.ops[enter.0].next = Some(entry);
         Ok(enter)
+    }
+
+    /// Notes that something begins at an operation without a record.
+    fn initialise(&mut self, op: OpId) {
+        let scope = self.graph.ops[op.0].scope;
+        let around = self.regions.iter().filter(|(of, _)| *of == scope);
+        let around = around.map(|(_, enter)| *enter).collect();
+        self.graph.scopes[scope.0].initialisers.push((op, around));
+    }
+
+    /// Whether a part keeps records for later, so that their order matters to it.
+    fn keeps_records(&self, part: PartId) -> bool {
+        match &self.plan.part(part).kind {
+            PartKind::Error | PartKind::Identity | PartKind::Filter(_) | PartKind::Box(_) => false,
+            PartKind::Cell(_) => true,
+            PartKind::Net(net) => self.keeps_records(self.plan.net(*net).body),
+            PartKind::Serial(parts) | PartKind::Choice { branches: parts, .. } => {
+                parts.iter().any(|part| self.keeps_records(*part))
+            }
+            PartKind::Star { body, .. }
+            | PartKind::Feedback { body, .. }
+            | PartKind::Split { body, .. } => self.keeps_records(*body),
+        }
     }
 
     /// Whether records may overtake each other in a part that keeps no order: processes keep it
@@ -412,7 +437,7 @@ impl Builder<'_> {
             PartKind::Feedback { ordered, .. } | PartKind::Split { ordered, .. } => !ordered,
             _ => false,
         };
-        let kept = self.streams == Streams::Everywhere && self.doubled > 0;
+        let kept = self.streams == Streams::Everywhere && !self.regions.is_empty();
         single && !kept && !self.is_direct(part)
     }
 

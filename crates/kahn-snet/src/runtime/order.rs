@@ -14,6 +14,10 @@
 //! Each place ends once: its record comes out, or ends inside (dropped, or kept by a
 //! synchro-cell). What comes out early waits in its place until all before it have ended.
 //!
+//! The body of a feedback that keeps records in synchro-cells must also *get* them in that order:
+//! fresh records, and those that go back. So before such a body a record waits in its place until
+//! that place is the first: all that comes before it in a sequential run has come out then.
+//!
 //! A list has a lock, which workers would meet at for every record. So they come with many at once:
 //!
 //! | what            | when                                      | why that keeps the order            |
@@ -77,6 +81,14 @@ impl Tickets {
         }
     }
 
+    /// The innermost place.
+    fn last(&self) -> Option<&Ticket> {
+        match self {
+            Self::One(ticket) => Some(ticket),
+            Self::Other(all) => all.as_ref()?.last(),
+        }
+    }
+
     /// Makes places for a record that comes before the one with these.
     pub(super) fn before(&self, regions: &Regions) -> Self {
         match self {
@@ -116,9 +128,23 @@ pub(super) struct Region {
     list: Mutex<List>,
     /// Where records go on behind it.
     exit: Arc<Landing>,
+    /// The body of a feedback that records enter one after the other.
+    body: Option<Arc<Landing>>,
 }
 
 const NONE: u32 = u32::MAX;
+
+/// What waits in a place until it is the first.
+#[derive(Debug, Default)]
+enum Waits {
+    /// Its record is on its way.
+    #[default]
+    Nothing,
+    /// A record that came out.
+    Out(Box<Rec>),
+    /// A record that is to enter the body of a feedback.
+    Entering(Box<Rec>),
+}
 
 /// A place that has not ended, or whose record came out and waits.
 #[derive(Debug)]
@@ -126,7 +152,7 @@ struct Place {
     before: u32,
     /// For one that is free, the next that is.
     after: u32,
-    out: Option<Box<Rec>>,
+    waits: Waits,
 }
 
 #[derive(Debug)]
@@ -139,7 +165,7 @@ struct List {
 
 impl List {
     fn insert(&mut self, before: u32, after: u32) -> u32 {
-        let place = Place { before, after, out: None };
+        let place = Place { before, after, waits: Waits::Nothing };
         let id = self.free;
         let id = if id == NONE {
             self.places.push(place);
@@ -173,31 +199,47 @@ impl List {
         }
     }
 
-    /// Ends a place; appends to `ready`, in order, what need not wait any longer.
-    fn end(&mut self, place: u32, rec: Option<Rec>, ready: &mut VecDeque<Rec>) {
+    /// Ends a place; appends to `ready`, in order, what need not wait any longer, and returns who
+    /// may enter the body.
+    fn end(&mut self, place: u32, rec: Option<Rec>, ready: &mut VecDeque<Rec>) -> Option<Rec> {
         if self.first != place
             && let Some(rec) = rec
         {
-            self.places[place as usize].out = Some(Box::new(rec));
-            return;
+            self.places[place as usize].waits = Waits::Out(Box::new(rec));
+            return None;
         }
         ready.extend(rec);
         self.remove(place);
         // A first place whose record is out has waited for this one.
-        while let Some(place) = self.places.get_mut(self.first as usize)
-            && let Some(rec) = place.out.take()
-        {
-            ready.push_back(*rec);
+        while let Some(place) = self.places.get_mut(self.first as usize) {
+            match std::mem::take(&mut place.waits) {
+                Waits::Nothing => return None,
+                Waits::Out(rec) => ready.push_back(*rec),
+                Waits::Entering(rec) => return Some(*rec),
+            }
             self.remove(self.first);
         }
+        None
     }
 }
 
 impl Regions {
-    /// Creates a region whose records go on at `exit`.
-    pub(super) fn create(&self, exit: Arc<Landing>) -> RegionId {
+    /// Creates a region whose records go on at `exit`, and enter `body` one after the other.
+    pub(super) fn create(&self, exit: Arc<Landing>, body: Option<Arc<Landing>>) -> RegionId {
         let list = List { places: Vec::new(), free: NONE, first: NONE, last: NONE };
-        RegionId(self.0.push(Region { list: Mutex::new(list), exit }))
+        RegionId(self.0.push(Region { list: Mutex::new(list), exit, body }))
+    }
+
+    /// Gives a record back that may enter the body of the feedback it is at; any other waits in its
+    /// place until it may.
+    pub(super) fn in_turn(&self, rec: Rec) -> Option<Rec> {
+        let Some(Ticket { region, place }) = rec.tickets.last().cloned() else { return Some(rec) };
+        let mut list = self.0[region.0].list.lock();
+        if list.first == place {
+            return Some(rec);
+        }
+        list.places[place as usize].waits = Waits::Entering(Box::new(rec));
+        None
     }
 
     /// Gives records the last places of a region, in their order.
@@ -219,7 +261,7 @@ impl Regions {
     }
 
     /// Ends places, in their order, those of one region under one lock; `go_on` gets, in order, what
-    /// may go on, and where, and leaves none of it.
+    /// may go on or enter a body, and where, and leaves none of it.
     ///
     /// It is called under the lock of the region, so that it sees the order; `ready` is room for it.
     pub(super) fn end(
@@ -231,11 +273,17 @@ impl Regions {
         for ends in ends.chunk_by_mut(|one, next| one.0.region == next.0.region) {
             let region = &self.0[ends[0].0.region.0];
             let mut list = region.list.lock();
+            // One at most: it is the first now, and does not end before it has entered.
+            let mut entering = None;
             for (ticket, rec) in ends {
-                list.end(ticket.place, rec.take(), ready);
+                entering = list.end(ticket.place, rec.take(), ready).or(entering);
             }
             if !ready.is_empty() {
                 go_on(&region.exit, ready);
+            }
+            if let (Some(rec), Some(body)) = (entering, &region.body) {
+                ready.push_back(rec);
+                go_on(body, ready);
             }
         }
     }

@@ -30,7 +30,7 @@ use super::failure::Failure;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, Op, OpId};
 use super::licence::Put;
-use super::order::{End, Ticket};
+use super::order::{End, Ticket, Tickets};
 use super::shape::Rec;
 
 /// Records taken from a landing at once.
@@ -127,7 +127,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Runs the initialisers of the program.
     pub(super) fn start(&mut self) -> Flow {
         let root = Arc::clone(&self.shared.root);
-        self.initialise(&root)?;
+        self.initialise(&root, &Tickets::default())?;
         self.flush()?;
         self.publish();
         Ok(())
@@ -405,13 +405,16 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.keep_emptied(batch);
             }
             (LandingKind::Resume, Some(home)) => {
-                self.carry_on(&landing, home, landing.op)?;
+                let batch = self.take(&landing);
+                self.carry_on(batch, home, landing.op)?;
             }
             (LandingKind::Body(_), Some(home)) => {
-                if let Some(body) = self.body_of(&landing, home)?
+                let batch = self.take(&landing);
+                if let Some(first) = batch.front()
+                    && let Some(body) = self.body_of(&landing, home, &first.tickets)?
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    self.carry_on(&landing, &body, entry)?;
+                    self.carry_on(batch, &body, entry)?;
                     self.flush()?;
                     self.collect(&landing, &body);
                 }
@@ -426,9 +429,8 @@ impl<'w, 'r> Worker<'w, 'r> {
         Ok(())
     }
 
-    /// Carries records that wait at a landing on from an operation.
-    fn carry_on(&mut self, landing: &Landing, frame: &Arc<Frame>, mut op: OpId) -> Flow {
-        let mut batch = self.take(landing);
+    /// Carries records that waited at a landing on from an operation.
+    fn carry_on(&mut self, mut batch: VecDeque<Rec>, frame: &Arc<Frame>, mut op: OpId) -> Flow {
         // Into an order all together.
         while let Op { kind: Kind::Enter, next: Some(next), .. } = &self.facts.graph.ops[op.0] {
             self.enter(frame, op, &mut batch);

@@ -206,3 +206,23 @@ fn orders_inside_an_order_keep_it_for_more_records_than_a_worker_carries_at_once
         assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
     }
 }
+
+#[test]
+fn an_ordered_feedback_gives_its_body_records_in_the_order_of_a_sequential_run() {
+    // The join of x=3 and y=2 sends x=2 back, which must meet y=4: the other way round it would be
+    // the last of the two, and 42 would come out in its place, before 23.
+    let source = "net main connect (([| {<x>}, {<y>} |] ** {<x>, <y>})
+        .. [{<x>, <y>} -> if <y % 2 == 0> then {<x=y>}; {<r=10 * y + x>} else {<r=10 * y + x>}])
+        \\\\ {<x>};";
+    let program = Program::read("main.snet", source);
+    assert!(program.is_valid(), "{}", program.render(false));
+    let record = |(label, value): (&str, i64)| Record::new().tag(label, value);
+    let input = [("x", 0), ("y", 1), ("y", 2), ("x", 3), ("y", 4)].map(record);
+    for way in ways() {
+        for _ in 0..20 {
+            let output = outcome(&program, &input, way.clone());
+            let results: Vec<i64> = output.iter().map(|record| record.tags["r"]).collect();
+            assert_eq!(results, [10, 23, 42], "{way:?}");
+        }
+    }
+}

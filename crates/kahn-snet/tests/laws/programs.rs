@@ -30,26 +30,12 @@ pub(crate) fn tree(ordered: bool) -> impl Strategy<Value = Tree> {
             2 => (boxed(), boxed()).prop_map(|(a, b)| Tree::Choice(a, b)),
             2 => boxed().prop_map(Tree::Star),
             2 => boxed().prop_map(Tree::Split),
-            1 => boxed().prop_map(|body| Tree::Loop(Box::new(body.without_cells()))),
+            1 => boxed().prop_map(Tree::Loop),
         ]
     })
 }
 
 impl Tree {
-    /// Replaces cells, whose input has no order inside a feedback.
-    fn without_cells(self) -> Self {
-        let inner = |tree: Box<Self>| Box::new(tree.without_cells());
-        match self {
-            Self::Cell => Self::Filter(1),
-            Self::Filter(which) => Self::Filter(which),
-            Self::Series(a, b) => Self::Series(inner(a), inner(b)),
-            Self::Choice(a, b) => Self::Choice(inner(a), inner(b)),
-            Self::Star(body) => Self::Star(inner(body)),
-            Self::Split(body) => Self::Split(inner(body)),
-            Self::Loop(body) => Self::Loop(inner(body)),
-        }
-    }
-
     pub(crate) fn program(&self, ordered: bool) -> String {
         format!("net main ({{<n>, <k>}} -> ...) connect {};\n", self.text(ordered))
     }
