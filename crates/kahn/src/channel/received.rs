@@ -41,9 +41,9 @@ use super::Receiver;
 use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
-use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit};
+use super::sender::{Permit, abandoned, owner_of, permit, wait_for_turn};
 use super::slot::Slot;
-use super::turn::{Turn, report, turn};
+use super::turn::report;
 use crate::graph::MisuseKind;
 use crate::scheduler::Worker;
 use crate::sync::Ordering::Relaxed;
@@ -104,16 +104,9 @@ impl<T: Send> Receiver<T> {
     /// Panics if this end was never given to a process.
     pub fn recv_in_place_blocking(&mut self) -> Option<Received<'_, T>> {
         let channel = self.channel();
-        let (worker, task) = blocking_holder(channel, End::Receiver);
-        let mut waited = false;
-        loop {
-            match turn(channel, End::Receiver, worker, task, &mut waited) {
-                // SAFETY: there is a message, and the receiver is borrowed.
-                Turn::Go => return Some(unsafe { Received::lend(channel) }),
-                Turn::Over => return None,
-                Turn::Wait => go_on(worker, task),
-            }
-        }
+        wait_for_turn(channel, End::Receiver)?;
+        // SAFETY: there is a message, and the receiver is borrowed.
+        Some(unsafe { Received::lend(channel) })
     }
 }
 

@@ -3,8 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::{take, take_many};
-use super::sender::{Permit, abandoned, blocking_holder, go_on, owner_of, permit, publish};
-use super::turn::{Turn, turn};
+use super::sender::{Permit, abandoned, owner_of, permit, publish, wait_for_turn};
 use crate::graph::Name;
 use crate::scheduler::Worker;
 use std::fmt;
@@ -138,15 +137,7 @@ impl<T: Send> Receiver<T> {
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn recv_blocking(&mut self) -> Option<T> {
-        let (worker, task) = blocking_holder(self.channel, End::Receiver);
-        let mut waited = false;
-        loop {
-            match turn(self.channel, End::Receiver, worker, task, &mut waited) {
-                Turn::Go => return Some(self.read(Some(worker))),
-                Turn::Over => return None,
-                Turn::Wait => go_on(worker, task),
-            }
-        }
+        wait_for_turn(self.channel, End::Receiver).map(|worker| self.read(Some(worker)))
     }
 
     /// Makes everything sent and received so far by this process visible to others now.

@@ -3,7 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
-use super::turn::{Turn, blocks, misused, report, turn};
+use super::turn::{Turn, blocks, report, turn};
 use crate::graph::{MisuseKind, Name};
 use crate::scheduler::foreign::{is_base_waker, polled_task};
 use crate::scheduler::task::{TaskRef, own};
@@ -12,7 +12,7 @@ use crate::sync::{Ordering::*, thread};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::{mem, vec};
 
 /// The sending end of a channel.
@@ -167,16 +167,9 @@ impl<T: Send> Sender<T> {
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn send_blocking(&mut self, message: T) {
-        let (worker, task) = blocking_holder(self.channel, End::Sender);
-        let mut waited = false;
-        loop {
-            match turn(self.channel, End::Sender, worker, task, &mut waited) {
-                Turn::Go => break,
-                Turn::Over => return,
-                Turn::Wait => go_on(worker, task),
-            }
+        if let Some(worker) = wait_for_turn(self.channel, End::Sender) {
+            self.write(message, Some(worker));
         }
-        self.write(message, Some(worker));
     }
 
     /// Makes everything sent and received so far by this process visible to others now.
@@ -296,7 +289,7 @@ pub(super) fn permit(
         }
     }
     poll_elsewhere(channel, end, context);
-    Permit::Wait
+    Permit::Over
 }
 
 /// Publishes what an end has done whose room is used up.
@@ -316,7 +309,8 @@ fn used_elsewhere(channel: ChannelRef, end: End) {
 }
 
 /// Polled by somebody who must not: says so, and ends the process that did it. An executor that
-/// the process runs inside itself would wait for ever otherwise.
+/// the process runs inside itself would wait for ever otherwise. In a destructor of a process that
+/// is being ended it does nothing.
 #[cold]
 fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     let owner = owner_of(channel, end);
@@ -326,6 +320,9 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
         "an end of channel `{name}` is used before the network runs"
     );
     if Worker::holding(owner.as_ptr()).is_some() {
+        if is_being_ended(owner) {
+            return;
+        }
         let kind = if blocks(owner) {
             MisuseKind::WrongForm { channel: name }
         } else if is_base_waker(context.waker(), owner.as_ptr().cast()) {
@@ -335,17 +332,73 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
         };
         report(owner, kind);
     } else {
-        let user = polled_task(context.waker())
-            .or_else(|| Worker::with_current(|worker| worker.and_then(Worker::current)));
+        let user = user_of(Some(context.waker()));
+        if user.is_some_and(is_being_ended) {
+            return;
+        }
         report(user.unwrap_or(owner), MisuseKind::NotYours { channel: name });
     }
-    if thread::panicking() {
-        return;
+    end_user(channel, owner);
+}
+
+/// A blocking operation: waits until it may go on. `None` if it has nothing to do: the other end is
+/// gone, or this process is being ended.
+pub(super) fn wait_for_turn<'a>(channel: ChannelRef, end: End) -> Option<&'a Worker> {
+    let (worker, task) = blocking_holder(channel, end)?;
+    let mut waited = false;
+    loop {
+        match turn(channel, end, worker, task, &mut waited) {
+            Turn::Go => return Some(worker),
+            Turn::Over => {
+                worker.unwind_again();
+                return None;
+            }
+            Turn::Wait => go_on(worker, task),
+        }
     }
+}
+
+/// The worker and process of a blocking operation; `None` if that does nothing, for who calls it is
+/// being ended.
+fn blocking_holder<'a>(channel: ChannelRef, end: End) -> Option<(&'a Worker, TaskRef)> {
+    let owner = owner_of(channel, end);
+    let held = Worker::holding(owner.as_ptr());
+    if let Some(worker) = held
+        && blocks(owner)
+    {
+        return Some((worker, owner));
+    }
+    let user = user_of(None).unwrap_or(owner);
+    if !is_being_ended(user) {
+        let name = channel.name().clone();
+        let kind = match held {
+            Some(_) => MisuseKind::WrongForm { channel: name },
+            None => MisuseKind::NotYours { channel: name },
+        };
+        report(user, kind);
+        end_user(channel, owner);
+    }
+    None
+}
+
+/// The process that runs on this thread, or is polled with this waker.
+fn user_of(waker: Option<&Waker>) -> Option<TaskRef> {
+    let polled = waker.and_then(polled_task);
+    polled.or_else(|| Worker::with_current(|worker| worker.and_then(Worker::current)))
+}
+
+/// Whether this thread holds a process that is being ended.
+fn is_being_ended(task: TaskRef) -> bool {
+    Worker::holding(task.as_ptr()).is_some() && task.notes() & own::ENDING != 0
+}
+
+/// Ends whoever used an end that it must not use; returns if it is being unwound already.
+fn end_user(channel: ChannelRef, owner: TaskRef) {
     Worker::with_current(|worker| match worker {
         Some(worker) if worker.current().is_some() => {
-            worker.unwind(crate::scheduler::EndCause::Stopped)
+            worker.unwind(crate::scheduler::EndCause::Stopped);
         }
+        _ if thread::panicking() => {}
         _ => panic!(
             "an end of channel `{}` belongs to process `{}`",
             channel.name(),
@@ -354,31 +407,8 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     });
 }
 
-/// The worker and process of a blocking operation.
-pub(super) fn blocking_holder<'a>(channel: ChannelRef, end: End) -> (&'a Worker, TaskRef) {
-    let owner = owner_of(channel, end);
-    let name = channel.name().clone();
-    match Worker::holding(owner.as_ptr()) {
-        Some(worker) if blocks(owner) => (worker, owner),
-        Some(worker) => {
-            let _ = misused(worker, owner, MisuseKind::WrongForm { channel: name });
-            worker.unwind(crate::scheduler::EndCause::Stopped)
-        }
-        None => Worker::with_current(|worker| {
-            let user = worker.and_then(Worker::current);
-            report(user.unwrap_or(owner), MisuseKind::NotYours { channel: name.clone() });
-            match worker {
-                Some(worker) if user.is_some() => {
-                    worker.unwind(crate::scheduler::EndCause::Stopped)
-                }
-                _ => panic!("channel `{name}` belongs to process `{}`", owner.info().name),
-            }
-        }),
-    }
-}
-
 /// A blocking operation has been told to wait: does what it asked its worker for.
-pub(super) fn go_on(worker: &Worker, task: TaskRef) {
+fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         Request::Wait => worker.block_at(task),
         Request::End => worker.unwind(worker.end_cause()),

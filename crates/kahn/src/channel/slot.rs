@@ -11,8 +11,7 @@
 use super::Sender;
 use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
-use super::sender::{Permit, abandoned, blocking_holder, go_on, permit};
-use super::turn::{Turn, turn};
+use super::sender::{Permit, abandoned, permit, wait_for_turn};
 use crate::scheduler::Worker;
 use std::fmt;
 use std::marker::PhantomData;
@@ -68,15 +67,10 @@ impl<T: Send> Sender<T> {
     /// Panics if this end was never given to a process.
     pub fn reserve_blocking(&mut self) -> Slot<'_, T> {
         let channel = self.channel();
-        let (worker, task) = blocking_holder(channel, End::Sender);
-        let mut waited = false;
-        loop {
-            match turn(channel, End::Sender, worker, task, &mut waited) {
-                // SAFETY: there is room, and the sender is borrowed.
-                Turn::Go => return unsafe { Slot::reserve(channel) },
-                Turn::Over => return Slot::nowhere(),
-                Turn::Wait => go_on(worker, task),
-            }
+        match wait_for_turn(channel, End::Sender) {
+            // SAFETY: there is room, and the sender is borrowed.
+            Some(_) => unsafe { Slot::reserve(channel) },
+            None => Slot::nowhere(),
         }
     }
 }
@@ -239,7 +233,9 @@ impl<T> Slot<'_, T> {
     #[inline]
     pub(super) fn into_place<'w>(self) -> Option<(ChannelRef, &'w Worker)> {
         let channel = self.channel?;
-        holder(channel, End::Sender).map(|worker| (channel, worker))
+        // A destructor of a process that is being ended sends nothing.
+        let worker = holder(channel, End::Sender).filter(|worker| !worker.is_ending())?;
+        Some((channel, worker))
     }
 }
 

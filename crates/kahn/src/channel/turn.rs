@@ -113,10 +113,14 @@ fn attend(
     waited: &mut bool,
 ) -> Turn {
     let notes = task.notes();
+    let waits_at = task.waits_at.load(Relaxed);
     if notes & own::ENDING != 0 {
+        if *waited && waits_at == channel.waiting_at(end) {
+            // It was told to end in its wait, while its own panic unwound it.
+            task.stop_waiting();
+        }
         return Turn::Over;
     }
-    let waits_at = task.waits_at.load(Relaxed);
     if !waits_at.is_null() {
         if !*waited || waits_at != channel.waiting_at(end) {
             let waiting = waiting_channel(task).unwrap_or_else(|| channel.name().clone());

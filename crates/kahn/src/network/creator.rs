@@ -147,7 +147,11 @@ impl<'env> Creator<'env> {
         R: Future<Output = O> + Send + 'env,
         O: ProcessResult + 'env,
     {
-        self.create(|core, by| core.process(process.plan(), ports, code, by));
+        self.create(|core, by| {
+            if !is_ending(by) {
+                core.process(process.plan(), ports, code, by);
+            }
+        });
     }
 
     /// Makes a process that blocks a thread of its own.
@@ -161,7 +165,14 @@ impl<'env> Creator<'env> {
         O: ProcessResult + 'env,
     {
         self.create(|core, by| {
-            core.blocking(Process::named(name).plan(), ports, code, by);
+            if !is_ending(by) {
+                core.blocking(Process::named(name).plan(), ports, code, by);
+            }
         });
     }
+}
+
+/// Whether the process is being ended that creates: what its destructors create is dropped at once.
+fn is_ending(by: By<'_>) -> bool {
+    by.is_some_and(|(_, worker)| worker.is_ending())
 }

@@ -3,6 +3,7 @@
 use super::policy::Ready;
 use super::policy::lane::Lane;
 use super::request::{Commit, EndCause, Request, WaitOn};
+use super::task::own;
 use super::{Kind, Origin, Reason, TaskRef, Worker};
 
 impl Worker {
@@ -75,6 +76,12 @@ impl Worker {
     pub(crate) fn ask_to_end(&self, cause: EndCause) {
         self.cause.set(cause);
         self.request.set(Request::End);
+    }
+
+    /// Whether the running process is being ended: its operations do nothing.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.current.get().is_some_and(|task| task.notes() & own::ENDING != 0)
     }
 
     /// Why the process ends that has asked to be dropped.

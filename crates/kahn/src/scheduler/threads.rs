@@ -1,6 +1,6 @@
 //! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
 
-use super::task::{TaskRef, mark};
+use super::task::{TaskRef, mark, own};
 use super::word::Park;
 use super::worker::{Defect, PATIENCE};
 use super::{Bell, EndCause, Request, Scheduler, Worker};
@@ -12,6 +12,13 @@ use std::panic::resume_unwind;
 /// What the thread of a blocking process unwinds with when the process must end. Not a panic: no
 /// hook runs and no message is printed.
 pub(crate) struct Unwound;
+
+/// How the process ends whose thread unwinds; found out before its ends are gone.
+pub(super) struct Unwinding {
+    pub(super) ending: Ending,
+    /// The process had panicked by itself before it had to end.
+    pub(super) is_own_panic: bool,
+}
 
 /// Every so many starts of threads, those that have ended are cleared away: until then the system
 /// keeps their stacks.
@@ -146,13 +153,35 @@ impl Worker {
         }
     }
 
-    /// Leaves the body of a blocking process for good.
-    pub(crate) fn unwind(&self, cause: EndCause) -> ! {
-        if let Some(task) = self.current.get() {
-            self.unwinding.set(Some(self.ending(task, cause)));
+    /// Leaves the body of the running process for good, with the stack it runs on. Returns only if
+    /// the thread unwinds already, for a second one would end the program: then the operation that
+    /// asked does nothing, and the process ends when the unwinding comes to its body.
+    pub(crate) fn unwind(&self, cause: EndCause) {
+        let is_unwinding = thread::panicking();
+        if let Some(task) = self.current.get()
+            && task.notes() & own::ENDING == 0
+        {
+            // From now on the operations of destructors do nothing.
+            task.note(own::ENDING);
+            let ending = self.ending(task, cause);
+            self.unwinding.set(Some(Unwinding { ending, is_own_panic: is_unwinding }));
         }
         self.ask_to_end(cause);
-        resume_unwind(Box::new(Unwound));
+        if !is_unwinding {
+            resume_unwind(Box::new(Unwound));
+        }
+    }
+
+    /// An operation of a process that is being ended. It does nothing, unless it is a thread that
+    /// has caught what it was unwound with: that is unwound again.
+    pub(crate) fn unwind_again(&self) {
+        if !thread::panicking()
+            && let Some(mut unwinding) = self.unwinding.take()
+        {
+            unwinding.is_own_panic = false;
+            self.unwinding.set(Some(unwinding));
+            resume_unwind(Box::new(Unwound));
+        }
     }
 
     fn fail_unstarted(&self, task: TaskRef, message: String) {

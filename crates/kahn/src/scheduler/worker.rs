@@ -6,6 +6,7 @@ use super::policy::{Policy, Ready, Turn};
 use super::request::{Commit, EndCause, Listed, Request, WaitOn};
 use super::stopwatch::Stopwatch;
 use super::task::{Polled, Task, TaskRef, mark, own};
+use super::threads::Unwinding;
 use super::word::Park;
 use super::{Scheduler, WorkerSlot};
 use crate::accounting::Accounting;
@@ -35,8 +36,7 @@ pub(crate) struct Worker {
     pub(super) cause: Cell<EndCause>,
     pub(super) commit: Cell<Commit>,
     pub(super) wait: Cell<WaitOn>,
-    /// How the process ends whose thread unwinds; found out before its ends are gone.
-    pub(super) unwinding: Cell<Option<Ending>>,
+    pub(super) unwinding: Cell<Option<Unwinding>>,
     pub(super) listed: [Cell<Option<Listed>>; LISTED],
     pub(super) listed_count: Cell<usize>,
     /// Looks at peers left to the running process.
@@ -415,13 +415,12 @@ impl Worker {
 
     /// A poll has returned `Ready`.
     fn complete(&self, task: TaskRef, result: Result<(), Failure>) {
-        let ending = match (self.request.take(), result) {
-            // A thread unwinds to end: what it asked for is why.
-            (Request::End, _) => {
-                self.unwinding.take().unwrap_or_else(|| self.ending(task, self.cause.get()))
-            }
-            (_, Ok(())) => Ending::Finished,
-            (_, Err(failure)) => Ending::Failed(failure),
+        let ending = match (self.unwinding.take(), self.request.take(), result) {
+            (Some(unwinding), _, Err(failure)) if unwinding.is_own_panic => Ending::Failed(failure),
+            (Some(unwinding), ..) => unwinding.ending,
+            (None, Request::End, _) => self.ending(task, self.cause.get()),
+            (None, _, Ok(())) => Ending::Finished,
+            (None, _, Err(failure)) => Ending::Failed(failure),
         };
         self.finish(task, ending);
     }
@@ -495,7 +494,8 @@ impl Worker {
 
     /// Drops the body of a process that must not go on, and ends it.
     pub(super) fn drop_body(&self, task: TaskRef, cause: EndCause) {
-        self.drop_as(task, self.ending(task, cause));
+        let unwound = self.unwinding.take().map(|unwinding| unwinding.ending);
+        self.drop_as(task, unwound.unwrap_or_else(|| self.ending(task, cause)));
     }
 
     /// Drops the body of a process and ends it as told.

@@ -12,6 +12,7 @@
 //! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
 //! | `misuse` | what must not be done with an end, and what is said about it |
 //! | `stopping` | stop from outside and from inside |
+//! | `destructors` | what destructors do while their process is being ended |
 //! | `outside` | blocking processes, outside parties, rings through both |
 //! | `foreign` | futures and wakers of others; networks inside networks |
 //! | `messages` | types of messages; every one is dropped exactly once |
@@ -24,6 +25,7 @@
 
 mod cores;
 mod creation;
+mod destructors;
 mod dispatches;
 mod failures;
 mod foreign;
