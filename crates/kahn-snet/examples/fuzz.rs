@@ -62,7 +62,7 @@ fn texts() -> Vec<Vec<u8>> {
           </record>\n<record type=\"terminate\" />"
             .to_vec(),
     ];
-    for folder in ["accepted", "refused", "run"] {
+    for folder in ["accepted", "beginners", "refused", "run"] {
         texts.extend(files(&suite.join(folder)).iter().filter_map(|path| std::fs::read(path).ok()));
     }
     texts

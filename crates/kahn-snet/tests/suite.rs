@@ -1,5 +1,6 @@
 //! The suite of plain programs: what is accepted, with its types, its printed form and its plan, and
-//! what is refused, with its messages. One file a case; snapshots lie beside them.
+//! what is refused, with its messages; the slips of beginners have one each. One file a case;
+//! snapshots lie beside them.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -62,7 +63,17 @@ fn refused(path: &Path, source: String) -> Outcome {
     Ok(())
 }
 
+/// A slip that beginners make has one message, and that says what to write.
+fn beginner(path: &Path, source: String) -> Outcome {
+    let messages = read(path, &source).render(false);
+    let one = messages.matches("error[").count() == 1 && !messages.contains("warning[");
+    assert!(one, "more than one message:\n{messages}");
+    assert!(messages.contains("= help: "), "no help:\n{messages}");
+    refused(path, source)
+}
+
 datatest_stable::harness! {
     { test = accepted, root = "tests/suite/accepted", pattern = r"\.snet$" },
+    { test = beginner, root = "tests/suite/beginners", pattern = r"\.snet$" },
     { test = refused, root = "tests/suite/refused", pattern = r"\.snet$" },
 }

@@ -3,6 +3,7 @@
 use logos::Logos;
 
 use super::Span;
+use super::parser::recovery::not_a_comment;
 use crate::diagnostics::{Code, Diagnostic};
 
 /// What a token is; its text is in the source.
@@ -156,14 +157,31 @@ pub(super) struct Comment {
 /// Splits `source` into tokens, the last of which is `End`.
 pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>) {
     let (mut tokens, mut comments, mut errors) = (Vec::new(), Vec::new(), Vec::<Diagnostic>::new());
+    let mut skipped = 0;
     for (kind, range) in Kind::lexer(source).spanned() {
         let span = Span::new(range.start, range.end);
+        if span.start < skipped {
+            continue;
+        }
         let text = &source[range];
         match kind {
+            Ok(Kind::Hash) if !may_compute(tokens.last(), source) => {
+                let line = source[span.start..].lines().next().unwrap_or_default();
+                skipped = span.start + line.len();
+                errors.push(not_a_comment(line, Span::new(span.start, skipped)));
+            }
             Ok(Kind::LineComment | Kind::BlockComment) => {
                 comments.push(Comment { span, text: text.trim_end().to_owned() });
             }
-            Ok(Kind::Text) | Err(()) => errors.push(stray(span, text)),
+            Ok(Kind::Text) | Err(()) => {
+                errors.push(stray(span, text));
+                // What was surely meant is read, so that nothing more is said.
+                match text {
+                    "&" => tokens.push(Token { kind: Kind::AndAnd, span }),
+                    "." => tokens.push(Token { kind: Kind::Serial, span }),
+                    _ => {}
+                }
+            }
             Ok(kind) => tokens.push(Token { kind, span }),
         }
     }
@@ -171,6 +189,38 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>
     tokens.push(Token { kind: Kind::End, span: end });
     (tokens, comments, errors)
 }
+
+/// Whether a binding tag may stand behind this token, so that `#` begins no line for a person.
+fn may_compute(before: Option<&Token>, source: &str) -> bool {
+    let Some(Token { kind, span }) = before else { return false };
+    match kind {
+        Kind::Ident => matches!(&source[span.start..span.end], "abs" | "min" | "max"),
+        _ => BEFORE_OPERANDS.contains(kind),
+    }
+}
+
+/// Behind these an expression may go on.
+const BEFORE_OPERANDS: &[Kind] = &[
+    Kind::Less,
+    Kind::LessEqual,
+    Kind::Greater,
+    Kind::GreaterEqual,
+    Kind::Equal,
+    Kind::EqualEqual,
+    Kind::NotEqual,
+    Kind::Plus,
+    Kind::Minus,
+    Kind::Star,
+    Kind::Slash,
+    Kind::Percent,
+    Kind::AndAnd,
+    Kind::BarBar,
+    Kind::Question,
+    Kind::Colon,
+    Kind::Bang,
+    Kind::BangBang,
+    Kind::OpenParen,
+];
 
 fn stray(span: Span, text: &str) -> Diagnostic {
     for (open, close) in [("/*", "*/"), ("<<<", ">>>"), ("<metadata>", "</metadata>")] {

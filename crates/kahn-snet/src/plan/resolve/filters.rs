@@ -52,6 +52,9 @@ impl<'a> Resolver<'a> {
         let of_kind = pattern.0.iter().filter(|known| known.kind == label.kind);
         let close = crate::diagnostics::closest(&label.name, of_kind.map(|known| &*known.name));
         error = match (same_name, close) {
+            _ if matches!(&*label.name, "true" | "false") => {
+                error.help("there are no booleans: write 1 or 0")
+            }
             (Some(other), _) if label.kind == LabelKind::Field => {
                 error.help(format!("the pattern has the tag `{other}`"))
             }

@@ -2,7 +2,6 @@
 
 use super::{Kind, Parser};
 use crate::diagnostics::{Code, Diagnostic};
-use crate::syntax::Span;
 use crate::syntax::ast::{
     BoxCode, BoxDefinition, Definition, Definitions, Map, NetDefinition, Place, Signature,
     SignatureItem, Topology, TopologyKind, Tuple, TupleLabel, TypeDefinition, TypeSigDefinition,
@@ -22,10 +21,14 @@ impl Parser<'_> {
                 }
                 _ => {
                     let before = self.next;
-                    match self.definition() {
-                        Some(definition) => definitions.push(definition),
-                        None => self.skip_definition(before, whole_file),
+                    let definition = self.definition();
+                    if definition.is_none() {
+                        if self.next == before {
+                            self.advance();
+                        }
+                        self.skip_definition();
                     }
+                    definitions.extend(definition);
                 }
             }
         }
@@ -41,53 +44,20 @@ impl Parser<'_> {
                 let span = self.advance();
                 Some(Definition::Metadata(self.metadata(span)))
             }
-            Kind::Hash => self.directive(),
-            _ => {
-                self.unexpected("a definition: `net`, `box`, `type`, `typesig` or `<metadata>`");
+            next => {
+                let help = match next {
+                    Kind::Minus if self.peek_at(1) == Kind::Minus => {
+                        Some("a comment is `// …` to the end of the line, or `/* … */`")
+                    }
+                    Kind::Ident | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell => Some(
+                        "a network stands behind `net name connect`, and ends at the first `;`",
+                    ),
+                    Kind::Connect => Some("the network of a net stands behind its name or its `}`"),
+                    _ => None,
+                };
+                let what = "a definition: `net`, `box`, `type`, `typesig` or `<metadata>`";
+                self.unexpected_with(what, help);
                 None
-            }
-        }
-    }
-
-    fn directive(&mut self) -> Option<Definition> {
-        let start = self.span();
-        let rest = &self.source[start.start..];
-        let line = rest.lines().next().unwrap_or_default();
-        let span = Span::new(start.start, start.start + line.len());
-        let message = "there is no preprocessor";
-        let help = if line.contains("include") {
-            "write the definitions into this file; boxes are found with `--boxes`"
-        } else {
-            "write the value where it is used"
-        };
-        self.errors.retain(|error| error.span.start < span.start || error.span.end > span.end);
-        self.errors.push(Diagnostic::new(Code::Directive, span, message, "a directive").help(help));
-        while self.peek() != Kind::End && self.span().start < span.end {
-            self.advance();
-        }
-        self.silent_at = Some(self.next);
-        None
-    }
-
-    /// Goes on after the `;` of a broken definition, or at the next that begins on a line.
-    fn skip_definition(&mut self, before: usize, whole_file: bool) {
-        if self.next == before && !matches!(self.peek(), Kind::Hash) {
-            self.advance();
-        }
-        loop {
-            match self.peek() {
-                Kind::End | Kind::Net | Kind::Box | Kind::Type | Kind::TypeSig | Kind::Metadata => {
-                    return;
-                }
-                Kind::CloseBrace if !whole_file => return,
-                Kind::Semicolon => {
-                    self.advance();
-                    return;
-                }
-                Kind::Hash if self.silent_at == Some(self.next) => return,
-                _ => {
-                    self.advance();
-                }
             }
         }
     }
@@ -95,20 +65,35 @@ impl Parser<'_> {
     fn box_definition(&mut self) -> Option<BoxDefinition> {
         let start = self.advance();
         let name = self.ident("the name of a box")?;
-        let open = self.expect(Kind::OpenParen, "`(` and the signature of the box")?;
-        let input = if self.peek() == Kind::Arrow { None } else { Some(self.tuple(true)?) };
-        self.expect(Kind::Arrow, "`->`")?;
+        let what = "`(` and the signature of the box";
+        let open = match self.peek() {
+            Kind::OpenParen => self.advance(),
+            _ => return self.no_tuple(what, self.next, &name.name),
+        };
+        let signature = self.next;
+        let wanted = "a tuple of labels: `(a, <t>)`";
+        let input = match self.peek() {
+            Kind::Arrow => None,
+            Kind::OpenParen => Some(self.tuple(true)?),
+            _ => return self.no_tuple(wanted, signature, &name.name),
+        };
+        self.arrow("`->`", None)?;
         let mut outputs = Vec::new();
         if self.peek() != Kind::CloseParen {
-            outputs.push(self.tuple(false)?);
-            while self.eat(Kind::Bar) {
+            loop {
+                if self.peek() != Kind::OpenParen {
+                    return self.no_tuple(wanted, signature, &name.name);
+                }
                 outputs.push(self.tuple(false)?);
+                if !self.eat(Kind::Bar) {
+                    break;
+                }
             }
         }
         self.close(Kind::CloseParen, open, "`)`")?;
         let code = if self.peek() == Kind::OpenBrace { Some(self.box_code()?) } else { None };
         if code.is_none() {
-            self.expect(Kind::Semicolon, "`;`")?;
+            self.semicolon("box", "`;`")?;
         }
         Some(BoxDefinition { name, input, outputs, code, at: self.since(start) })
     }
@@ -130,7 +115,7 @@ impl Parser<'_> {
     }
 
     fn tuple(&mut self, left: bool) -> Option<Tuple> {
-        let open = self.expect(Kind::OpenParen, "a tuple of labels: `(a, <t>)`")?;
+        let open = self.advance();
         let mut labels: Vec<TupleLabel> = Vec::new();
         while self.peek() != Kind::CloseParen {
             let label = self.label()?;
@@ -155,11 +140,27 @@ impl Parser<'_> {
         let name = self.ident("the name of a net")?;
         let mut signature = None;
         if self.peek() == Kind::OpenParen {
+            let bracket = self.next;
             let open = self.advance();
             signature = self.signature(Kind::CloseParen);
-            if signature.is_none() || self.close(Kind::CloseParen, open, "`)`").is_none() {
-                self.skip_to(&[Kind::CloseParen, Kind::Connect, Kind::Semicolon, Kind::Net]);
-                self.eat(Kind::CloseParen);
+            let closed =
+                signature.is_some() && self.close(Kind::CloseParen, open, "`,` or `)`").is_some();
+            if !closed && !self.skip_behind(bracket) {
+                self.skip_to(&[Kind::Connect, Kind::Semicolon, Kind::OpenBrace]);
+                self.silent_at = Some(self.next);
+            }
+        }
+        let types = matches!(self.peek_at(1), Kind::Less | Kind::Ident | Kind::CloseBrace);
+        if self.peek() == Kind::Arrow || self.peek() == Kind::OpenBrace && types {
+            let bare = self.peek() == Kind::Arrow
+                || self.closing_of(self.next).is_some_and(|closing| {
+                    matches!(self.tokens[closing + 1].kind, Kind::Arrow | Kind::Bar)
+                });
+            if bare {
+                let help = format!("write `net {} ({{a}} -> {{b}}) connect …;`", name.name);
+                self.unexpected_with("`(` before the signature", Some(&help));
+                self.skip_to(&[Kind::Connect, Kind::Semicolon]);
+                self.silent_at = Some(self.next);
             }
         }
         let mut definitions = None;
@@ -171,27 +172,74 @@ impl Parser<'_> {
                 return None;
             }
         }
-        if self.peek() != Kind::Connect {
-            let help = "the network of a net follows `connect`";
-            self.unexpected_with("`connect`", Some(help));
-            return None;
+        self.connect(&name.name)?;
+        let body = self.topology();
+        let read = body.is_some() && self.semicolon("net", "a combinator or `;`").is_some();
+        if !read {
+            self.skip_definition();
         }
-        self.advance();
-        let body = self.topology().unwrap_or_else(|| {
-            self.skip_to(&[Kind::Semicolon, Kind::Net, Kind::Box, Kind::CloseBrace]);
-            Topology { kind: TopologyKind::Error, at: Place(self.last_span()) }
-        });
-        if self.expect(Kind::Semicolon, "a combinator or `;`").is_none() {
-            self.skip_to(&[Kind::Semicolon, Kind::Net, Kind::Box, Kind::CloseBrace]);
-            self.eat(Kind::Semicolon);
-        }
+        let body =
+            body.unwrap_or(Topology { kind: TopologyKind::Error, at: Place(self.last_span()) });
         Some(NetDefinition { name, signature, definitions, body, at: self.since(start) })
     }
 
+    /// Takes `connect`; goes on if that word alone is missing, or written as `=`.
+    fn connect(&mut self, net: &str) -> Option<()> {
+        if self.eat(Kind::Connect) {
+            return Some(());
+        }
+        let help = format!("write `net {net} connect …;`: the network follows `connect`");
+        self.unexpected_with("`connect`", Some(&help));
+        match self.peek() {
+            Kind::Equal => {
+                self.advance();
+            }
+            Kind::Ident | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
     pub(super) fn skip_to(&mut self, stops: &[Kind]) {
-        while self.peek() != Kind::End && !stops.contains(&self.peek()) {
+        while !stops.contains(&self.peek()) && self.peek() != Kind::End && !self.peek().defines() {
             self.advance();
         }
+    }
+
+    /// Says how the signature of a box is written, with the labels that stand at `from`.
+    fn no_tuple<T>(&mut self, expected: &str, from: usize, name: &str) -> Option<T> {
+        let mut text = String::new();
+        let mut open = false;
+        for token in self.tokens.iter().skip(from).take(100) {
+            match token.kind {
+                Kind::OpenBrace | Kind::CloseBrace | Kind::OpenParen | Kind::CloseParen => {}
+                Kind::Arrow | Kind::Bar => {
+                    text.push_str(if open { ") " } else { "" });
+                    text.push_str(self.text(token.span));
+                    text.push(' ');
+                    open = false;
+                }
+                Kind::Ident
+                | Kind::Less
+                | Kind::Greater
+                | Kind::Hash
+                | Kind::Equal
+                | Kind::Comma => {
+                    text.push_str(if open { "" } else { "(" });
+                    text.push_str(self.text(token.span));
+                    text.push_str(if token.kind == Kind::Comma { " " } else { "" });
+                    open = true;
+                }
+                _ => break,
+            }
+        }
+        text.push_str(if open { ")" } else { "" });
+        if !text.contains("->") {
+            "(a, <t>) -> (b)".clone_into(&mut text);
+        }
+        let help = format!("write `box {name} ({});`", text.trim_end());
+        self.unexpected_with(expected, Some(&help));
+        None
     }
 
     fn type_definition(&mut self) -> Option<TypeDefinition> {
@@ -199,7 +247,7 @@ impl Parser<'_> {
         let name = self.ident("the name of a type")?;
         self.expect(Kind::Equal, "`=`")?;
         let variants = self.variants(false)?;
-        self.expect(Kind::Semicolon, "`|` or `;`")?;
+        self.semicolon("type", "`|` or `;`")?;
         Some(TypeDefinition { name, variants, at: self.since(start) })
     }
 
@@ -208,7 +256,7 @@ impl Parser<'_> {
         let name = self.ident("the name of a signature")?;
         self.expect(Kind::Equal, "`=`")?;
         let signature = self.signature(Kind::Semicolon)?;
-        self.expect(Kind::Semicolon, "`,` or `;`")?;
+        self.semicolon("typesig", "`,` or `;`")?;
         Some(TypeSigDefinition { name, signature, at: self.since(start) })
     }
 
@@ -232,7 +280,7 @@ impl Parser<'_> {
             Kind::Arrow => None,
             _ => Some(self.variants(false)?),
         };
-        self.expect(Kind::Arrow, "`|` or `->`")?;
+        self.arrow("`|` or `->`", None)?;
         let outputs = match self.peek() {
             Kind::Ellipsis => {
                 self.advance();
@@ -257,7 +305,13 @@ impl Parser<'_> {
         if self.peek() == Kind::Ident {
             return Some(Variant::Name(self.ident("a type")?));
         }
-        let open = self.expect(Kind::OpenBrace, "a type: `{a, <t>}` or a name")?;
+        let help = (self.peek() == Kind::OpenParen)
+            .then_some("types are written with braces, `{a, <t>}`; tuples are for boxes");
+        if self.peek() != Kind::OpenBrace {
+            self.unexpected_with("a type: `{a, <t>}` or a name", help);
+            return None;
+        }
+        let open = self.advance();
         let mut labels = Vec::new();
         while self.peek() != Kind::CloseBrace {
             let equal = self.span();

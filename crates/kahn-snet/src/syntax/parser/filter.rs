@@ -13,21 +13,30 @@ use crate::syntax::ast::{
 impl Parser<'_> {
     /// `[]` or `[pattern -> …]`, from its opening.
     pub(super) fn filter(&mut self) -> Option<Filter> {
+        let bracket = self.next;
         let open = self.advance();
         if self.eat(Kind::CloseBracket) {
             return Some(Filter { pattern: None, arms: Vec::new() });
         }
-        let pattern = self.variant(false);
-        let arms = pattern.is_some().then(|| self.arms(open)).flatten();
-        if arms.is_none() {
-            self.skip_to(&[Kind::CloseBracket, Kind::Semicolon, Kind::Net, Kind::Box]);
-            self.eat(Kind::CloseBracket);
-        }
-        Some(Filter { pattern: Some(pattern?), arms: arms? })
+        let pattern = self.variant(false)?;
+        let help = match self.peek() {
+            Kind::Comma => {
+                let closing = self.closing_of(bracket).unwrap_or(self.next);
+                let inside = self.text(open.to(self.tokens[closing].span)).trim_matches(['[', ']']);
+                Some(format!("records are joined by a synchro-cell: `[| {} |]`", inside.trim()))
+            }
+            Kind::CloseBracket => {
+                let pattern = self.text(open.to(self.last_span()));
+                Some(format!("say what it makes: `{pattern} -> {{b}}]`; `[]` passes all on"))
+            }
+            _ => None,
+        };
+        self.arrow("`->`", help.as_deref())?;
+        let arms = self.arms(open)?;
+        Some(Filter { pattern: Some(pattern), arms })
     }
 
     fn arms(&mut self, open: Span) -> Option<Vec<Arm>> {
-        self.expect(Kind::Arrow, "`->`")?;
         let mut arms = Vec::new();
         while self.eat(Kind::If) {
             let guard = Some(self.guard()?);
@@ -49,11 +58,18 @@ impl Parser<'_> {
         let mut templates = Vec::new();
         if self.peek() == Kind::OpenBrace {
             templates.push(self.template()?);
-            while self.eat(Kind::Semicolon) {
+            while self.peek() == Kind::Semicolon && !self.ends_at(1) {
+                self.advance();
                 templates.push(self.template()?);
             }
         }
         Some(templates)
+    }
+
+    /// Whether the definition must have ended before the token `ahead`.
+    fn ends_at(&self, ahead: usize) -> bool {
+        let next = self.peek_at(ahead);
+        next.defines() || matches!(next, Kind::End | Kind::CloseBrace | Kind::Connect)
     }
 
     fn template(&mut self) -> Option<Template> {
@@ -70,18 +86,21 @@ impl Parser<'_> {
     }
 
     fn item(&mut self) -> Option<Item> {
+        let first = self.next;
         if self.peek() != Kind::Less {
             let label = self.label()?;
             if !self.eat(Kind::Equal) {
                 return Some(Item { label, value: ItemValue::Same });
             }
-            if self.peek() != Kind::Ident {
-                let help = "only tags are computed; a field is given another field: `a=b`";
-                self.unexpected_with("the name of a field", Some(help));
+            let value = (self.peek() == Kind::Ident).then(|| self.label()).flatten();
+            if value.is_none() || self.computes() {
+                let text = self.rest_of_item(first).replacen(" =", "=", 1);
+                let help = format!("only tags are computed, and they are written `<{text}>`");
+                let what = if value.is_none() { "the name of a field" } else { "`,` or `}`" };
+                self.unexpected_with(what, Some(&help));
                 return None;
             }
-            let value = ItemValue::Field(self.label()?);
-            return Some(Item { label, value });
+            return Some(Item { label, value: ItemValue::Field(value?) });
         }
         let (start, kind, name) = self.open_tag()?;
         let value = match self.peek() {
@@ -89,10 +108,35 @@ impl Parser<'_> {
                 self.advance();
                 ItemValue::Expression(self.expression()?)
             }
-            _ => ItemValue::Same,
+            Kind::Greater => ItemValue::Same,
+            _ => {
+                let help = format!("a value follows `=`: `<{0}={0} + 1>`", name.name);
+                self.unexpected_with("`=` or `>`", Some(&help));
+                return None;
+            }
         };
         self.expect(Kind::Greater, "an operator or `>`")?;
+        if self.peek() == Kind::Equal {
+            let text = self.rest_of_item(first).replacen('>', "", 1);
+            let help = format!("the value stands inside the brackets: `{text}>`");
+            self.unexpected_with("`,` or `}`", Some(&help));
+            return None;
+        }
         Some(Item { label: Label { kind, name: name.name, at: self.since(start) }, value })
+    }
+
+    /// Whether an operator follows that only tags know.
+    fn computes(&self) -> bool {
+        let more = [Kind::Less, Kind::Greater, Kind::Question, Kind::Equal, Kind::OpenParen];
+        self.operator(true).is_some() || more.contains(&self.peek())
+    }
+
+    /// The text from the token `first` to before the `,` or the bracket behind it.
+    fn rest_of_item(&self, first: usize) -> &str {
+        let ends = [Kind::Comma, Kind::CloseBrace, Kind::CloseBracket, Kind::Semicolon, Kind::End];
+        let mut rest = self.tokens[first..].iter().take_while(|token| !ends.contains(&token.kind));
+        let Some(start) = rest.next() else { return "" };
+        self.text(start.span.to(rest.last().map_or(start.span, |last| last.span)))
     }
 
     /// `<expression>`
@@ -127,6 +171,7 @@ impl Parser<'_> {
         let start = self.span();
         let mut left = self.binary(level + 1, inside)?;
         let mut steps = 0;
+        self.one_equal();
         while let Some(operator) = self.operator(inside).filter(|found| found.level() == level) {
             self.advance();
             steps += 1;
@@ -142,6 +187,14 @@ impl Parser<'_> {
             left = Expression { kind, at: self.since(start) };
         }
         Some(left)
+    }
+
+    /// Says that `=` compares nothing, and reads on as if it were `==`.
+    fn one_equal(&mut self) {
+        if self.peek() == Kind::Equal {
+            self.unexpected_with("an operator or `>`", Some("did you mean `==`?"));
+            self.tokens[self.next].kind = Kind::EqualEqual;
+        }
     }
 
     fn operator(&self, inside: bool) -> Option<BinaryOperator> {

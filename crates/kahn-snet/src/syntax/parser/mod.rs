@@ -3,16 +3,18 @@
 //! | rule        | file          | after an error it goes on at                      |
 //! |-------------|---------------|---------------------------------------------------|
 //! | definitions | `definitions` | the next `;` or the next word that begins one     |
-//! | networks    | `topology`    | the next combinator, bracket or `;`               |
+//! | networks    | `topology`    | the next combinator, or the end of the definition |
 //! | filters     | `filter`      | the closing `]`                                   |
 //! | metadata    | `metadata`    | the text after it: it is one token                |
 //!
-//! A rule that fails has pushed a diagnostic and returns `None`; the caller skips. One bad spot
-//! gives one message: after a message nothing more is said about the same token.
+//! A rule that fails has pushed a diagnostic and returns `None`; the caller skips, by `recovery`.
+//! One bad spot gives one message: after a message nothing more is said about the same token, nor
+//! about the token at which reading goes on.
 
 mod definitions;
 mod filter;
 mod metadata;
+pub(super) mod recovery;
 mod topology;
 
 use super::Span;
@@ -112,49 +114,6 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, kind: Kind, what: &str) -> Option<Span> {
-        if self.peek() == kind {
-            return Some(self.advance());
-        }
-        self.unexpected(what);
-        None
-    }
-
-    /// Takes `close`, or says where the opening stands that it should close.
-    fn close(&mut self, close: Kind, open: Span, what: &str) -> Option<Span> {
-        if self.peek() == close {
-            return Some(self.advance());
-        }
-        if self.peek() == Kind::End && self.silent_at != Some(self.next) {
-            self.silent_at = Some(self.next);
-            let message = format!("`{}` is never closed", self.text(open));
-            let label = format!("no {what} follows");
-            self.errors.push(Diagnostic::new(Code::Unclosed, open, message, label));
-        } else {
-            self.unexpected(what);
-        }
-        None
-    }
-
-    fn unexpected(&mut self, expected: &str) {
-        self.unexpected_with(expected, None);
-    }
-
-    fn unexpected_with(&mut self, expected: &str, help: Option<&str>) {
-        if self.silent_at == Some(self.next) {
-            return;
-        }
-        self.silent_at = Some(self.next);
-        let span = self.span();
-        let found = self.peek().show(self.text(span));
-        let message = format!("expected {expected}, found {found}");
-        let mut error = Diagnostic::new(Code::Unexpected, span, message, "not expected here");
-        if let Some(help) = help {
-            error = error.help(help);
-        }
-        self.errors.push(error);
-    }
-
     /// Counts a level of nesting; `None` if there are too many.
     fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth == DEEPEST {
@@ -176,9 +135,14 @@ impl<'a> Parser<'a> {
             let span = self.span();
             let word = self.text(span);
             let keyword = word.starts_with(|first: char| first.is_ascii_alphabetic());
+            // A word that a name follows is what it says, and the name before it is missing.
+            let meant = !keyword || self.peek() == Kind::Connect || self.peek_at(1) == Kind::Ident;
+            if meant {
+                self.unexpected(what);
+                return None;
+            }
             let help = format!("`{word}` is a word of the language; choose another name");
-            self.unexpected_with(what, keyword.then_some(help.as_str()));
-            return None;
+            self.unexpected_with(what, Some(&help));
         }
         let span = self.advance();
         Some(Ident { name: self.text(span).to_owned(), at: Place(span) })

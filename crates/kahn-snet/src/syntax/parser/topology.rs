@@ -2,6 +2,7 @@
 
 use super::{Kind, Parser};
 use crate::diagnostics::{Code, Diagnostic};
+use crate::syntax::Span;
 use crate::syntax::ast::{Guarded, LabelKind, Range, Topology, TopologyKind};
 
 /// The runtime has a bit for each pattern.
@@ -52,21 +53,26 @@ impl Parser<'_> {
             let kind = match self.peek() {
                 Kind::Star | Kind::StarStar => {
                     let ordered = self.peek() == Kind::StarStar;
-                    self.advance();
-                    let exits = self.separated(Self::guarded)?;
+                    let star = self.advance();
+                    let exits = self.patterns_of(star, "what leaves", "{done}", body.at.0)?;
                     TopologyKind::Star { ordered, body, exits }
                 }
                 Kind::Loop | Kind::LoopLoop => {
                     let ordered = self.peek() == Kind::LoopLoop;
-                    self.advance();
-                    let back = self.separated(Self::guarded)?;
+                    let slash = self.advance();
+                    let back = self.patterns_of(slash, "what goes back", "{again}", body.at.0)?;
                     TopologyKind::Feedback { ordered, body, back }
                 }
                 Kind::Bang | Kind::BangBang => {
                     let ordered = self.peek() == Kind::BangBang;
                     self.advance();
                     let placed = self.eat(Kind::At);
-                    TopologyKind::Split { ordered, placed, body, range: self.range()? }
+                    if self.peek() == Kind::Less {
+                        TopologyKind::Split { ordered, placed, body, range: self.range()? }
+                    } else {
+                        self.no_range();
+                        TopologyKind::Error
+                    }
                 }
                 Kind::At => {
                     self.advance();
@@ -85,14 +91,33 @@ impl Parser<'_> {
         let kind = match self.peek() {
             Kind::Ident => TopologyKind::Name(self.ident("a component")?),
             Kind::OpenParen => {
+                let bracket = self.next;
                 self.advance();
-                let mut inner = self.topology()?;
-                self.close(Kind::CloseParen, start, "a combinator or `)`")?;
-                inner.at = self.since(start);
-                return Some(inner);
+                let inner = self.topology();
+                let closed = inner.is_some()
+                    && self.close(Kind::CloseParen, start, "a combinator or `)`").is_some();
+                if !closed && !self.skip_behind(bracket) {
+                    return None;
+                }
+                let kind = inner.map_or(TopologyKind::Error, |inner| inner.kind);
+                return Some(Topology { kind, at: self.since(start) });
             }
-            Kind::OpenBracket => TopologyKind::Filter(self.filter()?),
-            Kind::OpenCell => TopologyKind::Cell(self.cell()?),
+            Kind::OpenBracket => {
+                let bracket = self.next;
+                match self.filter() {
+                    Some(filter) => TopologyKind::Filter(filter),
+                    None if self.skip_behind(bracket) => TopologyKind::Error,
+                    None => return None,
+                }
+            }
+            Kind::OpenCell => {
+                let bracket = self.next;
+                match self.cell() {
+                    Some(patterns) => TopologyKind::Cell(patterns),
+                    None if self.skip_behind(bracket) => TopologyKind::Error,
+                    None => return None,
+                }
+            }
             _ => {
                 let help = match self.peek() {
                     Kind::Serial | Kind::Bar | Kind::BarBar => {
@@ -105,6 +130,39 @@ impl Parser<'_> {
             }
         };
         Some(Topology { kind, at: self.since(start) })
+    }
+
+    /// The patterns behind a combinator; an empty list if they were forgotten, which is said.
+    fn patterns_of(
+        &mut self,
+        combinator: Span,
+        of: &str,
+        example: &str,
+        body: Span,
+    ) -> Option<Vec<Guarded>> {
+        if matches!(self.peek(), Kind::OpenBrace | Kind::Ident) {
+            return self.separated(Self::guarded);
+        }
+        let (body, combinator) = (self.text(body), self.text(combinator));
+        let body = if body.len() > 30 || body.contains('\n') { "A" } else { body };
+        let help = format!("write `{body} {combinator} {example}`, with a label of {of}");
+        self.unexpected_with(&format!("the pattern of {of}"), Some(&help));
+        Some(Vec::new())
+    }
+
+    /// Says what follows `!`, and skips the name of a tag.
+    fn no_range(&mut self) {
+        let word = (self.peek() == Kind::Ident).then(|| self.text(self.span()));
+        let help = match word {
+            Some(word) => format!("a tag stands in angle brackets: `<{word}>`"),
+            None => "write `A ! <t>`, with the tag by which records are split".to_owned(),
+        };
+        self.unexpected_with("the tag that selects the replica", Some(&help));
+        if word.is_some() {
+            self.advance();
+        } else if self.peek() == Kind::OpenBrace {
+            self.skip_behind(self.next);
+        }
     }
 
     /// `[| pattern, pattern |]`, from its opening.
