@@ -144,9 +144,11 @@ impl Party {
                     }
                     _ => Attempt::Failed(Ended::Run),
                 },
-                Request::None | Request::Again | Request::Yield | Request::Commit => {
-                    Attempt::Wait(None)
-                }
+                Request::None
+                | Request::Again
+                | Request::Yield
+                | Request::GiveWay
+                | Request::Commit => Attempt::Wait(None),
             }
         });
         attempt.unwrap_or(Attempt::Failed(Ended::Run))

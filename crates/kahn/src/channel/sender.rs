@@ -412,7 +412,9 @@ fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         Request::Wait => worker.block_at(task),
         Request::End => worker.unwind(worker.end_cause()),
-        Request::None | Request::Again | Request::Yield | Request::Commit => worker.flush(),
+        Request::None | Request::Again | Request::Yield | Request::GiveWay | Request::Commit => {
+            worker.flush();
+        }
     }
 }
 

@@ -4,14 +4,14 @@ use super::blocking::Helpers;
 use super::body::{self, End, Join, Type};
 use super::error::Failed;
 use super::handle::Handle;
-use super::placement::Priority;
+use super::placement::{self, Priority};
 use super::process::{Forked, Process};
 use super::timer::Timers;
 use super::{explain, outside};
 use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
 use crate::scheduler::local::Birth;
 use crate::scheduler::task::{BodyType, Info, Plan, Task, own};
-use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Worker};
+use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Urgency, Worker};
 use crate::sync::{Arc, AtomicU64, Cell, Mutex, Ordering::*};
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -214,12 +214,8 @@ impl Core {
         if process.killable {
             task.note(own::KILLABLE);
         }
-        let priority = process.priority.map(Priority::notes);
-        let inherited = own::URGENT | own::BACKGROUND | own::PLACED;
-        task.note(priority.or(parent.map(|parent| parent.notes() & inherited)).unwrap_or(0));
-        if task.pinned().is_some() {
-            task.note(own::PLACED);
-        }
+        let inherited = parent.map_or(Priority::Usual, Priority::of);
+        placement::place(task, process.priority.unwrap_or(inherited), task.pinned());
         let settings = self.scheduler.settings();
         if settings.wait_once {
             task.note(own::WAIT_ONCE);
@@ -237,7 +233,9 @@ impl Core {
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {
         if let Some(worker) = by {
             worker.spend(1);
+            let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
             self.scheduler.start(task, worker.origin());
+            worker.gives_way_to(urgency, pinned);
         }
     }
 

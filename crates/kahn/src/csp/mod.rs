@@ -42,7 +42,8 @@
 //! | multiway `SYNC` in an `ALT` | [`Barrier::sync`] as a guard |
 //! | … and what occam has not | `send(…)`, `claim()`, [`Event::wait`], [`after`], [`on`] a future; any mixture, at both ends |
 //! | replicated `ALT` | [`any`] receivers; an array or a vector of guards |
-//! | `PRI PAR`, `SETPRI`, `SETAFF` | [`Process::priority`], [`set_priority`], [`Process::worker`] |
+//! | `PRI PAR`, `SETPRI`, `GETPRI` | [`Process::priority`], [`set_priority`], [`priority()`] |
+//! | `SETAFF`, `GETAFF` | [`Process::worker`], [`set_affinity`], [`affinity`] |
 //! | `SHARED`, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //! | `BARRIER`, `ENROLL`, `SYNC` | [`Barrier`]: `clone()`, [`Barrier::sync`], drop resigns |
 //! | `MOBILE` data, `MOBILE` channel ends | messages are moved; ends are messages |
@@ -144,7 +145,7 @@ pub use handle::{Handle, handle};
 pub use library::{Crew, Permit, Reading, Semaphore, Writing};
 pub use look::Awaited;
 pub use parallel::{Forks, Parallel};
-pub use placement::{Priority, set_priority};
+pub use placement::{Priority, affinity, priority, set_affinity, set_priority};
 pub use poison::antidote;
 pub use process::{Forked, Joining, Process, Scope};
 pub use run::{Run, run, stop};

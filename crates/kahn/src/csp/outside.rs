@@ -7,7 +7,7 @@
 
 use super::body;
 use super::meeting::{Meeting, Side};
-use crate::scheduler::{Scheduler, TaskRef, Worker};
+use crate::scheduler::{ERRAND, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Ordering::*, StaticMutex};
 use std::collections::BTreeMap;
 use std::mem;
@@ -55,10 +55,6 @@ struct Left {
     errands: Vec<Errand>,
 }
 
-/// What an errand adds to `Scheduler::first`: a worker that looks for something to run before a hot
-/// process finds that there is one.
-pub(super) const ONE_ERRAND: usize = 1 << (usize::BITS / 2);
-
 /// The networks that run now, with what others have left for them.
 static RUNNING: StaticMutex<BTreeMap<u32, Left>> = StaticMutex::new(BTreeMap::new());
 
@@ -76,15 +72,6 @@ pub(super) fn end(network: u32) {
     }
 }
 
-/// Does what was left for a network, by its number.
-#[cold]
-pub(super) fn run_errands_of(network: u32) {
-    let scheduler = RUNNING.lock().get(&network).map(|left| Arc::clone(&left.scheduler));
-    if let Some(scheduler) = scheduler {
-        run_errands(&scheduler);
-    }
-}
-
 /// Does what was left for a network; tells whether there was anything.
 pub(super) fn run_errands(scheduler: &Scheduler) -> bool {
     let errands = {
@@ -96,7 +83,7 @@ pub(super) fn run_errands(scheduler: &Scheduler) -> bool {
         return false;
     }
     // Relaxed: a hint.
-    scheduler.first.fetch_sub(errands.len() * ONE_ERRAND, Relaxed);
+    scheduler.first.fetch_sub(errands.len() * ERRAND, Relaxed);
     // Not as the worker that looks: it may be about to sleep, and must not keep what it wakes.
     let worker = Worker::for_clearing(scheduler);
     for &errand in &errands {
@@ -111,7 +98,7 @@ pub(super) fn leave(network: u32, errand: Errand) {
         let mut running = RUNNING.lock();
         running.get_mut(&network).map(|left| {
             left.errands.push(errand);
-            left.scheduler.first.fetch_add(ONE_ERRAND, Relaxed);
+            left.scheduler.first.fetch_add(ERRAND, Relaxed);
             Arc::clone(&left.scheduler)
         })
     };

@@ -3,7 +3,6 @@
 use super::core::{Core, Verdict, Way};
 use super::handle::Handle;
 use super::memory::{self, Ended};
-use super::placement::Placed;
 use super::process::{Process, Scope};
 use super::timer::Timers;
 use super::{outside, tally};
@@ -120,7 +119,6 @@ where
     });
     let core = new_core(handle, options.quiescence, options.seed, options.virtual_time);
     let scheduler = Arc::clone(&core.scheduler);
-    let policy = Box::new(Placed::new(policy, workers, &scheduler));
     scheduler.configure(Config::new(
         policy,
         workers,

@@ -79,7 +79,8 @@ pub(super) fn has_turn_at_once(worker: &Worker, task: TaskRef) -> bool {
 fn gives_way(worker: &Worker, stage: &mut Stage) -> bool {
     if *stage == Stage::Fresh {
         *stage = Stage::Yielded;
-        worker.ask(Request::Yield);
+        let is_preempted = worker.is_preempted();
+        worker.ask(if is_preempted { Request::GiveWay } else { Request::Yield });
         return false;
     }
     true

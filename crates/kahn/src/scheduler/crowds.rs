@@ -24,9 +24,8 @@ impl Crowds {
     /// Adds a process that `worker` runs.
     #[inline]
     pub(crate) fn add(&mut self, task: TaskRef, worker: &Worker) {
-        let is_usual = !worker.is_dedicated()
-            && task.kind() == Kind::Pooled
-            && task.notes() & own::PLACED == 0;
+        let is_usual =
+            !worker.is_dedicated() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0;
         let list = if is_usual { worker.index() + 1 } else { 0 };
         if list >= self.lists.len() {
             self.lists.resize_with(list + 1, Vec::new);
@@ -72,7 +71,7 @@ impl Worker {
         if self.is_dedicated() {
             return false;
         }
-        let Some(policy) = self.usual_policy() else { return false };
+        let Some(policy) = self.policy() else { return false };
         let sent = crowd.len() >= CROWD
             && policy.take_crowd(self.index(), worker, &mut crowd.iter().copied().map(Ready::new));
         if sent {

@@ -129,6 +129,11 @@ impl Deque {
         (self.len() > 0).then_some(top)
     }
 
+    /// The numbers of the oldest process, and of the next at the hot end.
+    pub(crate) fn ends(&self) -> (usize, usize) {
+        (self.top.load(Relaxed), self.bottom.load(Relaxed))
+    }
+
     /// Roughly how many processes are in it.
     pub(crate) fn len(&self) -> usize {
         let top = self.top.load(Relaxed);

@@ -17,11 +17,13 @@
 //! then the exchange of whoever read it before fails. Nobody takes from the back, so there is nothing
 //! that owner and thief could both believe they have, and no fence as in [`super::deque`].
 //!
+//! Each process brings a *stamp*, which is the owner's to understand; others may read an old one.
+//!
 //! A queue of the only worker is its own altogether: it takes without an exchange.
 
 use super::TaskRef;
 use super::deque::{Slots, taken};
-use crate::sync::{AtomicUsize, Ordering::*, Padded};
+use crate::sync::{AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
 const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
@@ -32,6 +34,7 @@ pub(crate) struct Fifo {
     front: Padded<AtomicUsize>,
     back: Padded<AtomicUsize>,
     slots: Slots<SLOTS>,
+    stamps: Box<[PlainAtomicUsize]>,
     alone: bool,
 }
 
@@ -42,19 +45,21 @@ impl Fifo {
             front: Padded(AtomicUsize::new(0)),
             back: Padded(AtomicUsize::new(0)),
             slots: Slots::new(),
+            stamps: (0..SLOTS).map(|_| PlainAtomicUsize::new(0)).collect(),
             alone,
         }
     }
 
     /// Owner: puts a process at the back; gives it back if the queue is full.
     #[inline]
-    pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
+    pub(crate) fn push(&self, task: TaskRef, stamp: usize) -> Result<(), TaskRef> {
         // Relaxed: ours alone.
         let back = self.back.load(Relaxed);
         if self.room_behind(back) == 0 {
             return Err(task);
         }
         self.slots.at(back).store(task.as_ptr().cast_mut(), Relaxed);
+        self.stamps[back % SLOTS].store(stamp, Relaxed);
         // Release pairs with the thief's Acquire load of `back`: slot and process are visible.
         self.back.store(back.wrapping_add(1), Release);
         Ok(())
@@ -70,6 +75,17 @@ impl Fifo {
     fn room_behind(&self, back: usize) -> usize {
         // Acquire: a slot is free only if the thief that moved `front` has read it.
         SLOTS - back.wrapping_sub(self.front.load(Acquire))
+    }
+
+    /// Owner: the stamp of the process at the front, if there is one.
+    pub(crate) fn first_stamp(&self) -> Option<usize> {
+        let front = self.front.load(Relaxed);
+        (self.len() > 0).then(|| self.stamps[front % SLOTS].load(Relaxed))
+    }
+
+    /// The numbers of the process at the front, and of the next at the back.
+    pub(crate) fn ends(&self) -> (usize, usize) {
+        (self.front.load(Relaxed), self.back.load(Relaxed))
     }
 
     /// Takes the process at the front.
@@ -91,9 +107,9 @@ impl Fifo {
         }
     }
 
-    /// Owner: moves half of what another queue holds to the back of this one, but for the first,
-    /// which it returns, with the number of all that were taken.
-    pub(crate) fn take_half_of(&self, victim: &Self) -> Option<(TaskRef, usize)> {
+    /// Owner: moves half of what another queue holds to the back of this one, with this stamp, but
+    /// for the first, which it returns, with the number of all that were taken.
+    pub(crate) fn take_half_of(&self, victim: &Self, stamp: usize) -> Option<(TaskRef, usize)> {
         let back = self.back.load(Relaxed);
         let room = self.room();
         loop {
@@ -107,7 +123,9 @@ impl Fifo {
             for number in 1..size {
                 let task = victim.slots.at(front.wrapping_add(number)).load(Relaxed);
                 // Beyond `back`: nobody looks there yet.
-                self.slots.at(back.wrapping_add(number - 1)).store(task, Relaxed);
+                let place = back.wrapping_add(number - 1);
+                self.slots.at(place).store(task, Relaxed);
+                self.stamps[place % SLOTS].store(stamp, Relaxed);
             }
             if victim.advance(front, size) {
                 // Release: as in `push`.

@@ -47,12 +47,24 @@ impl Worker {
     /// Whether a process may be kept for this worker to run next.
     #[inline]
     fn stays_here(&self, task: TaskRef) -> bool {
-        self.keeps_hot && task.kind() == Kind::Pooled && task.notes() & own::PLACED == 0
+        self.keeps_hot.get() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0
     }
 
     #[inline(never)]
     pub(super) fn queue(&self, task: TaskRef) {
-        self.make_ready(task, Reason::Woken);
+        if self.belongs_here(task) {
+            self.keep_task(task);
+        } else {
+            self.make_ready(task, Reason::Woken);
+        }
+    }
+
+    /// Whether a process has no place of its own but this worker.
+    fn belongs_here(&self, task: TaskRef) -> bool {
+        self.keeps_hot.get()
+            && task.kind() == Kind::Pooled
+            && task.notes() & own::APART == own::PINNED
+            && task.pinned().is_some_and(|worker| self.is_home_of(worker))
     }
 
     #[cold]

@@ -27,8 +27,8 @@
 //! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
 
 use super::policy::{Ready, Turn};
-use super::task::{TaskRef, mark};
-use super::{Scheduler, Worker};
+use super::task::{TaskRef, mark, own};
+use super::{Reason, Scheduler, Worker};
 use crate::sync::system::clock;
 use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
 use std::time::Duration;
@@ -173,15 +173,20 @@ impl Worker {
         found
     }
 
-    /// Asks the policy for a process.
+    /// Looks into all queues for a process, the most urgent first.
     fn find(&self) -> Option<Ready> {
-        self.scheduler().policy().pop(self.index(), Turn::Front).or_else(|| self.adopt())
+        let scheduler = self.scheduler();
+        self.take_urgent()
+            .or_else(|| self.pop(Turn::Front))
+            .or_else(|| scheduler.pop_pinned(self.index()))
+            .or_else(|| self.adopt())
+            .or_else(|| scheduler.pop_background(self.index()))
     }
 
-    /// Whether the policy would have one.
+    /// Whether that would find one.
     fn has_work(&self) -> bool {
-        let policy = self.scheduler().policy();
-        policy.has_work(self.index()) || self.missing().any(|worker| policy.has_work(worker))
+        let scheduler = self.scheduler();
+        scheduler.has_work(self.index()) || self.missing().any(|worker| scheduler.has_work(worker))
     }
 
     /// Workers that the system refused a thread, for the first worker, which runs what belongs to
@@ -192,7 +197,14 @@ impl Worker {
 
     /// Takes a process that belongs to a worker which the system refused a thread.
     pub(super) fn adopt(&self) -> Option<Ready> {
-        self.missing().find_map(|worker| self.scheduler().policy().pop(worker, Turn::Front))
+        let scheduler = self.scheduler();
+        self.missing().find_map(|worker| {
+            scheduler
+                .pop_urgent(worker)
+                .or_else(|| scheduler.policy().pop(worker, Turn::Front))
+                .or_else(|| scheduler.pop_pinned(worker))
+                .or_else(|| scheduler.pop_background(worker))
+        })
     }
 
     fn search_for(&self, time: Duration) -> Option<Ready> {
@@ -234,7 +246,7 @@ impl Worker {
                 continue;
             }
             does_anybody = true;
-            if let Some(lane) = self.usual_policy().and_then(|policy| policy.lane(index)) {
+            if let Some(lane) = self.policy().and_then(|policy| policy.lane(index)) {
                 lane.stands_still();
             }
         }
@@ -260,7 +272,10 @@ impl Worker {
             let hot = slot.hot.swap(std::ptr::null_mut(), AcqRel);
             // SAFETY: what stands in `hot` is a ready process; the swap made it ours.
             if let Some(task) = unsafe { TaskRef::from_ptr(hot) } {
-                return Some(Ready::new(task));
+                if task.notes() & own::PINNED == 0 {
+                    return Some(Ready::new(task));
+                }
+                self.make_ready(task, Reason::Woken);
             }
         }
         None

@@ -36,6 +36,7 @@ pub(crate) mod local;
 pub(crate) mod models;
 mod operation;
 mod pick;
+mod places;
 pub mod policy;
 mod publication;
 mod rare;
@@ -49,6 +50,7 @@ mod worker;
 
 pub(crate) use balance::Balance;
 pub(crate) use crowds::Crowds;
+pub(crate) use places::Urgency;
 pub(crate) use rare::Bell;
 pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
@@ -86,6 +88,9 @@ pub enum Reason {
     Woken,
     /// It gave way to others: it belongs at the cold end.
     Yielded,
+    /// It gave way to a more urgent one, before its turn was over: it goes on where it stood, at
+    /// the hot end.
+    Preempted,
 }
 
 /// What the layers above do for the scheduler.
@@ -143,6 +148,9 @@ const BUILDING: u8 = 0;
 const RUNNING: u8 = 1;
 const ENDING: u8 = 2;
 
+/// In [`Scheduler::first`]: something is to be done that is no process; see `csp::outside`.
+pub(crate) const ERRAND: usize = 1 << (usize::BITS / 2);
+
 /// In [`Scheduler::first`]: the run has ended.
 const OVER: usize = 1 << (usize::BITS - 1);
 
@@ -181,6 +189,7 @@ pub(crate) struct WorkerTimes {
 pub(crate) struct Config {
     pub(crate) settings: Settings,
     pub(crate) policy: Box<dyn Policy>,
+    places: places::Places,
     pub(crate) slots: Box<[Padded<WorkerSlot>]>,
     /// Workers that are worth having awake at once: as many as there are cores.
     pub(crate) most_awake: usize,
@@ -206,7 +215,16 @@ impl Config {
         let most_awake = if policy.shares_work() { cores } else { usize::MAX };
         let most_searching = workers.min(cores) / 2;
         let balance = policy.rebalances_after().map(Balance::new);
-        Self { settings, policy, slots: slots.collect(), most_awake, most_searching, balance }
+        let places = places::Places::new(workers);
+        Self {
+            settings,
+            policy,
+            places,
+            slots: slots.collect(),
+            most_awake,
+            most_searching,
+            balance,
+        }
     }
 
     /// For clearing away a network that was never run.
@@ -236,9 +254,9 @@ pub(crate) struct Scheduler {
     hooks: OnceLock<Box<dyn Hooks>>,
     /// Whether a process of this network has run communicating processes, which may choose.
     pub(crate) chose: AtomicBool,
-    /// Ready processes that go before a hot one; errands, see `csp::outside`; and [`OVER`]: the one
-    /// thing a worker looks at before it takes what is at hand.
-    pub(crate) first: Arc<AtomicUsize>,
+    /// Ready processes that are urgent, [errands](ERRAND), and [`OVER`]: the one thing a worker looks
+    /// at before it takes what is at hand.
+    pub(crate) first: AtomicUsize,
     /// What a network of communicating processes shares, while it runs; null in others.
     pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<threads::Started>>,
@@ -271,7 +289,7 @@ impl Scheduler {
             rares: rare::Rares::default(),
             hooks: OnceLock::new(),
             chose: AtomicBool::new(false),
-            first: Arc::new(AtomicUsize::new(0)),
+            first: AtomicUsize::new(0),
             extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
@@ -362,7 +380,7 @@ impl Scheduler {
             self.ring(task);
             return;
         }
-        match self.policy().push(origin, Ready::new(task), reason) {
+        match self.push(origin, Ready::new(task), reason) {
             Notify::Nobody if origin == Origin::Outside => self.notify_anyone(),
             told => self.notify(told),
         }

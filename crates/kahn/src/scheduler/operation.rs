@@ -4,7 +4,7 @@ use super::policy::Ready;
 use super::policy::lane::Lane;
 use super::request::{Commit, EndCause, Request, WaitOn};
 use super::task::own;
-use super::{Kind, Origin, Reason, TaskRef, Worker};
+use super::{Kind, Origin, Reason, TaskRef, Urgency, Worker};
 
 impl Worker {
     /// The worker of this thread and the process it runs, if they belong to the network of this
@@ -27,14 +27,15 @@ impl Worker {
 
     /// Makes a process ready that the running process, or this worker, owns.
     pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
-        match self.policy_for(task) {
-            Some(policy) if !self.is_dedicated() && task.kind() == Kind::Pooled => {
-                let origin = Origin::Worker(self.index());
-                self.scheduler().notify(policy.push(origin, Ready::new(task), reason));
-                self.scheduler().invite(self.index());
-            }
-            _ => self.scheduler().make_ready(self.origin(), task, reason),
+        let scheduler = self.scheduler();
+        if self.is_dedicated() || task.kind() != Kind::Pooled {
+            return scheduler.make_ready(self.origin(), task, reason);
         }
+        // Before it is where others take it from.
+        let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
+        scheduler.notify(scheduler.push(Origin::Worker(self.index()), Ready::new(task), reason));
+        scheduler.invite(self.index());
+        self.gives_way_to(urgency, pinned);
     }
 
     /// Whether a worker with nothing to do may come for what this one makes ready: then results are

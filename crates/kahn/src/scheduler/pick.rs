@@ -2,22 +2,30 @@
 //!
 //! | looked at | when |
 //! |---|---|
-//! | what goes first, errands, the end of the run | whenever [`Scheduler::first`](super::Scheduler) is not zero |
-//! | what has waited longest, rings of waits | every so many picks |
+//! | urgent processes, errands, the end of the run | whenever [`Scheduler::first`](super::Scheduler) is not zero |
+//! | what has waited longest, in each of the queues; rings of waits | every so many dispatches |
 //! | the hot slot, then the worker's own lane | always: what is found there costs no question to anybody |
-//! | the policy | when that is empty |
+//! | the policy, and processes of this worker alone, in turn | when that is empty |
+//! | background processes | when there is nothing else |
+//!
+//! What has waited longest is dispatched on the spot, one process of each queue after the other: so
+//! each queue gets on by one process every [`FAIRNESS`] dispatches, and one behind `n` others waits
+//! for `FAIRNESS * (n + 1)` at most.
 //!
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
 
 use super::policy::{Ready, Turn};
 use super::task::{TaskRef, own};
-use super::{Reason, Worker};
+use super::{ERRAND, Reason, Worker};
 use crate::sync::Ordering::*;
 use std::ptr;
 
-/// Every so many picks come from the cold end: a bound on how long a ready process waits.
+/// Every so many dispatches come from the cold ends: a bound on how long a ready process waits.
 const FAIRNESS: u64 = 64;
-/// Every so many picks a worker glances at who waits for whom.
+/// What a policy is asked for then: it may have three queues, as its own, those that were yielded
+/// to, and those of workers that sleep.
+const COLD_ENDS: u64 = 3;
+/// Every so many dispatches a worker glances at who waits for whom.
 const GLANCE: u64 = 16 * FAIRNESS;
 /// What a glance may cost, in looks at a channel.
 const GLANCE_BUDGET: usize = 128;
@@ -65,39 +73,106 @@ impl Worker {
     /// The process to run next, when none is at hand; waits for one. `None` when the run has ended.
     #[inline(never)]
     pub(super) fn next_after_all(&self) -> Option<TaskRef> {
-        if !self.scheduler().is_running() {
-            return None;
-        }
-        self.next_from_policy().or_else(|| self.rest_until_ready())
-    }
-
-    fn next_from_policy(&self) -> Option<TaskRef> {
-        let step = self.slot().steps.load(Relaxed);
-        let is_due = step.is_multiple_of(FAIRNESS);
-        if is_due && let Some(ready) = self.look_further(step) {
-            return Some(ready.into_task());
-        }
-        if self.first().load(Relaxed) == 0 {
-            // Else it was looked at.
-            if is_due && let Some(task) = self.take_at_hand() {
+        loop {
+            if !self.scheduler().is_running() {
+                return None;
+            }
+            let step = self.slot().steps.load(Relaxed);
+            if step.is_multiple_of(FAIRNESS) {
+                self.run_what_waits(step);
+            }
+            let next = self.take_urgent().map(Ready::into_task);
+            let next = next.or_else(|| self.take_at_hand()).or_else(|| self.next_usual());
+            let task = next.or_else(|| self.next_when_nothing_else())?;
+            if task.notes() & own::BACKGROUND == 0 {
                 return Some(task);
             }
-            if self.lane().is_none()
-                && let Some(policy) = self.usual_policy()
-                && let Some(ready) = policy.pop(self.index(), Turn::Front)
-            {
-                return Some(ready.into_task());
-            }
+            self.run_in_background(task);
+            self.count_step();
         }
-        self.pop(Turn::Front).map(Ready::into_task).or_else(|| self.take_hot())
     }
 
-    /// What a worker does now and then instead of running the hottest process.
-    fn look_further(&self, step: u64) -> Option<Ready> {
+    /// From the queues that others look into as well.
+    fn next_usual(&self) -> Option<TaskRef> {
+        let policys = || self.pop(Turn::Front);
+        let pinned = || self.scheduler().pop_pinned(self.index());
+        let found = if self.slot().steps.load(Relaxed).is_multiple_of(2) {
+            pinned().or_else(policys)
+        } else {
+            policys().or_else(pinned)
+        };
+        found.map(Ready::into_task)
+    }
+
+    fn next_when_nothing_else(&self) -> Option<TaskRef> {
+        let ready = self.scheduler().pop_background(self.index());
+        ready.map(Ready::into_task).or_else(|| self.rest_until_ready())
+    }
+
+    /// Takes an urgent process; does the errands that were left meanwhile.
+    pub(super) fn take_urgent(&self) -> Option<Ready> {
+        let first = self.first().load(Relaxed);
+        if first == 0 {
+            return None;
+        }
+        if first >= ERRAND {
+            self.scheduler().hooks().glance(self, 0, true);
+        }
+        self.scheduler().pop_urgent(self.index())
+    }
+
+    /// Runs, instead of the process at hand, what has waited longest in each of the queues.
+    fn run_what_waits(&self, step: u64) {
         if step.is_multiple_of(GLANCE) && self.scheduler().settings().glances {
             self.glance();
         }
-        self.adopt().or_else(|| self.pop(Turn::Back))
+        self.run_round();
+        for _ in 0..COLD_ENDS {
+            self.run_now(self.pop(Turn::Back));
+        }
+        self.run_now(self.scheduler().pop_pinned(self.index()));
+        self.run_now(self.adopt());
+        // So that `FAIRNESS` dispatches pass at most, with those just made, until the next time.
+        let steps = &self.slot().steps;
+        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 2), Relaxed);
+    }
+
+    /// Runs all that is ready in the worker's lane, once, if that has become much.
+    fn run_round(&self) {
+        let Some(lane) = self.lane() else { return };
+        let Some(round) = lane.begin_round() else { return };
+        // What is woken comes behind, as does what stands in the hot slot now.
+        let keeps_hot = self.keeps_hot.replace(false);
+        if let Some(hot) = self.take_hot() {
+            self.make_ready(hot, Reason::Woken);
+        }
+        while self.scheduler().is_running()
+            && let Some(ready) = lane.take_of(&round)
+        {
+            self.run_now(Some(ready));
+            if self.count_step().is_multiple_of(FAIRNESS) {
+                self.run_now(self.scheduler().pop_pinned(self.index()));
+                self.run_now(self.pop(Turn::Back));
+            }
+        }
+        self.keeps_hot.set(keeps_hot);
+    }
+
+    /// Runs a process, urgent ones before it.
+    fn run_now(&self, ready: Option<Ready>) {
+        let Some(ready) = ready else { return };
+        while let Some(urgent) = self.take_urgent() {
+            self.count_step();
+            self.run(urgent.into_task());
+        }
+        self.run(ready.into_task());
+    }
+
+    /// Runs a process of the background: what it wakes is queued, for it may be more urgent.
+    fn run_in_background(&self, task: TaskRef) {
+        let keeps_hot = self.keeps_hot.replace(false);
+        self.run(task);
+        self.keeps_hot.set(keeps_hot);
     }
 
     /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
@@ -116,7 +191,7 @@ impl Worker {
     #[inline]
     pub(super) fn give_way(&self, task: TaskRef) {
         match self.lane() {
-            Some(lane) if task.notes() & own::PLACED == 0 => {
+            Some(lane) if task.notes() & own::APART == 0 => {
                 lane.queue_cold(Ready::new(task));
                 if !lane.is_alone() {
                     self.scheduler().invite(self.index());

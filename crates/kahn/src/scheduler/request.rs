@@ -19,6 +19,8 @@ pub(crate) enum Request {
     Again,
     /// Run it again after everybody else.
     Yield,
+    /// Run it again after a more urgent one.
+    GiveWay,
     /// Drop it: why, the worker was told.
     End,
 }

@@ -11,7 +11,8 @@
 //! | counters | the holder, by load and store | reports, any time |
 //! | `observed`, `references` | ends that are made, change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
 //! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
-//! | `Info`, `traits`, `pinned` | set when the process is created, before anyone else knows it | anyone while it lives |
+//! | `pinned` | the holder | whoever has it ready |
+//! | `Info`, `traits` | set when the process is created, before anyone else knows it | anyone while it lives |
 //! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
 //!
 //! **Holding.** A process is held by exactly one thread at a time: the worker that runs it, or
@@ -70,12 +71,14 @@ pub(crate) mod own {
     pub(crate) const KILLABLE: u8 = 8;
     /// It has met poison.
     pub(crate) const POISONED: u8 = 16;
-    /// It stands in queues of its own when it is ready: never kept hot.
-    pub(crate) const PLACED: u8 = 32;
+    /// It runs on one worker only: which, [`Task::pinned`](super::Task::pinned) tells.
+    pub(crate) const PINNED: u8 = 32;
     /// It runs before others.
     pub(crate) const URGENT: u8 = 64;
     /// It runs when there is nothing else.
     pub(crate) const BACKGROUND: u8 = 128;
+    /// It does not stand in the policy's queues when it is ready, but in `scheduler::places`.
+    pub(crate) const APART: u8 = PINNED | URGENT | BACKGROUND;
 }
 
 /// Values of [`Task::stage`].
@@ -367,9 +370,15 @@ impl Task {
 
     /// The worker the user pinned it to.
     pub(crate) fn pinned(&self) -> Option<u32> {
-        // Relaxed: set before anyone else knew it.
+        // Relaxed: it comes with the process.
         let worker = self.pinned.load(Relaxed);
         (worker != NOWHERE).then_some(worker.into())
+    }
+
+    /// The holder: pins it to a worker, or to none.
+    pub(crate) fn pin(&self, worker: Option<u32>) {
+        let worker = worker.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
+        self.pinned.store(worker, Relaxed);
     }
 
     /// What it was created as, whatever runs it in the end.

@@ -120,7 +120,7 @@ impl Worker {
                         self.rest();
                     }
                 }
-                Some(Request::Again | Request::Yield) => thread::yield_now(),
+                Some(Request::Again | Request::Yield | Request::GiveWay) => thread::yield_now(),
                 Some(Request::None) => {
                     if self.wait_foreign(task) {
                         self.rest();

@@ -41,12 +41,14 @@ pub(crate) struct Worker {
     pub(super) listed_count: Cell<usize>,
     /// Looks at peers left to the running process.
     pub(crate) patience: Cell<u32>,
+    /// Looks at peers of processes that gave way to more urgent ones and have not gone behind others
+    /// since; and the step at which one was last told to.
+    pub(super) spent: Cell<u32>,
+    pub(super) preempted_at: Cell<u64>,
     /// Its slot and its policy, without the way through the scheduler; null and none for a thread
     /// that is no worker of the network.
     slot: *const WorkerSlot,
     policy: Option<*const dyn Policy>,
-    /// The policy for processes without a place of their own.
-    usual: Option<*const dyn Policy>,
     /// The scheduler's, without the way there.
     first: NonNull<AtomicUsize>,
     /// What that policy leaves to this worker alone.
@@ -57,7 +59,8 @@ pub(crate) struct Worker {
     pub(crate) counts: bool,
     /// Whether it is a network of communicating processes.
     pub(crate) communicates: bool,
-    pub(super) keeps_hot: bool,
+    /// Whether what it wakes may run next without being queued.
+    pub(super) keeps_hot: Cell<bool>,
     timing: bool,
     stopwatch: Stopwatch,
     pub(super) central: bool,
@@ -118,7 +121,6 @@ impl Worker {
         let config = scheduler.config_if_any();
         let settings = config.map(|config| config.settings).unwrap_or_default();
         let policy = config.map(|config| config.policy.as_ref());
-        let usual = policy.map(|policy| policy.within().unwrap_or(policy));
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -132,19 +134,20 @@ impl Worker {
             listed: [const { Cell::new(None) }; LISTED],
             listed_count: Cell::new(0),
             patience: Cell::new(PATIENCE),
+            spent: Cell::new(0),
+            preempted_at: Cell::new(u64::MAX),
             slot: config
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
             policy: policy.map(ptr::from_ref),
-            usual: usual.map(ptr::from_ref),
-            first: NonNull::from(scheduler.first.as_ref()),
-            lane: usual.and_then(|policy| policy.lane(index)).map(NonNull::from),
+            first: NonNull::from(&scheduler.first),
+            lane: policy.and_then(|policy| policy.lane(index)).map(NonNull::from),
             glance_debt: Cell::new(0),
             solo: Cell::new(settings.solo),
             counts: settings.accounting != Accounting::Off,
             // Relaxed: set before anything runs.
             communicates: !scheduler.extension.load(Relaxed).is_null(),
-            keeps_hot: policy.is_some_and(Policy::keeps_hot) && !settings.threads,
+            keeps_hot: Cell::new(policy.is_some_and(Policy::keeps_hot) && !settings.threads),
             timing: settings.accounting == Accounting::Timing || settings.samples,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             central: settings.central,
@@ -158,7 +161,7 @@ impl Worker {
     pub(super) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
         Self {
             own_parker: Some(parker),
-            keeps_hot: false,
+            keeps_hot: Cell::new(false),
             lane: None,
             solo: Cell::new(false),
             ..Self::new(scheduler, index)
@@ -202,24 +205,14 @@ impl Worker {
         unsafe { &*self.slot }
     }
 
-    /// The policy that queues a process.
     #[inline]
-    pub(super) fn policy_for(&self, task: TaskRef) -> Option<&dyn Policy> {
-        let is_placed = task.notes() & own::PLACED != 0;
+    pub(super) fn policy(&self) -> Option<&dyn Policy> {
         // SAFETY: as for `slot`.
-        if is_placed { self.policy } else { self.usual }.map(|policy| unsafe { &*policy })
+        self.policy.map(|policy| unsafe { &*policy })
     }
 
     pub(super) fn pop(&self, turn: Turn) -> Option<Ready> {
-        // SAFETY: as for `slot`.
-        self.policy.map(|policy| unsafe { &*policy })?.pop(self.index, turn)
-    }
-
-    /// The policy for processes without a place of their own.
-    #[inline]
-    pub(super) fn usual_policy(&self) -> Option<&dyn Policy> {
-        // SAFETY: as for `slot`.
-        self.usual.map(|policy| unsafe { &*policy })
+        self.policy()?.pop(self.index, turn)
     }
 
     /// What goes before a hot process, or the end of the run.
@@ -229,7 +222,7 @@ impl Worker {
         unsafe { self.first.as_ref() }
     }
 
-    /// What the usual policy leaves to this worker.
+    /// What the policy leaves to this worker.
     #[inline]
     pub(super) fn lane(&self) -> Option<&Lane> {
         // SAFETY: as for `slot`.
@@ -316,6 +309,10 @@ impl Worker {
                     self.give_way(task);
                     true
                 }
+                Some(Request::GiveWay) => {
+                    self.give_way_to_urgent(task);
+                    true
+                }
                 Some(Request::Again) => {
                     self.queue(task);
                     true
@@ -335,6 +332,10 @@ impl Worker {
     /// returned.
     #[inline(never)]
     fn runs_on(&self, task: TaskRef) -> bool {
+        if self.is_preempted() {
+            self.give_way_to_urgent(task);
+            return false;
+        }
         if self.is_due_for_another() || !self.spend(1) {
             self.give_way(task);
             return false;

@@ -14,6 +14,7 @@ mod random;
 mod reports;
 mod sharing;
 mod time;
+mod urgency;
 
 use kahn::csp::{self, Scope};
 use kahn::{RunError, RunOptions};

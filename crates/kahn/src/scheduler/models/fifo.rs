@@ -20,7 +20,7 @@ impl Model {
     }
 
     fn push(&self, number: usize, taken: &mut Vec<usize>) {
-        self.processes.push(number, taken, |task| self.victim.push(task));
+        self.processes.push(number, taken, |task| self.victim.push(task, 0));
     }
 
     fn take(&self, queue: &Fifo, taken: &mut Vec<usize>) -> bool {
@@ -39,7 +39,7 @@ impl Model {
     /// Takes half, and then what it has got.
     fn raider(self: &Arc<Self>) -> Thief {
         thief(self, |model, taken| {
-            if let Some((first, size)) = model.thief.take_half_of(&model.victim) {
+            if let Some((first, size)) = model.thief.take_half_of(&model.victim, 0) {
                 assert!(model.thief.len() < size);
                 model.processes.run(Some(first), taken);
             }

@@ -217,7 +217,11 @@ impl Policy for Batch {
             return Notify::Anyone;
         };
         let mut open = self.open(worker);
-        open.own.active.push_back(ready);
+        if reason == Reason::Preempted {
+            open.own.active.push_front(ready);
+        } else {
+            open.own.active.push_back(ready);
+        }
         if reason == Reason::New {
             open.own.left = open.own.left.saturating_sub(1);
             if open.own.left == 0 {

@@ -3,6 +3,22 @@
 //! Only the worker itself fills the deque and the front of what waits, and takes from them without a
 //! lock: it does so by itself ([`Lane::take`], [`Lane::queue_cold`]) where it would otherwise ask the
 //! policy at every switch. All else is asked of the policy.
+//!
+//! # What has waited longest
+//!
+//! What waits elsewhere is stamped with the end of the deque at that time: what lay below was ready
+//! before, and goes before. The hot end goes back, so younger processes may come to lie there; so
+//! many go before as were ready then, at most.
+//!
+//! # Rounds
+//!
+//! A worker runs what it has woken last, and what is new before what is old: so a tree of processes
+//! is run in depth, and few of them are ready at a time. One that makes another at each request of a
+//! third that always has one more would so make more and more, none of which runs. Therefore a
+//! *round* begins when all that is ready here has doubled since the last one, and is more than
+//! [`FEW`]: until it is over the worker runs what has waited longest, to the mark that was the end of
+//! the queues when it began, and what is woken meanwhile is queued behind. Nothing is taken out of
+//! the queues for it, so thieves find all that they would find otherwise.
 
 use super::raids::{Pace, Raid};
 use super::{Ready, Steals};
@@ -21,13 +37,31 @@ const LOOT: usize = 32;
 /// How long a process is left to its own worker. There is no time in a model.
 const RIPE: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
 
+/// So many ready processes are not worth a round.
+const FEW: usize = 128;
+
+/// A process, and the end of the deque when it was queued elsewhere.
+type Stamped = (Ready, usize);
+
+/// Where a round ends: numbers in the deque and in what waits elsewhere.
+#[derive(Debug)]
+pub(crate) struct Round {
+    hot: usize,
+    cold: usize,
+}
+
+/// Whether a number that goes round comes before another.
+fn is_before(number: usize, other: usize) -> bool {
+    number.wrapping_sub(other).cast_signed() < 0
+}
+
 /// What one worker has to run.
 #[derive(Debug)]
 pub struct Lane {
     hot: Deque,
     /// What waits: the front of the queue, which is its worker's to fill, and the rest.
     front: Fifo,
-    rest: Mutex<VecDeque<Ready>>,
+    rest: Mutex<VecDeque<Stamped>>,
     rest_len: AtomicUsize,
     /// The number of the oldest process when a thief last saw another one, and the ticks then.
     oldest: PlainAtomicUsize,
@@ -36,6 +70,8 @@ pub struct Lane {
     pub(super) raid: Raid,
     /// How often its worker has asked for what has waited longest.
     asked: PlainAtomicU64,
+    /// The least that was ready here since the last round.
+    least: PlainAtomicUsize,
     tried: PlainAtomicU64,
     won: PlainAtomicU64,
 }
@@ -58,6 +94,7 @@ impl Lane {
             pace: Pace::new(),
             raid: Raid::new(),
             asked: PlainAtomicU64::new(0),
+            least: PlainAtomicUsize::new(usize::MAX),
             tried: PlainAtomicU64::new(0),
             won: PlainAtomicU64::new(0),
         }
@@ -101,11 +138,52 @@ impl Lane {
     }
 
     /// Owner: from the other end.
-    pub(super) fn pop_oldest_hot(&self) -> Option<Ready> {
+    fn pop_oldest_hot(&self) -> Option<Ready> {
         match self.hot.steal() {
             Steal::Taken(task) => Some(Ready::new(task)),
             Steal::Retry | Steal::Nothing => None,
         }
+    }
+
+    /// Owner: what has waited longest here.
+    pub(super) fn pop_oldest(&self) -> Option<Ready> {
+        if !self.has_front() && self.has_rest() {
+            self.fill_front(&mut self.rest.lock());
+        }
+        let (oldest, _) = self.hot.ends();
+        let waits = self.front.first_stamp();
+        let is_first = waits.is_some_and(|stamp| !self.has_hot() || !is_before(oldest, stamp));
+        let cold = || self.front.take().map(Ready::new);
+        if is_first { cold() } else { self.pop_oldest_hot().or_else(cold) }
+    }
+
+    /// Owner: begins a round if it is time for one.
+    pub(crate) fn begin_round(&self) -> Option<Round> {
+        let rest = self.rest_len.load(Relaxed);
+        let ready = self.hot.len() + self.front.len() + rest;
+        let least = self.least.load(Relaxed).min(ready);
+        self.least.store(least, Relaxed);
+        if ready <= FEW || ready < 2 * least {
+            return None;
+        }
+        Some(Round { hot: self.hot.ends().1, cold: self.front.ends().1.wrapping_add(rest) })
+    }
+
+    /// Owner: what a round is to run next; `None` if it is over.
+    pub(crate) fn take_of(&self, round: &Round) -> Option<Ready> {
+        let hot = self.has_hot() && is_before(self.hot.ends().0, round.hot);
+        let cold = is_before(self.front.ends().0, round.cold);
+        let ready = match (hot, cold && (self.has_front() || self.has_rest())) {
+            (true, true) => self.pop_oldest(),
+            (true, false) => self.pop_oldest_hot(),
+            (false, true) => self.pop_cold(),
+            (false, false) => None,
+        };
+        match &ready {
+            Some(_) => self.pace.count(),
+            None => self.least.store(usize::MAX, Relaxed),
+        }
+        ready
     }
 
     /// Owner: behind all that waits.
@@ -115,13 +193,14 @@ impl Lane {
         if self.rest_len.load(Relaxed) > 0 {
             return self.queue_rest(ready);
         }
-        if let Err(task) = self.front.push(ready.into_task()) {
+        let (_, end) = self.hot.ends();
+        if let Err(task) = self.front.push(ready.into_task(), end) {
             self.queue_rest(Ready::new(task));
         }
     }
 
-    /// Owner: whether the deque's turn has come to give what has waited longest.
-    pub(super) fn asks_the_deque_first(&self) -> bool {
+    /// Owner: whether others' turn has come to give what has waited longest.
+    pub(super) fn asks_others_first(&self) -> bool {
         bump(&self.asked);
         self.asked.load(Relaxed).is_multiple_of(2)
     }
@@ -141,12 +220,13 @@ impl Lane {
     }
 
     /// Owner: moves as much to the front as there is room for.
-    fn fill_front(&self, rest: &mut VecDeque<Ready>) {
+    fn fill_front(&self, rest: &mut VecDeque<Stamped>) {
         let count = self.front.room().min(rest.len());
-        for ready in rest.drain(..count) {
-            let pushed = self.front.push(ready.into_task());
+        for (ready, stamp) in rest.drain(..count) {
+            let pushed = self.front.push(ready.into_task(), stamp);
             debug_assert!(pushed.is_ok(), "there is room");
         }
+        self.rest_len.store(rest.len(), Relaxed);
     }
 
     /// Anybody: behind all that waits.
@@ -158,17 +238,18 @@ impl Lane {
     /// Anybody: the same, for many.
     pub(super) fn extend_rest(&self, ready: impl Iterator<Item = Ready>) {
         let mut rest = self.rest.lock();
-        rest.extend(ready);
+        let (_, end) = self.hot.ends();
+        rest.extend(ready.map(|ready| (ready, end)));
         self.rest_len.store(rest.len(), Relaxed);
     }
 
     /// Takes the first of the rest, and does `with_others` to what is left of it.
-    fn pop_rest(&self, with_others: impl FnOnce(&mut VecDeque<Ready>)) -> Option<Ready> {
+    fn pop_rest(&self, with_others: impl FnOnce(&mut VecDeque<Stamped>)) -> Option<Ready> {
         if self.rest_len.load(Relaxed) == 0 {
             return None;
         }
         let mut rest = self.rest.lock();
-        let ready = rest.pop_front();
+        let ready = rest.pop_front().map(|(ready, _)| ready);
         with_others(&mut rest);
         self.rest_len.store(rest.len(), Relaxed);
         ready
@@ -243,7 +324,7 @@ impl Lane {
 
     /// Moves half of the front of what waits elsewhere here, and gives the first and how many.
     fn take_half_front(&self, victim: &Self) -> Option<(Ready, usize)> {
-        let (first, size) = self.front.take_half_of(&victim.front)?;
+        let (first, size) = self.front.take_half_of(&victim.front, self.hot.ends().0)?;
         Some((Ready::new(first), size))
     }
 
@@ -261,11 +342,9 @@ impl Lane {
             loot
         };
         let size = loot.len();
-        let first = loot.pop_front()?;
+        let (first, _) = loot.pop_front()?;
         if !loot.is_empty() {
-            let mut rest = self.rest.lock();
-            rest.append(&mut loot);
-            self.rest_len.store(rest.len(), Relaxed);
+            self.extend_rest(loot.into_iter().map(|(ready, _)| ready));
         }
         Some((first, size))
     }

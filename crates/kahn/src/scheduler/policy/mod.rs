@@ -22,7 +22,7 @@
 //!     fn push(&self, _origin: Origin, ready: Ready, reason: Reason) -> Notify {
 //!         match reason {
 //!             Reason::Yielded => self.0.lock().push_front(ready),
-//!             Reason::New | Reason::Woken => self.0.lock().push_back(ready),
+//!             Reason::New | Reason::Woken | Reason::Preempted => self.0.lock().push_back(ready),
 //!         }
 //!         Notify::Anyone
 //!     }
@@ -135,7 +135,7 @@ impl Drop for Ready {
         if !self.0.has_ended() && self.0.scheduler().is_running() {
             let again = Self(self.0);
             let scheduler = self.0.scheduler();
-            let _ = scheduler.policy().push(Origin::Outside, again, Reason::Yielded);
+            let _ = scheduler.push(Origin::Outside, again, Reason::Yielded);
             scheduler.look_again();
         }
     }
@@ -181,6 +181,9 @@ pub struct Steals {
 /// All methods may be called by any worker at any time. A process that was pushed must be found by
 /// `pop` of at least one worker, and while it is in a queue `has_work` of those workers is `true`:
 /// a worker goes to sleep on its `false`.
+///
+/// Processes of another [priority](crate::csp::Priority) than the usual one, and communicating
+/// processes that are pinned to a worker, are no policy's: the runtime keeps them.
 pub trait Policy: fmt::Debug + Send + Sync {
     /// Returns the name, as reports show it.
     fn name(&self) -> &str;
@@ -251,13 +254,6 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// again while the network runs. The run then measures what a [`Load`] tells: CPU times by
     /// samples, volumes by the counts that channels keep anyway.
     fn rebalances_after(&self) -> Option<Duration> {
-        None
-    }
-
-    /// The policy within this one, for processes without a priority or a worker of their own. The
-    /// runtime goes there by itself while none of the others waits.
-    #[doc(hidden)]
-    fn within(&self) -> Option<&(dyn Policy + 'static)> {
         None
     }
 

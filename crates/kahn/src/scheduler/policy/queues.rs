@@ -5,7 +5,7 @@
 //! worker goes to sleep when it has found nothing, so it must have looked everywhere. An empty
 //! queue is seen to be empty without its lock.
 
-use super::{Notify, Origin, Ready, Steals};
+use super::{Notify, Origin, Ready, Reason, Steals};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded};
 use std::collections::VecDeque;
 
@@ -124,6 +124,7 @@ impl Queues {
         &self,
         origin: Origin,
         ready: Ready,
+        reason: Reason,
         place: impl FnOnce(&Ready) -> usize,
     ) -> Notify {
         let home = ready.belongs_to().unwrap_or_else(|| {
@@ -131,7 +132,10 @@ impl Queues {
             ready.settle_on(home);
             home
         });
-        self.push_back(home, ready);
+        match reason {
+            Reason::Preempted => self.push_front(home, ready),
+            Reason::New | Reason::Woken | Reason::Yielded => self.push_back(home, ready),
+        }
         if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Worker(home) }
     }
 

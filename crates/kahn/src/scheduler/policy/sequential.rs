@@ -12,8 +12,12 @@ impl Policy for Sequential {
         "sequential"
     }
 
-    fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
-        self.0.lock().push_back(ready);
+    fn push(&self, _origin: Origin, ready: Ready, reason: Reason) -> Notify {
+        let mut queue = self.0.lock();
+        match reason {
+            Reason::Preempted => queue.push_front(ready),
+            Reason::New | Reason::Woken | Reason::Yielded => queue.push_back(ready),
+        }
         Notify::Anyone
     }
 

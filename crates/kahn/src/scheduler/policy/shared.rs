@@ -15,9 +15,12 @@ impl Policy for Shared {
         "shared"
     }
 
-    fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+    fn push(&self, _origin: Origin, ready: Ready, reason: Reason) -> Notify {
         let mut queue = self.ready.lock();
-        queue.push_back(ready);
+        match reason {
+            Reason::Preempted => queue.push_front(ready),
+            Reason::New | Reason::Woken | Reason::Yielded => queue.push_back(ready),
+        }
         self.len.store(queue.len(), Relaxed);
         Notify::Anyone
     }

@@ -42,8 +42,8 @@ impl Policy for Static {
         "static"
     }
 
-    fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
-        self.queues.push_home(origin, ready, |ready| self.place_new(origin, ready))
+    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+        self.queues.push_home(origin, ready, reason, |ready| self.place_new(origin, ready))
     }
 
     fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {

@@ -13,9 +13,10 @@
 //! `RIPE`. A victim that gets on by itself takes it sooner. And it steals only while that pays: see
 //! [`super::raids`].
 //!
-//! What has waited longest is now the oldest of the deque, now the first of the queue: one that
-//! yields again and again stands in the queue whenever it is looked at, and whoever lies at the
-//! bottom of the deque, under others that come and go, would never run.
+//! Now and then a worker runs what has waited longest, in its deque or its queue, for what lies at
+//! the bottom of the deque, under others that come and go, would never run; and what has waited
+//! longest elsewhere. When much has come together it runs all of it once, in a *round*: see
+//! [`super::lane`].
 
 use super::lane::Lane;
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
@@ -43,10 +44,11 @@ impl Stealing {
         }
     }
 
-    /// Takes what waits in the queues in turn: that of a worker that sleeps has no other reader.
-    fn pop_next_cold(&self) -> Option<Ready> {
+    /// Takes what waits in the queues of others, in turn: that of a worker that sleeps has no other
+    /// reader.
+    fn pop_next_cold(&self, worker: usize) -> Option<Ready> {
         let turn = self.look.fetch_add(1, Relaxed) % self.lanes.len();
-        self.lanes[turn].take_cold()
+        if turn == worker { None } else { self.lanes[turn].take_cold() }
     }
 
     fn steal(&self, thief: usize) -> Option<Ready> {
@@ -80,7 +82,7 @@ impl Policy for Stealing {
 
     fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
         match (origin, reason) {
-            (Origin::Worker(worker), Reason::Woken | Reason::New) => {
+            (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
                 self.lanes[worker].queue_hot(ready);
                 Notify::Nobody
             }
@@ -105,12 +107,8 @@ impl Policy for Stealing {
             },
             Turn::Back => {
                 own.pace.look_at_steps();
-                let waiting = || own.pop_cold().or_else(|| self.pop_next_cold());
-                if own.asks_the_deque_first() {
-                    own.pop_oldest_hot().or_else(waiting)
-                } else {
-                    waiting().or_else(|| own.pop_oldest_hot())
-                }
+                let others = || self.pop_next_cold(worker);
+                if own.asks_others_first() { others() } else { own.pop_oldest() }
             }
         };
         if found.is_some() {

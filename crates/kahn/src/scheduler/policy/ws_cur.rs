@@ -32,7 +32,7 @@ impl Policy for WsCur {
 
     fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
         match (origin, reason) {
-            (Origin::Worker(worker), Reason::Woken | Reason::New) => {
+            (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
                 self.0.push_front(worker, ready);
                 Notify::Nobody
             }

@@ -24,11 +24,13 @@ impl Policy for WsLast {
         let home = match (origin, reason) {
             (Origin::Worker(creator), Reason::New) => creator,
             (Origin::Outside, Reason::New) => self.0.next_worker(),
-            (_, Reason::Woken | Reason::Yielded) => ready.last_worker() % self.0.workers(),
+            (_, Reason::Woken | Reason::Yielded | Reason::Preempted) => {
+                ready.last_worker() % self.0.workers()
+            }
         };
         match (origin, reason) {
             (_, Reason::Yielded) | (Origin::Outside, Reason::New) => self.0.push_back(home, ready),
-            (_, Reason::Woken | Reason::New) => self.0.push_front(home, ready),
+            (_, Reason::Woken | Reason::New | Reason::Preempted) => self.0.push_front(home, ready),
         }
         if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Anyone }
     }
