@@ -4,7 +4,8 @@
 #
 # A mutation is a Perl substitution on one file, and the models that must fail with it. One that no
 # longer changes anything, or no longer compiles, is an error: it has to follow the code. So is a
-# model that fails without any mutation. Ends with a summary, and with exit code 1 if one of the
+# model that fails without any mutation. Mutations of behaviour, which ordinary tests notice, are the
+# second part, in ci/behaviour.sh. Ends with a summary, and with exit code 1 if one of the
 # mutations is not noticed. Takes about a quarter of an hour; `.ci/run` does not run it.
 set -euo pipefail
 cd "$(dirname "$0")/.."

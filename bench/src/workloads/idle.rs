@@ -34,7 +34,12 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
                     Figure::new("futex round trip", "ns", floor::futex_round_trip(rounds, None)?),
                 ])
             });
-    vec![cpu, wake]
+    let light = Contest::new("a request each ms", "kahn", move |workers| {
+        idle.ours(workers, 1, Idle::light)
+    })
+    .with("tokio-kanal", move |workers| idle.tokio(workers, 1, Idle::light))
+    .with_blocking::<May>("may", Waiting { idle, stages: 1, driver: Idle::light });
+    vec![cpu, wake, light]
 }
 
 const WAKE: &str = "round trip after a rest";
@@ -59,6 +64,20 @@ impl Idle {
         rest(Duration::from_secs(self.seconds as u64));
         let used = cpu_time().saturating_sub(before).as_secs_f64() * 1000.0;
         Ok(vec![Figure::new("CPU time per second", "ms", used / real(self.seconds))])
+    }
+
+    /// Has it answer a request each millisecond: about one hundredth of what it could do.
+    fn light(self, trip: &mut dyn FnMut() -> Result<()>) -> Result<Vec<Figure>> {
+        trip()?;
+        rest(Duration::from_millis(100));
+        let (before, since) = (cpu_time(), now());
+        for _ in 0..self.seconds * 1000 {
+            rest(Duration::from_millis(1));
+            trip()?;
+        }
+        let used = cpu_time().saturating_sub(before).as_secs_f64() * 1000.0;
+        let seconds = since.elapsed().as_secs_f64();
+        Ok(vec![Figure::new("CPU time per second", "ms", used / seconds)])
     }
 
     /// Wakes it often.

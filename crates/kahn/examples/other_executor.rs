@@ -10,6 +10,9 @@
 //! threads, `run_async` is a future like any other. Waits through the outside are part of the
 //! picture: a ring through a party grows like any other, and a party never gets a verdict, since it
 //! may change its mind.
+//!
+//! A task awaits `run_async`; it must not call `run`, which would hold the thread that the executor
+//! runs it on until the network has ended, and the other tasks of that thread with it.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 

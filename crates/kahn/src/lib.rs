@@ -56,7 +56,7 @@ pub use channel::{
     Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
     Sending, SendingAll, Slot,
 };
-pub use deadlock::{Activity, Detection, Explanation, RingMember, Waiting};
+pub use deadlock::{Activity, Detection, Explanation, Held, RingMember, Waiting};
 pub use graph::{Misuse, MisuseKind, Name};
 pub use kahn_derive::Digest;
 pub use network::{

@@ -11,7 +11,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Turn};
 use kahn::{Name, Network, Report, RunError, RunOptions};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -28,9 +28,11 @@ struct Ranked<F> {
     schedule: Schedule,
 }
 
-impl<F> Ranked<F> {
-    fn by(rank: F) -> Self {
-        Self { rank, ready: Mutex::default(), schedule: Schedule::default() }
+impl<F: Copy> Ranked<F> {
+    /// What makes such a policy for a run; who ran is told in `schedule`.
+    fn builder(rank: F, schedule: &Schedule) -> impl Fn(Setup) -> Self + use<F> {
+        let schedule = Arc::clone(schedule);
+        move |_setup| Self { rank, ready: Mutex::default(), schedule: Arc::clone(&schedule) }
     }
 }
 
@@ -99,9 +101,9 @@ fn main() -> Result<(), RunError> {
         ("nearest to the start first", nearest_to_the_start),
     ];
     for (title, rank) in ranks {
-        let policy = Ranked::by(rank);
-        let schedule = Arc::clone(&policy.schedule);
+        let schedule = Schedule::default();
         let options = RunOptions::new().workers(1).capacity(4);
+        let policy = Ranked::builder(rank, &schedule);
         let (result, _) = pipeline(12, options.own_policy(policy))?;
         let schedule: Vec<_> = schedule.lock().iter().map(Name::to_string).collect();
         println!("{title}:\n  {}\n  {result:?}\n", schedule.join(" "));
@@ -120,8 +122,9 @@ mod tests {
         for rank in [nearest_to_the_end, nearest_to_the_start] {
             for (workers, capacity) in [(1, 1), (2, 1), (2, 64), (3, 64)] {
                 let options = RunOptions::new().workers(workers).capacity(capacity);
+                let policy = Ranked::builder(rank, &Arc::default());
                 let (found, report) =
-                    pipeline(10_000, options.own_policy(Ranked::by(rank))).expect("it finishes");
+                    pipeline(10_000, options.own_policy(policy)).expect("it finishes");
                 assert_eq!(found, expected, "{workers} workers, capacity {capacity}");
                 assert_eq!((report.policy.as_str(), report.workers), ("ranked", workers));
             }
@@ -131,8 +134,8 @@ mod tests {
     #[test]
     fn the_policy_decides_who_runs() {
         let first_picks = |rank: fn(&Name) -> usize| {
-            let policy = Ranked::by(rank);
-            let schedule = Arc::clone(&policy.schedule);
+            let schedule = Schedule::default();
+            let policy = Ranked::builder(rank, &schedule);
             pipeline(12, RunOptions::new().workers(1).own_policy(policy)).expect("it finishes");
             let schedule = schedule.lock();
             schedule[0].clone()

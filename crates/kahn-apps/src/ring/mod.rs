@@ -19,9 +19,9 @@
 //!   cycle, and then receives T. At the end it sends a 0 and waits for it.
 //!
 //! The result is the sum of the tokens as they come home, T(T+1)/2 + T(N-1+N·C) for N processes and
-//! C cycles. With as many tokens as processes all could wait for room in front of them; CCSP then
-//! reports a deadlock. Here a channel grows; the variant `rendezvous`, whose channels have no room at
-//! all, explains the deadlock.
+//! C cycles. With enough tokens all wait for room in front of them, and CCSP reports a deadlock: with
+//! a capacity of 1 that takes two for each process, one in its channel and one in its hand. Here a
+//! channel grows; the variant `rendezvous`, whose channels have no room at all, explains the deadlock.
 
 mod network;
 mod rendezvous;
@@ -41,7 +41,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   kahn run ring --cycles 10000 --report             one token, 256 processes
   kahn run ring --tokens 64 --workers 2             64 tokens on two workers
-  kahn run ring --tokens 256 --capacity 1           full: a channel must grow
+  kahn run ring --tokens 512 --capacity 1           full: a channel must grow
   kahn run ring --variant rendezvous --tokens 64    the same where a sender waits for its receiver
   kahn run ring --variant rendezvous --tokens 256   a deadlock, explained
   kahn run ring --variant threads                   the same with a thread for each process";
@@ -190,6 +190,20 @@ mod tests {
         let ring = |tokens| Ring { processes: 256, tokens, cycles: 1024 };
         assert_eq!(ring(1).sequential(), 262_400);
         assert_eq!(ring(64).sequential(), 16_795_616);
+    }
+
+    #[test]
+    fn a_ring_grows_with_two_tokens_for_each_process_and_not_before() {
+        for (tokens, grows) in [(4, false), (7, false), (8, true)] {
+            let ring = Ring { processes: 4, tokens, cycles: 3 };
+            let mut network = Network::new();
+            let total = ring.network(&mut network, Compare::Numbers, |_| {});
+            let options = RunOptions::new().policy("sequential").capacity(1);
+            let report = network.run_with(options).unwrap();
+            assert_eq!(total.take(), ring.total());
+            let growths: u32 = report.channels.iter().map(|channel| channel.growths).sum();
+            assert_eq!(growths > 0, grows, "{tokens} tokens: {report}");
+        }
     }
 
     #[test]

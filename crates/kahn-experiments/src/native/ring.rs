@@ -148,16 +148,21 @@ async fn relay(mut left: In, mut right: Out) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
-    fn a_ring_of_queues_comes_round_or_is_refused_with_the_limit() {
+    fn a_ring_of_queues_comes_round() {
         for processes in [1, 2, 5] {
             let options = RunOptions::new().workers(1);
             let network = network_ring(processes, 3, options).unwrap();
             for outcome in [thread_ring(processes, 3), network] {
                 match outcome {
                     Outcome::Measured(measured) => assert!(measured.0["seconds"] > 0.0),
-                    Outcome::Refused(refused) => assert!(!refused.limit.is_empty()),
+                    Outcome::Refused(refused) => {
+                        // So few fit wherever there are such queues at all.
+                        let _ = writeln!(std::io::stderr(), "skipped: {}", refused.limit);
+                        assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"));
+                    }
                 }
             }
         }

@@ -127,9 +127,10 @@ pub struct ProcessReport {
     pub name: Name,
     /// How it ended, in words.
     pub ending: String,
-    /// Seconds in which it ran; zero unless accounting is `Timing`. Under `partition` and less
-    /// accounting an estimate from samples.
-    pub cpu_seconds: f64,
+    /// Seconds of a processor that it took; `None` if they were not measured, which they are with
+    /// [`Accounting::Timing`](crate::Accounting::Timing). Under `partition` and less accounting an
+    /// estimate from samples.
+    pub cpu_seconds: Option<f64>,
     /// Times it was run.
     pub polls: u64,
     /// Times it waited for a message.
@@ -424,7 +425,7 @@ impl ProcessReport {
         vec![
             name,
             self.ending.clone(),
-            format!("{:.3}", self.cpu_seconds),
+            self.cpu_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")),
             self.polls.to_string(),
             self.waits_empty.to_string(),
             self.waits_full.to_string(),

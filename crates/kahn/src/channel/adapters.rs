@@ -1,10 +1,15 @@
 //! Ends as the `Stream` and `Sink` of the `futures` crates.
 //!
-//! They follow the rules of the ends they wrap: an operation that has waited must be completed.
+//! They follow the rules of the ends they wrap: an operation that has waited must be completed
+//! before another begins. `stream.forward(sink)` and `sink.send_all(stream)` do so. What polls two ends
+//! at a time, such as `zip`, `select` and `fanout`, does not: [`Network::zip`](crate::Network::zip),
+//! [`tee`](crate::Network::tee) and a process of one's own do that.
 
 use super::raw::End;
 use super::sender::{Permit, abandoned, permit};
 use super::{Receiver, Sender};
+use crate::scheduler::Worker;
+use crate::sync::Ordering::Relaxed;
 use futures_core::Stream;
 use futures_sink::Sink;
 use std::convert::Infallible;
@@ -68,7 +73,9 @@ impl<T: Send> Drop for ReceiverStream<T> {
 
 /// A [`Sender`] as a `Sink`; made by [`Sender::into_sink`].
 ///
-/// Sending cannot fail; closing the sink is dropping it.
+/// Sending cannot fail; closing the sink is dropping it. A message is sent when the sink takes it, so
+/// that nothing is left to flush while its process receives. Without a sink,
+/// [`process::forward`](crate::process::forward) sends a stream on.
 ///
 /// # Examples
 ///
@@ -92,36 +99,42 @@ impl<T: Send> Drop for ReceiverStream<T> {
 pub struct SenderSink<T: Send> {
     sender: Sender<T>,
     waited: bool,
-    /// A message that was started and has no slot yet: `poll_ready` said there was room, and then
-    /// the process did something else that took the room away.
+    /// A message that was started and has no slot: the process did something else after
+    /// `poll_ready` that took the room away.
     pending: Option<T>,
+    /// Nobody receives any more.
+    is_over: bool,
 }
 
 impl<T: Send> SenderSink<T> {
     pub(super) fn new(sender: Sender<T>) -> Self {
-        Self { sender, waited: false, pending: None }
+        Self { sender, waited: false, pending: None, is_over: false }
     }
 
-    /// Sends the pending message; then the sink can take another.
-    fn poll_send(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.pending.is_none() {
-            return Poll::Ready(());
-        }
-        match permit(self.sender.channel(), End::Sender, context, &mut self.waited) {
-            Permit::Go(worker) => {
-                self.waited = false;
-                if let Some(message) = self.pending.take() {
+    /// Waits until there is room for a message, or nobody to send it to; sends the one that is
+    /// pending.
+    fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
+        loop {
+            match permit(self.sender.channel(), End::Sender, context, &mut self.waited) {
+                Permit::Go(worker) => {
+                    self.waited = false;
+                    let Some(message) = self.pending.take() else { return Poll::Ready(()) };
                     self.sender.write(message, worker);
                 }
-                Poll::Ready(())
-            }
-            Permit::Wait => Poll::Pending,
-            Permit::Over => {
-                self.waited = false;
-                self.pending = None;
-                Poll::Ready(())
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
+                    self.waited = false;
+                    self.pending = None;
+                    self.is_over = true;
+                    return Poll::Ready(());
+                }
             }
         }
+    }
+
+    /// Sends the message that is pending, if there is one.
+    fn poll_sent(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.pending.is_none() { Poll::Ready(()) } else { self.poll_room(context) }
     }
 }
 
@@ -138,22 +151,28 @@ impl<T: Send> Sink<T> for SenderSink<T> {
     type Error = Infallible;
 
     fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.get_mut().poll_send(context).map(Ok)
+        self.get_mut().poll_room(context).map(Ok)
     }
 
     fn start_send(self: Pin<&mut Self>, message: T) -> Result<(), Infallible> {
         let this = self.get_mut();
         debug_assert!(this.pending.is_none(), "`poll_ready` comes before each message");
-        this.pending = Some(message);
+        let side = &this.sender.channel().sender;
+        // Room is the process's own, as is its poll; somebody else must not even look.
+        match Worker::holding(side.owner.load(Relaxed)) {
+            _ if this.is_over => drop(message),
+            Some(worker) if side.room.get() > 0 => this.sender.write(message, Some(worker)),
+            _ => this.pending = Some(message),
+        }
         Ok(())
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.get_mut().poll_send(context).map(Ok)
+        self.get_mut().poll_sent(context).map(Ok)
     }
 
     fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.get_mut().poll_send(context).map(Ok)
+        self.get_mut().poll_sent(context).map(Ok)
     }
 }
 

@@ -155,14 +155,18 @@ impl<T: Digest, E: Digest> Digest for Result<T, E> {
 impl<T: Digest> Digest for VecDeque<T> {
     fn digest(&self, digester: &mut Digester) {
         self.len().digest(digester);
-        self.iter().for_each(|item| item.digest(digester));
+        for item in self {
+            item.digest(digester);
+        }
     }
 }
 
 impl<T: Digest> Digest for BTreeSet<T> {
     fn digest(&self, digester: &mut Digester) {
         self.len().digest(digester);
-        self.iter().for_each(|item| item.digest(digester));
+        for item in self {
+            item.digest(digester);
+        }
     }
 }
 
@@ -384,7 +388,7 @@ mod tests {
         assert_eq!(found(&digests, &&text[2..5]), Some(true));
         assert_eq!(found(&digests, &vec![(text.as_str(), 3_u64)]), Some(true));
         assert_eq!(found(&digests, &Some(vec![1.5_f64])), Some(true));
-        assert_eq!(found(&digests, &(3_usize, text.clone())), Some(true));
+        assert_eq!(found(&digests, &(3_usize, text)), Some(true));
         assert_eq!(found(&digests, &Arc::<[u8]>::from(&b"abc"[..])), Some(true));
         assert_eq!(found(&digests, &Own(1)), None);
         assert!(digests.find::<Rc<std::cell::Cell<u32>>>().is_none());

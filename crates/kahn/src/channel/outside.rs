@@ -97,6 +97,7 @@ impl Party {
         }
         let task = self.task;
         let worker = state.worker.get_or_insert_with(|| Box::new(Worker::outside(task)));
+        task.note_operation();
         Some(worker.act_for(task, || f(worker)))
     }
 

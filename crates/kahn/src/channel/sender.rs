@@ -3,7 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
-use super::turn::{Turn, blocks, report, turn};
+use super::turn::{Turn, blocks, report, turn, waiting_channel};
 use crate::graph::{MisuseKind, Name};
 use crate::scheduler::foreign::{is_base_waker, polled_task};
 use crate::scheduler::task::{TaskRef, own};
@@ -328,7 +328,7 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
         } else if is_base_waker(context.waker(), owner.as_ptr().cast()) {
             MisuseKind::NotYours { channel: name }
         } else {
-            MisuseKind::ForeignWaker { channel: name }
+            MisuseKind::ForeignWaker { channel: name, waiting: waiting_channel(owner) }
         };
         report(owner, kind);
     } else {

@@ -6,7 +6,9 @@ use super::ring::{MOST_SLOTS, MessageType};
 use crate::channel::digest::{DigestFn, Digests, History};
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
-use crate::sync::{Arc, AtomicBool, AtomicU64, BlockPool, Mutex, Ordering::*, PlainAtomicUsize};
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, BlockPool, Mutex, MutexGuard, Ordering::*, PlainAtomicUsize,
+};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -276,8 +278,8 @@ impl ChannelTable {
     }
 
     /// Keeps channels from being made and recycled while the result lives.
-    pub(crate) fn hold(&self) -> impl Drop {
-        self.inner.lock()
+    pub(crate) fn hold(&self) -> Kept<'_> {
+        Kept(self.inner.lock())
     }
 
     /// Messages received on channels that are open.
@@ -372,6 +374,16 @@ impl ChannelTable {
                 self.unuse_bytes(&self.inner.lock(), bytes);
             }
         }
+    }
+}
+
+/// Channels of which none is made or recycled meanwhile.
+pub(crate) struct Kept<'a>(MutexGuard<'a, Inner>);
+
+impl Kept<'_> {
+    /// Everything that exists, the same order in every run that creates the same.
+    pub(crate) fn all(&self) -> Vec<ChannelRef> {
+        self.0.all().collect()
     }
 }
 

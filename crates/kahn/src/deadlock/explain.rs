@@ -2,16 +2,17 @@
 
 use super::walk::{Edge, all_rings, edge_of, still_holds};
 use crate::channel::raw::End;
-use crate::channel::table::ChannelTable;
-use crate::graph::{Activity, Explanation, RingMember, Waiting};
+use crate::channel::table::{ChannelTable, Kept};
+use crate::graph::{Activity, Explanation, Held, RingMember, Waiting};
 use crate::scheduler::{Kind, Scheduler, TaskRef};
 use crate::sync::Ordering::*;
+use crate::sync::system::clock;
 
 /// Looks at every process that has not ended.
 pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explanation {
     // While both tables are locked no process and no channel is recycled: names can be read.
     let table = scheduler.table.lock();
-    let _channels = channels.hold();
+    let channels = channels.hold();
     let mut processes = table.all();
     // Looked at twice: the network may be running.
     let rings: Vec<_> = all_rings(&processes)
@@ -26,7 +27,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
         .filter(|task| !task.has_ended())
         .map(|&task| Waiting {
             process: task.info().name.clone(),
-            activity: activity(task, running.contains(&task), scheduler),
+            activity: activity(task, running.contains(&task), scheduler, &channels),
             kind: match task.created_as() {
                 Kind::Pooled => "process",
                 Kind::Threaded => "blocking",
@@ -61,7 +62,7 @@ fn members(ring: &[Edge]) -> Vec<RingMember> {
     members
 }
 
-fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler) -> Activity {
+fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_>) -> Activity {
     if runs {
         return Activity::Computes;
     }
@@ -86,9 +87,55 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler) -> Activity {
         Some(foreign) if foreign.is_pending() => Activity::WaitsForeign,
         Some(foreign) if foreign.is_orphan() => Activity::Orphaned,
         // Also while the run is being stopped: then it is the one who does not stop.
+        _ if task.kind() == Kind::Outside => Activity::Outside {
+            holds: held(task, channels),
+            idle_seconds: task.last_operation().map(|ticks| {
+                clock::to_duration(clock::ticks().saturating_sub(ticks)).as_secs_f64()
+            }),
+        },
         _ if task.kind() != Kind::Pooled && !scheduler.is_building() => Activity::Computes,
         _ => Activity::Ready,
     }
+}
+
+/// The ends that a party holds, in the order in which their channels were created.
+fn held(party: TaskRef, channels: &Kept<'_>) -> Vec<Held> {
+    let all = channels.all();
+    let ends =
+        all.iter().flat_map(|&channel| [End::Sender, End::Receiver].map(|end| (channel, end)));
+    let mut held: Vec<_> = ends
+        .filter(|(channel, end)| {
+            channel.owner(*end) == Some(party) && !channel.seen(*end).is_closed()
+        })
+        .collect();
+    held.sort_by_key(|(channel, end)| (channel.label().identity, *end));
+    held.into_iter()
+        .map(|(channel, end)| Held {
+            channel: channel.name().clone(),
+            is_sender: end == End::Sender,
+            messages: channel.messages(end),
+        })
+        .collect()
+}
+
+/// What helps if all that is left of a run are parties in no operation and those who wait for them.
+fn forgotten_ends(explanation: &Explanation) -> Option<String> {
+    let mut parties = Vec::new();
+    for waiting in &explanation.waiting {
+        match waiting.activity {
+            Activity::Outside { .. } => parties.push(format!("`{}`", waiting.process)),
+            Activity::Receives { .. } | Activity::Sends { .. } => {}
+            _ => return None,
+        }
+    }
+    let (has, their) = if parties.len() == 1 { ("has", "its") } else { ("have", "their") };
+    (!parties.is_empty()).then(|| {
+        format!(
+            "the run waits until {} {has} dropped {their} ends: drop what is needed no more, also \
+             where a thread or a task keeps it",
+            parties.join(" and ")
+        )
+    })
 }
 
 fn remedies(explanation: &Explanation) -> Vec<String> {
@@ -112,6 +159,7 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
             ));
         }
     }
+    remedies.extend(forgotten_ends(explanation));
     if explanation.waiting.iter().any(|w| matches!(w.activity, Activity::Orphaned)) {
         remedies.push(
             "a process waits for a future that dropped its waker: nothing can ever wake it".into(),

@@ -44,7 +44,7 @@
 mod explain;
 pub(crate) mod walk;
 
-pub use crate::graph::{Activity, Explanation, RingMember, Waiting};
+pub use crate::graph::{Activity, Explanation, Held, RingMember, Waiting};
 pub(crate) use explain::explain;
 
 use crate::channel::closing::{mark_dead_end, wake_sender};

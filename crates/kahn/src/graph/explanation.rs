@@ -116,10 +116,29 @@ pub enum Activity {
     WaitsForeign,
     /// It waits for something that is not of this network, and that nobody can wake it for.
     Orphaned,
+    /// An outside party that is in no operation: the run waits until it has dropped its ends.
+    Outside {
+        /// The ends that it holds.
+        holds: Vec<Held>,
+        /// Seconds since its last operation; `None` if there was none.
+        idle_seconds: Option<f64>,
+    },
     /// It computes, without channel operations since it was resumed.
     Computes,
     /// It could run and waits for a worker, or is between operations.
     Ready,
+}
+
+/// An end of a channel that an outside party holds.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Held {
+    /// The channel.
+    pub channel: Name,
+    /// Whether it is the sending end.
+    pub is_sender: bool,
+    /// Messages that the party has sent or received there so far.
+    pub messages: u64,
 }
 
 /// A process in a ring.
@@ -179,6 +198,19 @@ impl fmt::Display for Explanation {
             writeln!(f, "help: {remedy}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (end, done) =
+            if self.is_sender { ("sender", "sent") } else { ("receiver", "received") };
+        write!(f, "the {end} of `{}` (", self.channel)?;
+        match self.messages {
+            0 => write!(f, "nothing {done})"),
+            1 => write!(f, "1 message {done})"),
+            messages => write!(f, "{messages} messages {done})"),
+        }
     }
 }
 
@@ -258,6 +290,15 @@ impl fmt::Display for Activity {
             Self::WaitsForeign => write!(f, "waits for something outside the network"),
             Self::Orphaned => {
                 write!(f, "waits for something outside the network that can never wake it")
+            }
+            Self::Outside { holds, idle_seconds } => {
+                write!(f, "is outside and holds ")?;
+                let ends: Vec<_> = holds.iter().map(ToString::to_string).collect();
+                f.write_str(&ends.join(" and "))?;
+                match idle_seconds {
+                    Some(seconds) => write!(f, ": in no operation for {seconds:.3} s"),
+                    None => write!(f, ": it has begun no operation yet"),
+                }
             }
             Self::Computes => write!(f, "computes, without channel operations"),
             Self::Ready => write!(f, "is ready to run"),

@@ -32,6 +32,8 @@ pub enum MisuseKind {
     ForeignWaker {
         /// The channel of the operation.
         channel: Name,
+        /// The channel of the operation that waited meanwhile, if one did.
+        waiting: Option<Name>,
     },
     /// The end belongs to another process.
     NotYours {
@@ -61,19 +63,27 @@ impl fmt::Display for Misuse {
         match &self.kind {
             MisuseKind::Abandoned { channel } => write!(
                 f,
-                "process `{process}` abandoned an operation on channel `{channel}` that had waited: \
-                 complete it, or let a process of its own wait there"
+                "process `{process}` abandoned an operation on channel `{channel}` that had waited, \
+                 as `select`, `timeout` and `now_or_never` do: complete it, or let a process of its \
+                 own wait there"
             ),
             MisuseKind::Overlap { waiting, begun } => write!(
                 f,
                 "process `{process}` began an operation on channel `{begun}` while one on channel \
-                 `{waiting}` waited: await one after the other, or make two processes of it"
+                 `{waiting}` waited, as `join`, `select` and `zip` do: await one after the other, or \
+                 make two processes of it"
             ),
-            MisuseKind::ForeignWaker { channel } => write!(
-                f,
-                "process `{process}` polled an operation on channel `{channel}` with a waker that is \
-                 not its own: await it directly, or make it a process of its own"
-            ),
+            MisuseKind::ForeignWaker { channel, waiting } => {
+                write!(
+                    f,
+                    "process `{process}` polled an operation on channel `{channel}` with a waker \
+                     that is not its own, as `FuturesUnordered`, `join_all` and `buffered` do"
+                )?;
+                if let Some(waiting) = waiting {
+                    write!(f, ", while one on channel `{waiting}` waited")?;
+                }
+                write!(f, ": await it directly, or make it a process of its own")
+            }
             MisuseKind::NotYours { channel } => write!(
                 f,
                 "process `{process}` used an end of channel `{channel}` that belongs to another \

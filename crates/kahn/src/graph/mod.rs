@@ -12,7 +12,7 @@ mod name;
 pub(crate) use bridges::bridges;
 pub(crate) use dot::{Arrow, Box as DotBox, Shape, dot};
 pub(crate) use ending::{Ending, Failure};
-pub use explanation::{Activity, Explanation, RingMember, Waiting};
+pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
 pub(crate) use identity::Identity;
 pub use misuse::{Misuse, MisuseKind};
 pub use name::Name;

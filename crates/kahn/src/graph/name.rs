@@ -26,6 +26,7 @@ use std::{ptr, slice};
 /// let fixed = Name::from("split");
 /// let made = Name::from(format!("count {}", 3));
 /// assert_eq!(format!("{fixed}, {made}"), "split, count 3");
+/// assert!(fixed == "split" && made != *"count 4");
 /// ```
 #[repr(C)]
 pub struct Name {
@@ -119,6 +120,26 @@ impl From<String> for Name {
     }
 }
 
+/// Compares a name with a text, both ways round.
+macro_rules! equal_to_texts {
+    ($($text:ty),*) => {$(
+        impl PartialEq<$text> for Name {
+            fn eq(&self, text: &$text) -> bool {
+                let text: &str = text.as_ref();
+                self.as_str() == text
+            }
+        }
+
+        impl PartialEq<Name> for $text {
+            fn eq(&self, name: &Name) -> bool {
+                name == self
+            }
+        }
+    )*};
+}
+
+equal_to_texts!(str, &str, String);
+
 impl Clone for Name {
     fn clone(&self) -> Self {
         if self.kind() == HEAP {
@@ -186,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn a_name_equals_its_text_in_every_form_and_no_other() {
+        for text in ["short", "sixteen bytes..."] {
+            let (name, owned) = (Name::from(text), text.to_owned());
+            assert!(name == *text && name == text && name == owned);
+            assert!(*text == name && text == name && owned == name);
+            assert_ne!(name, "other");
+        }
+    }
+
+    #[test]
     fn a_name_is_its_text_however_it_was_made() {
         let fixed = ["", "short", "just fifteen...", "sixteen bytes...", "größer: siebzehn Bytes"];
         for text in fixed {
@@ -198,6 +229,7 @@ mod tests {
                 assert_eq!(copy, Name::from(text));
             }
         }
-        assert!(Name::from("a") < Name::from("another text, which is long".to_owned()));
+        let [a, another] = [Name::from("a"), Name::from("another text, which is long".to_owned())];
+        assert!(a < another);
     }
 }

@@ -14,7 +14,8 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-/// What the code of a process may return: nothing, or a result whose error is its failure.
+/// What the code of a process may return: nothing, or a result whose error is its failure; or it
+/// never returns.
 ///
 /// # Examples
 ///
@@ -40,6 +41,24 @@ pub trait ProcessResult: Send {
 impl ProcessResult for () {
     fn into_error(self) -> Option<String> {
         None
+    }
+}
+
+/// What a function returns. Only so can the type `!` be named: it has no stable name of its own.
+#[doc(hidden)]
+pub trait Returns {
+    /// It.
+    type Output;
+}
+
+impl<O> Returns for fn() -> O {
+    type Output = O;
+}
+
+/// What code returns that never ends by itself, such as `async |()| loop { … }`.
+impl ProcessResult for <fn() -> ! as Returns>::Output {
+    fn into_error(self) -> Option<String> {
+        self
     }
 }
 

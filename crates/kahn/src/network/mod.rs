@@ -23,6 +23,7 @@ pub use body::ProcessResult;
 pub use check::Problem;
 pub use creator::Creator;
 pub use handle::{StillRunning, StopHandle};
+pub(crate) use options::{BuildPolicy, Choice};
 pub use options::{DEFAULT_BUDGET, RunOptions};
 pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};

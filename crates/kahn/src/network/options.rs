@@ -2,7 +2,9 @@
 
 use crate::accounting::Accounting;
 use crate::deadlock::Detection;
-use crate::scheduler::policy::{self, Placement, Policy};
+use crate::scheduler::policy::{self, Placement, Policy, Setup};
+use crate::sync::Arc;
+use std::fmt;
 use std::time::Duration;
 
 /// The default byte budget for the slots of all channels: 1 GiB.
@@ -10,7 +12,8 @@ pub const DEFAULT_BUDGET: u64 = 1 << 30;
 
 /// How a network is run.
 ///
-/// Nothing here can change a result; a capacity that is too small costs time, never an answer.
+/// Nothing here can change a result; a capacity that is too small costs time, never an answer. A
+/// clone runs another network the same way.
 ///
 /// # Examples
 ///
@@ -25,7 +28,7 @@ pub const DEFAULT_BUDGET: u64 = 1 << 30;
 /// assert_eq!(report.workers, 2);
 /// # Ok::<(), kahn::RunError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RunOptions {
     pub(crate) workers: Option<usize>,
     pub(crate) policy: Choice,
@@ -44,11 +47,23 @@ pub struct RunOptions {
     pub(crate) virtual_time: bool,
 }
 
-/// A policy by its name, or one of the user's own.
-#[derive(Debug)]
+/// A policy by its name, or one of the user's own, which is made for each run anew.
+#[derive(Clone)]
 pub(crate) enum Choice {
     Named(String),
-    Own(Box<dyn Policy>),
+    Own(Arc<BuildPolicy>),
+}
+
+/// Makes a policy for a run.
+pub(crate) type BuildPolicy = dyn Fn(Setup) -> Box<dyn Policy> + Send + Sync;
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.debug_tuple("Named").field(name).finish(),
+            Self::Own(_) => f.write_str("Own"),
+        }
+    }
 }
 
 impl Default for RunOptions {
@@ -101,10 +116,14 @@ impl RunOptions {
         self
     }
 
-    /// Runs under a policy of your own; see [`policy`](mod@crate::policy).
+    /// Runs under a policy of your own; see [`policy`](mod@crate::policy). `build` makes it for each
+    /// run anew, and is told the number of workers and the seed.
     #[must_use]
-    pub fn own_policy(mut self, policy: impl Policy + 'static) -> Self {
-        self.policy = Choice::Own(Box::new(policy));
+    pub fn own_policy<P: Policy + 'static>(
+        mut self,
+        build: impl Fn(Setup) -> P + Send + Sync + 'static,
+    ) -> Self {
+        self.policy = Choice::Own(Arc::new(move |setup| Box::new(build(setup))));
         self
     }
 

@@ -96,7 +96,11 @@ impl Network<'_> {
     /// Runs the network on all cores under the default policy; returns when all processes have
     /// ended.
     ///
-    /// The calling thread is one of the workers.
+    /// The calling thread is one of the workers. A task of another executor that calls this holds
+    /// the thread it runs on until the run is over, and with it the tasks that wait for that thread:
+    /// nothing can be seen of it here, so nothing refuses it. In a task, await
+    /// [`run_async`](Network::run_async), as the example `other_executor` does, or give the call to a
+    /// thread that may be held (tokio's `spawn_blocking`).
     ///
     /// # Errors
     /// [`RunError::Check`] if the network is written down wrong; [`RunError::Ended`] if a failure
@@ -227,7 +231,7 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
     let asked = options.workers.unwrap_or_else(cores);
     let choice = mem::replace(&mut options.policy, Choice::Named(String::new()));
     let (threads, waits_once, choice) = match choice {
-        Choice::Own(policy) => (Threads::AsAsked, false, Ok(policy)),
+        Choice::Own(build) => (Threads::AsAsked, false, Ok(build)),
         Choice::Named(name) => {
             let Some(entry) = POLICIES.iter().find(|entry| entry.name == name) else {
                 return Err(RunError::UnknownPolicy { name });
@@ -240,7 +244,10 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
     (setup.seed, setup.tau) = (seed, options.tau);
     setup.placement = mem::take(&mut options.placement);
     let placement = setup.placement.clone();
-    let policy: Box<dyn Policy> = choice.unwrap_or_else(|build| build(setup));
+    let policy: Box<dyn Policy> = match choice {
+        Ok(own) => own(setup),
+        Err(build) => build(setup),
+    };
     let own_threads = threads == Threads::OnePerProcess;
     Ok((options, Plan { policy, workers, own_threads, waits_once, placement }))
 }
@@ -450,7 +457,7 @@ pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
     ProcessReport {
         name: Name::from(""),
         ending: String::new(),
-        cpu_seconds: clock::to_duration(counts.busy).as_secs_f64(),
+        cpu_seconds: counts.busy.map(|ticks| clock::to_duration(ticks).as_secs_f64()),
         polls: counts.polls,
         waits_empty: counts.blocked_empty,
         waits_full: counts.blocked_full,

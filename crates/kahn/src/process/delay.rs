@@ -1,14 +1,36 @@
-//! A stream that begins with other messages.
+//! A stream that goes on as it is, or begins with other messages.
 
-use super::map;
-use crate::{Channel, Name, Network, Receiver};
-use std::convert::identity;
+use crate::{Channel, Name, Network, Receiver, Sender};
+
+/// Sends each message on; the code of [`Network::delay`].
+///
+/// What `stream.forward(sink)` does with the ends as a `Stream` and a `Sink`.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, process};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..3_u32);
+/// let (out, again) = network.channel("again");
+/// network.process("forward", (numbers, out), process::forward);
+/// let all = network.collect("all", again);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![0, 1, 2]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub async fn forward<T: Send>((mut items, mut out): (Receiver<T>, Sender<T>)) {
+    while let Some(item) = items.recv().await {
+        out.send(item).await;
+    }
+}
 
 impl<'env> Network<'env> {
     /// Sends the messages of `first`, then those of the stream.
     ///
     /// The first ones are initial messages of the channel: they are there before anything runs. The
-    /// process that follows is [`map`] with nothing to do.
+    /// process that follows is [`forward`].
     ///
     /// # Examples
     ///
@@ -38,7 +60,7 @@ impl<'env> Network<'env> {
     ) -> Receiver<T> {
         let name = name.into();
         let (out, delayed) = self.channel_with(Channel::named(name.clone()).initial(first));
-        self.process(name, (items, out), |ports| map(ports, identity));
+        self.process(name, (items, out), forward);
         delayed
     }
 }

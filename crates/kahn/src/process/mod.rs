@@ -67,6 +67,7 @@ mod scatter;
 mod source;
 
 pub use batch::{batch, unbatch};
+pub use delay::forward;
 pub use each::{filter, flat_map, map};
 pub use fold::{Output, fold, for_each};
 pub use merge::{merge_sorted, merge_sorted_by_key};

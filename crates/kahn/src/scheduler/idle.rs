@@ -36,7 +36,7 @@ use std::time::Duration;
 /// About as long as one wake-up of a thread costs. There is no time in a model.
 const SEARCH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 /// Looks between two looks at the clock.
-const LOOKS: usize = if cfg!(loom) { 1 } else { 32 };
+const LOOKS: usize = if cfg!(loom) { 1 } else { 4 };
 /// Spins between two looks. In a model a spin lets all others go first, until they wait.
 const SPINS: usize = if cfg!(loom) { 0 } else { 8 };
 /// A watcher's first and longest nap.
@@ -146,7 +146,9 @@ impl Worker {
             if let Some(ready) = self.search() {
                 break Some(ready);
             }
-            if let Some(ready) = self.sleep() {
+            let ready = self.sleep();
+            self.stopwatch.restart();
+            if let Some(ready) = ready {
                 break Some(ready);
             }
         };
@@ -210,7 +212,7 @@ impl Worker {
     fn search_for(&self, time: Duration) -> Option<Ready> {
         let scheduler = self.scheduler();
         let steps = self.others_steps();
-        let since = clock::ticks();
+        let until = clock::ticks() + clock::from_duration(time);
         let spins = &self.slot().times.spins;
         loop {
             for _ in 0..LOOKS {
@@ -227,7 +229,7 @@ impl Worker {
                     spin_loop();
                 }
             }
-            if clock::to_duration(clock::ticks() - since) >= time {
+            if clock::ticks() >= until {
                 return self.relieve(&steps);
             }
         }

@@ -317,6 +317,13 @@ impl Scheduler {
         &self.config().settings
     }
 
+    /// Whether it is measured how long processes run, or estimated.
+    pub(crate) fn measures_times(&self) -> bool {
+        self.config_if_any().is_some_and(|config| {
+            config.settings.samples || config.settings.accounting == Accounting::Timing
+        })
+    }
+
     pub(crate) fn policy(&self) -> &dyn Policy {
         self.config().policy.as_ref()
     }

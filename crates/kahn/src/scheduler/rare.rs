@@ -6,6 +6,7 @@
 use super::foreign::Foreign;
 use super::task::{Task, TaskRef};
 use crate::graph::Identity;
+use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
 use std::ptr;
 
@@ -17,6 +18,8 @@ pub(crate) struct Rare {
     child: Cell<Identity>,
     /// Ticks spent in polls, with accounting `timing`.
     pub(crate) busy: AtomicU64,
+    /// When an outside party began or ended an operation last, in ticks; 0: never.
+    used: AtomicU64,
     foreign: Mutex<Option<Arc<Foreign>>>,
     /// What a thread or an outside party sleeps on.
     bell: Mutex<Option<Bell>>,
@@ -70,6 +73,7 @@ impl Rare {
             created: Cell::new(0),
             child: Cell::new(Identity::fixed(0)),
             busy: AtomicU64::new(0),
+            used: AtomicU64::new(0),
             foreign: Mutex::new(None),
             bell: Mutex::new(None),
             next: Cell::new(ptr::null_mut()),
@@ -80,6 +84,7 @@ impl Rare {
     pub(super) fn restart(&self) {
         self.created.set(0);
         self.busy.store(0, Relaxed);
+        self.used.store(0, Relaxed);
         debug_assert!(self.foreign.lock().is_none(), "cut off when the old process ended");
     }
 }
@@ -106,6 +111,11 @@ impl Task {
     /// Ticks spent in polls, with accounting `timing`.
     pub(crate) fn busy(&self) -> u64 {
         self.rare_if_any().map_or(0, |rare| rare.busy.load(Relaxed))
+    }
+
+    /// When an outside party began or ended an operation last, in ticks.
+    pub(crate) fn last_operation(&self) -> Option<u64> {
+        self.rare_if_any().map(|rare| rare.used.load(Relaxed)).filter(|ticks| *ticks > 0)
     }
 
     /// What a thread or an outside party sleeps on, if it does.
@@ -168,6 +178,11 @@ impl TaskRef {
             child.set(self.info().identity.child(number));
         }
         child.get().with_order(order)
+    }
+
+    /// An outside party begins or ends an operation.
+    pub(crate) fn note_operation(self) {
+        self.rare().used.store(clock::ticks(), Relaxed);
     }
 
     pub(crate) fn set_bell(self, bell: Bell) {

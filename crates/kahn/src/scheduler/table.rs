@@ -22,8 +22,8 @@ pub(crate) struct ProcessRecord {
 /// What a process did; also the sum over several.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProcessCounts {
-    /// Ticks in polls; zero unless accounting is `timing`.
-    pub(crate) busy: u64,
+    /// Ticks in polls; `None` if they were not measured.
+    pub(crate) busy: Option<u64>,
     pub(crate) polls: u64,
     pub(crate) blocked_empty: u64,
     pub(crate) blocked_full: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ProcessCounts {
 
 impl ProcessCounts {
     pub(crate) fn add(&mut self, other: &Self) {
-        self.busy += other.busy;
+        self.busy = self.busy.map_or(other.busy, |busy| Some(busy + other.busy.unwrap_or(0)));
         self.polls += other.polls;
         self.blocked_empty += other.blocked_empty;
         self.blocked_full += other.blocked_full;
@@ -181,9 +181,9 @@ impl Scheduler {
     }
 }
 
-impl Task {
+impl TaskRef {
     /// What is to be told about it.
-    pub(crate) fn record(&self, ending: Option<Ending>) -> ProcessRecord {
+    pub(crate) fn record(self, ending: Option<Ending>) -> ProcessRecord {
         let info = self.info();
         ProcessRecord {
             identity: info.identity,
@@ -195,9 +195,9 @@ impl Task {
         }
     }
 
-    fn counts(&self) -> ProcessCounts {
+    fn counts(self) -> ProcessCounts {
         ProcessCounts {
-            busy: self.busy(),
+            busy: self.scheduler().measures_times().then(|| self.busy()),
             polls: self.polls.load(Relaxed),
             blocked_empty: self.blocked_empty.load(Relaxed).into(),
             blocked_full: self.blocked_full.load(Relaxed).into(),

@@ -62,7 +62,7 @@ pub(crate) struct Worker {
     /// Whether what it wakes may run next without being queued.
     pub(super) keeps_hot: Cell<bool>,
     timing: bool,
-    stopwatch: Stopwatch,
+    pub(super) stopwatch: Stopwatch,
     pub(super) central: bool,
     /// The network's number in this program.
     pub(crate) network: u32,

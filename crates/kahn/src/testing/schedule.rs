@@ -3,7 +3,7 @@
 use crate::RunOptions;
 use crate::channel::Digest;
 use crate::channel::digest::Digests;
-use crate::network::DEFAULT_BUDGET;
+use crate::network::{BuildPolicy, Choice, DEFAULT_BUDGET};
 use crate::policy::{DEFAULT_TAU, POLICIES, Placement, Policy, Setup, Threads};
 use crate::sync::Arc;
 use serde::Serialize;
@@ -87,7 +87,7 @@ struct Row {
     name: String,
     threads: Threads,
     draws: bool,
-    own: Option<Arc<dyn Fn(RunOptions, Setup) -> RunOptions + Send + Sync>>,
+    own: Option<Arc<BuildPolicy>>,
 }
 
 impl fmt::Debug for Row {
@@ -152,7 +152,7 @@ impl Schedules {
             name: name.to_owned(),
             threads: Threads::AsAsked,
             draws: false,
-            own: Some(Arc::new(move |options, setup| options.own_policy(build(setup)))),
+            own: Some(Arc::new(move |setup| Box::new(build(setup)))),
         });
         self
     }
@@ -268,13 +268,9 @@ impl Schedules {
             if let Some(capacity) = schedule.capacity {
                 options = options.capacity(capacity);
             }
-            options = match &row.own {
-                Some(own) => {
-                    let mut setup = Setup::new(workers);
-                    setup.seed = seed;
-                    own(options, setup)
-                }
-                None => options.policy(&row.name),
+            options.policy = match &row.own {
+                Some(own) => Choice::Own(Arc::clone(own)),
+                None => Choice::Named(row.name.clone()),
             };
             (schedule, options)
         })

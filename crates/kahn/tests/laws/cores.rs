@@ -56,7 +56,7 @@ fn private_queues_of_many_workers_are_all_served() {
         }
         let all = network.collect("all", numbers);
         let options = RunOptions::new().workers(workers).capacity(2);
-        let report = run(network, options.own_policy(Private::new(workers)));
+        let report = run(network, options.own_policy(|setup| Private::new(setup.workers)));
         assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
         assert_eq!(all.take(), Some((8..208).collect()), "{workers} workers");
     }

@@ -1,7 +1,8 @@
 //! Same input, same output; first in, first out; the end of a stream; exact batches.
 
 use super::schedules::{Heard, count, everywhere, listen};
-use kahn::{Channel, Network, Process};
+use futures_util::{SinkExt, StreamExt};
+use kahn::{Channel, Network, Process, Receiver, process};
 use std::sync::Arc;
 
 #[test]
@@ -357,5 +358,51 @@ fn a_token_goes_round_a_ring_of_initial_messages() {
         let report = schedule.finish(network);
         assert_eq!(heard.all(), (0..30).map(|round| round * 10 + 9).collect::<Vec<_>>());
         assert!(report.channels.iter().all(|channel| channel.growths == 0));
+    });
+}
+
+/// A process that sends on what it receives: by hand, and in two ways of the `futures` crates.
+fn send_on(network: &mut Network<'_>, way: u32, from: Receiver<u64>) -> Receiver<u64> {
+    let (out, on) = network.channel("on");
+    network.process("send on", (from, out), async move |(from, to)| match way {
+        0 => process::forward((from, to)).await,
+        1 => from.into_stream().map(Ok).forward(to.into_sink()).await.unwrap(),
+        _ => to.into_sink().send_all(&mut from.into_stream().map(Ok)).await.unwrap(),
+    });
+    on
+}
+
+#[test]
+fn a_stream_is_forwarded_into_a_sink_as_messages_are_by_hand() {
+    everywhere(|schedule| {
+        for way in 0..3 {
+            let mut network = Network::new();
+            let numbers = count(&mut network, "numbers", 100);
+            let on = send_on(&mut network, way, numbers);
+            let heard = listen(&mut network, "listen", on);
+            schedule.finish(network);
+            assert_eq!(heard.all(), (0..100).collect::<Vec<_>>(), "way {way}");
+            assert!(heard.is_complete());
+        }
+    });
+}
+
+#[test]
+fn a_stream_is_forwarded_into_a_sink_whose_reader_leaves_as_messages_are_by_hand() {
+    everywhere(|schedule| {
+        for way in 0..3 {
+            let mut network = Network::new();
+            let numbers = network.source("numbers", 0..);
+            let on = send_on(&mut network, way, numbers);
+            let few = Heard::default();
+            let tell = few.clone();
+            network.process("leave", on, async move |mut on| {
+                for _ in 0..5 {
+                    tell.push(on.recv().await);
+                }
+            });
+            schedule.finish(network);
+            assert_eq!(few.all(), (0..5).map(Some).collect::<Vec<_>>(), "way {way}");
+        }
     });
 }

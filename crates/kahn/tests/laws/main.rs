@@ -21,8 +21,10 @@
 //! | `dispatches` | a process that never waits keeps its worker for a bounded time |
 //! | `reports` | what is told afterwards, and in which order |
 //! | `policies` | what single policies promise: places, parts, batches |
+//! | `behaviour` | each option, policy and counter does something |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
+mod behaviour;
 mod cores;
 mod creation;
 mod destructors;

@@ -49,7 +49,7 @@ fn dropping_an_operation_that_has_waited() {
     });
     insta::assert_snapshot!(text(&run(network, seeded())), @r"
     misuse: the result could depend on the schedule
-      process `wrong` abandoned an operation on channel `numbers` that had waited: complete it, or let a process of its own wait there
+      process `wrong` abandoned an operation on channel `numbers` that had waited, as `select`, `timeout` and `now_or_never` do: complete it, or let a process of its own wait there
     ");
 }
 
@@ -78,8 +78,47 @@ fn two_operations_at_once() {
     });
     insta::assert_snapshot!(text(&run(network, seeded())), @r"
     misuse: the result could depend on the schedule
-      process `wrong` began an operation on channel `results` while one on channel `numbers` waited: await one after the other, or make two processes of it
+      process `wrong` began an operation on channel `results` while one on channel `numbers` waited, as `join`, `select` and `zip` do: await one after the other, or make two processes of it
     ");
+}
+
+#[test]
+fn what_a_combinator_did_wrong_names_both_channels_and_the_likely_culprit() {
+    let overlap = |way: usize| {
+        let mut network = Network::new();
+        let (left, right) = (count(&mut network, "left", 10), count(&mut network, "right", 10));
+        network.process("wrong", (left, right), async move |(mut left, mut right)| match way {
+            0 => drop(left.into_stream().zip(right.into_stream()).next().await),
+            1 => {
+                let _ = select(pin!(left.recv()), pin!(right.recv())).await;
+            }
+            2 => drop(
+                [left.recv(), right.recv()]
+                    .into_iter()
+                    .collect::<FuturesUnordered<_>>()
+                    .next()
+                    .await,
+            ),
+            _ => {
+                let mut waits = pin!(left.recv());
+                poll_fn(|context| Poll::Ready(waits.as_mut().poll(context).is_ready())).await;
+                let mut both: FuturesUnordered<_> = [right.recv()].into_iter().collect();
+                both.next().await;
+            }
+        });
+        text(&run(network, seeded()))
+    };
+    for way in [0, 1] {
+        let text = overlap(way);
+        assert!(text.contains("`left`") && text.contains("`right`"), "{text}");
+        for culprit in ["`join`", "`select`", "`zip`"] {
+            assert!(text.contains(culprit), "{text}");
+        }
+    }
+    assert!(overlap(2).contains("`FuturesUnordered`"), "{}", overlap(2));
+    let text = overlap(3);
+    assert!(text.contains("`FuturesUnordered`"), "{text}");
+    assert!(text.contains("`left`") && text.contains("`right`"), "{text}");
 }
 
 #[test]
@@ -89,7 +128,7 @@ fn the_first_of_two_operations() {
     });
     insta::assert_snapshot!(text(&run(network, seeded())), @r"
     misuse: the result could depend on the schedule
-      process `wrong` began an operation on channel `results` while one on channel `numbers` waited: await one after the other, or make two processes of it
+      process `wrong` began an operation on channel `results` while one on channel `numbers` waited, as `join`, `select` and `zip` do: await one after the other, or make two processes of it
     ");
 }
 
@@ -128,7 +167,7 @@ fn a_foreign_waker() {
     });
     insta::assert_snapshot!(text(&run(network, seeded())), @r"
     misuse: the result could depend on the schedule
-      process `wrong` polled an operation on channel `numbers` with a waker that is not its own: await it directly, or make it a process of its own
+      process `wrong` polled an operation on channel `numbers` with a waker that is not its own, as `FuturesUnordered`, `join_all` and `buffered` do: await it directly, or make it a process of its own
     ");
 }
 

@@ -298,3 +298,51 @@ fn a_party_uses_its_ends_from_another_executor() {
         });
     });
 }
+
+#[test]
+fn a_forgotten_end_outside_is_named_with_what_its_party_holds_and_since_when() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (questions_out, questions) = network.channel::<u64>("questions");
+        let (answers_out, answers) = network.channel::<u64>("answers");
+        let (out, log) = network.channel::<u64>("log");
+        network.process(
+            "answer",
+            (questions, answers_out, out),
+            async |(mut from, mut to, _out)| {
+                while let Some(n) = from.recv().await {
+                    to.send(n + 1).await;
+                }
+            },
+        );
+        let (mut ask, mut hear) = network.outside("driver", (questions_out, answers));
+        let forgotten = network.outside("logger", log);
+        let stop = network.stop_handle();
+        let text = std::thread::scope(|scope| {
+            let driver = scope.spawn(move || {
+                for n in 0..3 {
+                    ask.send_blocking(n)?;
+                    hear.recv_blocking()?;
+                }
+                // Holds its ends from now on, and does nothing with them.
+                while !stop.explain().to_string().contains("`answer` waits to receive message 4") {
+                    std::thread::yield_now();
+                }
+                let text = stop.explain().to_string();
+                drop((ask, hear, forgotten));
+                Ok::<_, Ended>(text)
+            });
+            schedule.finish(network);
+            driver.join().expect("the driver does not panic").expect("the run goes on")
+        });
+        let held = "`driver` is outside and holds the sender of `questions` (3 messages sent) and the \
+                    receiver of `answers` (3 messages received)";
+        assert!(text.contains(held), "{text}");
+        let held = "`logger` is outside and holds the receiver of `log` (nothing received)";
+        assert!(text.contains(held), "{text}");
+        assert!(
+            text.contains("help: the run waits until `driver` and `logger` have dropped"),
+            "{text}"
+        );
+    });
+}

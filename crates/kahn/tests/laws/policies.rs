@@ -1,9 +1,10 @@
 //! What single policies promise beyond the laws: where processes run, and how often they move.
 
 use super::schedules::{Schedule, listen, run};
-use kahn::policy::Placement;
+use kahn::policy::{Notify, Origin, Placement, Policy, Ready, Reason, Turn};
 use kahn::{Channel, Network, Process, Report, RunOptions, Summary};
 use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,8 @@ fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
     let report = run_ring(64, 200, options);
     let again = report.rebalances.expect("this policy tells");
     assert!(again.changed <= again.asked);
+    // One token: three of the four workers are idle, for much more than that all together.
+    assert!(again.asked >= 1 && again.seconds > 0.0, "{report}");
     // Each cut that is taken lets a few processes in a row move; the ring itself is cut four times.
     assert!(remote_share(&report) < 0.5, "{report}");
     assert!(report.processes.iter().map(|process| process.steals).sum::<u64>() <= again.moved);
@@ -174,4 +177,43 @@ fn under_batch_groups_that_do_not_talk_to_each_other_end_in_different_batches() 
     };
     let local = report.local_share.expect("messages were counted");
     assert!(local > 0.8, "who talks to each other is together: {report}");
+}
+
+#[test]
+fn options_run_one_network_after_the_other_also_under_a_policy_of_ones_own() {
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&made);
+    let own = RunOptions::new().workers(2).seed(5).own_policy(move |setup| {
+        seen.lock().push((setup.workers, setup.seed));
+        FirstInFirstOut::default()
+    });
+    for options in [RunOptions::new().policy("ws-cur").workers(2), own.clone(), own] {
+        for _ in 0..2 {
+            run_ring(4, 10, options.clone());
+        }
+    }
+    assert_eq!(*made.lock(), [(2, 5); 4], "each run has a policy of its own");
+}
+
+/// One queue for all workers.
+#[derive(Debug, Default)]
+struct FirstInFirstOut(Mutex<VecDeque<Ready>>);
+
+impl Policy for FirstInFirstOut {
+    fn name(&self) -> &'static str {
+        "first in, first out"
+    }
+
+    fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+        self.0.lock().push_back(ready);
+        Notify::Anyone
+    }
+
+    fn pop(&self, _worker: usize, _turn: Turn) -> Option<Ready> {
+        self.0.lock().pop_front()
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        !self.0.lock().is_empty()
+    }
 }

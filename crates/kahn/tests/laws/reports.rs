@@ -1,7 +1,7 @@
 //! What is told afterwards: the same in every run, in the same order.
 
-use super::schedules::{Schedule, count, everywhere, listen};
-use kahn::{Network, Report};
+use super::schedules::{Schedule, count, everywhere, listen, run};
+use kahn::{Accounting, Network, Report, RunOptions};
 use std::fmt::Write;
 
 /// Everything of a report that must not depend on the schedule.
@@ -120,4 +120,66 @@ fn counters_fit_together() {
         assert_eq!(report.slot_bytes.0, 0);
         assert_eq!(report.created, (3, 2));
     });
+}
+
+#[test]
+fn times_that_were_not_measured_are_unknown_and_never_zero() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 50);
+        listen(&mut network, "listen", numbers);
+        let report = schedule.finish(network);
+        // This policy takes samples.
+        if schedule.policy != "partition" {
+            assert!(report.to_json().contains("\"cpu_seconds\": null"), "{}", report.to_json());
+            let text = report.to_string();
+            let row = text.lines().find(|line| line.starts_with(" listen")).expect("its row");
+            assert_eq!(row.split_whitespace().nth(2), Some("-"), "{text}");
+        }
+    });
+}
+
+/// A process that holds its thread and computes nothing, and one that computes meanwhile.
+#[test]
+fn a_process_whose_thread_does_not_run_is_not_heavy() {
+    for (policy, timing) in [("stealing", Accounting::Timing), ("partition", Accounting::Timing)] {
+        let (done, wait) = std::sync::mpsc::channel();
+        let mut network = Network::new();
+        network.process("held", (), async move |()| {
+            // Ends by itself if the other one fails.
+            let _ = wait.recv();
+        });
+        network.blocking("computes", (), move |()| {
+            let mut sum = 0_u64;
+            for n in 0..20_000_000_u64 {
+                sum = std::hint::black_box(sum.wrapping_mul(31) ^ n);
+            }
+            let _ = done.send(sum);
+        });
+        let options = RunOptions::new().policy(policy).workers(2).accounting(timing);
+        let report = run(network, options);
+        let seconds = |at: usize| report.processes[at].cpu_seconds.expect("they were measured");
+        assert!(seconds(1) > 0.001, "{report}");
+        assert!(seconds(0) < seconds(1) / 2.0, "{report}");
+    }
+}
+
+#[test]
+fn times_are_told_where_they_are_measured_and_where_they_are_estimated() {
+    for (policy, accounting) in [
+        ("stealing", Accounting::Timing),
+        ("threads", Accounting::Timing),
+        ("partition", Accounting::Off),
+    ] {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 2000);
+        listen(&mut network, "listen", numbers);
+        let options =
+            RunOptions::new().policy(policy).workers(2).accounting(accounting).capacity(1);
+        let report = run(network, options);
+        for process in &report.processes {
+            let seconds = process.cpu_seconds.expect("they were measured");
+            assert!(seconds > 0.0 && seconds < report.seconds, "{report}");
+        }
+    }
 }

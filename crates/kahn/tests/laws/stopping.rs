@@ -200,3 +200,29 @@ fn a_network_that_is_never_run_drops_what_it_holds() {
     drop(network);
     assert_eq!(Arc::strong_count(&held), 1);
 }
+
+#[test]
+fn a_process_that_never_returns_needs_no_result() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel("numbers");
+        network.process("count", out, async |mut out| {
+            let mut next = 0_u64;
+            loop {
+                out.send(next).await;
+                next += 1;
+            }
+        });
+        let (on_out, on) = network.channel("on");
+        network.blocking("pass", (numbers, on_out), |(mut numbers, mut on)| {
+            loop {
+                on.send_blocking(numbers.recv_blocking().unwrap_or(0));
+            }
+        });
+        network.process("listen", on, async |mut on| {
+            assert_eq!((on.recv().await, on.recv().await), (Some(0), Some(1)));
+        });
+        let report = schedule.finish(network);
+        assert_eq!(report.processes[0].ending, "pruned");
+    });
+}

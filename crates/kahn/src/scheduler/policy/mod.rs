@@ -40,7 +40,7 @@
 //! let mut network = Network::new();
 //! let numbers = network.source("numbers", 0..10_u64);
 //! let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-//! network.run_with(RunOptions::new().own_policy(Stack::default()))?;
+//! network.run_with(RunOptions::new().own_policy(|_setup| Stack::default()))?;
 //! assert_eq!(sum.take(), Some(45));
 //! # Ok::<(), kahn::RunError>(())
 //! ```

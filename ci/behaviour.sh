@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Takes away what options, policies, counters and columns of the report do, one at a time, in a
+# copy, and demands that the named test fails: the second part of ci/mutations.sh, which breaks
+# protocols and asks loom. Arguments choose mutations by name.
+#
+# A mutation is a Perl substitution on one file, and a test that must fail with it. One that no
+# longer changes anything, or no longer compiles, is an error: it has to follow the code. So is a
+# test that there is not, or that fails without any mutation. Ends with a summary, and with exit code
+# 1 if one of the mutations is not noticed. Takes about a minute for each; `ci/nightly` runs it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/behaviour
+export CARGO_INCREMENTAL=1 RUST_BACKTRACE=0
+
+# Seconds of computing that a test may take.
+patience=200
+chosen=("$@")
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z --cached --others --exclude-standard \
+    | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
+    | tar --null --files-from=- --create | tar --extract --directory "$copy"
+noticed=0
+amiss=()
+row='%-30s %-34s %-16s %s\n'
+
+# test_holds TARGET TEST: what it says is in the file `output`. TARGET is `--lib` or `--test NAME`.
+test_holds() {
+    local binary
+    # shellcheck disable=SC2086
+    binary=$(cd "$copy" && cargo test --quiet -p kahn $1 --no-run --message-format=json \
+        2> "$copy/errors" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1) \
+        || return 101
+    { (ulimit -t "$patience" && cd "$copy/crates/kahn" && exec "$binary" "$2" > "$copy/output" 2>&1); } \
+        2> /dev/null || return 1
+}
+
+# mutation NAME TARGET TEST FILE SUBSTITUTION
+mutation() {
+    local name=$1 target=$2 test=$3 file=$copy/crates/kahn/src/$4 change=$5 verdict said='' status=0
+    if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
+        return
+    fi
+    cp "$file" "$copy/before"
+    perl -0777 -pi -e "$change" "$file"
+    if cmp -s "$file" "$copy/before"; then
+        verdict='CHANGES NOTHING'
+    else
+        test_holds "$target" "$test" || status=$?
+        if ((status == 101)); then
+            verdict='DOES NOT COMPILE'
+        elif ! grep -aq '^running [1-9]' "$copy/output"; then
+            verdict='NO SUCH TEST'
+        elif ((status == 0)); then
+            verdict='NOT NOTICED'
+        else
+            verdict=noticed
+            said=$(grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -70)
+        fi
+    fi
+    cp "$copy/before" "$file"
+    if [[ $verdict == noticed ]]; then noticed=$((noticed + 1)); else amiss+=("$name: $verdict"); fi
+    # shellcheck disable=SC2059
+    printf "$row" "$name" "$test" "$verdict" "$said"
+}
+
+mkdir -p "$CARGO_TARGET_DIR"
+if command -v flock > /dev/null; then
+    exec 9> "$CARGO_TARGET_DIR/behaviour.lock"
+    flock 9
+fi
+laws='--test laws'
+testing='--test testing'
+if ((${#chosen[@]} == 0)); then
+    for target in "$laws" "$testing"; do
+        test_holds "$target" '' && continue
+        tail -n 40 "$copy/output" "$copy/errors"
+        printf '\nthe tests of %s fail without any mutation\n' "$target"
+        exit 1
+    done
+fi
+# shellcheck disable=SC2059
+printf "$row" mutation test verdict 'what is said'
+
+# --- policies -----------------------------------------------------------------------------------
+
+mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken scheduler/policy/ws_last.rs \
+    's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
+mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken scheduler/policy/ws_cur.rs \
+    's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
+mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin scheduler/policy/mod.rs \
+    's/(fn pinned_worker.*?)self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/$1None/s'
+mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
+    's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
+
+# --- options ------------------------------------------------------------------------------------
+
+mutation pin-does-nothing "$laws" a_pinned_worker scheduler/worker.rs \
+    's/if self\.scheduler\.settings\(\)\.pin \{/if false \&\& self.scheduler.settings().pin {/'
+mutation capacity-does-nothing "$laws" counters_fit_together channel/table.rs \
+    's/(if let Some\(capacity\) = capacity) \{/if let Some(capacity) = capacity.filter(|_| false) {/'
+mutation budget-does-nothing "$laws" the_budget_ends_the_run channel/table.rs \
+    's/self\.budget\.store\(budget, Relaxed\);/let _ = budget;/'
+mutation quiescence-does-nothing "$laws" where_nothing_more_can_happen network/run.rs \
+    's/core\.quiescence\.store\(options\.quiescence, Relaxed\);//'
+mutation accounting-off-counts "$laws" what_accounting_leaves_out scheduler/worker.rs \
+    's/counts: settings\.accounting != Accounting::Off,/counts: true,/'
+mutation timing-does-nothing "$laws" what_accounting_leaves_out scheduler/worker.rs \
+    's/timing: settings\.accounting == Accounting::Timing \|\| settings\.samples,/timing: settings.samples,/'
+
+# --- counters and columns -----------------------------------------------------------------------
+
+mutation spins-not-counted "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+    's/spins\.store\(spins\.load\(Relaxed\) \+ 1, Relaxed\);//'
+mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+    's/times\.sleeps\.store\(times\.sleeps\.load\(Relaxed\) \+ 1, Relaxed\);//'
+mutation idle-not-measured "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+    's/times\.idle\.store\(.*?Relaxed\);//'
+mutation steals-not-counted "$laws" what_is_stolen_is_counted scheduler/policy/queues.rs \
+    's/bump\(&own\.won\);//'
+mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
+    's/remote: counts\.remote,/remote: 0,/'
+mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
+    's/waits_empty: counts\.blocked_empty,/waits_empty: counts.blocked_full,/'
+mutation polls-not-counted "$laws" waits_are_counted_at scheduler/worker.rs \
+    's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
+mutation unknown-times-are-zero "$laws" not_measured_are_unknown scheduler/table.rs \
+    's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'
+mutation held-threads-are-heavy "$laws" whose_thread_does_not_run scheduler/stopwatch.rs \
+    's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
+
+# --- comparing runs -----------------------------------------------------------------------------
+
+mutation no-digest-by-type "$testing" by_processes_of_the_library channel/table.rs \
+    's/self\.digests\.get\(\)\?\.find::<T>\(\)/self.digests.get()?.find::<T>().filter(|_| false)/'
+mutation count-passes-as-equal "$testing" equal_by_count_only testing/verify.rs \
+    's/self\.by_contents == 0/self.by_contents == usize::MAX/'
+mutation party-holds-nothing "$laws" a_forgotten_end_outside deadlock/explain.rs \
+    's/channel\.owner\(\*end\) == Some\(party\)/channel.owner(*end).is_none()/'
+mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.rs \
+    's/Some\(worker\) if side\.room\.get\(\) > 0 => this\.sender\.write\(message, Some\(worker\)\),//'
+
+printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
+if ((${#amiss[@]})); then
+    printf '%s\n' "${amiss[@]}"
+    exit 1
+fi
+if ((${#chosen[@]} > noticed)); then
+    printf 'there are no others of these names: %s\n' "${chosen[*]}"
+    exit 1
+fi
