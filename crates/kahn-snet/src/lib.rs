@@ -48,4 +48,9 @@ pub mod runtime;
 pub mod syntax;
 pub mod types;
 
-pub use program::Program;
+pub use program::{Invalid, Program};
+
+// The program of the language document that is embedded in Rust is compiled and run too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/snet.md")]
+mod document {}

@@ -1,9 +1,23 @@
 //! A program that was read: its plan, its types, and what is wrong with it.
 
+use std::fmt;
+
 use crate::diagnostics::{self, Code, Diagnostic, has_errors};
 use crate::plan::{NetId, Plan, resolve};
 use crate::syntax::{self, Span};
 use crate::types::check::{Inferred, check};
+
+/// Says what is wrong with a program, with the lines it speaks of.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the program has errors\n{0}")]
+pub struct Invalid(String);
+
+/// What `main` prints if it returns the error: the message, for a person.
+impl fmt::Debug for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 /// A program, read and checked; whether it may run, [`Program::is_valid`] tells.
 ///
@@ -66,6 +80,22 @@ impl Program {
     /// Returns whether it may run: nothing worse than warnings.
     pub fn is_valid(&self) -> bool {
         !has_errors(&self.diagnostics)
+    }
+
+    /// Returns the program if it may run, or else its errors as text.
+    ///
+    /// # Errors
+    /// Returns all that is wrong, with the lines it speaks of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let program = kahn_snet::Program::read("main.snet", "net main connect [{a} -> {b=a}]");
+    /// let error = program.checked().unwrap_err();
+    /// assert!(error.to_string().contains("the `;` of this net is missing"));
+    /// ```
+    pub fn checked(self) -> Result<Self, Invalid> {
+        if self.is_valid() { Ok(self) } else { Err(Invalid(self.render(false))) }
     }
 
     /// Renders all diagnostics with the lines they speak of.

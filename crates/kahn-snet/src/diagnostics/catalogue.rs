@@ -62,11 +62,12 @@ codes! {
     Initialiser "E035" Error "an initialiser where none may be";
     TooLarge "E036" Error "types too large to infer";
     Ambiguous "W050" Warning "a best match that is a tie";
-    Unreachable "W051" Warning "a branch that no record can take";
+    Unreachable "W051" Warning "a branch that no record of a known type takes";
     NeverLeft "W052" Warning "a star that no record can leave";
     NeverProduced "W053" Warning "a declared output that is never produced";
     Unused "W054" Warning "a definition that nothing uses";
     NeverFedBack "W055" Warning "a feedback that nothing takes";
     LateOutput "W056" Warning "an undeclared output of a synchro-cell that has fired";
     UnknownKey "W057" Warning "a metadata key without meaning here";
+    MadeNowhere "W058" Warning "a label that is taken and made nowhere";
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::diagnostics::{Code, Diagnostic};
-use crate::plan::{DeclaredMap, NetId, PartId, PartKind, Plan};
+use crate::plan::{DeclaredMap, DeclaredOutput, NetId, PartId, PartKind, Plan};
 use crate::syntax::Span;
-use crate::types::infer::{Inference, Misfit, Outcome};
+use crate::types::infer::{Inference, Misfit, Outcome, Seen};
+use crate::types::labels::Labels;
 use crate::types::{Label, Variant, show};
 
 /// A map of a net: what comes out for what goes in, or without anything.
@@ -44,7 +45,7 @@ impl std::fmt::Display for Inferred {
 /// Checks the types of a plan; returns the signature of every net and what is wrong.
 pub fn check(plan: &Plan) -> (Vec<Inferred>, Vec<Diagnostic>) {
     let mut inference = Inference::new(plan);
-    let mut checker = Checker { plan, errors: Vec::new() };
+    let mut checker = Checker { plan, errors: Vec::new(), never: Vec::new() };
     // First all inputs, so that only real records are watched afterwards.
     let nets: Vec<NetId> = (0..plan.nets.len()).map(NetId).collect();
     let inputs: Vec<Vec<Variant>> = nets.iter().map(|net| inference.net_inputs(*net)).collect();
@@ -57,15 +58,24 @@ pub fn check(plan: &Plan) -> (Vec<Inferred>, Vec<Diagnostic>) {
             checker.net(&mut inference, *net, inputs, is_root);
         }
     }
+    // What is asked from here on was not seen on the way of a record.
+    let seen = std::mem::take(&mut inference.seen);
+    if !plan.has_errors() {
+        let dead = inference.dead_parts();
+        checker.misfits(&dead, None);
+        let dead = inference.dead_branches(&seen);
+        checker.misfits(&dead, None);
+    }
     let errors_so_far = checker.errors.len();
-    checker.warn(&mut inference);
+    checker.never_produced(&mut inference);
+    checker.warn(&mut inference, &seen);
     let warnings = checker.errors.split_off(errors_so_far);
     for (net, inputs) in nets.iter().zip(&inputs) {
         inferred.push(signature(&mut inference, *net, inputs));
     }
     // The types of a part that is wrong would only repeat what was said.
     if crate::diagnostics::has_errors(&checker.errors) {
-        checker.errors.retain(|found| found.code != Code::NeverProduced);
+        checker.errors.extend(warnings.into_iter().filter(|one| one.code == Code::TooLarge));
     } else {
         checker.errors.extend(warnings);
     }
@@ -96,6 +106,8 @@ fn outputs(outcome: &Outcome) -> Vec<Variant> {
 struct Checker<'a> {
     plan: &'a Plan,
     errors: Vec<Diagnostic>,
+    /// Declared outputs that were not seen.
+    never: Vec<(NetId, &'a DeclaredOutput)>,
 }
 
 impl Checker<'_> {
@@ -133,26 +145,40 @@ impl Checker<'_> {
         let mut produced: BTreeSet<Span> = BTreeSet::new();
         for map in maps {
             match &map.inputs {
-                None => self.map(map, &initial, None, &mut produced),
+                None => self.map(inference, net, map, &initial, None, &mut produced),
                 Some(inputs) => {
                     for input in inputs {
                         let outcome = inference.push(definition.body, input);
                         self.misfits(&outcome.misfits, Some((input, map.span, &definition.name)));
-                        self.map(map, &outcome, Some(input), &mut produced);
+                        self.map(inference, net, map, &outcome, Some(input), &mut produced);
                     }
                 }
             }
         }
         for map in maps {
-            for output in map.outputs.iter().flatten() {
-                if !produced.contains(&output.span) && !plan.has_errors() {
-                    let message =
-                        format!("net `{}` never produces {}", definition.name, output.variant);
-                    let label = "declared here, inferred nowhere";
-                    let warning = Diagnostic::new(Code::NeverProduced, output.span, message, label);
-                    self.report(warning.help("remove it from the signature"));
-                }
-            }
+            let outputs = map.outputs.iter().flatten();
+            let never = outputs.filter(|output| !produced.contains(&output.span));
+            self.never.extend(never.map(|output| (net, output)));
+        }
+    }
+
+    /// Warns of declared outputs that are never produced.
+    fn never_produced(&mut self, inference: &mut Inference<'_>) {
+        for (net, output) in std::mem::take(&mut self.never) {
+            let definition = self.plan.net(net);
+            let message = format!("net `{}` never produces {}", definition.name, output.variant);
+            let label = "declared here, inferred nowhere";
+            let warning = Diagnostic::new(Code::NeverProduced, output.span, message, label);
+            let larger = inference.larger_inputs(net).into_iter().find(|input| {
+                let outcome = inference.push(definition.body, input);
+                outcome.outputs.keys().any(|found| found.fits(&output.variant))
+            });
+            self.report(match larger {
+                None => warning.help("remove it from the signature"),
+                Some(input) => warning.help(format!(
+                    "records with more labels than declared make it: declare {input} too"
+                )),
+            });
         }
     }
 
@@ -185,6 +211,8 @@ impl Checker<'_> {
 
     fn map(
         &mut self,
+        inference: &mut Inference<'_>,
+        net: NetId,
         map: &DeclaredMap,
         outcome: &Outcome,
         input: Option<&Variant>,
@@ -194,7 +222,8 @@ impl Checker<'_> {
         for (variant, flow) in &outcome.outputs {
             let fitting = declared.iter().filter(|output| variant.fits(&output.variant));
             let Some(best) = fitting.max_by_key(|output| output.variant.score()) else {
-                self.undeclared(map, variant, flow.late, input);
+                let maker = inference.origin(self.plan.net(net).body, input, variant);
+                self.undeclared(map, variant, flow.late, input, maker);
                 continue;
             };
             for output in declared.iter().filter(|output| variant.fits(&output.variant)) {
@@ -217,6 +246,7 @@ impl Checker<'_> {
         variant: &Variant,
         late: bool,
         input: Option<&Variant>,
+        maker: Option<PartId>,
     ) {
         let from = match input {
             Some(input) => format!("for the input {input}"),
@@ -232,7 +262,15 @@ impl Checker<'_> {
         } else {
             (Code::UndeclaredOutput, format!("the output {variant} {from} is not declared"))
         };
-        self.report(Diagnostic::new(code, map.span, message, "not in this map").help(help));
+        let error = match maker {
+            Some(part) if !late => {
+                let label = format!("{} makes it", describe(self.plan, part));
+                Diagnostic::new(code, self.plan.part(part).span, message, label)
+                    .related(map.span, "not in this map")
+            }
+            _ => Diagnostic::new(code, map.span, message, "not in this map"),
+        };
+        self.report(error.help(help));
     }
 
     fn misfits(&mut self, misfits: &[Misfit], declared: Option<(&Variant, Span, &str)>) {
@@ -269,10 +307,10 @@ impl Checker<'_> {
         }
     }
 
-    fn warn(&mut self, inference: &mut Inference<'_>) {
+    fn warn(&mut self, inference: &mut Inference<'_>, seen: &Seen) {
         let plan = self.plan;
-        let seen = std::mem::take(&mut inference.seen);
-        if let Some(part) = seen.too_large {
+        let labels = Labels::of(inference);
+        if let Some(part) = seen.too_large.or(inference.seen.too_large) {
             let message = "too many record types to infer";
             let span = plan.part(part).span;
             let error = Diagnostic::new(Code::TooLarge, span, message, "in this network");
@@ -298,12 +336,24 @@ impl Checker<'_> {
                 if tied || taken || bypass || inputs.is_empty() {
                     continue;
                 }
-                let message = "no record comes to this branch".to_owned();
+                let message = "no record of a known type comes to this branch".to_owned();
                 let label = format!("takes {}", show(inputs.iter()));
                 let span = plan.part(*branch).span;
                 let warning = Diagnostic::new(Code::Unreachable, span, message, label);
-                self.report(warning.help("remove it, or check the labels it asks for"));
+                let advice = inputs.iter().find_map(|input| labels.advice(input));
+                self.report(warning.help(advice.unwrap_or_else(|| {
+                    "records that carry more labels than declared may take it: declare them as \
+                     inputs, or check the labels it asks for"
+                        .to_owned()
+                })));
             }
+        }
+        for (part, record) in &seen.unfolding {
+            let span = plan.part(*part).span;
+            let message = format!("each replica of this star begins with {record}");
+            let label = format!("{record} makes the next replica, and so on without end");
+            let warning = Diagnostic::new(Code::NeverLeft, span, message, label);
+            self.report(warning.help("let it leave, or put the initialiser before the star"));
         }
         for (part, stuck) in &seen.stars {
             let PartKind::Star { exits, .. } = &plan.part(*part).kind else { continue };
@@ -313,7 +363,9 @@ impl Checker<'_> {
             let span = exits.first().map_or(plan.part(*part).span, |exit| exit.span);
             let label = format!("the body never makes {exit}");
             let warning = Diagnostic::new(Code::NeverLeft, span, message, label);
-            self.report(warning.help("check the labels of the exit, or let the body make them"));
+            let advice = exits.iter().find_map(|exit| labels.advice(&exit.variant));
+            let otherwise = || "check the labels of the exit, or let the body make them".to_owned();
+            self.report(warning.help(advice.unwrap_or_else(otherwise)));
         }
         for (part, went_back) in &seen.feedbacks {
             let PartKind::Feedback { back, .. } = &plan.part(*part).kind else { continue };
@@ -324,13 +376,19 @@ impl Checker<'_> {
             let message = "nothing is ever fed back".to_owned();
             let label = "the body never makes this";
             let warning = Diagnostic::new(Code::NeverFedBack, span, message, label);
-            self.report(warning.help("check the labels of the pattern"));
+            let advice = back.iter().find_map(|back| labels.advice(&back.variant));
+            let otherwise = || "check the labels of the pattern".to_owned();
+            self.report(warning.help(advice.unwrap_or_else(otherwise)));
+        }
+        let nowhere = labels.warnings(&self.errors);
+        for warning in nowhere {
+            self.report(warning);
         }
     }
 }
 
 /// What the first stages ask for, for messages about nets that take nothing.
-fn first_inputs(inference: &mut Inference<'_>, part: PartId) -> Vec<Variant> {
+pub(super) fn first_inputs(inference: &mut Inference<'_>, part: PartId) -> Vec<Variant> {
     let plan = inference.plan;
     match &plan.part(part).kind {
         PartKind::Serial(stages) => first_inputs(inference, stages[0]),

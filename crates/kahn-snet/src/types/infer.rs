@@ -27,6 +27,8 @@ use crate::types::{Label, Variant};
 
 /// The most types that are tried for one part.
 const MOST: usize = 400;
+/// The most labels that are looked at in all, of the inputs and outputs of parts.
+const MOST_WORK: usize = 3_000_000;
 
 /// What is known of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn output(&mut self, variant: Variant, flow: Flow) {
+    pub(super) fn output(&mut self, variant: Variant, flow: Flow) {
         match self.outputs.get_mut(&variant) {
             None => {
                 self.outputs.insert(variant, flow);
@@ -67,7 +69,7 @@ impl Outcome {
         }
     }
 
-    fn misfits(&mut self, of: &Self, late: bool) {
+    pub(super) fn misfits(&mut self, of: &Self, late: bool) {
         for misfit in &of.misfits {
             let misfit = Misfit { late: misfit.late || late, ..misfit.clone() };
             if !self.misfits.contains(&misfit) && self.misfits.len() < MOST {
@@ -92,6 +94,8 @@ pub(crate) struct Seen {
     pub(crate) ties: BTreeMap<PartId, (Variant, usize, usize)>,
     /// Stars, with what entered and never left, or none if something did.
     pub(crate) stars: BTreeMap<PartId, Option<Variant>>,
+    /// Stars with an initialiser whose output makes the next replica, and so on.
+    pub(crate) unfolding: BTreeMap<PartId, Variant>,
     /// Feedbacks, and whether something went back.
     pub(crate) feedbacks: BTreeMap<PartId, bool>,
     /// Whether some part had too many types.
@@ -104,19 +108,32 @@ pub(crate) struct Inference<'a> {
     pub(crate) plan: &'a Plan,
     pushed: BTreeMap<(PartId, Variant), Rc<Outcome>>,
     inputs: BTreeMap<PartId, Rc<Vec<Variant>>>,
+    pub(super) initial: BTreeMap<PartId, Rc<Outcome>>,
+    /// How many labels were looked at.
+    work: usize,
+    /// What no input of a part could be made of: the type it began with, and where that fails.
+    pub(super) dead: BTreeMap<PartId, Vec<(Variant, Misfit)>>,
     pub(crate) seen: Seen,
 }
 
 impl<'a> Inference<'a> {
     /// Creates the answerer for a plan.
     pub(crate) fn new(plan: &'a Plan) -> Self {
-        let (pushed, inputs) = (BTreeMap::new(), BTreeMap::new());
-        Self { plan, pushed, inputs, seen: Seen::default() }
+        Self {
+            plan,
+            pushed: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            initial: BTreeMap::new(),
+            work: 0,
+            dead: BTreeMap::new(),
+            seen: Seen::default(),
+        }
     }
 
     /// Forgets what was seen and pushed, but not the inputs.
     pub(crate) fn start_watching(&mut self) {
         self.pushed.clear();
+        self.initial.clear();
         let too_large = self.seen.too_large;
         self.seen = Seen { too_large, ..Seen::default() };
     }
@@ -182,32 +199,39 @@ impl<'a> Inference<'a> {
 
     /// Adds missing labels to the seeds until they can be pushed through.
     fn refine(&mut self, part: PartId, seeds: Vec<Variant>) -> Vec<Variant> {
-        let mut open: Vec<Variant> = seeds.into_iter().rev().collect();
-        let mut tried: BTreeSet<Variant> = open.iter().cloned().collect();
+        let mut tried: BTreeSet<Variant> = seeds.iter().cloned().collect();
         let mut accepted = Vec::new();
-        while let Some(candidate) = open.pop() {
-            let outcome = self.push(part, &candidate);
-            if !outcome.fails() {
-                accepted.push(candidate);
-                continue;
-            }
-            let Some(misfit) = outcome.misfits.iter().find(|misfit| !misfit.late) else { continue };
-            for wanted in misfit.accepted.iter().rev() {
-                let missing = wanted.0.difference(&misfit.record.0);
-                let missing: Vec<&Label> = missing.collect();
-                // A label that is there already was consumed before; binding tags don't flow.
-                let hopeless = |label: &&Label| candidate.has(label) || !label.is_inherited();
-                if missing.is_empty() || missing.iter().any(hopeless) {
+        let mut dead = Vec::new();
+        for seed in seeds {
+            let mut first = None;
+            let mut open = vec![seed.clone()];
+            while let Some(candidate) = open.pop() {
+                let outcome = self.push(part, &candidate);
+                let Some(misfit) = outcome.misfits.iter().find(|misfit| !misfit.late) else {
+                    accepted.push(candidate);
                     continue;
-                }
-                let larger = candidate.with(missing);
-                if tried.len() >= MOST {
-                    self.seen.too_large.get_or_insert(part);
-                } else if tried.insert(larger.clone()) {
-                    open.push(larger);
+                };
+                first.get_or_insert_with(|| misfit.clone());
+                for wanted in misfit.accepted.iter().rev() {
+                    let missing = wanted.0.difference(&misfit.record.0);
+                    let missing: Vec<&Label> = missing.collect();
+                    // What is there already was consumed before; binding tags don't flow.
+                    let hopeless = |label: &&Label| candidate.has(label) || !label.is_inherited();
+                    if missing.is_empty() || missing.iter().any(hopeless) {
+                        continue;
+                    }
+                    let larger = candidate.with(missing);
+                    if tried.len() >= MOST {
+                        self.seen.too_large.get_or_insert(part);
+                    } else if tried.insert(larger.clone()) {
+                        open.push(larger);
+                    }
                 }
             }
+            dead.extend(first.map(|misfit| (seed, misfit)));
         }
+        dead.retain(|(seed, _)| !accepted.iter().any(|input| seed.0.is_subset(&input.0)));
+        self.dead.insert(part, dead);
         accepted
     }
 
@@ -217,9 +241,22 @@ impl<'a> Inference<'a> {
         if let Some(known) = self.pushed.get(&key) {
             return Rc::clone(known);
         }
+        if self.work > MOST_WORK {
+            self.seen.too_large.get_or_insert(part);
+            return Rc::new(Outcome::default());
+        }
         let outcome = Rc::new(self.follow(part, variant));
+        let labels: usize = outcome.outputs.keys().map(|output| output.0.len() + 1).sum();
+        self.work += variant.0.len() + 1 + labels;
         self.pushed.insert(key, Rc::clone(&outcome));
         outcome
+    }
+
+    /// Returns whether a record that was pushed went through a part.
+    pub(crate) fn went_through(&self, part: PartId) -> bool {
+        let first = (part, Variant::default());
+        let mut all = self.pushed.range(first..).take_while(|((at, _), _)| *at == part);
+        all.any(|(_, outcome)| !outcome.fails())
     }
 
     fn follow(&mut self, part: PartId, variant: &Variant) -> Outcome {
@@ -279,6 +316,10 @@ impl<'a> Inference<'a> {
                             next.output(output.clone(), chain(flow, after));
                         }
                     }
+                    if next.outputs.len() > MOST {
+                        self.seen.too_large.get_or_insert(part);
+                        break;
+                    }
                     now = next.outputs;
                 }
                 outcome.outputs = now;
@@ -303,7 +344,12 @@ impl<'a> Inference<'a> {
                 if labels.iter().any(|label| !variant.has(label)) {
                     outcome.misfits.push(misfit(vec![variant.with(&labels)]));
                 } else {
-                    return (*self.push(*body, variant)).clone();
+                    outcome = (*self.push(*body, variant)).clone();
+                    let initial = self.initial(*body);
+                    outcome.misfits(&initial, false);
+                    for (output, flow) in &initial.outputs {
+                        outcome.output(output.clone(), flow.clone());
+                    }
                 }
             }
             PartKind::Net(net) => return self.through_net(part, *net, variant),
@@ -422,6 +468,17 @@ impl<'a> Inference<'a> {
                 goes_on |= !flow.late;
                 continue;
             }
+            if star && inside.is_empty() {
+                // The record makes a replica, whose initialisers feed the next.
+                let initial = self.initial(body);
+                outcome.misfits(&initial, false);
+                for (output, flow) in &initial.outputs {
+                    if !test(patterns, output).0 {
+                        self.seen.unfolding.entry(part).or_insert_with(|| output.clone());
+                    }
+                    open.push((output.clone(), flow.clone()));
+                }
+            }
             if inside.len() > MOST {
                 self.seen.too_large.get_or_insert(part);
                 break;
@@ -452,95 +509,16 @@ impl<'a> Inference<'a> {
         }
         outcome
     }
-
-    /// Returns what comes out of a part without any record going in.
-    pub(crate) fn initial(&mut self, part: PartId) -> Outcome {
-        let plan = self.plan;
-        let mut outcome = Outcome::default();
-        match &plan.part(part).kind {
-            PartKind::Error
-            | PartKind::Identity
-            | PartKind::Filter(_)
-            | PartKind::Cell(_)
-            | PartKind::Split { .. }
-            | PartKind::Star { .. } => {}
-            PartKind::Box(id) => {
-                let plan = plan.box_plan(*id);
-                if plan.input.is_none() {
-                    for made in &plan.outputs {
-                        let flow = Flow { late: false, kept: BTreeSet::new() };
-                        outcome.output(made.iter().cloned().collect(), flow);
-                    }
-                }
-            }
-            PartKind::Net(net) => {
-                let net = plan.net(*net);
-                let inner = self.initial(net.body);
-                let declared = net.declared.iter().flatten();
-                let initial: Vec<_> = declared.filter(|map| map.inputs.is_none()).collect();
-                if initial.is_empty() {
-                    return inner;
-                }
-                outcome.misfits(&inner, false);
-                for output in initial.iter().filter_map(|map| map.outputs.as_ref()).flatten() {
-                    let flow = Flow { late: false, kept: BTreeSet::new() };
-                    outcome.output(output.variant.clone(), flow);
-                }
-            }
-            PartKind::Choice { branches, .. } => {
-                for branch in branches {
-                    let inner = self.initial(*branch);
-                    outcome.misfits(&inner, false);
-                    for (output, flow) in inner.outputs {
-                        outcome.output(output, flow);
-                    }
-                }
-            }
-            PartKind::Feedback { body, back, .. } => {
-                let inner = self.initial(*body);
-                outcome.misfits(&inner, false);
-                for (output, flow) in inner.outputs {
-                    let (matches, surely) = test(back, &output);
-                    if matches {
-                        *self.seen.feedbacks.entry(part).or_insert(false) |= true;
-                        let again = self.push(part, &output);
-                        outcome.misfits(&again, flow.late);
-                        for (output, after) in &again.outputs {
-                            outcome.output(output.clone(), chain(&flow, after));
-                        }
-                    }
-                    if !surely {
-                        outcome.output(output, flow);
-                    }
-                }
-            }
-            PartKind::Serial(stages) => {
-                for stage in stages {
-                    let mut next = self.initial(*stage);
-                    next.misfits.append(&mut outcome.misfits);
-                    for (record, flow) in &outcome.outputs {
-                        let step = self.push(*stage, record);
-                        next.misfits(&step, flow.late);
-                        for (output, after) in &step.outputs {
-                            next.output(output.clone(), chain(flow, after));
-                        }
-                    }
-                    outcome = next;
-                }
-            }
-        }
-        outcome
-    }
 }
 
 /// Whether a record may match one of the patterns, and whether it surely does.
-fn test(patterns: &[Pattern], record: &Variant) -> (bool, bool) {
+pub(super) fn test(patterns: &[Pattern], record: &Variant) -> (bool, bool) {
     let mut fitting = patterns.iter().filter(|pattern| record.fits(&pattern.variant)).peekable();
     let matches = fitting.peek().is_some();
     (matches, fitting.any(|pattern| pattern.guard.is_none()))
 }
 
-fn chain(before: &Flow, after: &Flow) -> Flow {
+pub(super) fn chain(before: &Flow, after: &Flow) -> Flow {
     let kept = before.kept.intersection(&after.kept).cloned().collect();
     Flow { late: before.late || after.late, kept }
 }

@@ -11,7 +11,11 @@
 //! in; [`check`] compares that with what was declared and warns of what cannot happen.
 
 pub mod check;
+mod dead;
 pub(crate) mod infer;
+mod initial;
+mod labels;
+mod origin;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,7 +2,8 @@
 //!
 //! It prints the tree, so what it prints depends on the tree alone, is read back as the same
 //! tree, and is printed the same again. Comments are not in the tree: each is printed before the
-//! definition it stands in or before, or behind it if it stood behind it on the same line.
+//! definition or the operand of a network that it stands in or before, or behind it if it stood
+//! behind it on the same line.
 //! Single empty lines between definitions are kept.
 
 mod expression;
@@ -61,7 +62,7 @@ impl Printer<'_> {
     fn definitions(&mut self, definitions: &[Definition], indent: &str) {
         for definition in definitions {
             let span = span_of(definition);
-            self.comments_before(inner_start(definition), indent);
+            self.comments_before(self.inner_start(definition), indent);
             self.gap(span.start);
             match definition {
                 Definition::Box(definition) => self.box_definition(definition, indent),
@@ -80,6 +81,16 @@ impl Printer<'_> {
             self.end = self.end.max(span.end);
             self.comments_behind();
             self.first = false;
+        }
+    }
+
+    /// Up to where comments are printed before a definition: before its inner definitions or its
+    /// network.
+    fn inner_start(&self, definition: &Definition) -> usize {
+        match definition {
+            Definition::Net(net) if net.definitions.is_some() => net.name.at.0.start,
+            Definition::Net(net) => self.head_end(net),
+            _ => span_of(definition).end,
         }
     }
 
@@ -157,7 +168,9 @@ impl Printer<'_> {
         let Some(inner) = &definition.definitions else {
             let room = indent.len() + head.len() + " connect ;".len();
             let flat = topology::flat(&definition.body);
-            if !head.contains('\n') && room + flat.len() <= WIDTH {
+            let plain =
+                self.comments.first().is_none_or(|one| one.span.start >= definition.at.0.end);
+            if plain && !head.contains('\n') && room + flat.len() <= WIDTH {
                 self.line(indent, &format!("{head} connect {flat};"));
             } else {
                 self.line(indent, &head);
@@ -170,14 +183,55 @@ impl Printer<'_> {
         self.first = true;
         let deeper = format!("{indent}{STEP}");
         self.definitions(inner, &deeper);
-        self.comments_before(definition.at.0.end, &deeper);
+        self.comments_before(self.closing_brace(definition), &deeper);
         self.line(indent, "}");
         self.connect(definition, indent);
     }
 
+    /// Where the inner definitions end.
+    fn closing_brace(&self, definition: &NetDefinition) -> usize {
+        let inner = definition.definitions.iter().flatten().map(|inner| span_of(inner).end);
+        let from = inner.max().unwrap_or(self.head_end(definition));
+        self.next(b'}', from.max(self.end), definition)
+    }
+
+    /// The end of the name and the signature of a net.
+    fn head_end(&self, definition: &NetDefinition) -> usize {
+        let signature = definition.signature.as_ref().map(|signature| signature.at.0.end);
+        let end = signature.map(|end| self.next(b')', end, definition) + 1);
+        end.unwrap_or(definition.name.at.0.end)
+    }
+
+    /// Where `wanted` stands next that is in no comment, before the network of a net.
+    fn next(&self, wanted: u8, from: usize, definition: &NetDefinition) -> usize {
+        let mut at = from;
+        let bytes = self.source.as_bytes();
+        while at < definition.body.at.0.start && bytes[at] != wanted {
+            let comment = self.comments.iter().find(|one| one.span.start == at);
+            at = comment.map_or(at + 1, |one| one.span.end);
+        }
+        at
+    }
+
     fn connect(&mut self, definition: &NetDefinition, indent: &str) {
-        let text = topology::broken(&definition.body, indent, "connect ".len());
-        self.line(indent, &format!("connect {text};"));
+        let end = definition.at.0.end;
+        let within = self.comments.iter().take_while(|one| one.span.start < end).count();
+        let (within, rest) = self.comments.split_at(within);
+        self.comments = rest;
+        let mut inside =
+            topology::Inside { source: self.source, comments: within.iter().collect() };
+        let text = topology::body(&definition.body, indent, self.head_end(definition), &mut inside);
+        let space = if text.starts_with('\n') { "" } else { " " };
+        self.line(indent, &format!("connect{space}{text};"));
+        // Those before the `;` come behind it.
+        for (index, comment) in inside.take(0, end).into_iter().enumerate() {
+            if index == 0 {
+                self.out.truncate(self.out.trim_end_matches('\n').len());
+                self.line("  ", &comment);
+            } else {
+                self.line(indent, &comment);
+            }
+        }
     }
 }
 
@@ -188,14 +242,6 @@ fn span_of(definition: &Definition) -> Span {
         Definition::Type(definition) => definition.at.0,
         Definition::TypeSig(definition) => definition.at.0,
         Definition::Metadata(metadata) => metadata.at.0,
-    }
-}
-
-/// Up to where comments are printed before the definition: its end, or its inner definitions.
-fn inner_start(definition: &Definition) -> usize {
-    match definition {
-        Definition::Net(net) if net.definitions.is_some() => net.name.at.0.start,
-        _ => span_of(definition).end,
     }
 }
 

@@ -1,8 +1,12 @@
 //! Networks as text: on one line if it fits, else broken at the loosest combinator.
 
+use std::fmt::Write as _;
+
 use super::{STEP, WIDTH, expression, label, variant};
+use crate::syntax::Span;
 use crate::syntax::ast::{Filter, Guarded, Item, ItemValue, Range, Template};
 use crate::syntax::ast::{Topology, TopologyKind};
+use crate::syntax::token::Comment;
 
 /// How tightly what is printed holds together.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -94,20 +98,89 @@ fn guarded_list(list: &[Guarded]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The network behind `column`, broken if it is too long; its further lines start at `indent`.
-pub(super) fn broken(topology: &Topology, indent: &str, column: usize) -> String {
+/// The comments inside a network, each taken when it is printed.
+pub(super) struct Inside<'a> {
+    pub(super) source: &'a str,
+    pub(super) comments: Vec<&'a Comment>,
+}
+
+impl Inside<'_> {
+    /// Takes those that begin in a range.
+    pub(super) fn take(&mut self, from: usize, to: usize) -> Vec<String> {
+        let within = |comment: &&Comment| (from..to).contains(&comment.span.start);
+        let taken = self.comments.iter().filter(|one| within(one)).map(|one| one.text.clone());
+        let taken = taken.collect();
+        self.comments.retain(|one| !within(one));
+        taken
+    }
+
+    fn any(&self, span: Span) -> bool {
+        self.comments.iter().any(|one| (span.start..span.end).contains(&one.span.start))
+    }
+
+    /// Takes those that stand behind an operand, on the line on which it ends.
+    fn take_behind(&mut self, end: usize, to: usize) -> Vec<String> {
+        let rest = &self.source[end..to.max(end)];
+        self.take(end, end + rest.find('\n').unwrap_or(rest.len()))
+    }
+
+    /// Takes those in a range and those in what is printed on one line, of an operand.
+    fn take_before(&mut self, from: usize, part: &Topology) -> Vec<String> {
+        let mut taken = self.take(from, part.at.0.start);
+        let mut inner = part;
+        // What follows an operand is printed behind it; the operand itself may be broken.
+        loop {
+            let (body, suffix) = postfix(inner);
+            if operands(inner).is_some() {
+                return taken;
+            }
+            if suffix.is_empty() {
+                taken.extend(self.take(inner.at.0.start, inner.at.0.end));
+                return taken;
+            }
+            taken.extend(self.take(inner.at.0.start, body.at.0.start));
+            taken.extend(self.take(body.at.0.end, inner.at.0.end));
+            inner = body;
+        }
+    }
+}
+
+/// The network behind `column`, broken if it is too long or holds comments; its further lines
+/// start at `indent`. Begins a line of its own if a comment comes first.
+pub(super) fn broken(
+    topology: &Topology,
+    indent: &str,
+    column: usize,
+    inside: &mut Inside<'_>,
+) -> String {
     let line = flat(topology);
-    if indent.len() + column + line.len() < WIDTH {
+    if !inside.any(topology.at.0) && indent.len() + column + line.len() < WIDTH {
         return line;
     }
     let deeper = format!("{indent}{STEP}");
     if let Some((parts, combinator)) = operands(topology) {
-        let parts = parts.iter().map(|part| match level(part) {
-            Level::Operand => broken(part, &deeper, combinator.len() + 1),
-            _ => bracketed(part, &deeper, ""),
-        });
-        let parts: Vec<String> = parts.collect();
-        return parts.join(&format!("\n{deeper}{combinator} "));
+        let mut text = String::new();
+        let mut end = topology.at.0.start;
+        for (index, part) in parts.iter().enumerate() {
+            for comment in inside.take_before(end, part) {
+                let _ = write!(text, "\n{deeper}{comment}");
+            }
+            if index > 0 {
+                let _ = write!(text, "\n{deeper}{combinator} ");
+            } else if !text.is_empty() {
+                let _ = write!(text, "\n{deeper}");
+            }
+            text.push_str(&match level(part) {
+                Level::Operand => broken(part, &deeper, combinator.len() + 1, inside),
+                _ => bracketed(part, &deeper, "", inside),
+            });
+            end = part.at.0.end;
+            let next = parts.get(index + 1).map_or(topology.at.0.end, |next| next.at.0.start);
+            for comment in inside.take_behind(end, next) {
+                let _ = write!(text, "  {comment}");
+            }
+        }
+        return text;
     }
     match &topology.kind {
         TopologyKind::Filter(filter) => broken_filter(filter, &deeper),
@@ -115,21 +188,47 @@ pub(super) fn broken(topology: &Topology, indent: &str, column: usize) -> String
         _ => {
             let (body, suffix) = postfix(topology);
             match level(body) {
-                Level::Operand => format!("{}{suffix}", broken(body, indent, column)),
-                _ => bracketed(body, indent, &suffix),
+                Level::Operand => format!("{}{suffix}", broken(body, indent, column, inside)),
+                _ => bracketed(body, indent, &suffix, inside),
             }
         }
     }
 }
 
-fn bracketed(topology: &Topology, indent: &str, suffix: &str) -> String {
+fn bracketed(topology: &Topology, indent: &str, suffix: &str, inside: &mut Inside<'_>) -> String {
     let line = flat(topology);
-    if indent.len() + line.len() + suffix.len() + 2 < WIDTH {
+    if !inside.any(topology.at.0) && indent.len() + line.len() + suffix.len() + 2 < WIDTH {
         return format!("({line}){suffix}");
     }
     let deeper = format!("{indent}{STEP}");
-    let inner = broken(topology, &deeper, 0);
-    format!("(\n{deeper}{inner}\n{indent}){suffix}")
+    let inner = broken(topology, &deeper, 0, inside);
+    let space = if inner.starts_with('\n') { String::new() } else { format!("\n{deeper}") };
+    format!("({space}{inner}\n{indent}){suffix}")
+}
+
+/// The network behind `connect`, with all comments in it.
+pub(super) fn body(
+    topology: &Topology,
+    indent: &str,
+    from: usize,
+    inside: &mut Inside<'_>,
+) -> String {
+    let mut text = String::new();
+    let leading = match operands(topology) {
+        None => inside.take_before(from, topology),
+        Some(_) => inside.take(from, topology.at.0.start),
+    };
+    for comment in leading {
+        let _ = write!(text, "\n{indent}{STEP}{comment}");
+    }
+    // On a line of its own it stands deeper.
+    let deeper = format!("{indent}{STEP}");
+    let own = !text.is_empty() && operands(topology).is_none();
+    let network = broken(topology, if own { &deeper } else { indent }, "connect ".len(), inside);
+    if !text.is_empty() && !network.starts_with('\n') {
+        let _ = write!(text, "\n{indent}{STEP}");
+    }
+    text + &network
 }
 
 fn template(template: &Template) -> String {
