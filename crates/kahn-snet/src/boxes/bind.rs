@@ -25,7 +25,7 @@ impl fmt::Debug for Boxes {
 }
 
 /// A box and a function do not belong together.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
     /// No box of this name.
     #[error("the program has no box `{name}`; it has {known}")]
@@ -51,6 +51,13 @@ pub enum BindError {
         /// The box.
         path: String,
     },
+}
+
+/// What `main` prints if it returns the error: the message, for a person.
+impl fmt::Debug for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Boxes {

@@ -22,7 +22,7 @@ mod c;
 pub use argument::{Argument, Emitter, Field, FromField, IntoArgument, IntoArguments, Tag};
 pub use bind::{ArgumentKind, BindError, Boxes, FromArgument, IntoBox};
 pub use c::CError;
-pub(crate) use c::{Rescued, leave_process};
+pub(crate) use c::{Rescued, leave_process, set_apart};
 
 /// A box that could not do its work; its text is for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

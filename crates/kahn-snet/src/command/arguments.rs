@@ -95,7 +95,7 @@ pub struct GraphArguments {
     /// The net to draw; the last of the file if none is named
     #[arg(long)]
     pub net: Option<String>,
-    /// Write a picture too
+    /// Write a picture to a file, instead of printing the graph
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }

@@ -27,8 +27,7 @@ pub(super) fn graph(arguments: &GraphArguments, streams: &mut Streams<'_>) -> Re
             })?
             .into_bytes(),
     };
-    write_whole(path, &picture)?;
-    streams.print(&text)
+    write_whole(path, &picture)
 }
 
 /// Lets the program `dot` of Graphviz draw.

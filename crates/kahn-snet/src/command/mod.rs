@@ -73,6 +73,8 @@ pub fn perform(command: &Command, streams: &mut Streams<'_>) -> u8 {
 fn text_of(path: &Path) -> Result<String, Refusal> {
     let bytes = std::fs::read(path)
         .map_err(|error| Refusal::input(format!("cannot read {}: {error}", path.display())))?;
+    // Editors on other systems begin a file with this mark; it is no part of the text.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").map_or(bytes.clone(), <[u8]>::to_vec);
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
@@ -135,7 +137,11 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
         |error: std::io::Error| Refusal::run(format!("cannot write {}: {error}", path.display()));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(refused)?;
+    let mut builder = tempfile::Builder::new();
+    // As of any file that is created: what the umask leaves of it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(refused)?;
     std::io::Write::write_all(&mut file, bytes).map_err(refused)?;
     if let Ok(old) = std::fs::metadata(path) {
         file.as_file().set_permissions(old.permissions()).map_err(refused)?;

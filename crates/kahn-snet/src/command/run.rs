@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use super::{Refusal, RunArguments, Streams, program_of};
-use crate::boxes::{Boxes, Rescued};
+use crate::boxes::{Boxes, Rescued, set_apart};
 use crate::command::arguments::RuntimeArgument;
 use crate::plan::NetId;
 use crate::program::Program;
@@ -44,8 +45,13 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     }
     let (name, input) = input_of(arguments, streams)?;
     let source = Input { reader: RecordReader::new(format, input), format };
-    let output = std::mem::replace(&mut streams.output, Box::new(io::sink()));
-    let buffer = streams.descriptor.and_then(Rescued::new);
+    let mut output = std::mem::replace(&mut streams.output, Box::new(io::sink()));
+    let mut descriptor = streams.descriptor;
+    if let Some(apart) = descriptor.and_then(|descriptor| set_apart(descriptor).ok()) {
+        descriptor = Some(apart.as_raw_fd());
+        output = Box::new(apart);
+    }
+    let buffer = descriptor.and_then(Rescued::new);
     let buffer = buffer.map_or(Buffer::Plain(Vec::new()), Buffer::Rescued);
     let mut sink = Output { stream: output, buffer, line: Vec::new(), format };
     let mut result = Ok(());

@@ -140,6 +140,16 @@ pub(crate) struct Filter {
     pub(crate) arms: Vec<Arm>,
 }
 
+impl Filter {
+    /// Returns whether every record that fits goes on as it is.
+    pub(crate) fn passes(&self) -> bool {
+        let [Arm { guard: None, records }] = self.arms.as_slice() else { return false };
+        let [record] = records.as_slice() else { return false };
+        let same = |(label, source): &(Label, Source)| matches!(source, Source::Label(from) if from == label);
+        record.len() == self.pattern.0.len() && record.iter().all(same)
+    }
+}
+
 /// An arm of a filter; the last has no guard.
 #[derive(Debug, Clone)]
 pub(crate) struct Arm {

@@ -343,11 +343,20 @@ pub fn write_xml(record: &Record, output: &mut impl Write) -> Result<(), WriteEr
     Ok(output.write_all(text.as_bytes())?)
 }
 
+/// The shortest text that C reads as this number; very large and very small ones have an exponent.
+fn real(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || !number.is_finite() || (1e-5..1e17).contains(&size) {
+        return number.to_string();
+    }
+    format!("{number:e}")
+}
+
 fn write_value(value: &Value) -> Option<String> {
     let integer = |value: i64| if i32::try_from(value).is_ok() { "int" } else { "long" };
     Some(match value {
         Value::Integer(number) => format!("({}){number}", integer(*number)),
-        Value::Real(number) => format!("(double){number}"),
+        Value::Real(number) => format!("(double){}", real(*number)),
         Value::Text(text) => format!("(char[{}]){text}", text.len()),
         Value::Bytes(bytes) => {
             let list: Vec<String> = bytes.iter().map(ToString::to_string).collect();
@@ -361,7 +370,7 @@ fn write_value(value: &Value) -> Option<String> {
             let whole = values.iter().all(|value| matches!(value, Value::Integer(_)));
             let numbers = values.iter().map(|value| match value {
                 Value::Integer(number) => Some(number.to_string()),
-                Value::Real(number) => Some(number.to_string()),
+                Value::Real(number) => Some(real(*number)),
                 _ => None,
             });
             let numbers: Vec<String> = numbers.collect::<Option<_>>()?;

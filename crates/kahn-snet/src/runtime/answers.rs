@@ -205,6 +205,12 @@ impl<'a> Steps<'a> {
                 op = match &here.kind {
                     Kind::End => return true,
                     Kind::Cell(_) => here.next,
+                    // A bypass that names its type.
+                    Kind::Filter { filter, pattern }
+                        if filter.passes() && facts.shapes.get(shape).fits(pattern) =>
+                    {
+                        here.next
+                    }
                     Kind::Choice(branches) => routes.get(at, shape, || {
                         step::route(facts, at, shape).map(|index| branches[index].entry)
                     }),

@@ -194,3 +194,10 @@ impl Facts<'_> {
         Failure::TooManyCopies { component: self.name(op), record }
     }
 }
+
+/// What `main` prints if it returns the error: the message, for a person.
+impl std::fmt::Debug for super::RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

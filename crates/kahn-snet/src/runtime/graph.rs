@@ -347,7 +347,8 @@ impl Builder<'_> {
             }
             PartKind::Feedback { ordered, body, back } => {
                 let tests = self.tests(back);
-                let name = self.named(format_args!("feedback \\ {}", back[0].variant));
+                let slash = if *ordered { "\\\\" } else { "\\" };
+                let name = self.named(format_args!("feedback {slash} {}", back[0].variant));
                 self.region(*ordered, "\\\\", next, |builder, next| {
                     let inner = builder.scope(Body::Part(*body))?;
                     let in_turn = *ordered && builder.keeps_records(*body);

@@ -184,7 +184,7 @@ impl Default for Options {
 }
 
 /// A run could not begin, or ended before its input did.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum RunError {
     /// The program has errors.
     #[error("the program has errors; `kahn snet check` shows them")]

@@ -260,8 +260,13 @@ fn emit_checked(
     let variant = usize::try_from(variant).unwrap_or(0);
     let known = variant.checked_sub(1).and_then(|index| call.kinds.get(index));
     let kinds = known.map_or(&[][..], |kinds| kinds.as_bytes());
+    let given = usize::try_from(count).unwrap_or(0);
+    if known.is_some() && given != kinds.len() {
+        // The number alone is wrong: the emitter says so, and looks at no value.
+        return call.out.emit(variant, vec![Argument::Tag(0); given]);
+    }
     let mut arguments = Vec::with_capacity(kinds.len());
-    for (index, kind) in kinds.iter().enumerate().take(usize::try_from(count).unwrap_or(0)) {
+    for (index, kind) in kinds.iter().enumerate() {
         // SAFETY: the header fills one value for each letter of the tuple, `count` in all.
         let value = unsafe { values.add(index) };
         // SAFETY: as above.

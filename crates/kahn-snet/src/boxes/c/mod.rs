@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::Boxes;
 use call::{CBox, Library};
 pub(crate) use crash::leave_process;
-pub(crate) use rescue::Rescued;
+pub(crate) use rescue::{Rescued, set_apart};
 
 /// A library or C file that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,9 @@
 //! after a while.
 
 use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::os::fd::FromRawFd;
 use std::ptr;
 use std::sync::atomic::Ordering::*;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize};
@@ -59,6 +62,26 @@ impl Rescued {
         LOCKED.store(false, Release);
         result
     }
+}
+
+/// Sets the descriptor of the output apart: records go to the copy that is returned, and what boxes
+/// print goes where messages go.
+///
+/// # Errors
+/// Returns why there is no copy; then nothing has changed.
+pub(crate) fn set_apart(descriptor: c_int) -> io::Result<File> {
+    // SAFETY: copying a descriptor changes no memory.
+    let copy = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the copy is fresh, and nobody else has its number.
+    let copy = unsafe { File::from_raw_fd(copy) };
+    // SAFETY: the descriptor is the output of the process, which only the copy stands for now.
+    if unsafe { libc::dup2(2, descriptor) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(copy)
 }
 
 impl Drop for Rescued {

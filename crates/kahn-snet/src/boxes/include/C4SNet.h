@@ -70,12 +70,6 @@ KAHN_SNET_UNUSED static char *C4SNetGetString(c4snet_data_t *data)
     return text;
 }
 
-KAHN_SNET_UNUSED static void C4SNetOut(void *handle, int variant, ...)
-{
-    va_list arguments;
-    va_start(arguments, variant);
-    kahn_snet_vout(handle, variant, arguments);
-    va_end(arguments);
-}
+#define C4SNetOut kahn_snet_out
 
 #endif

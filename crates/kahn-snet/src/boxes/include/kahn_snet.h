@@ -158,15 +158,15 @@ KAHN_SNET_UNUSED static void kahn_snet_fail(void *handle, const char *reason)
     box->fail(box->context, reason);
 }
 
-/* Emits output tuple `variant`, counted from 1, with arguments like those of `kahn_snet_out`. */
-KAHN_SNET_UNUSED static void kahn_snet_vout(void *handle, int variant, va_list arguments)
+/* Emits `given` values, or as many as the tuple has if that is negative. */
+KAHN_SNET_UNUSED static void kahn_snet_vemit(void *handle, int variant, int given, va_list arguments)
 {
     kahn_snet_box *box = (kahn_snet_box *)handle;
     kahn_snet_value values[KAHN_SNET_LABELS];
     int count = 0;
     if (variant >= 1 && variant <= box->variants) {
         const char *kind = box->kinds[variant - 1];
-        for (; *kind != '\0' && count < KAHN_SNET_LABELS; kind++, count++) {
+        for (; *kind != '\0' && count < KAHN_SNET_LABELS && count != given; kind++, count++) {
             values[count].data = NULL;
             values[count].tag = 0;
             if (*kind == 'f') {
@@ -176,17 +176,40 @@ KAHN_SNET_UNUSED static void kahn_snet_vout(void *handle, int variant, va_list a
             }
         }
     }
-    box->emit(box->context, variant, values, count);
+    box->emit(box->context, variant, values, given < 0 ? count : given);
 }
 
-/* Emits output tuple `variant`, counted from 1: fields as `kahn_snet_data *`, tags as `int`. */
-KAHN_SNET_UNUSED static void kahn_snet_out(void *handle, int variant, ...)
+/* Emits output tuple `variant`, counted from 1, with arguments like those of `kahn_snet_out`. */
+KAHN_SNET_UNUSED static void kahn_snet_vout(void *handle, int variant, va_list arguments)
+{
+    kahn_snet_vemit(handle, variant, -1, arguments);
+}
+
+/* What `kahn_snet_out` stands for. */
+KAHN_SNET_UNUSED static void kahn_snet_emit(void *handle, int variant, int given, ...)
 {
     va_list arguments;
-    va_start(arguments, variant);
-    kahn_snet_vout(handle, variant, arguments);
+    va_start(arguments, given);
+    kahn_snet_vemit(handle, variant, given, arguments);
     va_end(arguments);
 }
+
+/* Emits output tuple `variant`, counted from 1: fields as `kahn_snet_data *`, tags as `int`. The
+ * arguments are counted: too few or too many end the run. */
+#define kahn_snet_out(handle, variant, ...) \
+    kahn_snet_emit(handle, variant, KAHN_SNET_COUNT(__VA_ARGS__), ##__VA_ARGS__)
+
+/* Counts up to 64 arguments. */
+#define KAHN_SNET_COUNT(...) \
+    KAHN_SNET_COUNTED(0, ##__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, \
+    51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, \
+    29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, \
+    6, 5, 4, 3, 2, 1, 0)
+#define KAHN_SNET_COUNTED(zero, \
+    a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, \
+    a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, \
+    a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, \
+    a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, count, ...) count
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,15 @@
 //! only if an operand follows; so `<a > 4>` is a comparison and its end.
 
 use super::{Kind, Parser};
+use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::Span;
 use crate::syntax::ast::{
     Arm, BinaryOperator, Expression, ExpressionKind, Filter, Item, ItemValue, Label, LabelKind,
     Place, Template, UnaryOperator,
 };
+
+/// The most operations of one expression: every phase recurses over a sum.
+const MOST_OPERATIONS: usize = 1000;
 
 impl Parser<'_> {
     /// `[]` or `[pattern -> …]`, from its opening.
@@ -148,6 +152,7 @@ impl Parser<'_> {
     }
 
     fn expression(&mut self) -> Option<Expression> {
+        self.operations = 0;
         self.deeper(|parser| parser.conditional(false))
     }
 
@@ -170,16 +175,14 @@ impl Parser<'_> {
         }
         let start = self.span();
         let mut left = self.binary(level + 1, inside)?;
-        let mut steps = 0;
         self.one_equal();
         while let Some(operator) = self.operator(inside).filter(|found| found.level() == level) {
             self.advance();
-            steps += 1;
-            if steps == super::DEEPEST {
-                let deepest = self.depth;
-                self.depth = super::DEEPEST;
-                self.deeper(|_| None::<()>);
-                self.depth = deepest;
+            self.operations += 1;
+            if self.operations > MOST_OPERATIONS {
+                let message = format!("more than {MOST_OPERATIONS} operations in one expression");
+                let error = Diagnostic::new(Code::TooDeep, self.span(), message, "one too many");
+                self.errors.push(error.help("compute a part of it in a filter before this one"));
                 return None;
             }
             let right = self.binary(level + 1, inside)?;

@@ -45,7 +45,8 @@ pub struct Parsed {
 /// ```
 pub fn parse(source: &str) -> Parsed {
     let (tokens, comments, errors) = token::tokens(source);
-    let mut parser = Parser { source, tokens, next: 0, errors, depth: 0, silent_at: None };
+    let mut parser =
+        Parser { source, tokens, next: 0, errors, depth: 0, operations: 0, silent_at: None };
     let definitions = parser.definitions(true);
     let mut diagnostics = parser.errors;
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
@@ -58,6 +59,8 @@ struct Parser<'a> {
     next: usize,
     errors: Vec<Diagnostic>,
     depth: usize,
+    /// The operations of the expression that is read.
+    operations: usize,
     /// The token about which something was said already.
     silent_at: Option<usize>,
 }
