@@ -104,6 +104,8 @@ mutation budget-does-nothing "$laws" the_budget_ends_the_run channel/table.rs \
     's/self\.budget\.store\(budget, Relaxed\);/let _ = budget;/'
 mutation quiescence-does-nothing "$laws" where_nothing_more_can_happen network/run.rs \
     's/core\.quiescence\.store\(options\.quiescence, Relaxed\);//'
+mutation wait-once-does-nothing "$laws" an_option_has_every_operation network/run.rs \
+    's/wait_once: waits_once \|\| options\.wait_once,/wait_once: waits_once,/'
 mutation accounting-off-counts "$laws" what_accounting_leaves_out scheduler/worker.rs \
     's/counts: settings\.accounting != Accounting::Off,/counts: true,/'
 mutation timing-does-nothing "$laws" what_accounting_leaves_out scheduler/worker.rs \
@@ -119,6 +121,8 @@ mutation idle-not-measured "$laws" a_worker_that_finds_nothing scheduler/idle.rs
     's/times\.idle\.store\(.*?Relaxed\);//'
 mutation steals-not-counted "$laws" what_is_stolen_is_counted scheduler/policy/queues.rs \
     's/bump\(&own\.won\);//'
+mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
+    's/walks: core\.resolver\.get\(\)\.map_or\(0, Resolver::walks\),/walks: 0,/'
 mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
     's/remote: counts\.remote,/remote: 0,/'
 mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \

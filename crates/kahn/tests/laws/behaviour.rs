@@ -3,7 +3,7 @@
 
 use super::schedules::{count, listen, run};
 use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Steals, Turn};
-use kahn::{Accounting, Channel, Network, POLICIES, Report, RunOptions, Summary};
+use kahn::{Accounting, Channel, Detection, Network, POLICIES, Report, RunOptions, Summary};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -226,6 +226,21 @@ fn a_pinned_worker_runs_on_one_core_and_two_on_two() {
 }
 
 #[test]
+fn an_option_has_every_operation_wait_once() {
+    let polls = |wait| {
+        let mut network = Network::new();
+        let numbers = count(&mut network, "numbers", 20);
+        listen(&mut network, "listen", numbers);
+        let report = finish(network, RunOptions::new().policy("sequential").wait_once(wait));
+        (report.processes[0].polls, report.processes[1].polls)
+    };
+    let ((sends, receives), (sends_waiting, receives_waiting)) = (polls(false), polls(true));
+    assert!(sends < 20 && receives < 20, "all fit into the channel");
+    // Every message, and the end of the stream.
+    assert!(sends_waiting > 20 && receives_waiting > 21, "{sends_waiting}, {receives_waiting}");
+}
+
+#[test]
 fn what_accounting_leaves_out_is_not_counted_and_what_it_takes_in_is() {
     let ran = |accounting| {
         let mut network = Network::new();
@@ -297,6 +312,29 @@ fn a_worker_that_finds_nothing_has_searched_and_slept() {
     for worker in &report.worker_reports {
         assert!(worker.busy_seconds + worker.idle_seconds <= report.seconds * 1.1, "{report}");
     }
+}
+
+#[test]
+fn walks_in_search_of_rings_are_counted_where_a_ring_had_to_be_found() {
+    let ran = |detection| {
+        let mut network = Network::new();
+        let (odd_out, odd) = network.channel_with(Channel::named("odd").capacity(1));
+        let (even_out, even) = network.channel_with(Channel::named("even").capacity(1));
+        network.process("split", (odd_out, even_out), async |(mut odd, mut even)| {
+            odd.send_all(0..10_u64).await;
+            even.send(10).await;
+        });
+        network.process("join", (odd, even), async |(mut odd, mut even)| {
+            even.recv().await;
+            odd.for_each(|_| {}).await;
+        });
+        run(network, RunOptions::new().policy("sequential").detection(detection))
+    };
+    let found = ran(Detection::Deferred);
+    assert_eq!(found.outcome, Summary::Finished, "{found}");
+    assert!(found.walks >= 1 && found.channels[0].growths >= 1, "{found}");
+    let off = ran(Detection::Off);
+    assert_eq!((off.outcome, off.channels[0].growths), (Summary::Deadlock, 0), "{off}");
 }
 
 #[test]
