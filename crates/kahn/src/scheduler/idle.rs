@@ -248,8 +248,8 @@ impl Worker {
                 continue;
             }
             does_anybody = true;
-            if let Some(lane) = self.policy().and_then(|policy| policy.lane(index)) {
-                lane.stands_still();
+            if let Some(policy) = self.policy() {
+                policy.stands_still(index);
             }
         }
         does_anybody

@@ -6,10 +6,22 @@ use kahn::{Channel, Network, Process, Report, RunOptions, Summary};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
 /// A ring of processes through which a token goes so many times.
 fn ring(network: &mut Network<'_>, processes: usize, rounds: u64) {
+    ring_until(network, processes, rounds, || {});
+}
+
+/// The same, with something to do at the end.
+fn ring_until(
+    network: &mut Network<'_>,
+    processes: usize,
+    rounds: u64,
+    end: impl FnOnce() + Send + 'static,
+) {
     let channel = Channel::named("from root").capacity(1);
     let (first_out, mut before) = network.channel_with(channel);
     for element in 1..processes {
@@ -28,6 +40,7 @@ fn ring(network: &mut Network<'_>, processes: usize, rounds: u64) {
             to.send(n).await;
             assert_eq!(from.recv().await, Some(n));
         }
+        end();
     });
 }
 
@@ -136,20 +149,75 @@ fn under_partition_one_who_creates_many_does_not_keep_them_all() {
     assert_eq!(threads.lock().len(), 4);
 }
 
+fn steals_won(report: &Report) -> u64 {
+    report.worker_reports.iter().map(|worker| worker.steals_won).sum()
+}
+
+/// A process that stands first in the batch of worker 0, and holds its thread until `process` ends.
+fn hold_until<T: Send>(
+    network: &mut Network<'_>,
+    process: impl FnOnce(&mut Network<'_>, Arc<AtomicBool>) -> T,
+) -> T {
+    let done = Arc::new(AtomicBool::new(false));
+    let until = Arc::clone(&done);
+    network.process_with(Process::named("hold").effects(), (), async move |()| {
+        while !until.load(Acquire) {
+            std::thread::yield_now();
+        }
+    });
+    process(network, done)
+}
+
 #[test]
-fn under_batch_a_lone_process_does_not_go_back_and_forth() {
+fn under_batch_what_waits_behind_a_process_that_holds_its_thread_is_stolen() {
     for workers in [2, 3, 8] {
-        let report = run_ring(16, 500, RunOptions::new().workers(workers).policy("batch"));
+        let mut network = Network::new();
+        hold_until(&mut network, |network, done| {
+            let (out, end) = network.channel_with(Channel::<u64>::named("end").capacity(1));
+            // Neighbours of the one that holds, and others.
+            let mut last = out;
+            for n in 0..40 {
+                let channel = Channel::<u64>::named(format!("to {n}")).capacity(1);
+                let (out, from) = network.channel_with(channel);
+                let to = std::mem::replace(&mut last, out);
+                network.process(format!("stage {n}"), (from, to), async |(mut from, mut to)| {
+                    while let Some(n) = from.recv().await {
+                        to.send(n).await;
+                    }
+                });
+            }
+            network.process("source", last, async |mut out| out.send_all(0..500_u64).await);
+            let sink = Process::named("sink").effects();
+            network.process_with(sink, end, async move |mut end| {
+                while end.recv().await.is_some() {}
+                done.store(true, Release);
+            });
+        });
+        let report = run(network, RunOptions::new().workers(workers).policy("batch"));
+        assert_eq!(report.outcome, Summary::Finished, "{workers} workers");
+        assert!(steals_won(&report) > 0, "the neighbours were stolen: {report}");
+    }
+}
+
+#[test]
+fn under_batch_a_lone_group_is_stolen_but_does_not_go_back_and_forth() {
+    for workers in [2, 3, 8] {
+        let mut network = Network::new();
+        hold_until(&mut network, |network, done| {
+            ring_until(network, 16, 500, move || done.store(true, Release));
+        });
+        let report = run(network, RunOptions::new().workers(workers).policy("batch"));
+        assert_eq!(report.outcome, Summary::Finished);
         let moves: u64 = report.processes.iter().map(|process| process.steals).sum();
-        // Each may be stolen at the start, once or twice, and drift to who wakes it; 8000 messages
-        // follow that.
+        // Those behind the process that holds are stolen. Each may be at the start, once or twice,
+        // and drift to the one that wakes it; 8000 messages follow that.
+        assert!(steals_won(&report) > 0, "the neighbours were stolen: {report}");
         assert!(moves <= 16 * 8, "{moves} moves with {workers} workers: {report}");
     }
 }
 
 #[test]
-fn under_batch_groups_that_do_not_talk_to_each_other_end_in_different_batches() {
-    // All begin on one worker; without a split the second one would never get any.
+fn under_batch_processes_that_talk_to_each_other_stay_together() {
     let report = {
         let mut network = Network::new();
         for group in 0..8 {

@@ -46,6 +46,7 @@
 //! ```
 
 mod batch;
+mod batches;
 pub(crate) mod lane;
 mod load;
 #[cfg(all(feature = "partition", not(loom)))]
@@ -255,6 +256,12 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// samples, volumes by the counts that channels keep anyway.
     fn rebalances_after(&self) -> Option<Duration> {
         None
+    }
+
+    /// A worker has run one process for long, and another one has nothing to do: what the policy keeps
+    /// for that worker alone should be found by others now.
+    fn stands_still(&self, worker: usize) {
+        let _ = worker;
     }
 
     /// What only this worker fills, if the policy has such a thing: the worker takes from there by

@@ -169,6 +169,10 @@ impl Policy for Stealing {
         true
     }
 
+    fn stands_still(&self, worker: usize) {
+        self.lanes[worker].stands_still();
+    }
+
     fn lane(&self, worker: usize) -> Option<&Lane> {
         self.lanes.get(worker).map(|lane| &lane.0)
     }
