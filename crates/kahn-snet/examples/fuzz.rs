@@ -13,16 +13,25 @@
 //! with a star or a feedback may go on for ever by its own doing: then it is stopped, and must have
 //! been at work. `ci/fuzz.sh` is the short form.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a tool that watches the time, and tells a person"
+)]
+
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kahn_snet::boxes::Boxes;
 use kahn_snet::record::{Format, Record, RecordReader};
 use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
+use parking_lot::Mutex;
 
 /// Longer texts only take longer.
 const MOST_BYTES: usize = 4000;
@@ -54,7 +63,7 @@ fn main() -> ExitCode {
         let mut random = Random(*seed);
         while Instant::now() < until {
             let text = made(&texts, &mut random);
-            *now.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), text.clone());
+            *now.lock() = (Instant::now(), text.clone());
             let program = check(&text);
             counts.texts += 1;
             counts.slowest = counts.slowest.max(since(&now));
@@ -62,7 +71,7 @@ fn main() -> ExitCode {
                 continue;
             }
             // The process has limits of its own.
-            now.lock().unwrap_or_else(PoisonError::into_inner).1.clear();
+            now.lock().1.clear();
             if !counts.run(&text, &program) {
                 eprintln!("seed {seed}:\n{}", String::from_utf8_lossy(&text));
                 return ExitCode::FAILURE;
@@ -144,14 +153,14 @@ fn works(id: u32) -> bool {
 }
 
 fn since(now: &Mutex<(Instant, Vec<u8>)>) -> Duration {
-    now.lock().unwrap_or_else(PoisonError::into_inner).0.elapsed()
+    now.lock().0.elapsed()
 }
 
 /// Ends the process if one text takes too long.
 fn watch(now: &Mutex<(Instant, Vec<u8>)>) {
     loop {
         std::thread::sleep(Duration::from_millis(50));
-        let (begin, text) = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (begin, text) = now.lock().clone();
         // What is run is stopped by whom it runs for.
         if !text.is_empty() && begin.elapsed() > MOST_TIME {
             eprintln!("more than {MOST_TIME:?} for\n{}", String::from_utf8_lossy(&text));

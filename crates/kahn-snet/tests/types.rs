@@ -14,6 +14,10 @@ fn find(program: &Program, code: Code) -> Option<&Diagnostic> {
     program.diagnostics().iter().find(|one| one.code == code)
 }
 
+fn must_find(program: &Program, code: Code) -> &Diagnostic {
+    find(program, code).unwrap_or_else(|| panic!("no {code:?}:\n{}", program.render(false)))
+}
+
 /// The text under the mark of a diagnostic.
 fn marked<'a>(source: &'a str, diagnostic: &Diagnostic) -> &'a str {
     &source[diagnostic.span.start..diagnostic.span.end]
@@ -59,7 +63,7 @@ fn a_network_whose_inputs_all_die_is_reported_wherever_it_stands_as_it_would_be_
 fn a_branch_whose_types_die_behind_the_choice_is_reported_with_where_they_die() {
     let source = "net main connect ([{a} -> {b=a}] | [{b, c} -> {d=c}]) .. [{b} -> {e=b}];";
     let program = read(source);
-    let found = find(&program, Code::DoesNotFit).expect(&program.render(false));
+    let found = must_find(&program, Code::DoesNotFit);
     assert_eq!(marked(source, found), "[{b} -> {e=b}]");
     assert!(found.message.contains("{d}"), "{}", found.message);
 }
@@ -120,7 +124,7 @@ fn a_star_whose_replicas_make_each_other_by_initialisers_is_told() {
         "box init (-> (<s>));
          net main connect (init | [{<n>} -> {<n=n - 1>}] | [{<s>} -> {}] .. [{} -> ]) * {<n>} if <n <= 0>;",
     );
-    let found = find(&program, Code::NeverLeft).expect(&program.render(false));
+    let found = must_find(&program, Code::NeverLeft);
     assert!(found.message.contains("begins with {<s>}"), "{}", found.message);
 }
 
@@ -187,7 +191,7 @@ fn an_undeclared_output_is_shown_at_the_component_that_makes_it() {
         ),
     ] {
         let program = read(source);
-        let found = find(&program, Code::UndeclaredOutput).expect(&program.render(false));
+        let found = must_find(&program, Code::UndeclaredOutput);
         assert_eq!(marked(source, found), maker, "{}", program.render(false));
         assert!(found.related.iter().any(|(_, words)| words == "not in this map"));
     }

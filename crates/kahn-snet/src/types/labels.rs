@@ -38,12 +38,8 @@ impl Labels {
                     labels.take(&plan.accepts().unwrap_or_default(), part.span);
                     labels.made.extend(plan.outputs.iter().flatten().cloned());
                 }
-                PartKind::Cell(patterns) => {
-                    for pattern in patterns {
-                        labels.take(&pattern.variant, pattern.span);
-                    }
-                }
-                PartKind::Star { exits: patterns, .. }
+                PartKind::Cell(patterns)
+                | PartKind::Star { exits: patterns, .. }
                 | PartKind::Feedback { back: patterns, .. } => {
                     for pattern in patterns {
                         labels.take(&pattern.variant, pattern.span);
