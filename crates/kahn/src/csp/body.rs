@@ -24,7 +24,7 @@ use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use crate::graph::Failure;
 use crate::scheduler::local::Birth;
-use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
+use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task, own};
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
 use std::any::Any;
@@ -357,6 +357,9 @@ impl<F: Future, E, J> Type<F, E, J> {
     /// As for [`poll`](Self::poll).
     #[cold]
     unsafe fn panicked(task: NonNull<Task>, payload: &(dyn Any + Send)) -> Failure {
+        // What the panic has not dropped on its way is dropped as if it had.
+        // SAFETY: as below.
+        unsafe { task.as_ref() }.note(own::ENDING | own::POISONED);
         // SAFETY: said by the caller. A second panic would be of the same process.
         let _ = unsafe { Self::drop(task) };
         failure(payload)

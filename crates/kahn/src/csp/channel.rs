@@ -1,8 +1,10 @@
 //! Channels by their type: making them, moving a message, closing, poison.
 
 use super::attempt::{Attempt, Look, Outcome, Step, gone};
-use super::meeting::{BufferHead, Entry, Label, Meeting, Partner, Side, Wake, flag};
+use super::error::Gone;
+use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wake, flag};
 use super::memory;
+use super::outside;
 use super::wait::Stage;
 use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
@@ -61,6 +63,15 @@ impl<T> Slot<T> {
         self.outcome.set(Outcome::Done);
     }
 
+    /// Gets back a message that was sent and has failed; the outcome is told by the caller.
+    ///
+    /// # Safety
+    /// There is none, and nobody else looks at it meanwhile.
+    unsafe fn put_back(&self, message: T) {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().write(message) };
+    }
+
     /// Gets the message of a sender, for which there is more to be said.
     ///
     /// # Safety
@@ -79,6 +90,12 @@ impl<T> Slot<T> {
 struct Buffer<T> {
     head: BufferHead,
     messages: VecDeque<T>,
+}
+
+/// A message that goes back to its sender, from a thread that runs no process of the network.
+pub(super) struct Returned<T> {
+    pub(super) channel: Channel<T>,
+    pub(super) message: T,
 }
 
 /// A channel by its type: what both ends point to.
@@ -194,7 +211,7 @@ impl<T> Channel<T> {
         if flags & flag::SENDER_HELD != 0 {
             // Whoever acted has forgotten to let it go, or has left that to another thread.
             meeting.gate.unlock(flags);
-            self.release(worker);
+            self.let_go(worker);
             flags = meeting.gate.lock(worker.solo());
         }
         let look = Look { side: Side::Receiver, task, entry, outcome: &slot.outcome };
@@ -211,7 +228,7 @@ impl<T> Channel<T> {
                 if extended {
                     // The sender stays: it is woken when the receiver lets it go.
                     theirs.outcome.set(Outcome::Held);
-                    return Some(self.hold(wake, flags));
+                    return Some(self.hold(wake, partner.slot, flags));
                 }
                 theirs.outcome.set(Outcome::Done);
                 Some(wake)
@@ -303,9 +320,7 @@ impl<T> Channel<T> {
                 unsafe { theirs.fill_from(slot) };
                 slot.outcome.set(if partner.extended { Outcome::Held } else { Outcome::Done });
                 if partner.extended {
-                    *flags |= flag::SENDER_HELD;
-                    // It runs, and has not said yet where it waits to be let go.
-                    meeting.forget();
+                    meeting.hold_running(flags, std::ptr::from_ref(slot).cast());
                 }
                 meeting.count();
                 Some(wake)
@@ -333,14 +348,16 @@ impl<T> Channel<T> {
     // --- extended rendezvous ----------------------------------------------------------------------
 
     /// Behind the gate: a sender whose message was taken stays. Who is to be woken now.
-    fn hold(self, wake: Wake, flags: &mut u32) -> Wake {
-        *flags |= flag::SENDER_HELD;
+    fn hold(self, wake: Wake, slot: *const (), flags: &mut u32) -> Wake {
         match wake {
             // It sleeps on in its entry, which is no longer found by its flag.
-            Wake::Plain(_) => Wake::Nobody,
+            Wake::Plain(_) => {
+                *flags |= flag::SENDER_HELD;
+                Wake::Nobody
+            }
             // It offered other things too: it runs, leaves those, and comes back to wait here.
             Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
-                self.meeting().forget();
+                self.meeting().hold_running(flags, slot);
                 wake
             }
         }
@@ -353,9 +370,14 @@ impl<T> Channel<T> {
         let held = flags & flag::SENDER_HELD != 0;
         if held {
             meeting.enter(Side::Sender, &mut flags, entry);
-            flags &= !Side::Sender.waits();
+            flags &= !(Side::Sender.waits() | flag::SENDER_RUNS);
         } else {
-            slot.outcome.set(Outcome::Done);
+            slot.outcome.set(match flags & (flag::RETURNED | flag::RETURNED_POISON) {
+                0 => Outcome::Done,
+                flag::RETURNED => Outcome::Closed,
+                _ => Outcome::Poisoned,
+            });
+            flags &= !HELD;
         }
         meeting.gate.unlock(flags);
         held
@@ -363,40 +385,89 @@ impl<T> Channel<T> {
 
     /// The sender does not wait to be let go, and has taken its entry out: whoever sends next was
     /// not held.
-    pub(super) fn leave_held(self) {
+    pub(super) fn leave_held(self, slot: &Slot<T>) {
         let meeting = self.meeting();
         let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
         let flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
-        meeting.gate.unlock(flags & !flag::SENDER_HELD);
+        if flags & flag::SENDER_RUNS != 0 {
+            meeting.forget();
+        }
+        meeting.gate.unlock(flags & !HELD);
+        if flags & flag::RETURNED != 0 {
+            // SAFETY: the receiver has put it back, behind the gate.
+            drop(unsafe { slot.read() });
+        }
     }
 
     /// The receiver has acted: lets the sender go.
     pub(super) fn release(self, worker: &Worker) {
         let meeting = self.meeting();
         let mut flags = meeting.gate.lock(worker.solo());
-        let woken = self.release_behind(&mut flags);
+        let woken = self.release_behind(&mut flags, |_| Outcome::Done);
         meeting.gate.unlock(flags);
         woken.up(worker);
     }
 
-    /// Behind the gate: the sender that is held, if one is, has sent its message.
-    fn release_behind(self, flags: &mut u32) -> Wake {
+    /// The receiver comes back, or goes, and has not said what became of its message: unless that
+    /// was said where the network does not run, the sender has sent it.
+    #[cold]
+    pub(super) fn let_go(self, worker: &Worker) {
+        outside::run_errands(worker.scheduler());
+        self.release(worker);
+    }
+
+    pub(super) fn holds_sender(self) -> bool {
+        self.meeting().gate.peek() & flag::SENDER_HELD != 0
+    }
+
+    /// The receiver has failed before it had acted: the sender gets its message back.
+    pub(super) fn give_back(self, worker: &Worker, message: T, why: Gone) {
+        let meeting = self.meeting();
+        let mut flags = meeting.gate.lock(worker.solo());
+        let is_running = flags & flag::SENDER_RUNS != 0;
+        let mut message = Some(message);
+        let put_back = |slot: &Slot<T>| {
+            if let Some(message) = message.take() {
+                // SAFETY: the message was taken out of it, and its sender looks behind the gate.
+                unsafe { slot.put_back(message) };
+            }
+            why.into_outcome()
+        };
+        let woken = self.release_behind(&mut flags, put_back);
+        if is_running {
+            flags |= flag::RETURNED;
+            flags |= if why == Gone::Poisoned { flag::RETURNED_POISON } else { 0 };
+        }
+        meeting.gate.unlock(flags);
+        woken.up(worker);
+        // Nobody waits for it any more: it may be anything, and is dropped with the gate open.
+        drop(message);
+    }
+
+    /// Behind the gate: lets go the sender that is held, if one is, with this in its slot. The
+    /// outcome of one that runs is its own to write.
+    fn release_behind(self, flags: &mut u32, end: impl FnOnce(&Slot<T>) -> Outcome) -> Wake {
         if *flags & flag::SENDER_HELD == 0 {
             return Wake::Nobody;
         }
-        *flags &= !flag::SENDER_HELD;
+        let is_running = *flags & flag::SENDER_RUNS != 0;
+        *flags &= !HELD;
         let meeting = self.meeting();
         let mut woken = Wake::Nobody;
-        if meeting.held_slot().is_some() {
+        if is_running {
+            // SAFETY: pinned, and its owner drops it only after it has taken down the flags.
+            end(unsafe { &*meeting.held_slot().cast::<Slot<T>>() });
+        } else {
             *flags |= Side::Sender.waits();
             if let Partner::Found { entry: held, wake } = meeting.partner(Side::Sender, flags, None)
             {
                 // SAFETY: the partner's slot is ours: its sender waits for us.
-                unsafe { &*held.slot.cast::<Slot<T>>() }.outcome.set(Outcome::Done);
+                let theirs = unsafe { &*held.slot.cast::<Slot<T>>() };
+                theirs.outcome.set(end(theirs));
                 woken = wake;
             }
-            meeting.forget();
         }
+        meeting.forget();
         woken
     }
 
@@ -407,6 +478,18 @@ impl<T> Channel<T> {
     pub(super) unsafe fn release_at(meeting: *const (), worker: Option<&Worker>) {
         if let (Some(meeting), Some(worker)) = (NonNull::new(meeting.cast_mut().cast()), worker) {
             Self { meeting, type_of: PhantomData }.release(worker);
+        }
+    }
+
+    /// Gives a message back outside of a process of the network.
+    ///
+    /// # Safety
+    /// The message is a [`Returned`] of this type, in a box, and the caller's.
+    pub(super) unsafe fn give_back_at(returned: *const (), worker: Option<&Worker>) {
+        // SAFETY: said by the caller.
+        let returned = unsafe { Box::from_raw(returned.cast_mut().cast::<Returned<T>>()) };
+        if let Some(worker) = worker {
+            returned.channel.give_back(worker, returned.message, Gone::Poisoned);
         }
     }
 
@@ -422,7 +505,7 @@ impl<T> Channel<T> {
         }
         // Of a sender that is held the message is here, whatever became of it.
         let mut woken = match side {
-            Side::Receiver => self.release_behind(&mut flags),
+            Side::Receiver => self.release_behind(&mut flags, |_| Outcome::Done),
             Side::Sender => Wake::Nobody,
         };
         if let Partner::Found { entry, wake } = meeting.partner(side.other(), &mut flags, None) {

@@ -105,7 +105,8 @@ impl<T: Send> Sender<T> {
     /// Also a guard of an [alternation](super::alt).
     ///
     /// # Errors
-    /// [`Unsent`] returns the message if the receiver was dropped.
+    /// [`Unsent`] returns the message if the receiver was dropped, or if it received the message
+    /// with [`recv_extended`](Receiver::recv_extended) and panicked or was killed over it.
     pub fn send(&mut self, message: T) -> Sending<'_, T> {
         Sending { end: self, slot: Slot::with(message), _pinned: PhantomPinned }
     }
@@ -177,6 +178,9 @@ fn drop_end<T: Send>(channel: Channel<T>, side: Side, poison: bool) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {
         Some((worker, task)) => {
+            if side == Side::Receiver && channel.holds_sender() {
+                channel.let_go(worker);
+            }
             let poison = poison || task.notes() & own::POISONED != 0 || thread::panicking();
             channel.close(side, poison, Some(worker));
         }
@@ -474,7 +478,7 @@ impl<T: Send> Drop for Sending<'_, T> {
             withdraw(self.end.channel.meeting(), Side::Sender, slot);
         }
         if self.slot.outcome.get() == Outcome::Held {
-            self.end.channel.leave_held();
+            self.end.channel.leave_held(&self.slot);
         }
         if matches!(self.slot.outcome.get(), Outcome::Open | Outcome::Closed | Outcome::Poisoned) {
             // SAFETY: nobody took the message, and nobody can any more.
@@ -489,10 +493,11 @@ impl<T: Send> Drop for Receiving<'_, T> {
             let slot = (&raw const self.slot).cast();
             withdraw(self.end.channel.meeting(), Side::Receiver, slot);
         }
-        let held = self.slot.extended && self.slot.outcome.get() == Outcome::Done;
-        drop_received(&self.slot);
-        if held {
-            super::extended::let_go(self.end.channel);
+        if self.slot.extended && self.slot.outcome.get() == Outcome::Done {
+            // SAFETY: it was received and not given to anyone.
+            super::extended::leave(self.end.channel, unsafe { self.slot.read() });
+        } else {
+            drop_received(&self.slot);
         }
     }
 }

@@ -36,9 +36,20 @@ impl Gone {
     pub(super) fn from_outcome(outcome: Outcome) -> Self {
         if outcome == Outcome::Poisoned { Self::Poisoned } else { Self::Closed }
     }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        match self {
+            Self::Closed => Outcome::Closed,
+            Self::Poisoned => Outcome::Poisoned,
+        }
+    }
 }
 
-/// A message that nobody will take: here it is back.
+/// A message that nobody will take, or that its receiver has failed over: here it is back.
+///
+/// The second is one of an [extended receive](super::Receiver::recv_extended) whose process panicked
+/// ([`Gone::Poisoned`]) or was killed ([`Gone::Closed`]) before it had let the sender go; what it did
+/// to the message until then shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The message.

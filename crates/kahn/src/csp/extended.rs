@@ -1,13 +1,15 @@
 //! Extended rendezvous: the receiver acts while the sender still waits.
 
 use super::attempt::Attempt;
-use super::channel::Channel;
+use super::channel::{Channel, Returned};
 use super::ends::{Receiver, Receiving};
 use super::error::Gone;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::Awaited;
 use super::outside::{self, Errand};
-use crate::scheduler::Worker;
+use crate::scheduler::task::own;
+use crate::scheduler::{TaskRef, Worker};
+use crate::sync::thread;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -123,7 +125,8 @@ unsafe impl<'a, T: Send> Guard for ReceivingExtended<'a, T> {
 
 /// A message whose sender still waits; made by [`Receiver::recv_extended`].
 ///
-/// Dropping it lets the sender go. If it is forgotten instead, the sender goes on when the receiver
+/// Dropping it lets the sender go, with success. If the process panics or is killed while it has
+/// this, the sender gets the message back with an [`Unsent`](super::Unsent). If it is forgotten instead, the sender goes on when the receiver
 /// is used again or dropped: its message has arrived, with poison or without.
 #[must_use = "dropping it lets the sender go at once: that is `recv`"]
 pub struct Extended<'a, T: Send> {
@@ -145,8 +148,38 @@ impl<T: Send> Extended<'_, T> {
     }
 }
 
+/// What a process that is being ended tells those who wait for it; `None` for one that goes on.
+fn failure_of(task: TaskRef) -> Option<Gone> {
+    let is_panicking = thread::panicking();
+    if !is_panicking && task.notes() & own::ENDING == 0 {
+        return None;
+    }
+    let poisons = is_panicking || task.notes() & own::POISONED != 0;
+    Some(if poisons { Gone::Poisoned } else { Gone::Closed })
+}
+
+/// Drops a message whose sender still waits: lets it go, or tells it that its receiver has failed.
+pub(super) fn leave<T: Send>(channel: Channel<T>, message: T) {
+    let network = channel.meeting().network();
+    match Worker::running_in(network) {
+        Some((worker, task)) => {
+            if let Some(why) = failure_of(task) {
+                return channel.give_back(worker, message, why);
+            }
+        }
+        None if thread::panicking() => {
+            let what = Box::into_raw(Box::new(Returned { channel, message }));
+            let call = Channel::<T>::give_back_at;
+            return outside::leave(network, Errand::Call { what: what.cast(), call });
+        }
+        None => {}
+    }
+    drop(message);
+    let_go(channel);
+}
+
 /// Lets the sender of a message go.
-pub(super) fn let_go<T: Send>(channel: Channel<T>) {
+fn let_go<T: Send>(channel: Channel<T>) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {
         Some((worker, _)) => channel.release(worker),
@@ -180,7 +213,6 @@ impl<T: Send + fmt::Debug> fmt::Debug for Extended<'_, T> {
 impl<T: Send> Drop for Extended<'_, T> {
     fn drop(&mut self) {
         // SAFETY: not used again.
-        unsafe { ManuallyDrop::drop(&mut self.message) };
-        let_go(self.channel);
+        leave(self.channel, unsafe { ManuallyDrop::take(&mut self.message) });
     }
 }

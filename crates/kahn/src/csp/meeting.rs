@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `SENDER_WAITS`, `RECEIVER_WAITS` | the side is entered; it may be an offer that somebody took elsewhere |
 //! | `SENDER_HELD` | the sender's message is taken, and the receiver acts before it lets the sender go |
+//! | `SENDER_RUNS` | … and the sender has not come back to wait for that; its slot is known |
+//! | `RETURNED`, `RETURNED_POISON` | … and got its message back before it came: the receiver has failed |
 //! | `SENDER_GONE`, `RECEIVER_GONE` | that end was dropped |
 //! | `SENDER_POISON`, `RECEIVER_POISON` | … with poison |
 //! | `MESSAGES`, `ROOM` | of a buffer |
@@ -70,6 +72,9 @@ pub(super) mod flag {
     pub(crate) const EXCHANGE: u32 = FIRST_FLAG << 10;
     pub(crate) const SENDER_KEPT: u32 = FIRST_FLAG << 11;
     pub(crate) const RECEIVER_KEPT: u32 = FIRST_FLAG << 12;
+    pub(crate) const SENDER_RUNS: u32 = FIRST_FLAG << 13;
+    pub(crate) const RETURNED: u32 = FIRST_FLAG << 14;
+    pub(crate) const RETURNED_POISON: u32 = FIRST_FLAG << 15;
 }
 
 /// One of the two ends.
@@ -126,6 +131,10 @@ impl Side {
         }
     }
 }
+
+/// The flags of a sender whose message was taken and who is not let go.
+pub(super) const HELD: u32 =
+    flag::SENDER_HELD | flag::SENDER_RUNS | flag::RETURNED | flag::RETURNED_POISON;
 
 /// How somebody is entered at a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,13 +333,19 @@ impl Meeting {
     /// Behind the gate: whether a process is entered at a side, or held there.
     pub(super) fn has(&self, side: Side, flags: u32, task: TaskRef) -> bool {
         let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
-        let is_entered = flags & (side.waits() | held) != 0 && !self.slot.get().is_null();
+        let is_entered = flags & (side.waits() | held) != 0 && flags & flag::SENDER_RUNS == 0;
         is_entered && self.user(side) == task.as_ptr()
     }
 
-    /// Behind the gate: the slot of the sender that is held, if it waits to be let go.
-    pub(super) fn held_slot(&self) -> Option<NonNull<()>> {
-        NonNull::new(self.slot.get().cast_mut())
+    /// Behind the gate, with `SENDER_HELD` up: the slot of the sender.
+    pub(super) fn held_slot(&self) -> *const () {
+        self.slot.get()
+    }
+
+    /// Behind the gate: holds a sender that runs, and notes where its message goes if it comes back.
+    pub(super) fn hold_running(&self, flags: &mut u32, slot: *const ()) {
+        *flags |= flag::SENDER_HELD | flag::SENDER_RUNS;
+        self.slot.set(slot);
     }
 
     /// Behind the gate: notes who uses an end.
@@ -356,7 +371,7 @@ impl Meeting {
     /// Behind the gate: notes that an end is dropped, by whom, and whether the run is over. Nobody
     /// waits there.
     pub(super) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
-        let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
+        let held = if side == Side::Sender { HELD } else { 0 };
         *flags = *flags & !(side.waits() | held) | side.gone();
         if by.is_none_or(|worker| worker.scheduler().is_ending()) {
             *flags |= side.kept();
@@ -492,7 +507,8 @@ impl Meeting {
     /// Takes an entry back, if it still stands there.
     pub(super) fn leave(&self, side: Side, slot: *const (), alone: bool) {
         let mut flags = self.gate.lock(alone);
-        if self.slot.get() == slot {
+        // Of a sender that is held the slot is wanted yet.
+        if self.slot.get() == slot && flags & flag::SENDER_RUNS == 0 {
             flags &= !side.waits();
             self.forget();
         }

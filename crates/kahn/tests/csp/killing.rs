@@ -190,3 +190,117 @@ fn a_process_may_be_killed_at_both_ends_of_a_race() {
         |()| {},
     );
 }
+
+/// How the receiver of an extended rendezvous fails while its sender waits.
+#[derive(Clone, Copy, Debug)]
+enum Failing {
+    Panics,
+    /// In a future that unwinding does not drop.
+    PanicsElsewhere,
+    /// On a thread that runs no process.
+    PanicsOutside,
+    IsKilled,
+}
+
+/// A future that keeps something and panics.
+struct Keeps<T>(T);
+
+impl<T> Future for Keeps<T> {
+    type Output = ();
+
+    fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        panic!("the future fails");
+    }
+}
+
+async fn fails_over(how: Failing, mut input: csp::Receiver<String>, first: bool) {
+    if !first {
+        csp::yield_now().await;
+        csp::yield_now().await;
+    }
+    let mut message = input.recv_extended().await.expect("it is sent");
+    message.push('!');
+    match how {
+        Failing::Panics => panic!("it fails over `{}`", *message),
+        Failing::PanicsElsewhere => Keeps(message).await,
+        Failing::PanicsOutside => std::thread::scope(|threads| {
+            let thread = threads.spawn(move || {
+                let _message = message;
+                std::panic::resume_unwind(Box::new("no message"));
+            });
+            assert!(thread.join().is_err());
+            std::panic::resume_unwind(Box::new("a thread has failed"));
+        }),
+        Failing::IsKilled => std::future::pending().await,
+    }
+}
+
+#[test]
+fn the_sender_of_a_message_that_its_receiver_fails_over_gets_it_back() {
+    use Failing::*;
+    for how in [Panics, PanicsElsewhere, PanicsOutside, IsKilled] {
+        for (first, offers) in [(true, false), (false, false), (true, true), (false, true)] {
+            everywhere(
+                |options| {
+                    succeeds(options, async move |scope| {
+                        let (mut out, input) = csp::channel::<String>("extended");
+                        let receiver = Process::named("receiver").killable();
+                        let receiver = scope.fork(receiver, fails_over(how, input, first));
+                        let sender = scope.fork("sender", async move {
+                            if first {
+                                csp::yield_now().await;
+                                csp::yield_now().await;
+                            }
+                            let message = "message".to_owned();
+                            if offers {
+                                let never = std::future::pending::<()>();
+                                let never = std::pin::pin!(never);
+                                match csp::alt((out.send(message), csp::on(never))).await {
+                                    OneOf2::First(sent) => sent,
+                                    OneOf2::Second(()) => unreachable!("it never comes"),
+                                }
+                            } else {
+                                out.send(message).await
+                            }
+                        });
+                        if matches!(how, IsKilled) {
+                            for _ in 0..20 {
+                                csp::yield_now().await;
+                            }
+                            receiver.kill();
+                        }
+                        assert!(receiver.join().await.is_err());
+                        sender.join().await.expect("the sender ends")
+                    })
+                },
+                |sent| {
+                    let why = if matches!(how, IsKilled) { Gone::Closed } else { Gone::Poisoned };
+                    let sent = sent.expect_err("its receiver failed");
+                    assert_eq!(sent.why, why, "{how:?}, first {first}, offers {offers}");
+                    // A process that is killed before it has the message has not touched it.
+                    let killed_early = matches!(how, IsKilled) && sent.message == "message";
+                    assert!(killed_early || sent.message == "message!", "{}", sent.message);
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn the_sender_of_a_message_that_was_let_go_in_time_has_sent_it() {
+    everywhere(
+        |options| {
+            succeeds(options, async |scope| {
+                let (mut out, mut input) = csp::channel::<u32>("extended");
+                let receiver = scope.fork("receiver", async move {
+                    let message = input.recv_extended().await.expect("it is sent");
+                    assert!(message.finish() > 7, "it fails afterwards");
+                });
+                let sent = out.send(7).await;
+                assert!(receiver.join().await.is_err());
+                sent
+            })
+        },
+        |sent| assert_eq!(sent, Ok(())),
+    );
+}
