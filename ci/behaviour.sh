@@ -89,8 +89,8 @@ mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken scheduler/policy/ws_las
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
 mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken scheduler/policy/ws_cur.rs \
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
-mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin scheduler/policy/mod.rs \
-    's/(fn pinned_worker.*?)self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/$1None/s'
+mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin network/load.rs \
+    's/pinned: task\.pinned\(\)\.map\(\|worker\| worker as usize\),/pinned: None,/'
 mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
     's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
 
