@@ -72,8 +72,9 @@ if command -v flock > /dev/null; then
 fi
 laws='--test laws'
 testing='--test testing'
+csp='--test csp'
 if ((${#chosen[@]} == 0)); then
-    for target in "$laws" "$testing"; do
+    for target in "$laws" "$testing" "$csp"; do
         test_holds "$target" '' && continue
         tail -n 40 "$copy/output" "$copy/errors"
         printf '\nthe tests of %s fail without any mutation\n' "$target"
@@ -93,6 +94,25 @@ mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin network/lo
     's/pinned: task\.pinned\(\)\.map\(\|worker\| worker as usize\),/pinned: None,/'
 mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
     's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
+
+# --- scheduling laws ----------------------------------------------------------------------------
+
+mutation budget-by-the-poll "$laws" a_process_that_sends_to_itself scheduler/worker.rs \
+    's/if self\.is_due_for_another\(\) \|\| !self\.spend\(1\) \{/if false {/'
+mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
+    's/!worker\.spend\(1\) && !worker\.is_dedicated\(\)/false \&\& worker.is_dedicated()/'
+mutation making-for-nothing "$testing" every_policy_keeps scheduler/operation.rs \
+    's/(fn has_made_one\(&self\) \{\s*)self\.spend\(1\);/$1/'
+mutation no-rounds "$testing" every_policy_keeps scheduler/policy/lane.rs \
+    's/ready > FEW && ready \/ 2 >= self\.least\.load\(Relaxed\)/false \&\& ready > FEW/'
+mutation a-pin-is-urgent "$csp" a_pinned_process_waits scheduler/places.rs \
+    's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
+mutation gives-way-late "$csp" who_wakes_a_more_urgent scheduler/places.rs \
+    's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
+mutation goes-behind-others "$csp" who_has_given_way_to scheduler/places.rs \
+    's/self\.make_ready\(task, Reason::Preempted\);/self.give_way(task);/'
+mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
+    's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
 # --- options ------------------------------------------------------------------------------------
 

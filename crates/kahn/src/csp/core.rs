@@ -232,7 +232,7 @@ impl Core {
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {
         if let Some(worker) = by {
-            worker.spend(1);
+            worker.has_made_one();
             let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
             self.scheduler.start(task, worker.origin());
             worker.gives_way_to(urgency, pinned);

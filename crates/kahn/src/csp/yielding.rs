@@ -12,7 +12,19 @@ pub struct Yielding {
     yielded: bool,
 }
 
-/// Gives way: every process that is ready runs before this one goes on.
+/// Gives way: all that are ready in this worker's queue, and as urgent or more, run before this
+/// process goes on.
+///
+/// So it is under the policies `stealing` (the default), `shared`, `sequential`, `static` and
+/// `partition`; a pinned process gives way to those of the same worker, and shares it in turn with
+/// others. These give less:
+///
+/// | policy | runs before |
+/// |---|---|
+/// | `ws-cur`, `ws-last` | others, but once in 64 dispatches the process that yielded longest ago runs at once |
+/// | `batch` | those of the same batch |
+/// | `seeded` | whatever is drawn: with `n` others ready, none of them once in `n + 1` times |
+/// | `threads` | what the system chooses |
 ///
 /// # Examples
 ///

@@ -256,7 +256,7 @@ impl Core {
                 self.fixed.fetch_add(1, Relaxed);
             }
             Some((_, worker)) => {
-                worker.spend(1);
+                worker.has_made_one();
                 self.channels.graph_changes();
                 self.scheduler.start(task, worker.origin());
             }

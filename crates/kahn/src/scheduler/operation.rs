@@ -68,6 +68,14 @@ impl Worker {
         patience >= count
     }
 
+    /// The running process has made another.
+    pub(crate) fn has_made_one(&self) {
+        self.spend(1);
+        if self.lane().is_some_and(Lane::has_grown) {
+            self.looks_further_next();
+        }
+    }
+
     /// Asks for something to be done when the poll returns.
     pub(crate) fn ask(&self, request: Request) {
         self.request.set(request);

@@ -53,6 +53,12 @@ impl Worker {
             || self.first().load(Relaxed) != 0
     }
 
+    /// The next dispatch is that of what has waited longest.
+    pub(super) fn looks_further_next(&self) {
+        let steps = &self.slot().steps;
+        steps.store(steps.load(Relaxed) | (FAIRNESS - 1), Relaxed);
+    }
+
     /// The process to run next, if it is found without asking anybody.
     #[inline]
     pub(super) fn next_at_hand(&self) -> Option<TaskRef> {
@@ -134,7 +140,7 @@ impl Worker {
         self.run_now(self.adopt());
         // So that `FAIRNESS` dispatches pass at most, with those just made, until the next time.
         let steps = &self.slot().steps;
-        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 2), Relaxed);
+        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 3), Relaxed);
     }
 
     /// Runs all that is ready in the worker's lane, once, if that has become much.
@@ -146,11 +152,13 @@ impl Worker {
         if let Some(hot) = self.take_hot() {
             self.make_ready(hot, Reason::Woken);
         }
+        let mut dispatches = 0_u64;
         while self.scheduler().is_running()
             && let Some(ready) = lane.take_of(&round)
         {
             self.run_now(Some(ready));
-            if self.count_step().is_multiple_of(FAIRNESS) {
+            dispatches += 1;
+            if dispatches.is_multiple_of(FAIRNESS) {
                 self.run_now(self.scheduler().pop_pinned(self.index()));
                 self.run_now(self.pop(Turn::Back));
             }
@@ -165,6 +173,7 @@ impl Worker {
             self.count_step();
             self.run(urgent.into_task());
         }
+        self.count_step();
         self.run(ready.into_task());
     }
 

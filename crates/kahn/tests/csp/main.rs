@@ -15,6 +15,7 @@ mod reports;
 mod sharing;
 mod time;
 mod urgency;
+mod yielding;
 
 use kahn::csp::{self, Scope};
 use kahn::{RunError, RunOptions};

@@ -1,6 +1,7 @@
 //! The laws of `kahn::testing`: what is deterministic is found equal, what is not is found out, and
 //! what hangs is explained.
 
+mod check;
 mod compare;
 
 use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};

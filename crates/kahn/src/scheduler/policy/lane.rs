@@ -94,7 +94,7 @@ impl Lane {
             pace: Pace::new(),
             raid: Raid::new(),
             asked: PlainAtomicU64::new(0),
-            least: PlainAtomicUsize::new(usize::MAX),
+            least: PlainAtomicUsize::new(0),
             tried: PlainAtomicU64::new(0),
             won: PlainAtomicU64::new(0),
         }
@@ -157,15 +157,24 @@ impl Lane {
         if is_first { cold() } else { self.pop_oldest_hot().or_else(cold) }
     }
 
+    /// Roughly how much is ready here.
+    fn ready(&self) -> usize {
+        self.hot.len() + self.front.len() + self.rest_len.load(Relaxed)
+    }
+
+    /// Whether it is time for a round.
+    pub(crate) fn has_grown(&self) -> bool {
+        let ready = self.ready();
+        ready > FEW && ready / 2 >= self.least.load(Relaxed)
+    }
+
     /// Owner: begins a round if it is time for one.
     pub(crate) fn begin_round(&self) -> Option<Round> {
-        let rest = self.rest_len.load(Relaxed);
-        let ready = self.hot.len() + self.front.len() + rest;
-        let least = self.least.load(Relaxed).min(ready);
-        self.least.store(least, Relaxed);
-        if ready <= FEW || ready < 2 * least {
+        self.least.store(self.least.load(Relaxed).min(self.ready()), Relaxed);
+        if !self.has_grown() {
             return None;
         }
+        let rest = self.rest_len.load(Relaxed);
         Some(Round { hot: self.hot.ends().1, cold: self.front.ends().1.wrapping_add(rest) })
     }
 
@@ -181,7 +190,7 @@ impl Lane {
         };
         match &ready {
             Some(_) => self.pace.count(),
-            None => self.least.store(usize::MAX, Relaxed),
+            None => self.least.store(self.ready(), Relaxed),
         }
         ready
     }
