@@ -200,6 +200,9 @@ impl Party {
             let ending = if thread::panicking() {
                 let message = "its thread panicked".to_owned();
                 Ending::Failed(Failure { message, panicked: true })
+            } else if scheduler.is_ending() {
+                // A verdict found it waiting, whether its thread has heard of that by now or not.
+                Ending::Stopped
             } else {
                 Ending::Finished
             };

@@ -391,8 +391,7 @@ impl Core {
 
     /// Marks channels that lie on no cycle.
     pub(crate) fn find_bridges(&self) {
-        let processes = self.scheduler.table.lock().all();
-        // They were created before the run, one after the other.
+        // Processes were created before the run, one after the other. Parties may have ended since.
         let place = |task: TaskRef| task.info().identity.ancestor();
         let channels = self.channels.all();
         let edges: Vec<_> = channels
@@ -402,7 +401,8 @@ impl Core {
                 (end(End::Sender), end(End::Receiver))
             })
             .collect();
-        let bridges = crate::graph::bridges(processes.len().max(1), &edges);
+        let vertices = edges.iter().map(|&(from, to)| from.max(to) + 1).max();
+        let bridges = crate::graph::bridges(vertices.unwrap_or(1), &edges);
         for (channel, is_bridge) in channels.iter().zip(bridges) {
             if is_bridge {
                 channel.set_flag(flag::BRIDGE);

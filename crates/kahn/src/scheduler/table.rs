@@ -60,7 +60,8 @@ impl Table {
         Self {
             pool: BlockPool::default(),
             ended: Vec::new(),
-            limit: 0,
+            // Outside parties may end before the start, which sets it: they are listed.
+            limit: usize::MAX,
             folded: (0, ProcessCounts::default()),
             fixed: 0,
             created: 0,
