@@ -164,9 +164,22 @@ impl<'env> Creator<'env> {
         F: FnOnce(P) -> O + Send + 'env,
         O: ProcessResult + 'env,
     {
+        self.blocking_with(Process::named(name), ports, code);
+    }
+
+    /// Makes a process that blocks a thread of its own, with what is to be known about it.
+    ///
+    /// # Panics
+    /// As for [`channel`](Self::channel).
+    pub fn blocking_with<P, F, O>(&mut self, process: Process, ports: P, code: F)
+    where
+        P: Ports + 'env,
+        F: FnOnce(P) -> O + Send + 'env,
+        O: ProcessResult + 'env,
+    {
         self.create(|core, by| {
             if !is_ending(by) {
-                core.blocking(Process::named(name).plan(), ports, code, by);
+                core.blocking(process.plan(), ports, code, by);
             }
         });
     }
