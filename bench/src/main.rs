@@ -5,6 +5,7 @@
 //! cargo run --release -p kahn-bench -- run ring --tokens 64 --workers 1,2 --peers tokio-kanal,go
 //! cargo run --release -p kahn-bench -- table
 //! cargo run --release -p kahn-bench -- instructions
+//! cargo run --release -p kahn-bench -- soak --networks 10000 --seed 1
 //! ```
 //!
 //! Every metric is a cost: smaller is better. A line is the median and the minimum of the runs, and
@@ -19,6 +20,7 @@ mod lines;
 mod measure;
 mod peers;
 mod session;
+mod soak;
 mod table;
 mod work;
 mod workloads;
@@ -61,6 +63,11 @@ enum What {
     },
     /// Print the instructions that send, receive, block, wake and spawn take, under valgrind.
     Instructions,
+    /// Run random programs under random schedules, and compare with what an interpreter says.
+    ///
+    /// Prints how often the generator drew each of its choices, and the smallest case found that
+    /// breaks a promise. The exit code is 1 if there is one.
+    Soak(soak::Soak),
     /// Measure one entry once: what this program calls itself with.
     #[command(hide = true)]
     Measure {
@@ -159,6 +166,7 @@ fn run(what: What) -> Result<()> {
             print!("{}", instructions::count()?);
             Ok(())
         }
+        What::Soak(soak) => soak.run(|summary| println!("{summary}")),
         What::Measure { order } => {
             let order: child::Order = serde_json::from_str(&order)
                 .unwrap_or_else(|error| refuse(&format!("that is no order: {error}")));

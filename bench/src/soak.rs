@@ -1,0 +1,67 @@
+//! Campaigns of random programs, each held against what an interpreter says of it.
+
+use crate::session::say;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary};
+use std::time::Duration;
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Process networks.
+    Networks,
+    /// Communicating processes.
+    Csp,
+    /// All of them, one after the other.
+    All,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Soak {
+    /// The cases of each kind.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    networks: u64,
+    /// The seed of the first case; the next has the next seed.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Begin no case of a kind after this time.
+    #[arg(long, value_name = "T")]
+    seconds: Option<u64>,
+    /// What is drawn.
+    #[arg(long, value_enum, default_value_t = Kind::All)]
+    kind: Kind,
+}
+
+/// How long a failing case is made smaller.
+const SHRINKING: Duration = Duration::from_secs(30);
+
+impl Soak {
+    /// Runs the campaigns, and prints what each has done.
+    pub(crate) fn run(&self, print: impl Fn(&Summary)) -> Result<()> {
+        let mut good = true;
+        if matches!(self.kind, Kind::Networks | Kind::All) {
+            good &= self.campaign(&Networks::default(), &print);
+        }
+        if matches!(self.kind, Kind::Csp | Kind::All) {
+            good &= self.campaign(&Communicating::default(), &print);
+        }
+        if !good {
+            bail!("a promise is broken, or a choice was never drawn");
+        }
+        Ok(())
+    }
+
+    fn campaign<C: Campaign>(&self, campaign: &C, print: &impl Fn(&Summary)) -> bool {
+        say(&format!("{}, from seed {} on …", C::NAME, self.seed));
+        let extent = Extent {
+            seed: self.seed,
+            cases: self.networks,
+            time: self.seconds.map(Duration::from_secs),
+            shrinking: SHRINKING,
+        };
+        let summary = kahn_laws::soak(campaign, extent);
+        print(&summary);
+        summary.is_good()
+    }
+}

@@ -1,0 +1,33 @@
+//! Random programs, interpreters of their own, and campaigns that hold the runtime against them.
+//!
+//! The interpreters are written from the model alone, and know nothing of the runtime: what both
+//! get wrong must be wrong in the model. The crate is for tests and for `kahn-bench soak`, and is
+//! not published.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`draw`] | random choices that are counted by name |
+//! | [`campaign`] | many cases, the first that fails made smaller, the counts |
+//! | [`network`] | process networks |
+//! | [`csp`] | communicating processes |
+//!
+//! # Examples
+//!
+//! ```
+//! use kahn_laws::{Extent, Networks, soak};
+//! use std::time::Duration;
+//!
+//! let shrinking = Duration::from_secs(10);
+//! let summary = soak(&Networks::default(), Extent { seed: 1, cases: 3, time: None, shrinking });
+//! assert!(summary.is_good(), "{summary}");
+//! ```
+
+pub mod campaign;
+pub mod csp;
+pub mod draw;
+pub mod network;
+
+pub use campaign::{Campaign, Extent, Failure, Summary, Tally, Trouble, soak};
+pub use csp::Communicating;
+pub use draw::{Choice, Draw};
+pub use network::Networks;

@@ -1,0 +1,214 @@
+//! What a program means, by the model alone: channels without bound, one process at a time.
+//!
+//! Nothing here was taken from the runtime. The rules, each with the sentence it stands for:
+//!
+//! * *recv* waits for a message, and gives none once the sender has ended and all is read; *send*
+//!   cannot fail. Capacities do not matter, so there are none.
+//! * *End of stream*: a dropped sender takes effect at the process's next operation or its clean
+//!   end; if the process fails before, it becomes a failure mark.
+//! * *A receiver that leaves early* is invisible: what is sent to it is discarded. A process with
+//!   senders whose receivers are all departed or dead, without effects and without leave to create,
+//!   is pruned when it next begins an operation; to start is one.
+//! * *Dead*: in a ring of empty channels, or waiting for a dead process. Noted when nothing else
+//!   can run; sends to it are discarded.
+//! * *Failure*: the senders of a failed process are marked; who reaches a mark fails with it. It
+//!   counts if it cannot have been pruned: it has no sender any more, has effects or may create; or
+//!   if one that counts has reached its mark.
+//!
+//! * *Outside parties* are no processes: what they drop is dropped at once, a mark that they reach
+//!   is told to them, and what they do then (here: they drop their ends) is their own affair.
+//!
+//! A process that *may be pruned* is found by trying: it is held back until nothing else can run,
+//! before each of its operations. If it is pruned then, some schedule prunes it.
+
+use super::program::{How, Program};
+use super::world::{Fate, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A rule that is broken on purpose, to see whether a campaign notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// An error ends the process's channels as a return does.
+    ErrorIsCleanEnd,
+    /// A failure counts only if the process never had a sender, or its mark is reached.
+    NeverHadASender,
+    /// A dropped sender takes effect at once.
+    DropAtOnce,
+    /// Nothing is pruned.
+    NothingIsPruned,
+    /// Sends to dead processes are not discarded.
+    DeadStayLive,
+    /// A receive of many takes what is there.
+    SomeOfMany,
+    /// Who reaches a mark receives the end.
+    MarksAreEnds,
+    /// Messages that are in a channel from the start are lost.
+    NoInitialMessages,
+}
+
+impl Mistake {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::ErrorIsCleanEnd,
+        Self::NeverHadASender,
+        Self::DropAtOnce,
+        Self::NothingIsPruned,
+        Self::DeadStayLive,
+        Self::SomeOfMany,
+        Self::MarksAreEnds,
+        Self::NoInitialMessages,
+    ];
+}
+
+/// How a process ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Returned, or was pruned.
+    Finished,
+    /// Returned an error or panicked.
+    Failed,
+    /// Reached the mark of this process, the first that failed.
+    FailedWith(String),
+    /// Waits for ever.
+    Stuck,
+}
+
+/// What the model says of one channel.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// What its receiver gets, as far as was computed.
+    pub messages: Vec<u64>,
+    /// Whether every run gets all of it: no holder of the receiver may be pruned.
+    pub exact: bool,
+}
+
+/// What the model says of one process.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// How it ends, if it is not pruned.
+    pub ending: Ending,
+    /// Whether some schedule prunes it.
+    pub may_be_pruned: bool,
+    /// Its effects.
+    pub effects: Vec<u64>,
+    /// Whether it is an outside party.
+    pub party: bool,
+}
+
+/// What a program means.
+#[derive(Clone, Debug, Default)]
+pub struct Meaning {
+    /// The history of each channel, by name.
+    pub channels: BTreeMap<String, History>,
+    /// Each process, by name.
+    pub processes: BTreeMap<String, Outlook>,
+    /// The failures that count.
+    pub failures: BTreeSet<String>,
+    /// Failures of which the model says two things: the process failed without a sender, so it
+    /// counts; and it could have been pruned before it dropped its last.
+    pub open: BTreeSet<String>,
+}
+
+impl Meaning {
+    /// Whether processes are left that wait for ever.
+    pub fn stuck(&self) -> bool {
+        self.processes.values().any(|process| process.ending == Ending::Stuck)
+    }
+}
+
+/// Why a program has no meaning that could be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unending;
+
+/// Computes what a program means.
+///
+/// # Errors
+///
+/// If it does not end within some thousand operations.
+///
+/// # Panics
+///
+/// If two runs of the interpreter contradict each other.
+pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning, Unending> {
+    let mut world = World::new(program, mistake, true);
+    world.run(&[])?;
+    let pruned = may_be_pruned(program, &world, mistake)?;
+
+    // Without pruning more is received: what a pruned process may have got is a prefix of that.
+    let mut generous = World::new(program, mistake, false);
+    let _ = generous.run(&[]);
+
+    let mut meaning = Meaning::default();
+    let longer: BTreeMap<&str, &Vec<u64>> =
+        generous.wires.iter().map(|wire| (wire.name.as_str(), &wire.history)).collect();
+    for wire in &world.wires {
+        let exact = wire.readers.iter().all(|&at| !pruned.contains(&world.actors[at].name));
+        let mut messages = wire.history.clone();
+        if !exact && let Some(more) = longer.get(wire.name.as_str()) {
+            let shared = messages.len().min(more.len());
+            assert_eq!(messages[..shared], more[..shared], "the interpreter contradicts itself");
+            if more.len() > shared {
+                messages.clone_from(more);
+            }
+        }
+        meaning.channels.insert(wire.name.clone(), History { messages, exact });
+    }
+    let counted = world.counted();
+    for (at, actor) in world.actors.iter().enumerate() {
+        let ending = match actor.fate {
+            Fate::Running => Ending::Stuck,
+            Fate::Finished | Fate::Pruned => Ending::Finished,
+            Fate::Failed => Ending::Failed,
+            Fate::FailedWith(root) => Ending::FailedWith(world.actors[root].name.clone()),
+        };
+        let may_be_pruned = pruned.contains(&actor.name);
+        if counted.contains(&at) {
+            meaning.failures.insert(actor.name.clone());
+        }
+        let stands = matches!(actor.fate, Fate::Failed | Fate::FailedWith(_)) && world.stands(at);
+        if may_be_pruned && stands {
+            let root = match actor.fate {
+                Fate::FailedWith(root) => root,
+                _ => at,
+            };
+            meaning.open.insert(world.actors[root].name.clone());
+        }
+        meaning.processes.insert(
+            actor.name.clone(),
+            Outlook {
+                ending,
+                may_be_pruned,
+                effects: actor.effects.clone(),
+                party: actor.process.how() == How::Party,
+            },
+        );
+    }
+    Ok(meaning)
+}
+
+/// Finds the processes that some schedule prunes.
+fn may_be_pruned(
+    program: &Program,
+    world: &World<'_>,
+    mistake: Option<Mistake>,
+) -> Result<BTreeSet<String>, Unending> {
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for actor in &world.actors {
+            if found.contains(&actor.name) || actor.process.effects || actor.process.creates {
+                continue;
+            }
+            let mut late: Vec<&str> = found.iter().map(String::as_str).collect();
+            late.push(&actor.name);
+            let mut trial = World::new(program, mistake, true);
+            trial.run(&late)?;
+            let pruned = trial.actors.iter().filter(|actor| actor.fate == Fate::Pruned);
+            let pruned: Vec<String> = pruned.map(|actor| actor.name.clone()).collect();
+            found.extend(pruned);
+        }
+        if found.len() == before {
+            return Ok(found);
+        }
+    }
+}

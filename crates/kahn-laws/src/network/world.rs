@@ -1,0 +1,510 @@
+//! The interpreter's processes and channels, and one step after another.
+
+use super::interpreter::{Mistake, Unending};
+use super::machine::{Action, Held, Machine, PLACES};
+use super::program::{End, How, Port, Process, Program};
+use std::collections::{BTreeSet, VecDeque};
+
+const STEPS: usize = 6_000;
+/// The messages in a channel at which its sender gives way to others.
+const PLENTY: usize = 40;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Clean,
+    Failed(usize),
+}
+
+#[derive(Debug)]
+pub(super) struct Wire {
+    queue: VecDeque<u64>,
+    pub(super) history: Vec<u64>,
+    /// Every process that has held the receiver.
+    pub(super) readers: Vec<usize>,
+    sender: Option<usize>,
+    receiver: Option<usize>,
+    end: Option<Mark>,
+    /// Who reached the mark.
+    reached: Option<usize>,
+    pub(super) name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Running,
+    Finished,
+    Pruned,
+    Failed,
+    FailedWith(usize),
+}
+
+#[derive(Debug)]
+pub(super) struct Actor<'p> {
+    pub(super) name: String,
+    pub(super) process: &'p Process,
+    machine: Machine<'p>,
+    places: Vec<Option<(Held, usize)>>,
+    dropped: Vec<usize>,
+    /// The operation that waits.
+    pending: Option<Action<'p>>,
+    started: bool,
+    pub(super) fate: Fate,
+    dead: bool,
+    had_sender: bool,
+    sender_when_failed: bool,
+    channels: usize,
+    children: usize,
+    pub(super) effects: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct World<'p> {
+    pub(super) wires: Vec<Wire>,
+    pub(super) actors: Vec<Actor<'p>>,
+    mistake: Option<Mistake>,
+    prunes: bool,
+}
+
+#[derive(PartialEq, Eq)]
+enum Step {
+    Moved,
+    /// Waits for a message.
+    Waits,
+    /// Its channel has plenty.
+    GivesWay,
+}
+
+fn held(end: Option<(Held, usize)>) -> Held {
+    end.map_or(Held::Nothing, |(held, _)| held)
+}
+
+impl<'p> World<'p> {
+    pub(super) fn new(program: &'p Program, mistake: Option<Mistake>, prunes: bool) -> Self {
+        let prunes = prunes && mistake != Some(Mistake::NothingIsPruned);
+        let mut world = Self { wires: Vec::new(), actors: Vec::new(), mistake, prunes };
+        for (number, channel) in program.channels.iter().enumerate() {
+            world.wire(format!("c{number}"), channel.initial);
+        }
+        for (number, process) in program.processes.iter().enumerate() {
+            let places = process.ports.iter().map(|port| match *port {
+                Port::Sender(channel) => Some((Held::Sender, channel)),
+                Port::Receiver(channel) => Some((Held::Receiver, channel)),
+            });
+            world.actor(format!("p{number}"), process, 0, places.collect());
+        }
+        // What nobody holds is dropped before the start.
+        for wire in &mut world.wires {
+            if wire.sender.is_none() {
+                wire.end = Some(Mark::Clean);
+            }
+        }
+        world
+    }
+
+    fn wire(&mut self, name: String, initial: u64) -> usize {
+        let initial = if self.mistake == Some(Mistake::NoInitialMessages) { 0 } else { initial };
+        self.wires.push(Wire {
+            queue: (1..=initial).collect(),
+            history: Vec::new(),
+            readers: Vec::new(),
+            sender: None,
+            receiver: None,
+            end: None,
+            reached: None,
+            name,
+        });
+        self.wires.len() - 1
+    }
+
+    fn actor(
+        &mut self,
+        name: String,
+        process: &'p Process,
+        state: u64,
+        mut places: Vec<Option<(Held, usize)>>,
+    ) {
+        let number = self.actors.len();
+        for &(held, wire) in places.iter().flatten() {
+            self.own(number, held, wire);
+        }
+        let kinds: Vec<Held> = places.iter().map(|end| held(*end)).collect();
+        let had_sender = kinds.contains(&Held::Sender);
+        places.resize(PLACES, None);
+        self.actors.push(Actor {
+            name,
+            process,
+            machine: Machine::new(process, state, &kinds),
+            places,
+            dropped: Vec::new(),
+            pending: None,
+            started: false,
+            fate: Fate::Running,
+            dead: false,
+            had_sender,
+            sender_when_failed: false,
+            channels: 0,
+            children: 0,
+            effects: Vec::new(),
+        });
+    }
+
+    fn own(&mut self, number: usize, held: Held, wire: usize) {
+        let wire = &mut self.wires[wire];
+        if held == Held::Sender {
+            wire.sender = Some(number);
+        } else {
+            wire.receiver = Some(number);
+            wire.readers.push(number);
+        }
+    }
+
+    /// Whether nobody will receive what is sent.
+    fn is_unread(&self, wire: usize) -> bool {
+        match self.wires[wire].receiver {
+            None => true,
+            Some(reader) => self.actors[reader].dead && self.mistake != Some(Mistake::DeadStayLive),
+        }
+    }
+
+    fn is_prunable(&self, number: usize) -> bool {
+        let actor = &self.actors[number];
+        if actor.process.effects || actor.process.creates || actor.process.how() == How::Party {
+            return false;
+        }
+        let mut senders = actor.places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
+        let mut any = false;
+        let unread = senders.all(|&(_, wire)| {
+            any = true;
+            self.is_unread(wire)
+        });
+        any && unread
+    }
+
+    fn put(&mut self, wire: usize, value: u64) {
+        if !self.is_unread(wire) {
+            self.wires[wire].queue.push_back(value);
+        }
+    }
+
+    fn release(&mut self, number: usize, end: (Held, usize)) {
+        let (held, wire) = end;
+        if held == Held::Receiver {
+            self.wires[wire].receiver = None;
+            self.wires[wire].queue.clear();
+        } else if self.mistake == Some(Mistake::DropAtOnce)
+            || self.actors[number].process.how() == How::Party
+        {
+            self.wires[wire].end = Some(Mark::Clean);
+            self.wires[wire].sender = None;
+        } else {
+            self.actors[number].dropped.push(wire);
+        }
+    }
+
+    /// Lets drops take effect.
+    fn operation(&mut self, number: usize, mark: Mark) {
+        for wire in std::mem::take(&mut self.actors[number].dropped) {
+            self.wires[wire].end = Some(mark);
+            self.wires[wire].sender = None;
+        }
+    }
+
+    fn end(&mut self, number: usize, fate: Fate) {
+        let root = match fate {
+            Fate::FailedWith(root) => root,
+            _ => number,
+        };
+        let mark = match fate {
+            Fate::Failed | Fate::FailedWith(_)
+                if self.mistake != Some(Mistake::ErrorIsCleanEnd)
+                    && self.actors[number].process.how() != How::Party =>
+            {
+                Mark::Failed(root)
+            }
+            _ => Mark::Clean,
+        };
+        // A sender dropped and not yet in effect is no sender any more, but is marked all the same.
+        let places = std::mem::take(&mut self.actors[number].places);
+        let held = places.iter().flatten().any(|(held, _)| *held == Held::Sender);
+        self.actors[number].sender_when_failed = held;
+        self.operation(number, mark);
+        for (held, wire) in places.into_iter().flatten() {
+            if held == Held::Sender {
+                self.wires[wire].end = Some(mark);
+                self.wires[wire].sender = None;
+            } else {
+                self.wires[wire].receiver = None;
+                self.wires[wire].queue.clear();
+            }
+        }
+        self.actors[number].fate = fate;
+    }
+
+    /// Does one thing, if it can be done.
+    fn step(&mut self, number: usize, patient: bool) -> Step {
+        if !self.actors[number].started {
+            self.actors[number].started = true;
+            if self.prunes && self.is_prunable(number) {
+                self.end(number, Fate::Pruned);
+            }
+            return Step::Moved;
+        }
+        let actor = &mut self.actors[number];
+        let begins = actor.pending.is_none();
+        let action = match actor.pending.take() {
+            Some(action) => action,
+            None => actor.machine.next(),
+        };
+        let operates = matches!(
+            action,
+            Action::Send { .. }
+                | Action::SendAll { .. }
+                | Action::Recv { .. }
+                | Action::RecvMany { .. }
+                | Action::Flush
+        );
+        if operates {
+            if begins {
+                self.operation(number, Mark::Clean);
+            }
+            // A dead process waits already: it begins no operation.
+            if self.prunes && !self.actors[number].dead && self.is_prunable(number) {
+                self.end(number, Fate::Pruned);
+                return Step::Moved;
+            }
+        }
+        let places = &self.actors[number].places;
+        let wire_at = |place: usize| places[place].map_or(usize::MAX, |(_, wire)| wire);
+        match action {
+            Action::Send { to, .. } | Action::SendAll { to, .. }
+                if patient && self.wires[wire_at(to)].queue.len() >= PLENTY =>
+            {
+                self.actors[number].pending = Some(action);
+                return Step::GivesWay;
+            }
+            Action::Send { to, value } => self.put(wire_at(to), value),
+            Action::SendAll { to, first, count } => {
+                let wire = wire_at(to);
+                for more in 0..count {
+                    self.put(wire, first.wrapping_add(more));
+                }
+            }
+            Action::Recv { from } => {
+                let wire = wire_at(from);
+                if !self.receive(number, wire, None) {
+                    self.actors[number].pending = Some(action);
+                    return Step::Waits;
+                }
+            }
+            Action::RecvMany { from, count } => {
+                let wire = wire_at(from);
+                if !self.receive(number, wire, Some(count)) {
+                    self.actors[number].pending = Some(action);
+                    return Step::Waits;
+                }
+            }
+            Action::Drop(place) => {
+                if let Some(end) = self.actors[number].places[place].take() {
+                    self.release(number, end);
+                }
+            }
+            Action::Move { from, to } => {
+                let end = self.actors[number].places[from].take();
+                if let Some(old) = std::mem::replace(&mut self.actors[number].places[to], end) {
+                    self.release(number, old);
+                }
+            }
+            Action::Flush => {}
+            Action::Effect(value) => self.actors[number].effects.push(value),
+            Action::Channel { channel, sender, receiver } => {
+                let count = self.actors[number].channels;
+                self.actors[number].channels += 1;
+                let name = format!("{}.c{count}", self.actors[number].name);
+                let wire = self.wire(name, channel.initial);
+                for (place, held) in [(sender, Held::Sender), (receiver, Held::Receiver)] {
+                    if let Some(end) = self.actors[number].places[place].replace((held, wire)) {
+                        self.release(number, end);
+                    }
+                    self.own(number, held, wire);
+                }
+                self.actors[number].had_sender = true;
+            }
+            Action::Create { child, gives, state } => {
+                let count = self.actors[number].children;
+                self.actors[number].children += 1;
+                let name = format!("{}.{count}", self.actors[number].name);
+                let actor = &mut self.actors[number];
+                let given = gives.iter().map(|&place| {
+                    actor.machine.give(place);
+                    actor.places[place].take()
+                });
+                let given = given.collect();
+                self.actor(name, child, state, given);
+            }
+            // A party is no process, and returns nothing.
+            Action::End(end) => {
+                let party = self.actors[number].process.how() == How::Party;
+                let finished = party || end == End::Leave;
+                self.end(number, if finished { Fate::Finished } else { Fate::Failed });
+            }
+        }
+        Step::Moved
+    }
+
+    /// Receives, or returns that it must wait.
+    fn receive(&mut self, number: usize, wire: usize, many: Option<u64>) -> bool {
+        let mistake = self.mistake;
+        let wire = &mut self.wires[wire];
+        let asked = many.unwrap_or(1);
+        let short = (wire.queue.len() as u64) < asked;
+        let takes_some = mistake == Some(Mistake::SomeOfMany) && !wire.queue.is_empty();
+        if short && !takes_some {
+            match wire.end {
+                None => return false,
+                Some(Mark::Failed(root)) if mistake != Some(Mistake::MarksAreEnds) => {
+                    wire.reached = Some(number);
+                    self.end(number, Fate::FailedWith(root));
+                    return true;
+                }
+                Some(_) => {}
+            }
+        }
+        let mut messages = Vec::new();
+        while (messages.len() as u64) < asked
+            && let Some(value) = wire.queue.pop_front()
+        {
+            messages.push(value);
+        }
+        wire.history.extend(&messages);
+        let machine = &mut self.actors[number].machine;
+        if many.is_some() {
+            machine.received_many(&messages, asked);
+        } else {
+            machine.received(messages.first().copied());
+        }
+        true
+    }
+
+    /// For whom a process waits, if it waits for a message.
+    fn awaited(&self, number: usize) -> Option<usize> {
+        let actor = &self.actors[number];
+        if actor.fate != Fate::Running {
+            return None;
+        }
+        let Some(Action::Recv { from } | Action::RecvMany { from, .. }) = actor.pending else {
+            return None;
+        };
+        let (_, wire) = actor.places[from]?;
+        self.wires[wire].sender
+    }
+
+    /// Notes the dead, and returns whether there are more.
+    fn note_dead(&mut self) -> bool {
+        let mut more = false;
+        for first in 0..self.actors.len() {
+            let mut at = first;
+            let mut steps = 0;
+            // A chain of waits as long as there are processes has come round.
+            while let Some(next) = self.awaited(at)
+                && steps <= self.actors.len()
+            {
+                at = next;
+                steps += 1;
+            }
+            if steps > self.actors.len() && !self.actors[first].dead {
+                self.actors[first].dead = true;
+                more = true;
+            }
+        }
+        more
+    }
+
+    /// Runs to the end; those in `late`, in order, only when nobody else can.
+    pub(super) fn run(&mut self, late: &[&str]) -> Result<(), Unending> {
+        let mut steps = 0;
+        loop {
+            let is_late = |world: &Self, at: usize| late.contains(&world.actors[at].name.as_str());
+            let mut moved = false;
+            let mut giving_way = Vec::new();
+            let mut at = 0;
+            while at < self.actors.len() {
+                // A few at a time, so that nobody is far ahead.
+                for _ in 0..8 {
+                    if self.actors[at].fate != Fate::Running || is_late(self, at) {
+                        break;
+                    }
+                    match self.step(at, true) {
+                        Step::Moved => moved = true,
+                        Step::Waits => break,
+                        Step::GivesWay => {
+                            giving_way.push(at);
+                            break;
+                        }
+                    }
+                    steps += 1;
+                    if steps > STEPS {
+                        return Err(Unending);
+                    }
+                }
+                at += 1;
+            }
+            if moved || self.note_dead() {
+                continue;
+            }
+            for &at in &giving_way {
+                steps += 1;
+                moved |= self.step(at, false) == Step::Moved;
+            }
+            for name in late {
+                if !moved
+                    && let Some(at) = self.actors.iter().position(|actor| actor.name == *name)
+                    && self.actors[at].fate == Fate::Running
+                {
+                    steps += 1;
+                    moved = self.step(at, true) == Step::Moved
+                        || self.step(at, false) == Step::Moved
+                        || self.note_dead();
+                }
+            }
+            if steps > STEPS {
+                return Err(Unending);
+            }
+            if !moved {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether a failure of this process cannot have been pruned away.
+    pub(super) fn stands(&self, number: usize) -> bool {
+        let actor = &self.actors[number];
+        let senders = if self.mistake == Some(Mistake::NeverHadASender) {
+            actor.had_sender
+        } else {
+            actor.sender_when_failed
+        };
+        !senders
+            || actor.process.effects
+            || actor.process.creates
+            || actor.process.how() == How::Party
+    }
+
+    /// The failed processes that count, and with them those that failed with one.
+    pub(super) fn counted(&self) -> BTreeSet<usize> {
+        let failed =
+            |at: &usize| matches!(self.actors[*at].fate, Fate::Failed | Fate::FailedWith(_));
+        let mut counted: BTreeSet<usize> =
+            (0..self.actors.len()).filter(failed).filter(|&at| self.stands(at)).collect();
+        // Who reached a mark and counts lets the one that set it count: its root.
+        let roots: Vec<usize> = counted
+            .iter()
+            .filter_map(|&at| match self.actors[at].fate {
+                Fate::FailedWith(root) => Some(root),
+                _ => None,
+            })
+            .collect();
+        counted.extend(roots);
+        counted.retain(|&at| self.actors[at].fate == Fate::Failed);
+        counted
+    }
+}
