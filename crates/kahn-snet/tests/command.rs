@@ -207,15 +207,39 @@ fn a_malformed_record_ends_the_run_with_its_place() {
 
 #[test]
 fn a_record_that_matches_no_branch_is_shown_with_what_the_branches_take() {
-    let file = Written::new("net main connect [{a} -> {c=a}] | [{b, <t>} -> {c=b}];");
-    let (code, output, messages) = typed(&["run", &file.path()], "{\"tags\":{\"n\":1}}");
+    // With more labels than declared a record may take another way than the types say.
+    let file = Written::new(
+        "net main ({a} -> ...) connect ([{a} -> {a}] | [{a, <t>} -> {c=a}])
+            .. ([{a} -> {c=a}] | [{b, <t>} -> {c=b}]);",
+    );
+    let input = "{\"fields\":{\"a\":1},\"tags\":{\"t\":1}}";
+    let (code, output, messages) = typed(&["run", &file.path()], input);
     assert_eq!((code, output.as_str()), (1, ""));
     assert!(
-        messages.contains("no branch of choice in net `main` takes a record of type {<n>}"),
+        messages.contains("no branch of choice in net `main` takes a record of type {c}"),
         "{messages}"
     );
     assert!(messages.contains("branch 1 takes {a}"), "{messages}");
     assert!(messages.contains("branch 2 takes {b, <t>}"), "{messages}");
+}
+
+#[test]
+fn a_record_that_the_net_does_not_take_is_bad_input_and_the_nearest_label_is_named() {
+    let file = Written::new("net main connect [{add} -> {c=add}] | [{b, <t>} -> {c=b}];");
+    let input = "{\"fields\":{\"add\":1}}\n{\"fields\":{\"ad\":5}}\n";
+    for runtime in ["front", "network"] {
+        let words = ["run", &file.path(), "--runtime", runtime];
+        let (code, output, messages) = typed(&words, input);
+        assert_eq!((code, output.as_str()), (2, "{\"fields\":{\"c\":1}}\n"), "{messages}");
+        for part in [
+            "net `main` does not take record 2 of the input",
+            "it has no `add`; is `ad` meant to be it?",
+            "record: {\"fields\":{\"ad\":5}}",
+            "takes: {add} | {b, <t>}",
+        ] {
+            assert!(messages.contains(part), "{messages}");
+        }
+    }
 }
 
 #[test]
@@ -349,8 +373,8 @@ fn a_failure_ends_a_network_of_processes_in_order() {
     assert_eq!(code, 1);
     assert!(messages.contains("divided by zero in filter [{<d>, <n>} -> …]"), "{messages}");
     let (code, _, messages) = typed(&words, "{\"tags\":{\"k\":1}}");
-    assert_eq!(code, 1);
-    assert!(messages.contains("branch 1 takes {<d>, <n>}"), "{messages}");
+    assert_eq!(code, 2);
+    assert!(messages.contains("takes: {<d>, <n>} | {a}"), "{messages}");
     let (code, _, messages) = typed(&words, "{\"tags\":{\"k\":");
     assert_eq!(code, 2, "{messages}");
 }

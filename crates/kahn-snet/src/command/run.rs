@@ -96,6 +96,7 @@ fn refuse(input: &str, error: RunError) -> Result<(), Refusal> {
     };
     match *failure {
         Failure::Input(error) => Err(Refusal::input(format!("{input}: {error}"))),
+        foreign @ Failure::Foreign { .. } => Err(Refusal::input(format!("{input}: {foreign}"))),
         Failure::Output(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(())
         }

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::answers::Facts;
 use super::collector::Collector;
-use super::exec::{Flow, entity};
-use super::failure::Failure;
+use super::exec::entity;
+use super::failure::{Failure, Flow};
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
 use super::graph::{Kind, OpId};
 use super::licence::Call;
@@ -43,35 +43,32 @@ impl Worker<'_, '_> {
     }
 
     /// Calls a box, and carries on what it emits at once.
-    pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) -> Flow {
+    pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) {
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         self.call(op, rec, &mut |worker, outputs| {
             for out in outputs.drain(..) {
-                worker.exec(frame, next, out)?;
+                worker.exec(frame, next, out);
             }
-            Ok(())
-        })
+        });
     }
 
     /// Takes one record from the landing of a box and calls it; others may do the same.
-    pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) -> Flow {
+    pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) {
         let landing = &task.landing;
-        let Some(call) = landing.waiting.begin(turn.limit) else { return Ok(()) };
+        let Some(call) = landing.waiting.begin(turn.limit) else { return };
         let Call { record, number, waited, others_may } = call;
         self.found_waiting(landing.op, waited);
         if others_may {
             self.offer(task.clone());
         }
-        let result = self.call(landing.op, record, &mut |worker, outputs| {
+        self.call(landing.op, record, &mut |worker, outputs| {
             worker.hand_in(turn, number, std::mem::take(outputs), false);
-            Ok(())
         });
         self.hand_in(turn, number, Vec::new(), true);
         if landing.waiting.end(turn.limit) {
             // Below what it made, which is nearer to the output.
             self.ready.insert(0, task.clone());
         }
-        result
     }
 
     /// Hands outputs of a call to the collector.
@@ -79,34 +76,42 @@ impl Worker<'_, '_> {
         turn.collector.hand_in(number, outputs, done, |out| self.put_now(&turn.exit, out));
     }
 
-    /// Calls a box; `go_on` gets its outputs, chunk by chunk.
-    fn call(
-        &mut self,
-        op: OpId,
-        rec: Rec,
-        go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>) -> Flow,
-    ) -> Flow {
-        let Some(step) = self.steps.of_box(self.facts, op, rec.shape) else {
-            return Err(self.facts.misfit(op, &rec).into());
-        };
-        let Kind::Box(id) = self.facts.graph.ops[op.0].kind else { return Ok(()) };
-        let function = Arc::clone(&self.shared.functions[id.0]);
+    /// Calls a box; `go_on` gets its outputs, chunk by chunk, and its mark if it fails.
+    fn call(&mut self, op: OpId, rec: Rec, go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>)) {
         let facts = self.facts;
-        facts.call(&*function, id, step, &rec, &mut |outputs| go_on(self, outputs))?;
-        self.settle(rec.tickets);
-        Ok(())
+        if rec.is_mark() {
+            return go_on(self, &mut vec![rec]);
+        }
+        let failures = &self.shared.failures;
+        let wants = || failures.wants(rec.number);
+        let called = match (&facts.graph.ops[op.0].kind, self.steps.of_box(facts, op, rec.shape)) {
+            _ if !wants() => Ok(()),
+            (Kind::Box(id) | Kind::Initialiser(id), Some(step)) => {
+                let function = Arc::clone(&self.shared.functions[id.0]);
+                facts.call(&*function, *id, step, &rec, &wants, &mut |outputs| go_on(self, outputs))
+            }
+            _ => Err(facts.misfit(op, &rec).into()),
+        };
+        match called {
+            Err(failure) if wants() => {
+                go_on(self, &mut vec![failures.mark(rec.number, rec.tickets, *failure)]);
+            }
+            _ => self.settle(rec.tickets),
+        }
     }
 }
 
 impl Facts<'_> {
-    /// Calls a box with a record; `go_on` gets its outputs, chunk by chunk.
+    /// Calls a box with a record; `go_on` gets its outputs, chunk by chunk. Once the record is not
+    /// wanted any more, the box may emit nothing.
     pub(super) fn call(
         self,
         function: &dyn BoxFunction,
         id: BoxId,
         step: &BoxStep,
         rec: &Rec,
-        go_on: &mut dyn FnMut(&mut Vec<Rec>) -> Flow,
+        wants: &dyn Fn() -> bool,
+        go_on: &mut dyn FnMut(&mut Vec<Rec>),
     ) -> Flow {
         let declared = self.plan.box_plan(id);
         let inputs = step.inputs.iter().map(|position| match position {
@@ -115,29 +120,24 @@ impl Facts<'_> {
         });
         let inputs: Vec<Argument> = inputs.collect();
         let mut outputs: Vec<Rec> = Vec::new();
-        let mut failure: Option<Box<Failure>> = None;
         let result = {
             let mut sink = |variant: usize, values: Vec<Argument>| {
                 let mut out = output(step, variant, values, rec);
                 out.tickets = rec.tickets.before(self.regions);
                 outputs.push(out);
-                if outputs.len() >= CHUNK
-                    && let Err(error) = go_on(&mut outputs)
-                {
-                    failure = Some(error);
-                    return Err(BoxError::new("the run has ended"));
+                if outputs.len() >= CHUNK {
+                    go_on(&mut outputs);
                 }
-                Ok(())
+                if wants() { Ok(()) } else { Err(BoxError::new("the run has ended")) }
             };
             let mut emitter = Emitter::new(&declared.outputs, &mut sink);
             let _watched = self.watch.map(|watch| watch.begin(id, rec));
             catch_unwind(AssertUnwindSafe(|| function.call(inputs, &mut emitter)))
         };
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
+        // What it emitted before it failed counts.
+        go_on(&mut outputs);
         match result {
-            Ok(Ok(())) => go_on(&mut outputs),
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.box_failed(id, rec, error.0).into()),
             Err(panic) => {
                 let reason = format!("it panicked: {}", panic_text(&*panic));
@@ -177,5 +177,5 @@ fn output(step: &BoxStep, variant: usize, values: Vec<Argument>, input: &Rec) ->
         Emitted::Inherited(index) => input.tags[index],
     });
     let tags = tags.collect();
-    Rec { shape: output.shape, tickets: Tickets::default(), tags, fields }
+    Rec { shape: output.shape, number: input.number, tickets: Tickets::default(), tags, fields }
 }

@@ -7,21 +7,17 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::cell::{Cell, Offer, Zipper};
-use super::failure::Failure;
+use super::expression::NoValue;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Next, Owner, Table};
 use super::graph::{Kind, OpId, ScopeId};
+use super::marks::Failed;
 use super::order::Tickets;
 use super::shape::Rec;
 use super::worker::Worker;
 
 /// The most replicas that one record may be copied to.
 pub(super) const MOST_COPIES: i128 = 1 << 24;
-
-/// What a failure ends.
-pub(in crate::runtime) type Flow = Result<(), Box<Failure>>;
 
 /// What follows the end of a frame.
 enum AfterEnd<'a> {
@@ -30,8 +26,17 @@ enum AfterEnd<'a> {
 }
 
 impl Worker<'_, '_> {
-    /// Carries a record on from an operation until it is put down or ends.
-    pub(super) fn exec(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) -> Flow {
+    /// Carries a record on from an operation until it is put down or ends; if it fails, its mark.
+    pub(super) fn exec(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) {
+        if rec.is_mark() {
+            return self.carry_mark(frame, op, rec);
+        }
+        if let Err(failed) = self.carry(frame, op, rec) {
+            self.carry_mark(&failed.frame, failed.op, failed.mark);
+        }
+    }
+
+    fn carry(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) -> Result<(), Box<Failed>> {
         let facts = self.facts;
         let (mut frame, mut op, mut rec) = (frame, op, rec);
         loop {
@@ -55,12 +60,19 @@ impl Worker<'_, '_> {
                         op = entry;
                         continue;
                     }
-                    None => return Err(self.facts.no_branch(op, &rec).into()),
+                    None => {
+                        let failure = facts.no_branch(op, &rec);
+                        return Err(self.failed(frame, next, &mut rec, failure));
+                    }
                 },
                 Kind::Box(_) => {
                     let landing = self.box_landing(frame, op);
                     self.put(&landing, rec);
                     return Ok(());
+                }
+                Kind::Initialiser(_) => {
+                    let failure = facts.misfit(op, &rec);
+                    return Err(self.failed(frame, next, &mut rec, failure));
                 }
                 Kind::Cell(tests) => {
                     let Some(out) = self.cell(frame, op, tests.len(), rec)? else {
@@ -92,7 +104,11 @@ impl Worker<'_, '_> {
                         return Ok(());
                     }
                 }
-                Kind::Observe { .. } => self.shared.observers.see(facts, op, &rec)?,
+                Kind::Observe { .. } => {
+                    if let Err(failure) = self.shared.observers.see(facts, op, &rec) {
+                        return Err(self.failed(frame, next, &mut rec, failure));
+                    }
+                }
             }
             op = next;
         }
@@ -104,34 +120,84 @@ impl Worker<'_, '_> {
         op: OpId,
         next: OpId,
         mut rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
-        let Some(arms) = self.steps.filter(self.facts, op, rec.shape) else {
-            return Err(self.facts.misfit(op, &rec).into());
+    ) -> Result<Option<Rec>, Box<Failed>> {
+        let facts = self.facts;
+        let Some(arms) = self.steps.filter(facts, op, rec.shape) else {
+            let failure = facts.misfit(op, &rec);
+            return Err(self.failed(frame, next, &mut rec, failure));
         };
         for arm in arms {
             let taken = match &arm.guard {
                 None => true,
-                Some(guard) => {
-                    guard.value(&rec.tags).map_err(|e| self.facts.no_value(op, &rec, e))? != 0
-                }
+                Some(guard) => match guard.value(&rec.tags) {
+                    Ok(value) => value != 0,
+                    Err(error) => return Err(self.no_value(frame, op, next, &mut rec, error)),
+                },
             };
             if !taken {
                 continue;
             }
             let Some((last, others)) = arm.records.split_last() else { break };
             for made in others {
-                let out = made.from(&mut rec);
-                let mut out = out.map_err(|error| self.facts.no_value(op, &rec, error))?;
-                out.tickets = rec.tickets.before(self.facts.regions);
-                self.exec(frame, next, out)?;
+                match made.from(&mut rec) {
+                    Ok(mut out) => {
+                        out.tickets = rec.tickets.before(facts.regions);
+                        self.exec(frame, next, out);
+                    }
+                    Err(error) => return Err(self.no_value(frame, op, next, &mut rec, error)),
+                }
             }
-            let out = last.from(&mut rec);
-            let mut out = out.map_err(|error| self.facts.no_value(op, &rec, error))?;
+            let mut out = match last.from(&mut rec) {
+                Ok(out) => out,
+                Err(error) => return Err(self.no_value(frame, op, next, &mut rec, error)),
+            };
             out.tickets = std::mem::take(&mut rec.tickets);
             return Ok(Some(out));
         }
         self.settle(rec.tickets);
         Ok(None)
+    }
+
+    /// Says that a tag expression of an operation has no value for a record.
+    #[cold]
+    fn no_value(
+        &self,
+        frame: &Arc<Frame>,
+        op: OpId,
+        next: OpId,
+        rec: &mut Rec,
+        error: NoValue,
+    ) -> Box<Failed> {
+        let failure = self.facts.no_value(op, rec, error);
+        self.failed(frame, next, rec, failure)
+    }
+
+    /// Whether a record leaves a star or goes back in a feedback.
+    fn matches(
+        &mut self,
+        frame: &Arc<Frame>,
+        op: OpId,
+        rec: &mut Rec,
+    ) -> Result<bool, Box<Failed>> {
+        let tests = self.steps.exits(self.facts, op, rec.shape);
+        match tests.matches(rec) {
+            Ok(matches) => Ok(matches),
+            Err(error) => Err(self.no_value(frame, op, self.after(op), rec, error)),
+        }
+    }
+
+    /// The patterns of a cell that a record matches.
+    fn fits(&mut self, frame: &Arc<Frame>, op: OpId, rec: &mut Rec) -> Result<u64, Box<Failed>> {
+        let tests = self.steps.patterns(self.facts, op, rec.shape);
+        match tests.all(rec) {
+            Ok(fits) => Ok(fits),
+            Err(error) => Err(self.no_value(frame, op, self.after(op), rec, error)),
+        }
+    }
+
+    /// What follows an operation.
+    fn after(&self, op: OpId) -> OpId {
+        self.facts.graph.ops[op.0].next.unwrap_or(op)
     }
 
     /// Ends the places of a record that ended.
@@ -148,24 +214,24 @@ impl Worker<'_, '_> {
         op: OpId,
         patterns: usize,
         rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
+    ) -> Result<Option<Rec>, Box<Failed>> {
         let Entity::Cell(cell) = entity(frame, self.facts.graph.ops[op.0].entity, || {
             Entity::Cell(parking_lot::Mutex::new(Cell::new()))
         }) else {
             return Ok(Some(rec));
         };
-        self.offer_to(op, rec, |rec, fits| cell.lock().offer(rec, fits, patterns))
+        self.offer_to(frame, op, rec, |rec, fits| cell.lock().offer(rec, fits, patterns))
     }
 
     /// Offers a record to a cell.
     fn offer_to(
         &mut self,
+        frame: &Arc<Frame>,
         op: OpId,
         mut rec: Rec,
         to: impl FnOnce(Rec, u64) -> Offer,
-    ) -> Result<Option<Rec>, Box<Failure>> {
-        let tests = self.steps.patterns(self.facts, op, rec.shape);
-        let fits = tests.all(&rec).map_err(|error| self.facts.no_value(op, &rec, error))?;
+    ) -> Result<Option<Rec>, Box<Failed>> {
+        let fits = self.fits(frame, op, &mut rec)?;
         let tickets = std::mem::take(&mut rec.tickets);
         Ok(match to(rec, fits) {
             Offer::Kept => {
@@ -188,7 +254,7 @@ impl Worker<'_, '_> {
         cell: OpId,
         value: i64,
         rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
+    ) -> Result<Option<Rec>, Box<Failed>> {
         self.counts[cell.0] += 1;
         let graph = self.facts.graph;
         let make = || Entity::Cells(parking_lot::Mutex::default());
@@ -197,7 +263,7 @@ impl Worker<'_, '_> {
         else {
             return Ok(Some(rec));
         };
-        self.offer_to(cell, rec, |rec, fits| {
+        self.offer_to(frame, cell, rec, |rec, fits| {
             cells.lock().entry(value).or_insert_with(Cell::new).offer(rec, fits, tests.len())
         })
     }
@@ -213,9 +279,8 @@ impl Worker<'_, '_> {
         op: OpId,
         zipper: Option<usize>,
         mut rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
-        let exits = self.steps.exits(self.facts, op, rec.shape);
-        if exits.matches(&rec).map_err(|error| self.facts.no_value(op, &rec, error))? {
+    ) -> Result<Option<Rec>, Box<Failed>> {
+        if self.matches(frame, op, &mut rec)? {
             return Ok(Some(rec));
         }
         let index = self.facts.graph.ops[op.0].entity;
@@ -226,7 +291,7 @@ impl Worker<'_, '_> {
                 Self::follow(frame, op, &mut first);
                 let to = first.clone();
                 drop(first);
-                self.put_at_replica(frame, op, &to, rec)?;
+                self.put_at_replica(frame, op, &to, rec);
             }
             return Ok(None);
         };
@@ -234,10 +299,10 @@ impl Worker<'_, '_> {
         let Entity::Zipper(zipper) = entity(frame, index, make) else { return Ok(None) };
         let mut from = 0;
         loop {
-            let tests = self.steps.patterns(self.facts, op, rec.shape);
-            let fits = tests.all(&rec).map_err(|error| self.facts.no_value(op, &rec, error))?;
+            let fits = self.fits(frame, op, &mut rec)?;
             if fits == 0 {
-                return Err(self.facts.never_kept(op, &rec).into());
+                let failure = self.facts.never_kept(op, &rec);
+                return Err(self.failed(frame, self.after(op), &mut rec, failure));
             }
             let tickets = std::mem::take(&mut rec.tickets);
             let (offer, number) = zipper.lock().offer(rec, fits, from);
@@ -249,8 +314,7 @@ impl Worker<'_, '_> {
                 Offer::Passed(_) => return Ok(None),
                 Offer::Complete(slots) => rec = self.merge(op, &slots, tickets),
             }
-            let exits = self.steps.exits(self.facts, op, rec.shape);
-            if exits.matches(&rec).map_err(|error| self.facts.no_value(op, &rec, error))? {
+            if self.matches(frame, op, &mut rec)? {
                 return Ok(Some(rec));
             }
             from = number + 1;
@@ -280,24 +344,23 @@ impl Worker<'_, '_> {
         star: OpId,
         next: &Next,
         rec: Rec,
-    ) -> Flow {
+    ) {
         if next.dead > 0 && !self.steps.passes_dead(self.facts, star, rec.shape) {
             // Rare: it does not pass a collected replica as it is, so it meets a stand-in.
             let Kind::Star { body, .. } = &self.facts.graph.ops[star.0].kind else {
-                return Ok(());
+                return;
             };
             let next = Next { landing: next.landing.clone(), dead: next.dead - 1 };
             let owner = Owner::Dead { parent: Arc::clone(parent), star, next };
             let scope = &self.facts.graph.scopes[body.0];
             let frame = Arc::new(Frame::new(*body, scope.entities, owner));
             self.fire_all(&frame, *body);
-            let Some(entry) = scope.entry else { return Ok(()) };
+            let Some(entry) = scope.entry else { return };
             return self.exec(&frame, entry, rec);
         }
         if let Some(landing) = &next.landing {
             self.put(landing, rec);
         }
-        Ok(())
     }
 
     /// Makes all cells of a frame ones that have fired.
@@ -308,8 +371,11 @@ impl Worker<'_, '_> {
         }
     }
 
-    fn end<'f>(&mut self, frame: &'f Arc<Frame>, rec: Rec) -> Result<AfterEnd<'f>, Box<Failure>> {
-        let after = |op: OpId| self.facts.graph.ops[op.0].next.unwrap_or(op);
+    fn end<'f>(
+        &mut self,
+        frame: &'f Arc<Frame>,
+        mut rec: Rec,
+    ) -> Result<AfterEnd<'f>, Box<Failed>> {
         match &frame.owner {
             Owner::Program => {
                 let output = Arc::clone(&self.shared.output_landing);
@@ -318,11 +384,7 @@ impl Worker<'_, '_> {
             }
             Owner::Replica { parent, after } => Ok(AfterEnd::Goes(parent, *after, rec)),
             Owner::Loop { parent, feedback } => {
-                let back = self.steps.exits(self.facts, *feedback, rec.shape);
-                if back
-                    .matches(&rec)
-                    .map_err(|error| self.facts.no_value(*feedback, &rec, error))?
-                {
+                if self.matches(parent, *feedback, &mut rec)? {
                     let Kind::Feedback { in_turn, .. } = self.facts.graph.ops[feedback.0].kind
                     else {
                         return Ok(AfterEnd::Nothing);
@@ -330,12 +392,11 @@ impl Worker<'_, '_> {
                     self.feed(parent, *feedback, in_turn, rec);
                     return Ok(AfterEnd::Nothing);
                 }
-                Ok(AfterEnd::Goes(parent, after(*feedback), rec))
+                Ok(AfterEnd::Goes(parent, self.after(*feedback), rec))
             }
             Owner::Stage { parent, star, .. } | Owner::Dead { parent, star, .. } => {
-                let exits = self.steps.exits(self.facts, *star, rec.shape);
-                if exits.matches(&rec).map_err(|error| self.facts.no_value(*star, &rec, error))? {
-                    return Ok(AfterEnd::Goes(parent, after(*star), rec));
+                if self.matches(parent, *star, &mut rec)? {
+                    return Ok(AfterEnd::Goes(parent, self.after(*star), rec));
                 }
                 let to = match &frame.owner {
                     Owner::Stage { next, .. } => {
@@ -346,7 +407,7 @@ impl Worker<'_, '_> {
                     Owner::Dead { next, .. } => next.clone(),
                     _ => Next::default(),
                 };
-                self.put_at_replica(parent, *star, &to, rec)?;
+                self.put_at_replica(parent, *star, &to, rec);
                 Ok(AfterEnd::Nothing)
             }
         }
@@ -356,10 +417,12 @@ impl Worker<'_, '_> {
         &mut self,
         frame: &Arc<Frame>,
         op: OpId,
-        rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
+        mut rec: Rec,
+    ) -> Result<Option<Rec>, Box<Failed>> {
+        let next = self.after(op);
         let Some((low, high)) = self.steps.tags(self.facts, op, rec.shape) else {
-            return Err(self.facts.misfit(op, &rec).into());
+            let failure = self.facts.misfit(op, &rec);
+            return Err(self.failed(frame, next, &mut rec, failure));
         };
         if low == high {
             let value = rec.tags[low];
@@ -371,14 +434,16 @@ impl Worker<'_, '_> {
             return Ok(None);
         }
         if i128::from(high) - i128::from(low) >= MOST_COPIES {
-            return Err(self.facts.too_many(op, &rec).into());
+            let failure = self.facts.too_many(op, &rec);
+            return Err(self.failed(frame, next, &mut rec, failure));
         }
-        let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
         for value in low..high {
             let mut copy = rec.clone();
             copy.tickets = rec.tickets.before(self.facts.regions);
-            if let Some(out) = self.replica(frame, op, value, copy)? {
-                self.exec(frame, next, out)?;
+            match self.replica(frame, op, value, copy) {
+                Ok(None) => {}
+                Ok(Some(out)) => self.exec(frame, next, out),
+                Err(failed) => self.carry_mark(&failed.frame, failed.op, failed.mark),
             }
         }
         self.replica(frame, op, high, rec)
@@ -391,7 +456,7 @@ impl Worker<'_, '_> {
         op: OpId,
         value: i64,
         rec: Rec,
-    ) -> Result<Option<Rec>, Box<Failure>> {
+    ) -> Result<Option<Rec>, Box<Failed>> {
         let here = &self.facts.graph.ops[op.0];
         let Kind::Split { body, cell, .. } = here.kind else { return Ok(Some(rec)) };
         if let Some(cell) = cell {
@@ -403,10 +468,10 @@ impl Worker<'_, '_> {
         let known = table.read().get(&value).cloned();
         let replica = match known {
             Some(known) => known,
-            None => self.replica_made(frame, op, body, table, value, &rec.tickets)?,
+            None => self.replica_made(frame, op, body, table, value, &rec),
         };
         let Some(entry) = scope.entry else { return Ok(None) };
-        self.exec(&replica, entry, rec)?;
+        self.exec(&replica, entry, rec);
         Ok(None)
     }
 
@@ -418,92 +483,20 @@ impl Worker<'_, '_> {
         body: ScopeId,
         table: &parking_lot::RwLock<Table<Arc<Frame>>>,
         value: i64,
-        cause: &Tickets,
-    ) -> Result<Arc<Frame>, Box<Failure>> {
+        cause: &Rec,
+    ) -> Arc<Frame> {
         let graph = self.facts.graph;
         let mut table = table.write();
         if let Some(known) = table.get(&value) {
-            return Ok(Arc::clone(known));
+            return Arc::clone(known);
         }
         let owner =
             Owner::Replica { parent: Arc::clone(frame), after: graph.ops[op.0].next.unwrap_or(op) };
         let replica = Arc::new(Frame::new(body, graph.scopes[body.0].entities, owner));
         table.insert(value, Arc::clone(&replica));
         drop(table);
-        self.initialise(&replica, cause)?;
-        Ok(replica)
-    }
-
-    /// Runs what begins without input in a new frame; in the orders around, what comes of it comes
-    /// before the record that caused the frame, whose places are `cause`.
-    pub(super) fn initialise(&mut self, frame: &Arc<Frame>, cause: &Tickets) -> Flow {
-        let facts = self.facts;
-        for (op, orders) in &facts.graph.scopes[frame.scope.0].initialisers {
-            let (shape, _) = facts.shapes.shape(&[]);
-            let tickets = cause.before(facts.regions);
-            let (tags, fields) = (SmallVec::new(), SmallVec::new());
-            let mut nothing = Rec { shape, tickets, tags, fields };
-            for enter in orders {
-                self.enter(frame, *enter, [&mut nothing]);
-            }
-            if let Kind::Feedback { .. } = facts.graph.ops[op.0].kind {
-                let landing = self.loop_landing(frame, *op);
-                self.body_of(&landing, frame, &nothing.tickets)?;
-                self.settle(nothing.tickets);
-            } else {
-                self.call_and_go_on(frame, *op, nothing)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts a record before the body of a feedback.
-    fn feed(&mut self, frame: &Arc<Frame>, feedback: OpId, in_turn: bool, rec: Rec) {
-        let rec = if in_turn { self.facts.regions.in_turn(rec) } else { Some(rec) };
-        if let Some(rec) = rec {
-            let landing = self.loop_landing(frame, feedback);
-            self.put(&landing, rec);
-        }
-    }
-
-    /// The frame behind a landing, which is made if need be, for a record with the places `cause`.
-    pub(super) fn body_of(
-        &mut self,
-        landing: &Arc<Landing>,
-        home: &Arc<Frame>,
-        cause: &Tickets,
-    ) -> Result<Option<Arc<Frame>>, Box<Failure>> {
-        let LandingKind::Body(body) = &landing.kind else { return Ok(None) };
-        if let Some(known) = body.lock().clone() {
-            return Ok(Some(known));
-        }
-        let op = landing.op;
-        let parent = Arc::clone(home);
-        let (scope, owner) = match &self.facts.graph.ops[op.0].kind {
-            Kind::Star { body, .. } => {
-                let next = parking_lot::Mutex::default();
-                (*body, Owner::Stage { parent, star: op, next })
-            }
-            Kind::Feedback { body, .. } => (*body, Owner::Loop { parent, feedback: op }),
-            _ => return Ok(None),
-        };
-        let entities = self.facts.graph.scopes[scope.0].entities;
-        let frame = Arc::new(Frame::new(scope, entities, owner));
-        *body.lock() = Some(Arc::clone(&frame));
-        self.initialise(&frame, cause)?;
-        Ok(Some(frame))
-    }
-
-    fn loop_landing(&self, frame: &Arc<Frame>, op: OpId) -> Arc<Landing> {
-        let index = self.facts.graph.ops[op.0].entity;
-        let make = || {
-            let body = LandingKind::Body(parking_lot::Mutex::default());
-            Entity::Loop(Landing::new(Arc::downgrade(frame), op, body))
-        };
-        match entity(frame, index, make) {
-            Entity::Loop(landing) => Arc::clone(landing),
-            _ => Arc::clone(&self.shared.output_landing),
-        }
+        self.initialise(&replica, cause.number, &cause.tickets);
+        replica
     }
 
     /// Gives records their places in an order.

@@ -7,8 +7,8 @@ use super::expression::NoValue;
 use super::frame::Within;
 use super::graph::{Kind, OpId};
 use super::shape::{Rec, Shape};
-use crate::record::{ReadError, WriteError};
-use crate::types::Variant;
+use crate::record::{ReadError, Record, WriteError};
+use crate::types::{self, Label, Variant};
 
 /// Says why a run ended before its input did.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,23 @@ pub enum Failure {
         record: Variant,
         /// What each branch takes.
         branches: Vec<String>,
+    },
+    /// A record of the input is none that the net takes.
+    #[error(
+        "net `{net}` does not take record {number} of the input: {why}\n   record: {record}\n   \
+        takes: {takes}"
+    )]
+    Foreign {
+        /// The net.
+        net: String,
+        /// Which record of the input it is, from 1.
+        number: u32,
+        /// What is wrong about it, with the label that was perhaps meant.
+        why: String,
+        /// The record.
+        record: String,
+        /// What the net takes.
+        takes: String,
     },
     /// A record came to a component that takes others.
     #[error("{component} got a record of type {record}, but takes {wanted}")]
@@ -101,12 +118,64 @@ pub enum Failure {
     },
 }
 
+/// What a failure ends.
+pub(in crate::runtime) type Flow = Result<(), Box<Failure>>;
+
 fn list(lines: &[String]) -> String {
     let lines: Vec<String> = lines.iter().map(|line| format!("   {line}")).collect();
     lines.join("\n")
 }
 
+/// What a record lacks that is of none of these types, with what it perhaps has instead.
+fn lacks(variant: &Variant, inputs: &[Variant]) -> String {
+    let missing = |wanted: &Variant| -> Vec<Label> {
+        wanted.0.iter().filter(|label| !variant.has(label)).cloned().collect()
+    };
+    // Of the labels that it has, those that are in none of the types.
+    let other = |label: &&Label| !inputs.iter().any(|wanted| wanted.has(label));
+    let others: Vec<&Label> = variant.0.iter().filter(other).collect();
+    let meant = |label: &Label| {
+        let same = others.iter().find(|other| other.name == label.name);
+        same.copied().or_else(|| {
+            let names = others.iter().map(|other| &*other.name);
+            let close = crate::diagnostics::closest(&label.name, names)?;
+            others.iter().copied().find(|other| *other.name == *close)
+        })
+    };
+    // The type that lacks least; of several one that a label was perhaps meant for.
+    let nearest = inputs
+        .iter()
+        .map(missing)
+        .min_by_key(|missing| (missing.len(), missing.iter().all(|label| meant(label).is_none())));
+    let Some(nearest) = nearest else { return "it takes none".to_owned() };
+    let Some(label) = nearest.iter().find(|label| meant(label).is_some()).or(nearest.first())
+    else {
+        let extra = others.iter().find(|label| !label.is_inherited());
+        return extra.map_or_else(
+            || "its binding tags are others".to_owned(),
+            |label| format!("it has the binding tag `{label}`"),
+        );
+    };
+    match meant(label) {
+        None => format!("it has no `{label}`"),
+        Some(other) => format!("it has no `{label}`; is `{other}` meant to be it?"),
+    }
+}
+
 impl Facts<'_> {
+    /// What is said of a record of the input that the net does not take.
+    pub(super) fn foreign(self, number: u32, record: &Record) -> Failure {
+        let boundary = &self.graph.boundary;
+        let inputs = &boundary.inputs;
+        Failure::Foreign {
+            net: boundary.net.clone(),
+            number,
+            why: lacks(&record.variant(), inputs),
+            record: record.to_string(),
+            takes: if inputs.is_empty() { "no records".to_owned() } else { types::show(inputs) },
+        }
+    }
+
     fn type_of(self, rec: &Rec) -> Variant {
         self.shapes.variant(rec.shape)
     }
@@ -166,10 +235,8 @@ impl Facts<'_> {
     pub(super) fn misfit(self, op: OpId, rec: &Rec) -> Failure {
         let wanted = match &self.graph.ops[op.0].kind {
             Kind::Filter { filter, .. } => filter.pattern.to_string(),
-            Kind::Box(id) => match self.plan.box_plan(*id).accepts() {
-                Some(accepts) => accepts.to_string(),
-                None => "no records".to_owned(),
-            },
+            Kind::Box(id) => self.plan.box_plan(*id).accepts().unwrap_or_default().to_string(),
+            Kind::Initialiser(_) => "no records".to_owned(),
             Kind::Split { range: (low, high), .. } => {
                 let labels = std::iter::once(low).chain(high);
                 labels.map(|label| self.shapes.name(*label)).collect::<Variant>().to_string()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::shape::{LabelId, Shape, Shapes};
 use crate::plan::{BoxId, Filter, NetId, PartId, PartKind, Pattern, Plan, Range};
 use crate::syntax::ast::Expression;
+use crate::types::Variant;
 use crate::types::infer::Inference;
 
 /// An operation; the less, the nearer to the output.
@@ -29,6 +30,23 @@ pub(super) struct Graph {
     pub(super) scopes: Vec<Scope>,
     /// Whether records may overtake each other, so that the schedule may decide.
     pub(super) chooses: bool,
+    /// What the net takes.
+    pub(super) boundary: Boundary,
+}
+
+/// The type of a net at its entrance.
+#[derive(Debug, Default)]
+pub(super) struct Boundary {
+    pub(super) net: String,
+    pub(super) inputs: Vec<Variant>,
+    shapes: Vec<Arc<Shape>>,
+}
+
+impl Boundary {
+    /// Whether records of this shape may enter.
+    pub(super) fn takes(&self, shape: &Shape) -> bool {
+        self.shapes.iter().any(|wanted| shape.fits(wanted))
+    }
 }
 
 impl Graph {
@@ -85,6 +103,8 @@ pub(super) enum Kind {
         pattern: Arc<Shape>,
     },
     Box(BoxId),
+    /// Takes no records.
+    Initialiser(BoxId),
     Cell(Vec<Test>),
     Choice(Vec<Branch>),
     /// With the patterns of the cell if that is all there is to the body.
@@ -157,6 +177,9 @@ pub(super) fn build(
         regions: Vec::new(),
     };
     builder.scope(Body::Net(net))?;
+    let inputs = builder.inference.net_inputs(net);
+    let taken = inputs.iter().map(|variant| shapes.of_variant(variant)).collect();
+    builder.graph.boundary = Boundary { net: plan.net(net).path.clone(), inputs, shapes: taken };
     Ok(builder.graph)
 }
 
@@ -300,11 +323,13 @@ impl Builder<'_> {
                 let file = declared.metadata("observer_file");
                 let next = self.observe(after, &declared.path, false, file, next)?;
                 let name = format!("box `{}`", declared.path);
-                let op = self.op(Kind::Box(*id), name, Some(next), true)?;
                 if declared.input.is_none() {
+                    let op = self.op(Kind::Initialiser(*id), name, Some(next), false)?;
                     self.initialise(op);
+                    return Ok(op);
                 }
-                self.observe(before && declared.input.is_some(), &declared.path, true, file, op)
+                let op = self.op(Kind::Box(*id), name, Some(next), true)?;
+                self.observe(before, &declared.path, true, file, op)
             }
             PartKind::Cell(patterns) => {
                 let tests = self.tests(patterns);

@@ -5,18 +5,21 @@
 //! | `graph`      | what a program is: operations that know what follows them (static)         |
 //! | `frame`      | what exists of it: frames, entities, landings (made on demand)             |
 //! | `exec`       | how a record goes from one landing to the next                             |
+//! | `body`       | bodies of stars and feedbacks, and how they begin                         |
 //! | `worker`     | who carries it, and where workers look for work                            |
 //! | `step`       | what an operation does with records of one shape; `answers`: worked out once |
 //! | `licence`    | who may work at a landing; `place`: who makes an entity                    |
 //! | `idle`       | workers who sleep, and who wakes them                                     |
 //! | `calls`      | how boxes are called, several at once; `collector`: the order kept         |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
+//! | `marks`      | what a run that fails still writes: all that is complete before           |
 //! | `cell`       | synchro-cells, and stars of them fused into one                            |
 //! | `shape`      | records as shape and values; `expression`: tag expressions bound to a shape |
 //!
 //! Collectors are not components here: where streams meet without order, records simply go on.
 
 mod answers;
+mod body;
 mod calls;
 mod cell;
 mod collector;
@@ -27,6 +30,7 @@ mod frame;
 mod graph;
 mod idle;
 mod licence;
+mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod network;
@@ -60,8 +64,9 @@ use answers::{Answers, Facts};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
 use idle::Idle;
+use marks::Failures;
 use observe::Observers;
-use order::Regions;
+use order::{Regions, Tickets};
 use shape::{Door, Rec, Shapes};
 use watch::Watch;
 use worker::{Task, Worker};
@@ -296,12 +301,12 @@ fn run_front(
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
-        failure: Mutex::default(),
+        failures: Failures::new(graph.chooses),
         collecting: options.collect,
     };
-    let fail = |failure| shared.fail(failure);
+    let fail = |number, failure| shared.failures.ends_at(number, failure);
     let totals = Watch::during(facts.watch, facts, fail, || work(&shared, deques))?;
-    let failure = shared.failure.lock().take();
+    let failure = shared.failures.take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
     frame::dismantle(root, |frame, within| {
@@ -354,9 +359,7 @@ fn work_as(shared: &Shared<'_>, index: usize, deque: Deque<Task>) -> Counted {
     let _guard = HaltOnPanic(shared);
     let mut worker = Worker::new(shared, index, deque);
     if index == 0 {
-        if let Err(failure) = worker.start() {
-            worker.failed(*failure);
-        }
+        worker.start();
         shared.idle.open_input();
     }
     worker.run();
@@ -493,19 +496,13 @@ pub(crate) struct Shared<'r> {
     output: Mutex<Output<'r>>,
     observers: Observers,
     idle: Idle,
-    failure: Mutex<Option<Failure>>,
+    failures: Failures,
     collecting: bool,
 }
 
 impl Shared<'_> {
     fn limit_of(&self, op: OpId) -> usize {
         self.limits[op.0]
-    }
-
-    /// The first failure counts.
-    fn fail(&self, failure: Failure) {
-        self.failure.lock().get_or_insert(failure);
-        self.idle.halt();
     }
 
     /// Sleeps until there may be work; returns whether there never will be.
@@ -517,34 +514,39 @@ impl Shared<'_> {
     }
 
     /// Reads records, if no one else does; tells whether some were read.
-    fn admit(&self, worker: &mut Worker<'_, '_>) -> Result<bool, Box<Failure>> {
-        let Some(mut input) = self.input.try_lock() else { return Ok(false) };
+    fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
+        let Some(mut input) = self.input.try_lock() else { return false };
+        input.open &= !self.failures.any();
         if !input.open || !self.idle.is_input_open() {
-            return Ok(false);
+            return false;
         }
         if !input.source.is_ready() {
             // It may wait long.
-            self.flush()?;
+            self.flush();
         }
         let mut read = worker.emptied();
         while read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
-            match input.source.next() {
-                None => {
-                    input.open = false;
-                    break;
-                }
-                Some(Err(error)) => {
-                    input.open = false;
-                    return Err(Box::new(Failure::Input(error)));
-                }
-                Some(Ok(record)) => {
-                    let rec = input.door.enter(self.facts.shapes, record);
-                    read.push_back(rec);
-                }
+            let Some(next) = input.source.next() else {
+                input.open = false;
+                break;
+            };
+            let number = marks::number_behind(input.read);
+            let entered = match next {
+                Ok(record) => input.door.enter(self.facts, number, record),
+                Err(error) => Err(Failure::Input(error)),
+            };
+            input.read += u64::from(entered.is_ok());
+            input.open = entered.is_ok();
+            read.push_back(
+                entered.unwrap_or_else(|failure| {
+                    self.failures.mark(number, Tickets::default(), failure)
+                }),
+            );
+            if !input.open {
+                break;
             }
         }
         let any = !read.is_empty();
-        input.read += read.len() as u64;
         if any {
             worker.put_all_now(&self.entry_landing, &mut read);
         }
@@ -555,29 +557,34 @@ impl Shared<'_> {
         if more && any {
             self.idle.wake();
         }
-        Ok(any)
+        any
     }
 
     /// Lets everything be seen that is done, if another worker waits for input meanwhile.
-    fn show(&self) -> Result<(), Box<Failure>> {
-        if self.input.try_lock().is_some() { Ok(()) } else { self.flush() }
+    fn show(&self) {
+        if self.input.try_lock().is_none() {
+            self.flush();
+        }
     }
 
-    fn flush(&self) -> Result<(), Box<Failure>> {
-        let flushed = self.output.lock().sink.flush();
-        flushed.map_err(|error| Box::new(Failure::Output(error)))
+    fn flush(&self) {
+        if let Err(error) = self.output.lock().sink.flush() {
+            self.failures.end_at_once(Failure::Output(error));
+        }
     }
 
-    fn write(&self, records: impl Iterator<Item = Rec>) -> Result<(), Box<Failure>> {
+    fn write(&self, records: impl Iterator<Item = Rec>) {
         let mut output = self.output.lock();
         for rec in records {
-            if self.idle.is_stopped() {
-                return Ok(());
+            if rec.is_mark() {
+                self.failures.came_out(&rec);
+            } else if self.failures.wants(rec.number) {
+                let record = self.facts.shapes.leave(rec);
+                match output.sink.write(record) {
+                    Ok(()) => output.written += 1,
+                    Err(error) => self.failures.end_at_once(Failure::Output(error)),
+                }
             }
-            let record = self.facts.shapes.leave(rec);
-            output.sink.write(record).map_err(|error| Box::new(Failure::Output(error)))?;
-            output.written += 1;
         }
-        Ok(())
     }
 }

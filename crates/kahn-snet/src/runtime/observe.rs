@@ -18,7 +18,7 @@ pub(super) struct Observers(Mutex<BTreeMap<String, File>>);
 
 impl Observers {
     /// Shows a record that passes an observer, as a line of its own.
-    pub(super) fn see(&self, facts: Facts<'_>, op: OpId, rec: &Rec) -> Result<(), Box<Failure>> {
+    pub(super) fn see(&self, facts: Facts<'_>, op: OpId, rec: &Rec) -> Result<(), Failure> {
         let here = &facts.graph.ops[op.0];
         let Kind::Observe { before, file } = &here.kind else { return Ok(()) };
         let record = facts.shapes.leave(rec.clone());
@@ -37,7 +37,7 @@ impl Observers {
         };
         written.map_err(|error| {
             let component = name.clone();
-            Box::new(Failure::Observer { component, cause: error.to_string() })
+            Failure::Observer { component, cause: error.to_string() }
         })
     }
 }

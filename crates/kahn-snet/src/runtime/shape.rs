@@ -10,6 +10,8 @@ use hashbrown::HashMap;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 
+use super::answers::Facts;
+use super::failure::Failure;
 use super::order::Tickets;
 use crate::record::{Group, Record, Value};
 use crate::syntax::ast::LabelKind;
@@ -42,6 +44,11 @@ impl LabelId {
 /// A shape as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ShapeId(pub(super) u32);
+
+impl ShapeId {
+    /// That of no record: see `marks`.
+    pub(super) const MARK: Self = Self(u32::MAX);
+}
 
 /// The labels of a record in order: fields, tags, binding tags.
 #[derive(Debug)]
@@ -190,11 +197,24 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Takes a record in.
-    pub(super) fn enter(&mut self, shapes: &Shapes, record: Record) -> Rec {
+    /// Takes a record in, if the net takes such.
+    pub(super) fn enter(
+        &mut self,
+        facts: Facts<'_>,
+        number: u32,
+        record: Record,
+    ) -> Result<Rec, Failure> {
         let shape = match self.shape {
             Some(known) if self.has_names_of(&record) => known,
-            _ => self.learn(shapes, &record),
+            _ => {
+                let shape = self.learn(facts.shapes, &record);
+                if !facts.graph.boundary.takes(&facts.shapes.get(shape)) {
+                    // So that the next one like it is looked at, too.
+                    self.shape = None;
+                    return Err(facts.foreign(number, &record));
+                }
+                shape
+            }
         };
         let [field_places, tag_places] = &self.places;
         let mut tags = SmallVec::from_elem(0, tag_places.len());
@@ -209,7 +229,7 @@ impl Door {
                 fields[*place] = value;
             }
         }
-        Rec { shape, tickets: Tickets::default(), tags, fields }
+        Ok(Rec { shape, number, tickets: Tickets::default(), tags, fields })
     }
 
     fn has_names_of(&self, record: &Record) -> bool {
@@ -252,6 +272,8 @@ impl Door {
 #[derive(Debug, Clone)]
 pub(super) struct Rec {
     pub(super) shape: ShapeId,
+    /// Of the record of the input that it was made of: see `marks`.
+    pub(super) number: u32,
     /// Its places in the orders that it must keep, outermost first.
     pub(super) tickets: Tickets,
     pub(super) tags: SmallVec<[i64; 4]>,

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::answers::Facts;
 use super::expression::{Code, NoValue};
 use super::graph::{Kind, OpId, Test};
+use super::marks::BEFORE_ALL;
 use super::order::Tickets;
 use super::shape::{LabelId, Position, Rec, Shape, ShapeId, Shapes};
 use crate::plan::{Filter, Source};
@@ -53,7 +54,7 @@ impl Made {
                 if from.take { std::mem::take(value) } else { value.clone() }
             }));
         }
-        Ok(Rec { shape: self.shape, tickets: Tickets::default(), tags, fields })
+        Ok(Rec { shape: self.shape, number: old.number, tickets: Tickets::default(), tags, fields })
     }
 }
 
@@ -132,7 +133,8 @@ impl MergeStep {
         let fields = self.fields.iter().map(|(slot, index)| slots[*slot].fields[*index].clone());
         let tags = self.tags.iter().map(|(slot, index)| slots[*slot].tags[*index]);
         let (fields, tags) = (fields.collect(), tags.collect());
-        Rec { shape: self.shape, tickets: Tickets::default(), tags, fields }
+        let number = slots.iter().map(|rec| rec.number).max().unwrap_or(BEFORE_ALL);
+        Rec { shape: self.shape, number, tickets: Tickets::default(), tags, fields }
     }
 }
 
@@ -192,7 +194,7 @@ pub(super) fn tags(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<(usize,
 
 /// What a box makes of a record; none if it does not fit.
 pub(super) fn of_box(facts: Facts<'_>, op: OpId, shape: ShapeId) -> Option<BoxStep> {
-    let Kind::Box(id) = &facts.graph.ops[op.0].kind else { return None };
+    let (Kind::Box(id) | Kind::Initialiser(id)) = &facts.graph.ops[op.0].kind else { return None };
     let declared = facts.plan.box_plan(*id);
     let of = facts.shapes.get(shape);
     let accepts = declared.accepts().unwrap_or_default();

@@ -59,11 +59,11 @@ impl Watch {
         Watched { watch: self, number }
     }
 
-    /// Runs `work`, and tells `fail` if a call takes too long meanwhile.
+    /// Runs `work`, and tells `fail` if a call takes too long meanwhile, and for which record.
     pub(super) fn during<T>(
         this: Option<&Self>,
         facts: Facts<'_>,
-        fail: impl Fn(Failure) + Sync,
+        fail: impl Fn(u32, Failure) + Sync,
         work: impl FnOnce() -> T,
     ) -> T {
         let Some(watch) = this else { return work() };
@@ -78,7 +78,7 @@ impl Watch {
         })
     }
 
-    fn look(&self, facts: Facts<'_>, fail: &dyn Fn(Failure)) {
+    fn look(&self, facts: Facts<'_>, fail: &dyn Fn(u32, Failure)) {
         let mut calls = self.calls.lock();
         let mut told = None;
         while !calls.over {
@@ -88,9 +88,9 @@ impl Watch {
                 Some((elapsed, number)) if elapsed >= self.limit && told.is_none() => {
                     told = Some(number);
                     if let Some(call) = calls.running.iter().find(|call| call.number == number) {
-                        let failure = self.failure(facts, call);
+                        let (record, failure) = (call.rec.number, self.failure(facts, call));
                         drop(calls);
-                        fail(failure);
+                        fail(record, failure);
                         calls = self.calls.lock();
                     }
                 }

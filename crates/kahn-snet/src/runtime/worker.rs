@@ -25,11 +25,11 @@ use crossbeam_deque::{Steal, Worker as Deque};
 
 use super::Shared;
 use super::answers::{Facts, Steps};
-use super::exec::{Flow, is_dead};
-use super::failure::Failure;
+use super::exec::is_dead;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, Op, OpId};
 use super::licence::Put;
+use super::marks::BEFORE_ALL;
 use super::order::{End, Ticket, Tickets};
 use super::shape::Rec;
 
@@ -109,28 +109,22 @@ impl<'w, 'r> Worker<'w, 'r> {
     pub(super) fn run(&mut self) {
         while !self.shared.idle.is_stopped() {
             let Some(task) = self.search() else {
-                if let Err(failure) = self.shared.show() {
-                    self.shared.fail(*failure);
-                }
+                self.shared.show();
                 if self.shared.sleep() {
                     return;
                 }
                 continue;
             };
-            if let Err(failure) = self.activate(task) {
-                self.shared.fail(*failure);
-                return;
-            }
+            self.activate(task);
         }
     }
 
     /// Runs the initialisers of the program.
-    pub(super) fn start(&mut self) -> Flow {
+    pub(super) fn start(&mut self) {
         let root = Arc::clone(&self.shared.root);
-        self.initialise(&root, &Tickets::default())?;
-        self.flush()?;
+        self.initialise(&root, BEFORE_ALL, &Tickets::default());
+        self.flush();
         self.publish();
-        Ok(())
     }
 
     fn search(&mut self) -> Option<Task> {
@@ -146,13 +140,8 @@ impl<'w, 'r> Worker<'w, 'r> {
             if let Some(task) = self.local.pop() {
                 return Some(task);
             }
-            match self.shared.admit(self) {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(failure) => {
-                    self.shared.fail(*failure);
-                    return None;
-                }
+            if self.shared.admit(self) {
+                continue;
             }
             if let Some(task) = self.steal() {
                 return Some(task);
@@ -297,16 +286,16 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Puts what was gathered where it belongs.
-    pub(super) fn flush(&mut self) -> Flow {
+    pub(super) fn flush(&mut self) {
         loop {
             // Each time, for records may go on past a collected replica.
             self.end_places();
             if self.outbox.is_empty() {
-                return Ok(());
+                return;
             }
             let mut outbox = std::mem::take(&mut self.outbox);
             for (landing, mut records) in outbox.drain(..) {
-                self.deliver(&landing, &mut records)?;
+                self.deliver(&landing, &mut records);
                 self.keep_emptied(records);
             }
             if self.outbox.is_empty() {
@@ -315,41 +304,35 @@ impl<'w, 'r> Worker<'w, 'r> {
         }
     }
 
-    fn deliver(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) -> Flow {
+    fn deliver(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) {
         let limit = match &landing.kind {
             LandingKind::Box(Some(turn)) => turn.limit,
             _ => usize::MAX,
         };
         if let Some(put) = landing.waiting.put(records, limit) {
             self.was_put(landing, put);
-            return Ok(());
-        }
-        match landing.waiting.forward() {
-            Some(forward) => self.deliver_further(landing, forward, records),
-            None => Ok(()),
+        } else if let Some(forward) = landing.waiting.forward() {
+            self.deliver_further(landing, forward, records);
         }
     }
 
     /// Delivers past a replica that was collected after the records were gathered for it.
-    fn deliver_further(
-        &mut self,
-        from: &Landing,
-        forward: &Next,
-        records: &mut VecDeque<Rec>,
-    ) -> Flow {
+    fn deliver_further(&mut self, from: &Landing, forward: &Next, records: &mut VecDeque<Rec>) {
         let (Some(parent), Some(to)) = (from.home.upgrade(), &forward.landing) else {
-            return Ok(());
+            return;
         };
         let mut through = VecDeque::with_capacity(records.len());
         for rec in records.drain(..) {
-            if self.steps.passes_dead(self.facts, from.op, rec.shape) {
+            if rec.is_mark() || self.steps.passes_dead(self.facts, from.op, rec.shape) {
                 through.push_back(rec);
             } else {
-                self.put_at_replica(&parent, from.op, forward, rec)?;
+                self.put_at_replica(&parent, from.op, forward, rec);
             }
         }
         // At once, for later records of the same stream may be gathered for `to` already.
-        if through.is_empty() { Ok(()) } else { self.deliver(to, &mut through) }
+        if !through.is_empty() {
+            self.deliver(to, &mut through);
+        }
     }
 
     /// Puts landings that are ready into the deque, where others find them.
@@ -382,66 +365,64 @@ impl<'w, 'r> Worker<'w, 'r> {
         self.shared.idle.wake();
     }
 
-    fn activate(&mut self, task: Task) -> Flow {
+    fn activate(&mut self, task: Task) {
         self.activations += 1;
         let from_bottom = std::mem::take(&mut self.from_bottom);
         let landing = Arc::clone(&task.landing);
         match (&landing.kind, &task.home) {
             (LandingKind::Box(Some(turn)), _) => {
-                self.call_in_turn(&task, turn)?;
-                self.flush()?;
+                self.call_in_turn(&task, turn);
+                self.flush();
                 self.publish();
-                return Ok(());
+                return;
             }
             (LandingKind::Box(None), Some(home)) => {
                 if let Some((rec, waited)) = landing.waiting.take_one() {
                     self.found_waiting(landing.op, waited);
-                    self.call_and_go_on(home, landing.op, rec)?;
+                    self.call_and_go_on(home, landing.op, rec);
                 }
             }
             (LandingKind::Output, _) => {
                 let mut batch = self.take(&landing);
-                self.shared.write(batch.drain(..))?;
+                self.shared.write(batch.drain(..));
                 self.keep_emptied(batch);
             }
             (LandingKind::Resume, Some(home)) => {
                 let batch = self.take(&landing);
-                self.carry_on(batch, home, landing.op)?;
+                self.carry_on(batch, home, landing.op);
             }
             (LandingKind::Body(_), Some(home)) => {
                 let batch = self.take(&landing);
                 if let Some(first) = batch.front()
-                    && let Some(body) = self.body_of(&landing, home, &first.tickets)?
+                    && let Some(body) = self.body_of(&landing, home, first)
                     && let Some(entry) = self.facts.graph.scopes[body.scope.0].entry
                 {
-                    self.carry_on(batch, &body, entry)?;
-                    self.flush()?;
+                    self.carry_on(batch, &body, entry);
+                    self.flush();
                     self.collect(&landing, &body);
                 }
             }
             _ => landing.waiting.clear(),
         }
-        self.flush()?;
+        self.flush();
         if landing.waiting.keeps_licence() {
             self.keep(task, from_bottom);
         }
         self.publish();
-        Ok(())
     }
 
     /// Carries records that waited at a landing on from an operation.
-    fn carry_on(&mut self, mut batch: VecDeque<Rec>, frame: &Arc<Frame>, mut op: OpId) -> Flow {
+    fn carry_on(&mut self, mut batch: VecDeque<Rec>, frame: &Arc<Frame>, mut op: OpId) {
         // Into an order all together.
         while let Op { kind: Kind::Enter, next: Some(next), .. } = &self.facts.graph.ops[op.0] {
             self.enter(frame, op, &mut batch);
             op = *next;
         }
         while let Some(rec) = batch.pop_front() {
-            self.exec(frame, op, rec)?;
-            self.relieve()?;
+            self.exec(frame, op, rec);
+            self.relieve();
         }
         self.keep_emptied(batch);
-        Ok(())
     }
 
     /// Takes records that wait.
@@ -449,7 +430,17 @@ impl<'w, 'r> Worker<'w, 'r> {
         let empty = self.emptied();
         let (batch, waited) = landing.waiting.take(BATCH, empty);
         self.found_waiting(landing.op, waited);
-        batch
+        if self.shared.failures.any() { self.wanted(batch) } else { batch }
+    }
+
+    /// Drops the records that are not wanted any more.
+    #[cold]
+    fn wanted(&mut self, batch: VecDeque<Rec>) -> VecDeque<Rec> {
+        let failures = &self.shared.failures;
+        let wanted = |rec: &Rec| rec.is_mark() || failures.wants(rec.number);
+        let (batch, others): (Vec<Rec>, Vec<Rec>) = batch.into_iter().partition(wanted);
+        others.into_iter().for_each(|rec| self.settle(rec.tickets));
+        batch.into()
     }
 
     /// Remembers how many records waited for an operation, if these are the most.
@@ -459,11 +450,10 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Hands on what was gathered if it is much.
-    fn relieve(&mut self) -> Flow {
+    fn relieve(&mut self) {
         if self.outbox.len() > GATHER || self.outbox.iter().any(|(_, all)| all.len() > GATHER) {
-            self.flush()?;
+            self.flush();
         }
-        Ok(())
     }
 
     /// Takes a replica out of its star if its cells have all fired and nothing waits for it.
@@ -482,10 +472,5 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
             Next { landing: next.landing.clone(), dead: next.dead + 1 }
         });
-    }
-
-    /// Tells a failure to everyone.
-    pub(super) fn failed(&self, failure: Failure) {
-        self.shared.fail(failure);
     }
 }

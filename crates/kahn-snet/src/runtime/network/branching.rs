@@ -10,7 +10,7 @@ use super::component::{Memo, next_record};
 use super::meeting::{Exit, meeting};
 use super::wiring::{Carried, Inside, Item, Maker, Outlet, Wiring};
 use super::{Count, World};
-use crate::runtime::exec::{Flow, MOST_COPIES};
+use crate::runtime::exec::MOST_COPIES;
 use crate::runtime::failure::Failure;
 use crate::runtime::graph::{Kind, OpId, ScopeId};
 use crate::runtime::step::{self, TestStep};
@@ -34,28 +34,26 @@ pub(super) async fn collector(
     mut turns: Receiver<Turn>,
     mut lanes: Vec<Exit<Item>>,
     mut output: Outlet,
-) -> Flow {
+) {
     while let Some(turn) = turns.recv().await {
         match turn {
             Turn::Mark => output.mark().await,
-            Turn::Direct(carried) => output.send(world, carried).await?,
+            Turn::Direct(carried) => output.send(world, carried).await,
             Turn::New(lane) => lanes.push(lane),
             Turn::Lane(index) => {
                 while let Some(Item::Record(carried)) = lanes[index].next().await {
-                    output.send(world, carried).await?;
+                    output.send(world, carried).await;
                 }
             }
         }
     }
-    Ok(())
 }
 
 /// Passes on what meets, in the order of arrival.
-pub(super) async fn merge(mut exit: Exit<Item>, mut output: Outlet) -> Flow {
+pub(super) async fn merge(mut exit: Exit<Item>, mut output: Outlet) {
     while let Some(item) = exit.next().await {
         output.pass(item).await;
     }
-    Ok(())
 }
 
 type Memoed<'a> = Memo<&'a TestStep>;
@@ -66,10 +64,15 @@ fn leaves<'a>(
     op: OpId,
     memo: &mut Memoed<'a>,
     carried: &Carried,
-) -> Result<bool, Box<Failure>> {
+) -> Result<bool, Failure> {
     let (facts, rec) = (world.facts, &carried.rec);
     let tests = memo.get(rec.shape, || facts.exits(op, rec.shape));
-    tests.matches(rec).map_err(|error| facts.no_value(op, rec, error).into())
+    tests.matches(rec).map_err(|error| facts.no_value(op, rec, error))
+}
+
+/// Whether it is the mark of a record that failed, or a record that is to be worked at.
+fn is_wanted(world: &World<'_>, carried: &Carried) -> bool {
+    carried.rec.is_mark() || world.failures.wants(carried.rec.number)
 }
 
 fn branch(
@@ -77,10 +80,26 @@ fn branch(
     op: OpId,
     memo: &mut Memo<Option<usize>>,
     carried: &Carried,
-) -> Result<usize, Box<Failure>> {
+) -> Result<usize, Failure> {
     let shape = carried.rec.shape;
+    if carried.rec.is_mark() {
+        return Ok(0);
+    }
     let index = memo.get(shape, || step::route(world.facts, op, shape));
-    index.ok_or_else(|| world.facts.no_branch(op, &carried.rec).into())
+    index.ok_or_else(|| world.facts.no_branch(op, &carried.rec))
+}
+
+/// The branch that a record takes; if there is none, its mark takes the first.
+fn branch_or_mark(
+    world: &World<'_>,
+    op: OpId,
+    memo: &mut Memo<Option<usize>>,
+    carried: Carried,
+) -> (usize, Carried) {
+    match branch(world, op, memo, &carried) {
+        Ok(index) => (index, carried),
+        Err(failure) => (0, Carried::mark(world, carried.rec.number, carried.loops, failure)),
+    }
 }
 
 /// A choice whose branches meet behind it.
@@ -89,16 +108,18 @@ pub(super) async fn choice<'a>(
     op: OpId,
     mut input: Receiver<Item>,
     mut outlets: Vec<Outlet>,
-) -> Flow {
+) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     while let Some(item) = input.recv().await {
         let Item::Record(carried) = item else { continue };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        let index = branch(world, op, &mut memo, &carried)?;
-        outlets[index].send(world, carried).await?;
+        let (index, carried) = branch_or_mark(world, op, &mut memo, carried);
+        outlets[index].send(world, carried).await;
     }
-    Ok(())
 }
 
 /// A choice with a collector behind it.
@@ -109,7 +130,7 @@ pub(super) async fn ordered_choice<'a>(
     mut turns: Sender<Turn>,
     mut outlets: Vec<Outlet>,
     starts: Vec<bool>,
-) -> Flow {
+) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     for index in (0..outlets.len()).filter(|index| starts[*index]) {
@@ -121,13 +142,15 @@ pub(super) async fn ordered_choice<'a>(
             turns.send(Turn::Mark).await;
             continue;
         };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        let index = branch(world, op, &mut memo, &carried)?;
-        outlets[index].send(world, carried).await?;
+        let (index, carried) = branch_or_mark(world, op, &mut memo, carried);
+        outlets[index].send(world, carried).await;
         outlets[index].mark().await;
         turns.send(Turn::Lane(index)).await;
     }
-    Ok(())
 }
 
 /// Before a replica of a star; all that leave meet behind it.
@@ -137,30 +160,33 @@ pub(super) async fn star<'a>(
     mut input: Receiver<Item>,
     shared: Outlet,
     mut creator: Creator<'a>,
-) -> Flow {
+) {
     let world = wiring.world;
-    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return Ok(()) };
+    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return };
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     let mut shared = shared;
     let mut next: Option<Outlet> = None;
     while let Some(item) = input.recv().await {
         let Item::Record(carried) = item else { continue };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        if leaves(world, op, &mut memo, &carried)? {
-            shared.send(world, carried).await?;
+        let (leaves, carried) = leaves_or_mark(world, op, &mut memo, carried);
+        if leaves {
+            shared.send(world, carried).await;
             continue;
         }
         if next.is_none() {
-            let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+            let here = wiring.for_record(&carried);
             let maker = &mut Maker::Creator(&mut creator);
             next = shared.again().map(|to| here.replica(maker, op, body, to));
         }
         if let Some(next) = &mut next {
-            next.send(world, carried).await?;
+            next.send(world, carried).await;
         }
     }
-    Ok(())
 }
 
 /// Before a replica of a star that keeps order; the rest of the star is one branch.
@@ -170,9 +196,9 @@ pub(super) async fn ordered_star<'a>(
     mut input: Receiver<Item>,
     mut turns: Sender<Turn>,
     mut creator: Creator<'a>,
-) -> Flow {
+) {
     let world = wiring.world;
-    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return Ok(()) };
+    let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return };
     let starts = !world.facts.graph.scopes[body.0].initialisers.is_empty();
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
@@ -182,14 +208,18 @@ pub(super) async fn ordered_star<'a>(
             turns.send(Turn::Mark).await;
             continue;
         };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        if leaves(world, op, &mut memo, &carried)? {
+        let (leaves, carried) = leaves_or_mark(world, op, &mut memo, carried);
+        if leaves {
             turns.send(Turn::Direct(carried)).await;
             continue;
         }
         if next.is_none() {
             let (entry, exit) = meeting();
-            let here = Wiring { loops: carried.loops.clone(), ..wiring.clone() };
+            let here = wiring.for_record(&carried);
             let maker = &mut Maker::Creator(&mut creator);
             let mut made = here.replica(maker, op, body, Outlet::meeting(entry));
             turns.send(Turn::New(exit)).await;
@@ -200,27 +230,46 @@ pub(super) async fn ordered_star<'a>(
             next = Some(made);
         }
         if let Some(next) = &mut next {
-            next.send(world, carried).await?;
+            next.send(world, carried).await;
             next.mark().await;
             turns.send(Turn::Lane(0)).await;
         }
     }
-    Ok(())
 }
 
-/// The replicas that a record is for.
+/// Whether a record leaves a star, or is the mark of one that failed.
+fn leaves_or_mark<'a>(
+    world: &'a World<'a>,
+    op: OpId,
+    memo: &mut Memoed<'a>,
+    carried: Carried,
+) -> (bool, Carried) {
+    if carried.rec.is_mark() {
+        return (true, carried);
+    }
+    match leaves(world, op, memo, &carried) {
+        Ok(leaves) => (leaves, carried),
+        Err(failure) => (true, Carried::mark(world, carried.rec.number, carried.loops, failure)),
+    }
+}
+
+/// The replicas that a record is for; if there are none for it, its mark.
 fn values(
     world: &World<'_>,
     op: OpId,
     memo: &mut Memo<Option<(usize, usize)>>,
     carried: &Carried,
-) -> Result<std::ops::RangeInclusive<i64>, Box<Failure>> {
+) -> Result<std::ops::RangeInclusive<i64>, Box<Carried>> {
+    if carried.rec.is_mark() {
+        return Err(Box::new(carried.copy()));
+    }
     let (facts, rec) = (world.facts, &carried.rec);
+    let mark = |failure| Box::new(Carried::mark(world, rec.number, carried.loops.clone(), failure));
     let at = memo.get(rec.shape, || step::tags(facts, op, rec.shape));
-    let (low, high) = at.ok_or_else(|| facts.misfit(op, rec))?;
+    let (low, high) = at.ok_or_else(|| mark(facts.misfit(op, rec)))?;
     let (low, high) = (rec.tags[low], rec.tags[high]);
     if i128::from(high) - i128::from(low) >= MOST_COPIES {
-        return Err(facts.too_many(op, rec).into());
+        return Err(mark(facts.too_many(op, rec)));
     }
     Ok(low..=high)
 }
@@ -231,29 +280,38 @@ pub(super) async fn split<'a>(
     op: OpId,
     body: ScopeId,
     mut input: Receiver<Item>,
-    shared: Outlet,
+    mut shared: Outlet,
     mut creator: Creator<'a>,
-) -> Flow {
+) {
     let world = wiring.world;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     let mut replicas: HashMap<i64, Outlet, FixedState> = HashMap::default();
     while let Some(item) = input.recv().await {
         let Item::Record(carried) = item else { continue };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        for value in values(world, op, &mut memo, &carried)? {
+        let values = match values(world, op, &mut memo, &carried) {
+            Ok(values) => values,
+            Err(mark) => {
+                shared.send(world, *mark).await;
+                continue;
+            }
+        };
+        for value in values {
             if !replicas.contains_key(&value) {
                 let here = wiring.in_replica(body, value, &carried);
-                let Some(to) = shared.again() else { return Ok(()) };
+                let Some(to) = shared.again() else { return };
                 let maker = &mut Maker::Creator(&mut creator);
                 replicas.insert(value, here.scope(maker, body, to));
             }
             if let Some(replica) = replicas.get_mut(&value) {
-                replica.send(world, carried.copy()).await?;
+                replica.send(world, carried.copy()).await;
             }
         }
     }
-    Ok(())
 }
 
 /// A split with a collector behind it.
@@ -264,7 +322,7 @@ pub(super) async fn ordered_split<'a>(
     mut input: Receiver<Item>,
     mut turns: Sender<Turn>,
     mut creator: Creator<'a>,
-) -> Flow {
+) {
     let world = wiring.world;
     let starts = !world.facts.graph.scopes[body.0].initialisers.is_empty();
     let mut count = Count::new(world, op);
@@ -275,8 +333,18 @@ pub(super) async fn ordered_split<'a>(
             turns.send(Turn::Mark).await;
             continue;
         };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        for value in values(world, op, &mut memo, &carried)? {
+        let values = match values(world, op, &mut memo, &carried) {
+            Ok(values) => values,
+            Err(mark) => {
+                turns.send(Turn::Direct(*mark)).await;
+                continue;
+            }
+        };
+        for value in values {
             if !replicas.contains_key(&value) {
                 let (entry, exit) = meeting();
                 let here = wiring.in_replica(body, value, &carried);
@@ -291,17 +359,16 @@ pub(super) async fn ordered_split<'a>(
                 replicas.insert(value, (lane, made));
             }
             if let Some((lane, replica)) = replicas.get_mut(&value) {
-                replica.send(world, carried.copy()).await?;
+                replica.send(world, carried.copy()).await;
                 replica.mark().await;
                 turns.send(Turn::Lane(*lane)).await;
             }
         }
     }
-    Ok(())
 }
 
 /// Lets records into a feedback.
-pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>) -> Flow {
+pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>) {
     while let Some(item) = input.recv().await {
         let Item::Record(Carried { rec, loops }) = item else { continue };
         let within = match loops {
@@ -310,7 +377,6 @@ pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>
         };
         inside.entry.put(Item::Record(Carried { rec, loops: Some(within) }));
     }
-    Ok(())
 }
 
 /// Sends records back or out behind the body of a feedback.
@@ -319,23 +385,25 @@ pub(super) async fn test_of_feedback<'a>(
     op: OpId,
     mut from_body: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
-    while let Some(carried) = next_record(&mut from_body, &mut output).await {
+    while let Some(item) = from_body.recv().await {
+        let Item::Record(carried) = item else { continue };
+        if !is_wanted(world, &carried) {
+            continue;
+        }
         count.one();
-        let back = leaves(world, op, &mut memo, &carried)?;
-        let Carried { rec, loops } = carried;
+        let (back, Carried { rec, loops }) = leaves_or_mark(world, op, &mut memo, carried);
         let Some(inside) = loops else { continue };
-        if back {
+        if back && !rec.is_mark() {
             let entry = inside.entry.clone();
             entry.put(Item::Record(Carried { rec, loops: Some(inside) }));
         } else {
             let loops = inside.outer.clone();
-            output.send(world, Carried { rec, loops }).await?;
+            output.send(world, Carried { rec, loops }).await;
         }
     }
-    Ok(())
 }
 
 /// A feedback that keeps order: what an output causes comes before the next output.
@@ -347,7 +415,7 @@ pub(super) async fn ordered_feedback<'a>(
     mut to_body: Outlet,
     mut from_body: Receiver<Item>,
     starts: bool,
-) -> Flow {
+) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     // What is still to be tested, the next one last.
@@ -358,17 +426,23 @@ pub(super) async fn ordered_feedback<'a>(
     }
     loop {
         while let Some(carried) = left.pop() {
-            if leaves(world, op, &mut memo, &carried)? {
-                to_body.send(world, carried).await?;
+            if !is_wanted(world, &carried) {
+                continue;
+            }
+            let (back, carried) = leaves_or_mark(world, op, &mut memo, carried);
+            if back && !carried.rec.is_mark() {
+                to_body.send(world, carried).await;
                 to_body.mark().await;
                 made_by_body(&mut from_body, &mut left).await;
             } else {
-                output.send(world, carried).await?;
+                output.send(world, carried).await;
             }
         }
-        let Some(carried) = next_record(&mut input, &mut output).await else { return Ok(()) };
+        let Some(carried) = next_record(world, &mut input, &mut output).await else {
+            return;
+        };
         count.one();
-        to_body.send(world, carried).await?;
+        to_body.send(world, carried).await;
         to_body.mark().await;
         made_by_body(&mut from_body, &mut left).await;
     }

@@ -6,16 +6,15 @@ use kahn::Receiver;
 use smallvec::SmallVec;
 
 use super::wiring::{Carried, Inside, Item, Outlet};
-use super::{Count, World};
+use super::{Count, Initialising, World};
 use crate::plan::BoxId;
 use crate::runtime::cell::{Cell, Offer, Zipper};
-use crate::runtime::exec::Flow;
 use crate::runtime::failure::Failure;
 use crate::runtime::frame::Within;
 use crate::runtime::graph::OpId;
 use crate::runtime::order::Tickets;
 use crate::runtime::shape::{Rec, ShapeId};
-use crate::runtime::step::BoxStep;
+use crate::runtime::step::{ArmStep, BoxStep};
 
 /// Answers for the few shapes that come to one process.
 pub(super) struct Memo<T>(SmallVec<[(ShapeId, T); 2]>);
@@ -35,15 +34,20 @@ impl<T: Copy> Memo<T> {
     }
 }
 
-/// Takes the next record; passes marks on.
+/// Takes the next record that is to be worked at; passes marks of both kinds on.
 pub(super) async fn next_record(
+    world: &World<'_>,
     input: &mut Receiver<Item>,
     output: &mut Outlet,
 ) -> Option<Carried> {
     loop {
         match input.recv().await? {
-            Item::Record(carried) => return Some(carried),
             Item::Mark => output.mark().await,
+            Item::Record(carried) if carried.rec.is_mark() => output.send(world, carried).await,
+            Item::Record(carried) if world.failures.wants(carried.rec.number) => {
+                return Some(carried);
+            }
+            Item::Record(_) => {}
         }
     }
 }
@@ -54,29 +58,46 @@ pub(super) async fn filter<'a>(
     op: OpId,
     mut input: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let facts = world.facts;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
-    while let Some(Carried { mut rec, loops }) = next_record(&mut input, &mut output).await {
+    while let Some(Carried { mut rec, loops }) = next_record(world, &mut input, &mut output).await {
         count.one();
         let arms = memo.get(rec.shape, || facts.filter(op, rec.shape));
-        let arms = arms.ok_or_else(|| facts.misfit(op, &rec))?;
-        for arm in arms {
-            let taken = match &arm.guard {
-                None => true,
-                Some(guard) => {
-                    guard.value(&rec.tags).map_err(|error| facts.no_value(op, &rec, error))? != 0
-                }
-            };
-            if taken {
-                for made in &arm.records {
-                    let out = made.from(&mut rec);
-                    let rec = out.map_err(|error| facts.no_value(op, &rec, error))?;
-                    output.send(world, Carried { rec, loops: loops.clone() }).await?;
-                }
-                break;
+        let filtered = match arms.ok_or_else(|| facts.misfit(op, &rec)) {
+            Ok(arms) => filtered(world, op, arms, &mut rec, loops.as_ref(), &mut output).await,
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = filtered {
+            output.send(world, Carried::mark(world, rec.number, loops, failure)).await;
+        }
+    }
+}
+
+/// Sends what the first arm whose guard holds makes of a record.
+async fn filtered(
+    world: &World<'_>,
+    op: OpId,
+    arms: &[ArmStep],
+    rec: &mut Rec,
+    loops: Option<&Arc<Inside>>,
+    output: &mut Outlet,
+) -> Result<(), Failure> {
+    let facts = world.facts;
+    for arm in arms {
+        let taken = match &arm.guard {
+            None => true,
+            Some(guard) => {
+                guard.value(&rec.tags).map_err(|error| facts.no_value(op, rec, error))? != 0
             }
+        };
+        if taken {
+            for made in &arm.records {
+                let made = made.from(rec).map_err(|error| facts.no_value(op, rec, error))?;
+                output.send(world, Carried { rec: made, loops: loops.cloned() }).await;
+            }
+            break;
         }
     }
     Ok(())
@@ -89,56 +110,74 @@ pub(super) async fn boxed<'a>(
     id: BoxId,
     mut input: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let facts = world.facts;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
-    while let Some(Carried { rec, loops }) = next_record(&mut input, &mut output).await {
+    while let Some(Carried { rec, loops }) = next_record(world, &mut input, &mut output).await {
         count.one();
         let step = memo.get(rec.shape, || facts.of_box(op, rec.shape));
-        let step = step.ok_or_else(|| facts.misfit(op, &rec))?;
-        for rec in call(world, id, step, &rec)? {
-            output.send(world, Carried { rec, loops: loops.clone() }).await?;
-        }
+        call(world, op, (id, step), &rec, loops, &mut output).await;
     }
-    Ok(())
 }
 
-/// What a box emits for a record.
-fn call(world: &World<'_>, id: BoxId, step: &BoxStep, rec: &Rec) -> Result<Vec<Rec>, Box<Failure>> {
+/// Calls a box, and sends what it emits, and its mark if it fails.
+async fn call(
+    world: &World<'_>,
+    op: OpId,
+    (id, step): (BoxId, Option<&BoxStep>),
+    rec: &Rec,
+    loops: Option<Arc<Inside>>,
+    output: &mut Outlet,
+) {
     let mut outputs = Vec::new();
-    let function = &world.functions[id.0];
-    world.facts.call(&**function, id, step, rec, &mut |some| {
-        outputs.append(some);
-        Ok(())
-    })?;
-    Ok(outputs)
+    let called = match step {
+        Some(step) => {
+            let function = &*world.functions[id.0];
+            let wants = || world.failures.wants(rec.number);
+            world.facts.call(function, id, step, rec, &wants, &mut |some| outputs.append(some))
+        }
+        None => Err(world.facts.misfit(op, rec).into()),
+    };
+    for rec in outputs {
+        output.send(world, Carried { rec, loops: loops.clone() }).await;
+    }
+    if let Err(failure) = called
+        && world.failures.wants(rec.number)
+    {
+        output.send(world, Carried::mark(world, rec.number, loops, *failure)).await;
+    }
+}
+
+/// What an initialiser begins with.
+pub(super) struct Begin<'a> {
+    pub(super) id: BoxId,
+    pub(super) number: u32,
+    pub(super) loops: Option<Arc<Inside>>,
+    /// Lets the input begin when it goes.
+    pub(super) waiting: Option<Initialising<'a>>,
 }
 
 /// An initialiser: emits, and then passes marks on.
 pub(super) async fn initialiser<'a>(
     world: &'a World<'a>,
     op: OpId,
-    id: BoxId,
-    loops: Option<Arc<Inside>>,
+    begin: Begin<'a>,
     mut input: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let facts = world.facts;
     let mut count = Count::new(world, op);
     count.one();
     let (shape, _) = facts.shapes.shape(&[]);
-    let nothing =
-        Rec { shape, tickets: Tickets::default(), tags: SmallVec::new(), fields: SmallVec::new() };
-    let step = facts.of_box(op, shape).ok_or_else(|| facts.misfit(op, &nothing))?;
-    for rec in call(world, id, step, &nothing)? {
-        output.send(world, Carried { rec, loops: loops.clone() }).await?;
-    }
-    drop(loops);
-    world.an_initialiser_is_done();
-    match next_record(&mut input, &mut output).await {
-        None => Ok(()),
-        Some(Carried { rec, .. }) => Err(facts.misfit(op, &rec).into()),
+    let Begin { id, number, loops, waiting } = begin;
+    let (tickets, tags, fields) = (Tickets::default(), SmallVec::new(), SmallVec::new());
+    let nothing = Rec { shape, number, tickets, tags, fields };
+    call(world, op, (id, facts.of_box(op, shape)), &nothing, loops, &mut output).await;
+    drop(waiting);
+    while let Some(Carried { rec, loops }) = next_record(world, &mut input, &mut output).await {
+        let failure = facts.misfit(op, &rec);
+        output.send(world, Carried::mark(world, rec.number, loops, failure)).await;
     }
 }
 
@@ -150,25 +189,31 @@ pub(super) async fn cell<'a>(
     patterns: usize,
     mut input: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let facts = world.facts;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     let mut cell = Cell::new();
-    while let Some(Carried { rec, loops }) = next_record(&mut input, &mut output).await {
+    while let Some(Carried { rec, loops }) = next_record(world, &mut input, &mut output).await {
         count.one();
         let tests = memo.get(rec.shape, || facts.patterns(op, rec.shape));
-        let fits = tests.all(&rec).map_err(|error| facts.no_value(op, &rec, error))?;
+        let fits = match tests.all(&rec) {
+            Ok(fits) => fits,
+            Err(error) => {
+                let failure = facts.no_value(op, &rec, error);
+                output.send(world, Carried::mark(world, rec.number, loops, failure)).await;
+                continue;
+            }
+        };
         let rec = match cell.offer(rec, fits, patterns) {
             Offer::Kept => continue,
             Offer::Passed(rec) => rec,
             Offer::Complete(slots) => facts.merge(op, &slots),
         };
-        output.send(world, Carried { rec, loops }).await?;
+        output.send(world, Carried { rec, loops }).await;
     }
     let held = cell.half_filled().map(|rec| facts.held(op, within.as_ref(), rec));
     world.half_filled.lock().extend(held);
-    Ok(())
 }
 
 /// A star of synchro-cells, as one process; `place` says where the cell of a number lies.
@@ -179,38 +224,46 @@ pub(super) async fn zipper<'a>(
     patterns: usize,
     mut input: Receiver<Item>,
     mut output: Outlet,
-) -> Flow {
+) {
     let facts = world.facts;
     let mut count = Count::new(world, op);
     let mut leaving = Memo::new();
     let mut fitting = Memo::new();
     let mut zipper = Zipper::new(patterns);
-    while let Some(Carried { mut rec, loops }) = next_record(&mut input, &mut output).await {
+    while let Some(Carried { mut rec, loops }) = next_record(world, &mut input, &mut output).await {
         count.one();
+        let number = rec.number;
         let mut from = 0;
+        // What comes out, if anything does.
         let out = loop {
             let exits = leaving.get(rec.shape, || facts.exits(op, rec.shape));
-            if exits.matches(&rec).map_err(|error| facts.no_value(op, &rec, error))? {
-                break Some(rec);
+            match exits.matches(&rec) {
+                Ok(true) => break Ok(Some(rec)),
+                Ok(false) => {}
+                Err(error) => break Err(facts.no_value(op, &rec, error)),
             }
             let tests = fitting.get(rec.shape, || facts.patterns(op, rec.shape));
-            let fits = tests.all(&rec).map_err(|error| facts.no_value(op, &rec, error))?;
-            if fits == 0 {
-                return Err(facts.never_kept(op, &rec).into());
-            }
-            let (offer, number) = zipper.offer(rec, fits, from);
+            let fits = match tests.all(&rec) {
+                Ok(0) => break Err(facts.never_kept(op, &rec)),
+                Ok(fits) => fits,
+                Err(error) => break Err(facts.no_value(op, &rec, error)),
+            };
+            let (offer, cell) = zipper.offer(rec, fits, from);
             match offer {
-                Offer::Kept | Offer::Passed(_) => break None,
+                Offer::Kept | Offer::Passed(_) => break Ok(None),
                 Offer::Complete(slots) => rec = facts.merge(op, &slots),
             }
-            from = number + 1;
+            from = cell + 1;
         };
-        if let Some(rec) = out {
-            output.send(world, Carried { rec, loops }).await?;
+        match out {
+            Ok(Some(rec)) => output.send(world, Carried { rec, loops }).await,
+            Ok(None) => {}
+            Err(failure) => {
+                output.send(world, Carried::mark(world, number, loops, failure)).await;
+            }
         }
     }
     let held = zipper.half_filled();
     let held = held.map(|(number, rec)| facts.held(op, Some(&Arc::new(place(number))), rec));
     world.half_filled.lock().extend(held);
-    Ok(())
 }

@@ -28,12 +28,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use kahn::{Network, RunOptions, StopHandle};
+use kahn::{Network, RunOptions};
 use parking_lot::{Condvar, Mutex};
 
 use super::answers::Facts;
 use super::failure::Failure;
 use super::graph::{Kind, OpId};
+use super::marks::{BEFORE_ALL, Failures, number_behind};
 use super::observe::Observers;
 use super::report::{ComponentCount, Report};
 use super::shape::Door;
@@ -48,8 +49,7 @@ struct World<'a> {
     facts: Facts<'a>,
     functions: Vec<Arc<dyn BoxFunction>>,
     observers: Observers,
-    failure: Mutex<Option<Failure>>,
-    stop: Mutex<Option<StopHandle>>,
+    failures: Failures,
     /// How many records came to each operation, and how many processes there were for it.
     counts: Vec<(AtomicU64, AtomicU64)>,
     half_filled: Mutex<Vec<String>>,
@@ -61,28 +61,30 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// The first failure counts, and ends the run.
-    fn fail(&self, failure: Failure) {
-        self.failure.lock().get_or_insert(failure);
-        if let Some(stop) = &*self.stop.lock() {
-            stop.stop();
-        }
-        *self.initialising.lock() = 0;
-        self.initialised.notify_all();
-    }
-
-    fn an_initialiser_is_done(&self) {
-        let mut left = self.initialising.lock();
-        *left = left.saturating_sub(1);
-        if *left == 0 {
-            self.initialised.notify_all();
-        }
-    }
-
     fn await_initialisers(&self) {
         let mut left = self.initialising.lock();
         while *left > 0 {
             self.initialised.wait(&mut left);
+        }
+    }
+}
+
+/// An initialiser of the program, which the input waits for until this goes.
+struct Initialising<'a>(&'a World<'a>);
+
+impl<'a> Initialising<'a> {
+    fn new(world: &'a World<'a>) -> Self {
+        *world.initialising.lock() += 1;
+        Self(world)
+    }
+}
+
+impl Drop for Initialising<'_> {
+    fn drop(&mut self) {
+        let mut left = self.0.initialising.lock();
+        *left -= 1;
+        if *left == 0 {
+            self.0.initialised.notify_all();
         }
     }
 }
@@ -124,8 +126,7 @@ pub(super) fn run(
         facts,
         functions,
         observers: Observers::default(),
-        failure: Mutex::default(),
-        stop: Mutex::default(),
+        failures: Failures::new(facts.graph.chooses),
         counts: facts.graph.ops.iter().map(|_| Default::default()).collect(),
         half_filled: Mutex::default(),
         initialising: Mutex::default(),
@@ -137,9 +138,9 @@ pub(super) fn run(
     if let Some(policy) = policy {
         choice = choice.policy(policy);
     }
-    let fail = |failure| world.fail(failure);
+    let fail = |number, failure| world.failures.ends_at(number, failure);
     let ended = Watch::during(facts.watch, facts, fail, || run_in(&world, choice, source, sink));
-    if let Some(failure) = world.failure.lock().take() {
+    if let Some(failure) = world.failures.take() {
         return Err(RunError::Failed(Box::new(failure)));
     }
     let ran = ended.map_err(|error| RunError::Network(Box::new(error)))?;
@@ -158,55 +159,62 @@ fn run_in<'a>(
     sink: &'a mut dyn Sink,
 ) -> Result<kahn::Report, kahn::RunError> {
     let mut network = Network::new();
-    *world.stop.lock() = Some(network.stop_handle());
     let (entry, exit) = meeting();
-    network.process("output", (), async move |()| {
-        if let Err(failure) = write(world, exit, sink).await {
-            world.fail(*failure);
-        }
-    });
-    let wiring = Wiring { world, ordered: false, loops: None, within: None, stage: 0 };
+    network.process("output", (), async move |()| write(world, exit, sink).await);
+    let (number, stage) = (BEFORE_ALL, 0);
+    let wiring = Wiring { world, ordered: false, loops: None, within: None, number, stage };
     let start = wiring.program(&mut Maker::Network(&mut network), Outlet::meeting(entry));
-    network.blocking("input", start, move |start| {
-        if let Err(failure) = read(world, source, start) {
-            world.fail(*failure);
-        }
-    });
+    network.blocking("input", start, move |start| read(world, source, start));
     network.run_with(choice)
 }
 
 /// Reads records until there are no more.
-fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) -> Result<(), Box<Failure>> {
+fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) {
     world.await_initialisers();
     let mut door = Door::default();
-    while let Some(record) = source.next() {
-        let record = record.map_err(|error| Box::new(Failure::Input(error)))?;
-        world.read.fetch_add(1, Relaxed);
-        let rec = door.enter(world.facts.shapes, record);
-        start.send_blocking(world, Carried { rec, loops: None })?;
+    while !world.failures.any()
+        && let Some(record) = source.next()
+    {
+        let number = number_behind(world.read.load(Relaxed));
+        let entered = match record {
+            Ok(record) => door.enter(world.facts, number, record),
+            Err(error) => Err(Failure::Input(error)),
+        };
+        match entered {
+            Ok(rec) => {
+                world.read.fetch_add(1, Relaxed);
+                start.send_blocking(world, Carried { rec, loops: None });
+            }
+            Err(failure) => {
+                start.send_blocking(world, Carried::mark(world, number, None, failure));
+                return;
+            }
+        }
     }
-    Ok(())
 }
 
 /// Writes what comes out, and lets it be seen whenever there is no more for the moment.
-async fn write(
-    world: &World<'_>,
-    mut exit: Exit<Item>,
-    sink: &mut dyn Sink,
-) -> Result<(), Box<Failure>> {
-    let failed = |error| Box::new(Failure::Output(error));
+async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
+    let failures = &world.failures;
     loop {
-        if exit.is_empty() {
-            sink.flush().map_err(failed)?;
+        if exit.is_empty()
+            && let Err(error) = sink.flush()
+        {
+            failures.end_at_once(Failure::Output(error));
         }
         match exit.next().await {
-            None => return Ok(()),
+            None => return,
             Some(Item::Mark) => {}
-            Some(Item::Record(carried)) => {
-                let record = world.facts.shapes.leave(carried.rec);
-                sink.write(record).map_err(failed)?;
-                world.written.fetch_add(1, Relaxed);
+            Some(Item::Record(carried)) if carried.rec.is_mark() => failures.came_out(&carried.rec),
+            Some(Item::Record(carried)) if failures.wants(carried.rec.number) => {
+                match sink.write(world.facts.shapes.leave(carried.rec)) {
+                    Ok(()) => {
+                        world.written.fetch_add(1, Relaxed);
+                    }
+                    Err(error) => failures.end_at_once(Failure::Output(error)),
+                }
             }
+            Some(Item::Record(_)) => {}
         }
     }
 }

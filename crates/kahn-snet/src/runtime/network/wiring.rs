@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Sender};
 
-use super::World;
 use super::branching::{self, Turn};
 use super::component;
 use super::meeting::{Entry, meeting};
-use crate::runtime::exec::Flow;
+use super::{Initialising, World};
+use crate::runtime::failure::Failure;
 use crate::runtime::frame::Within;
 use crate::runtime::graph::{Graph, Kind, OpId, ScopeId};
+use crate::runtime::order::Tickets;
 use crate::runtime::shape::Rec;
 
 /// The capacity of a stream. Replicas may be many, so it is small.
@@ -37,6 +38,16 @@ pub(super) struct Carried {
 }
 
 impl Carried {
+    /// The mark of a record that failed.
+    pub(super) fn mark(
+        world: &World<'_>,
+        number: u32,
+        loops: Option<Arc<Inside>>,
+        failure: Failure,
+    ) -> Self {
+        Self { rec: world.failures.mark(number, Tickets::default(), failure), loops }
+    }
+
     pub(super) fn copy(&self) -> Self {
         Self { rec: self.rec.clone(), loops: self.loops.clone() }
     }
@@ -88,12 +99,22 @@ impl Outlet {
     }
 
     /// Puts a record in.
-    pub(super) async fn send(&mut self, world: &World<'_>, carried: Carried) -> Flow {
-        for op in &self.observers {
-            world.observers.see(world.facts, *op, &carried.rec)?;
-        }
+    pub(super) async fn send(&mut self, world: &World<'_>, carried: Carried) {
+        let carried = self.seen(world, carried);
         self.put(Item::Record(carried)).await;
-        Ok(())
+    }
+
+    /// Shows a record to those who see what passes; if one cannot write, the record has failed.
+    fn seen(&self, world: &World<'_>, carried: Carried) -> Carried {
+        if carried.rec.is_mark() {
+            return carried;
+        }
+        for op in &self.observers {
+            if let Err(failure) = world.observers.see(world.facts, *op, &carried.rec) {
+                return Carried::mark(world, carried.rec.number, carried.loops, failure);
+            }
+        }
+        carried
     }
 
     /// Passes on what others have seen already.
@@ -114,15 +135,12 @@ impl Outlet {
     }
 
     /// Puts a record in, from a process that may block.
-    pub(super) fn send_blocking(&mut self, world: &World<'_>, carried: Carried) -> Flow {
-        for op in &self.observers {
-            world.observers.see(world.facts, *op, &carried.rec)?;
-        }
+    pub(super) fn send_blocking(&mut self, world: &World<'_>, carried: Carried) {
+        let carried = self.seen(world, carried);
         match &mut self.to {
             To::Stream(sender) => sender.send_blocking(Item::Record(carried)),
             To::Meeting(entry) => entry.put(Item::Record(carried)),
         }
-        Ok(())
     }
 }
 
@@ -138,7 +156,7 @@ pub(super) enum Maker<'m, 'a> {
 }
 
 /// What a process does until it ends; boxed, for processes make their like.
-pub(super) type Doing<'a> = Pin<Box<dyn Future<Output = Flow> + Send + 'a>>;
+pub(super) type Doing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 impl<'a> Maker<'_, 'a> {
     pub(super) fn stream<T: Send + 'a>(&mut self, name: &str) -> (Sender<T>, Receiver<T>) {
@@ -158,16 +176,11 @@ impl<'a> Maker<'_, 'a> {
 
     pub(super) fn process<P: Ports + 'a>(
         &mut self,
-        world: &'a World<'a>,
         name: &str,
         ports: P,
         code: impl FnOnce(P) -> Doing<'a> + Send + 'a,
     ) {
-        let body = async move |ports: P| {
-            if let Err(failure) = code(ports).await {
-                world.fail(*failure);
-            }
-        };
+        let body = async move |ports: P| code(ports).await;
         match self {
             Self::Network(network) => network.process(name.to_owned(), ports, body),
             Self::Creator(creator) => creator.process(name.to_owned(), ports, body),
@@ -185,6 +198,8 @@ pub(super) struct Wiring<'a> {
     pub(super) loops: Option<Arc<Inside>>,
     /// The replicas of splits and stars around.
     pub(super) within: Option<Arc<Within>>,
+    /// The number of the record that it is wired for.
+    pub(super) number: u32,
     /// How many replicas of its star come before a process that is one of a star.
     pub(super) stage: i64,
 }
@@ -195,10 +210,15 @@ impl<'a> Wiring<'a> {
         Self { loops: None, ..self.clone() }
     }
 
+    /// The same for what is made because of a record.
+    pub(super) fn for_record(&self, carried: &Carried) -> Self {
+        Self { loops: carried.loops.clone(), number: carried.rec.number, ..self.clone() }
+    }
+
     /// The same in a replica of a split that a record is for.
     pub(super) fn in_replica(&self, scope: ScopeId, value: i64, carried: &Carried) -> Self {
         let within = Within { scope, value, outer: self.within.clone() };
-        Self { loops: carried.loops.clone(), within: Some(Arc::new(within)), ..self.clone() }
+        Self { within: Some(Arc::new(within)), ..self.for_record(carried) }
     }
 
     /// The name of the process for an operation, unlike that of any other.
@@ -268,17 +288,17 @@ impl<'a> Wiring<'a> {
             }
             Kind::Box(id) => {
                 let id = *id;
-                let starts = world.facts.plan.box_plan(id).input.is_none();
-                if starts && matches!(maker, Maker::Network(_)) {
-                    *world.initialising.lock() += 1;
-                }
-                let loops = self.loops.clone();
                 self.one(maker, op, outlet, move |input, output| {
-                    if starts {
-                        Box::pin(component::initialiser(world, op, id, loops, input, output))
-                    } else {
-                        Box::pin(component::boxed(world, op, id, input, output))
-                    }
+                    Box::pin(component::boxed(world, op, id, input, output))
+                })
+            }
+            Kind::Initialiser(id) => {
+                let (id, number, loops) = (*id, self.number, self.loops.clone());
+                let at_start = matches!(maker, Maker::Network(_));
+                let waiting = at_start.then(|| Initialising::new(world));
+                self.one(maker, op, outlet, move |input, output| {
+                    let begin = component::Begin { id, number, loops, waiting };
+                    Box::pin(component::initialiser(world, op, begin, input, output))
                 })
             }
             Kind::Choice(branches) => {
@@ -300,7 +320,7 @@ impl<'a> Wiring<'a> {
                     let starts: Vec<bool> = starts.collect();
                     collector.make(maker, world, lanes);
                     let ports = (input, turns, outlets);
-                    maker.process(world, &self.name(op), ports, move |(input, turns, outlets)| {
+                    maker.process(&self.name(op), ports, move |(input, turns, outlets)| {
                         let choice = branching::ordered_choice;
                         Box::pin(choice(world, op, input, turns, outlets, starts))
                     });
@@ -311,14 +331,9 @@ impl<'a> Wiring<'a> {
                         let to = shared.again().expect("made to be a meeting");
                         outlets.push(wire(maker, index, to));
                     }
-                    maker.process(
-                        world,
-                        &self.name(op),
-                        (input, outlets),
-                        move |(input, outlets)| {
-                            Box::pin(branching::choice(world, op, input, outlets))
-                        },
-                    );
+                    maker.process(&self.name(op), (input, outlets), move |(input, outlets)| {
+                        Box::pin(branching::choice(world, op, input, outlets))
+                    });
                 }
                 Outlet::stream(sender)
             }
@@ -331,14 +346,14 @@ impl<'a> Wiring<'a> {
                     let (turns, collector) = self.collector(maker, op, outlet);
                     collector.make(maker, world, Vec::new());
                     let ports = (input, turns, creator);
-                    maker.process(world, &self.name(op), ports, move |(input, turns, creator)| {
+                    maker.process(&self.name(op), ports, move |(input, turns, creator)| {
                         let split = branching::ordered_split;
                         Box::pin(split(wiring, op, body, input, turns, creator))
                     });
                 } else {
                     let shared = self.met(maker, op, outlet);
                     let ports = (input, shared, creator);
-                    maker.process(world, &self.name(op), ports, move |(input, shared, creator)| {
+                    maker.process(&self.name(op), ports, move |(input, shared, creator)| {
                         Box::pin(branching::split(wiring, op, body, input, shared, creator))
                     });
                 }
@@ -358,9 +373,7 @@ impl<'a> Wiring<'a> {
     ) -> Outlet {
         let name = self.name(op);
         let (sender, input) = maker.stream(&name);
-        maker.process(self.world, &name, (input, outlet), move |(input, output)| {
-            code(input, output)
-        });
+        maker.process(&name, (input, outlet), move |(input, output)| code(input, output));
         Outlet::stream(sender)
     }
 
@@ -371,9 +384,7 @@ impl<'a> Wiring<'a> {
         }
         let (entry, exit) = meeting();
         let name = format!("merge of {}", self.name(op));
-        maker.process(self.world, &name, outlet, move |outlet| {
-            Box::pin(branching::merge(exit, outlet))
-        });
+        maker.process(&name, outlet, move |outlet| Box::pin(branching::merge(exit, outlet)));
         Outlet::meeting(entry)
     }
 
@@ -399,13 +410,13 @@ impl<'a> Wiring<'a> {
             let (turns, collector) = self.collector(maker, op, outlet);
             collector.make(maker, world, Vec::new());
             let ports = (input, turns, creator);
-            maker.process(world, name, ports, move |(input, turns, creator)| {
+            maker.process(name, ports, move |(input, turns, creator)| {
                 Box::pin(branching::ordered_star(wiring, op, input, turns, creator))
             });
         } else {
             let shared = self.met(maker, op, outlet);
             let ports = (input, shared, creator);
-            maker.process(world, name, ports, move |(input, shared, creator)| {
+            maker.process(name, ports, move |(input, shared, creator)| {
                 Box::pin(branching::star(wiring, op, input, shared, creator))
             });
         }
@@ -441,7 +452,7 @@ impl<'a> Wiring<'a> {
             let to_body = self.scope(maker, body, Outlet::stream(out));
             let starts = !self.graph().scopes[body.0].initialisers.is_empty();
             let ports = (input, outlet, to_body, from_body);
-            maker.process(world, name, ports, move |(input, outlet, to_body, from_body)| {
+            maker.process(name, ports, move |(input, outlet, to_body, from_body)| {
                 let feedback = branching::ordered_feedback;
                 Box::pin(feedback(world, op, input, outlet, to_body, from_body, starts))
             });
@@ -454,13 +465,13 @@ impl<'a> Wiring<'a> {
         let inside = Arc::new(Inside { entry, outer: None });
         let to_body = within.scope(maker, body, Outlet::stream(out));
         drop(within);
-        maker.process(world, &format!("entrance of {name}"), to_body, move |to_body| {
+        maker.process(&format!("entrance of {name}"), to_body, move |to_body| {
             Box::pin(branching::merge(exit, to_body))
         });
-        maker.process(world, name, (from_body, outlet), move |(from_body, outlet)| {
+        maker.process(name, (from_body, outlet), move |(from_body, outlet)| {
             Box::pin(branching::test_of_feedback(world, op, from_body, outlet))
         });
-        maker.process(world, &format!("input of {name}"), input, move |input| {
+        maker.process(&format!("input of {name}"), input, move |input| {
             Box::pin(branching::into_feedback(input, inside))
         });
         Outlet::stream(sender)
@@ -471,7 +482,7 @@ impl<'a> Wiring<'a> {
         let graph = self.graph();
         let mut all = chain(graph, from, end);
         all.any(|op| match &graph.ops[op.0].kind {
-            Kind::Box(id) => self.world.facts.plan.box_plan(*id).input.is_none(),
+            Kind::Initialiser(_) => true,
             Kind::Choice(branches) => {
                 branches.iter().any(|branch| self.starts(branch.entry, graph.ops[op.0].next))
             }
@@ -496,7 +507,7 @@ impl Collector {
         lanes: Vec<super::meeting::Exit<Item>>,
     ) {
         let ports = (self.turns, self.outlet);
-        maker.process(world, &self.name, ports, move |(turns, outlet)| {
+        maker.process(&self.name, ports, move |(turns, outlet)| {
             Box::pin(branching::collector(world, turns, lanes, outlet))
         });
     }

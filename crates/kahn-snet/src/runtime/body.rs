@@ -1,0 +1,85 @@
+//! Bodies of stars and feedbacks: made for the first record, begun by their initialisers, and fed.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::exec::entity;
+use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
+use super::graph::{Kind, OpId};
+use super::order::Tickets;
+use super::shape::Rec;
+use super::worker::Worker;
+
+impl Worker<'_, '_> {
+    /// Runs what begins without input in a new frame; in the orders around, what comes of it comes
+    /// before the record that caused the frame, of that number and with these places.
+    pub(super) fn initialise(&mut self, frame: &Arc<Frame>, number: u32, cause: &Tickets) {
+        let facts = self.facts;
+        for (op, orders) in &facts.graph.scopes[frame.scope.0].initialisers {
+            let (shape, _) = facts.shapes.shape(&[]);
+            let tickets = cause.before(facts.regions);
+            let (tags, fields) = (SmallVec::new(), SmallVec::new());
+            let mut nothing = Rec { shape, number, tickets, tags, fields };
+            for enter in orders {
+                self.enter(frame, *enter, [&mut nothing]);
+            }
+            if let Kind::Feedback { .. } = facts.graph.ops[op.0].kind {
+                let landing = self.loop_landing(frame, *op);
+                self.body_of(&landing, frame, &nothing);
+                self.settle(nothing.tickets);
+            } else {
+                self.call_and_go_on(frame, *op, nothing);
+            }
+        }
+    }
+
+    /// Puts a record before the body of a feedback.
+    pub(super) fn feed(&mut self, frame: &Arc<Frame>, feedback: OpId, in_turn: bool, rec: Rec) {
+        let rec = if in_turn { self.facts.regions.in_turn(rec) } else { Some(rec) };
+        if let Some(rec) = rec {
+            let landing = self.loop_landing(frame, feedback);
+            self.put(&landing, rec);
+        }
+    }
+
+    /// The frame behind a landing, which is made if need be, for the record `cause`.
+    pub(super) fn body_of(
+        &mut self,
+        landing: &Arc<Landing>,
+        home: &Arc<Frame>,
+        cause: &Rec,
+    ) -> Option<Arc<Frame>> {
+        let LandingKind::Body(body) = &landing.kind else { return None };
+        if let Some(known) = body.lock().clone() {
+            return Some(known);
+        }
+        let op = landing.op;
+        let parent = Arc::clone(home);
+        let (scope, owner) = match &self.facts.graph.ops[op.0].kind {
+            Kind::Star { body, .. } => {
+                let next = parking_lot::Mutex::default();
+                (*body, Owner::Stage { parent, star: op, next })
+            }
+            Kind::Feedback { body, .. } => (*body, Owner::Loop { parent, feedback: op }),
+            _ => return None,
+        };
+        let entities = self.facts.graph.scopes[scope.0].entities;
+        let frame = Arc::new(Frame::new(scope, entities, owner));
+        *body.lock() = Some(Arc::clone(&frame));
+        self.initialise(&frame, cause.number, &cause.tickets);
+        Some(frame)
+    }
+
+    pub(super) fn loop_landing(&self, frame: &Arc<Frame>, op: OpId) -> Arc<Landing> {
+        let index = self.facts.graph.ops[op.0].entity;
+        let make = || {
+            let body = LandingKind::Body(parking_lot::Mutex::default());
+            Entity::Loop(Landing::new(Arc::downgrade(frame), op, body))
+        };
+        match entity(frame, index, make) {
+            Entity::Loop(landing) => Arc::clone(landing),
+            _ => Arc::clone(&self.shared.output_landing),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Failures in the order of a sequential run.
+//!
+//! A sequential run would take the records of the input one by one, write what comes of each, and
+//! end at the first that fails. Here many are on their way when one fails. So records have numbers,
+//! and what is made of a record has its number:
+//!
+//! | records            | once number *n* has failed                                          |
+//! |--------------------|---------------------------------------------------------------------|
+//! | before *n*         | go on, and what comes of them is written                            |
+//! | *n* itself         | a *mark* goes on in the place of what failed, through all orders    |
+//! | behind *n*         | are dropped wherever they are met; none is read any more            |
+//!
+//! What came of number *n* before the failure stands before the mark in every stream that keeps
+//! order, so it is written; once the mark is out, the rest of number *n* is dropped. Where records
+//! may overtake each other nobody knows which is which, and all of number *n* is written.
+//!
+//! Several records may fail. That with the least number counts, whichever failed first in time.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::Mutex;
+
+use super::failure::Failure;
+use super::frame::{Frame, Owner};
+use super::graph::{Kind, OpId};
+use super::order::Tickets;
+use super::shape::{Rec, ShapeId};
+use super::worker::Worker;
+use crate::record::Value;
+
+/// The number of what initialisers of the program make.
+pub(super) const BEFORE_ALL: u32 = 0;
+/// The greatest number; all records from there on have it.
+const LAST: u32 = u32::MAX - 2;
+
+/// The number of the record behind that many others.
+pub(super) fn number_behind(others: u64) -> u32 {
+    u32::try_from(others).map_or(LAST, |others| others.saturating_add(1).min(LAST))
+}
+
+/// A record that failed, and where its mark goes on.
+pub(super) struct Failed {
+    pub(super) frame: Arc<Frame>,
+    pub(super) op: OpId,
+    pub(super) mark: Rec,
+}
+
+impl Rec {
+    fn mark(number: u32, tickets: Tickets, failure: Failure) -> Self {
+        let failure = Value::opaque(Mutex::new(Some(failure)));
+        let (tags, fields) = (smallvec::SmallVec::new(), smallvec::smallvec![failure]);
+        Self { shape: ShapeId::MARK, number, tickets, tags, fields }
+    }
+
+    /// Whether it stands for a record that failed.
+    pub(super) fn is_mark(&self) -> bool {
+        self.shape == ShapeId::MARK
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let failure = self.fields.first()?.downcast::<Mutex<Option<Failure>>>()?;
+        failure.lock().take()
+    }
+}
+
+/// The failures of a run.
+#[derive(Debug)]
+pub(super) struct Failures {
+    /// Records from this number on are not wanted any more.
+    end: AtomicU32,
+    first: Mutex<Option<(u32, Failure)>>,
+    /// Whether records may overtake each other.
+    chooses: bool,
+}
+
+impl Failures {
+    pub(super) fn new(chooses: bool) -> Self {
+        Self { end: AtomicU32::new(u32::MAX), first: Mutex::default(), chooses }
+    }
+
+    /// Whether a record with this number is still to be worked at.
+    pub(super) fn wants(&self, number: u32) -> bool {
+        number < self.end.load(Relaxed)
+    }
+
+    /// Whether something failed.
+    pub(super) fn any(&self) -> bool {
+        self.end.load(Relaxed) != u32::MAX
+    }
+
+    /// Makes the mark of a record that failed.
+    pub(super) fn mark(&self, number: u32, tickets: Tickets, failure: Failure) -> Rec {
+        self.end.fetch_min(number + 1, Relaxed);
+        Rec::mark(number, tickets, failure)
+    }
+
+    /// Takes a mark that has come out.
+    pub(super) fn came_out(&self, mark: &Rec) {
+        if let Some(failure) = mark.failure() {
+            self.ends_at(mark.number, failure);
+        }
+    }
+
+    /// Ends the run at a record of this number.
+    pub(super) fn ends_at(&self, number: u32, failure: Failure) {
+        self.end.fetch_min(number + u32::from(self.chooses), Relaxed);
+        let mut first = self.first.lock();
+        if first.as_ref().is_none_or(|(known, _)| number < *known) {
+            *first = Some((number, failure));
+        }
+    }
+
+    /// Ends the run as soon as it can be.
+    pub(super) fn end_at_once(&self, failure: Failure) {
+        self.ends_at(BEFORE_ALL, failure);
+        self.end.store(BEFORE_ALL, Relaxed);
+    }
+
+    /// The failure that counts.
+    pub(super) fn take(&self) -> Option<Failure> {
+        self.first.lock().take().map(|(_, failure)| failure)
+    }
+}
+
+impl Worker<'_, '_> {
+    /// Says that a record failed, whose mark goes on at `op`.
+    #[cold]
+    pub(super) fn failed(
+        &self,
+        frame: &Arc<Frame>,
+        op: OpId,
+        rec: &mut Rec,
+        failure: Failure,
+    ) -> Box<Failed> {
+        let tickets = std::mem::take(&mut rec.tickets);
+        let mark = self.shared.failures.mark(rec.number, tickets, failure);
+        Box::new(Failed { frame: Arc::clone(frame), op, mark })
+    }
+
+    /// Carries a mark on, around everything that would work at it.
+    #[cold]
+    pub(super) fn carry_mark(&mut self, frame: &Arc<Frame>, op: OpId, mut mark: Rec) {
+        let facts = self.facts;
+        let (mut frame, mut op) = (frame, op);
+        loop {
+            let here = &facts.graph.ops[op.0];
+            let next = here.next.unwrap_or(op);
+            op = match &here.kind {
+                Kind::End => match &frame.owner {
+                    Owner::Program => {
+                        let output = Arc::clone(&self.shared.output_landing);
+                        self.put(&output, mark);
+                        return;
+                    }
+                    Owner::Replica { parent, after } => {
+                        frame = parent;
+                        *after
+                    }
+                    Owner::Loop { parent, feedback: at }
+                    | Owner::Stage { parent, star: at, .. }
+                    | Owner::Dead { parent, star: at, .. } => {
+                        frame = parent;
+                        facts.graph.ops[at.0].next.unwrap_or(*at)
+                    }
+                },
+                // Behind the calls that began before.
+                Kind::Box(_) => {
+                    let landing = self.box_landing(frame, op);
+                    self.put(&landing, mark);
+                    return;
+                }
+                Kind::Enter => {
+                    self.enter(frame, op, [&mut mark]);
+                    next
+                }
+                Kind::Leave(_) => {
+                    if let Some(ticket) = mark.tickets.pop() {
+                        self.end_place(ticket, Some(mark));
+                        return;
+                    }
+                    next
+                }
+                _ => next,
+            };
+        }
+    }
+}
