@@ -419,7 +419,8 @@ fn child_of_the_next_tests() {
         "{\"fields\":{\"a\":5},\"tags\":{\"n\":2}}\n{\"fields\":{\"a\":5},\"tags\":{\"n\":3}}";
     streams.input = Box::new(std::io::Cursor::new(input));
     let code = perform(&command, &mut streams);
-    panic!("it lived and gave {code}");
+    assert_ne!(code, 0, "it did what it should not");
+    std::process::exit(i32::from(code));
 }
 
 /// Starts this program again, with a box that does so for its second record.
@@ -440,6 +441,66 @@ fn die(doing: &str) -> String {
 fn a_c_box_that_crashes_is_named_with_what_it_was_given() {
     let messages = die("*(volatile int *)0 = n;");
     assert!(messages.contains("error: box `f` crashed\n   given: a=5 <n>=3\n"), "{messages}");
+}
+
+#[test]
+fn a_c_box_that_ends_the_process_is_named_with_what_it_was_given() {
+    let messages = die("exit(0);");
+    let wanted = "error: box `f` ended the process\n   given: a=5 <n>=3\n";
+    assert!(messages.contains(wanted), "{messages}");
+}
+
+#[test]
+fn a_c_box_that_closes_the_output_is_named_and_the_output_is_whole() {
+    let messages = die("extern int close(int); close(1);");
+    assert!(messages.contains("box `f` failed: descriptor 1, the standard output"), "{messages}");
+    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+}
+
+#[test]
+fn a_c_box_that_calls_what_does_not_exist_is_refused_before_the_run() {
+    let file = Written::new(
+        "box f ((<n>) -> (<n>)) { <<< C | void lost(void);
+            void *f(void *box, int n) { if (n) lost(); C4SNetOut(box, 1, n); return box; } >>> }
+         net main connect f;",
+    );
+    let (code, output, messages) = typed(&["run", &file.path()], "{\"tags\":{\"n\":0}}");
+    assert_eq!((code, output.as_str()), (2, ""), "{messages}");
+    assert!(messages.contains("undefined reference to `lost'"), "{messages}");
+    assert!(messages.contains("in function `f'"), "{messages}");
+}
+
+#[test]
+fn what_the_c_compiler_warns_of_is_shown() {
+    let file = Written::new(
+        "box f ((<n>) -> (<n>)) { <<< C |
+            void *f(void *box, int n) { int *p = (long *)0; C4SNetOut(box, 1, n + (p != 0)); }
+            >>> }
+         net main connect f;",
+    );
+    let (_, _, messages) = typed(&["run", &file.path()], "");
+    assert!(messages.contains("incompatible pointer type"), "{messages}");
+}
+
+#[test]
+fn an_array_stays_one_and_a_string_stays_one_were_it_of_one_element() {
+    let file = Written::new(
+        "box again ((values) -> (values)); box first ((text) -> (text, first, string));
+         net main connect again | first;",
+    );
+    let input = "{\"fields\":{\"values\":[7]}}\n{\"fields\":{\"values\":[7,8]}}\n\
+        {\"fields\":{\"text\":\"a\"}}\n";
+    let words = ["run", &file.path(), "--boxes", &c_file("new.c"), "--workers", "1"];
+    let (code, output, messages) = typed(&words, input);
+    assert_eq!(code, 0, "{messages}");
+    let mut lines: Vec<&str> = output.lines().collect();
+    lines.sort_unstable();
+    let wanted = [
+        r#"{"fields":{"first":"a","string":"a","text":"a"}}"#,
+        r#"{"fields":{"values":[7,8]}}"#,
+        r#"{"fields":{"values":[7]}}"#,
+    ];
+    assert_eq!(lines, wanted, "{messages}");
 }
 
 #[test]

@@ -15,6 +15,8 @@ use crate::syntax::ast::LabelKind;
 pub struct Boxes {
     declared: Vec<BoxPlan>,
     bound: BTreeMap<usize, Arc<dyn BoxFunction>>,
+    /// What the C compiler warned of.
+    pub(super) warnings: String,
 }
 
 impl fmt::Debug for Boxes {
@@ -63,7 +65,7 @@ impl fmt::Debug for BindError {
 impl Boxes {
     /// Starts with no function for any box.
     pub fn of(program: &Program) -> Self {
-        Self { declared: program.plan().boxes().cloned().collect(), bound: BTreeMap::new() }
+        Self { declared: program.plan().boxes().cloned().collect(), ..Self::default() }
     }
 
     /// Gives all boxes of this name or path a Rust function, which replaces the one they had.
@@ -117,6 +119,11 @@ impl Boxes {
             return Err(BindError::Unknown { name: name.to_owned(), known });
         }
         Ok(found)
+    }
+
+    /// Returns what the C compiler warned of, if anything.
+    pub fn warnings(&self) -> &str {
+        &self.warnings
     }
 
     /// Returns the boxes that have no function yet.

@@ -30,6 +30,9 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
         }
     };
     let boxes = boxes_of(&program, arguments)?;
+    if !boxes.warnings().is_empty() {
+        streams.tell(boxes.warnings());
+    }
     let format = Format::from(arguments.format);
     let mut options = Options {
         runtime,

@@ -1,6 +1,7 @@
 //! Where the command reads and writes: the process's streams, or a test's.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd};
 
 use super::Refusal;
 
@@ -28,10 +29,19 @@ impl Streams<'_> {
     /// Returns the streams of this process.
     pub fn of_process() -> Self {
         let colour = io::stderr().is_terminal() && no_colour_unwanted();
+        // A descriptor of its own, for a box may close that of the process.
+        let own = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        let (output, descriptor): (Box<dyn Write + Send>, i32) = match own {
+            Ok(file) => {
+                let descriptor = file.as_raw_fd();
+                (Box::new(file), descriptor)
+            }
+            Err(_) => (Box::new(io::stdout()), 1),
+        };
         Self {
             input: Box::new(io::BufReader::with_capacity(1 << 16, io::stdin())),
-            output: Box::new(io::stdout()),
-            descriptor: Some(1),
+            output,
+            descriptor: Some(descriptor),
             messages: Box::new(io::stderr()),
             colour,
         }

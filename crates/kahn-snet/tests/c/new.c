@@ -36,3 +36,21 @@ void *wrong(void *box, int n)
     kahn_snet_out(box, 7, n);
     return box;
 }
+
+/* Makes a new array with the same numbers: ((values) -> (values)). */
+void *again(void *box, kahn_snet_data *values)
+{
+    int *each = kahn_snet_bytes(values);
+    kahn_snet_out(box, 1, kahn_snet_array(KAHN_SNET_INT, kahn_snet_length(values), each));
+    kahn_snet_free(values);
+    return box;
+}
+
+/* Passes an array on, and gives its first letter: ((text) -> (text, first)). */
+void *first(void *box, kahn_snet_data *text)
+{
+    char letter[] = {*(char *)kahn_snet_bytes(text), '\0'};
+    kahn_snet_data *one = kahn_snet_create(KAHN_SNET_CHAR, 1, letter);
+    kahn_snet_out(box, 1, text, one, kahn_snet_string(letter));
+    return box;
+}

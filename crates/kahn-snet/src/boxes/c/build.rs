@@ -18,6 +18,8 @@ const HEADERS: &[(&str, &str)] = &[
 /// A library just compiled; its folder goes when this goes.
 pub(super) struct Built {
     pub(super) path: PathBuf,
+    /// What the compiler warned of.
+    pub(super) warnings: String,
     _folder: TempDir,
 }
 
@@ -29,7 +31,11 @@ pub(super) fn compile(sources: &[&PathBuf], inline: &str) -> Result<Built, CErro
     }
     let path = folder.path().join("boxes.so");
     let mut command = Command::new("cc");
-    command.args(["-shared", "-fPIC", "-O2", "-w", "-o"]).arg(&path);
+    command.args(["-shared", "-fPIC", "-O2", "-o"]).arg(&path);
+    if cfg!(target_os = "linux") {
+        // What no library has is an error now, and not when a box calls it.
+        command.arg("-Wl,-z,defs");
+    }
     command.arg("-I").arg(folder.path());
     command.args(sources);
     if !inline.is_empty() {
@@ -39,13 +45,13 @@ pub(super) fn compile(sources: &[&PathBuf], inline: &str) -> Result<Built, CErro
     }
     command.arg("-lm");
     let output = command.output().map_err(CError::NoCompiler)?;
+    let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
     if output.status.success() {
-        return Ok(Built { path, _folder: folder });
+        return Ok(Built { path, warnings: messages, _folder: folder });
     }
     let mut names: Vec<String> = sources.iter().map(|path| path.display().to_string()).collect();
     if !inline.is_empty() {
         names.push("the code in the program".to_owned());
     }
-    let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
     Err(CError::Refused { files: names.join(", "), messages })
 }

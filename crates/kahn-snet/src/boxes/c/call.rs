@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::CError;
-use super::crash::Watched;
+use super::crash::{self, Watched};
 use super::value::{from_c, to_c};
 use crate::boxes::{Argument, BoxError, BoxFunction, Emitter};
 use crate::plan::BoxPlan;
@@ -40,9 +40,11 @@ pub(super) struct Library(libloading::Library);
 
 impl Library {
     pub(super) fn load(path: &Path) -> Result<Self, CError> {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        // Now, so that what it lacks is an error here, and not when a box calls it.
         // SAFETY: loading runs the library's initialisers, which the user asked for by naming it.
-        let loaded = unsafe { libloading::Library::new(path) };
-        loaded.map(Self).map_err(|error| {
+        let loaded = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+        loaded.map(|library| Self(library.into())).map_err(|error| {
             let problem = error.to_string();
             CError::Load { path: path.to_owned(), problem }
         })
@@ -156,6 +158,12 @@ impl BoxFunction for CBox {
         let watched = Watched::call(&self.path, &self.inputs, &inputs);
         invoke(self.function, (&raw mut handle).cast(), &words);
         drop(watched);
+        if call.problem.is_none() && crash::closed_the_output() {
+            return Err(BoxError::new(
+                "descriptor 1, the standard output, was open before and is closed now; a box that \
+                 ran at the same time may have done that as well",
+            ));
+        }
         call.problem.map_or(Ok(()), Err)
     }
 }

@@ -1,4 +1,4 @@
-//! Crashes inside C boxes: the process ends, but not without a word.
+//! C boxes that crash or end the process: it ends, but not without a word, and not with code 0.
 //!
 //! Before each call a worker notes in its thread what it calls and with what; after it, that it
 //! does so no longer. The handler of the signals below writes the note, if there is one, and ends
@@ -12,6 +12,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write as _;
 use std::ptr;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Once, OnceLock};
 
 use crate::boxes::Argument;
@@ -24,43 +26,47 @@ const SIGNALS: [c_int; 5] =
 static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
 
 thread_local! {
-    /// The note, and its length; null if no box runs here.
-    static NOTE: Cell<(*const u8, usize)> = const { Cell::new((ptr::null(), 0)) };
-    /// The text that the note points into.
+    /// The note, the length of its first part, which names the box, and that of the second, which
+    /// says what it was given; null if no box runs here.
+    static NOTE: Cell<(*const u8, [usize; 2])> = const { Cell::new((ptr::null(), [0, 0])) };
+    /// Room for the text that the note points into, between calls.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Says, until it goes, that a box runs on this thread.
-pub(super) struct Watched(());
+/// Says, until it goes, that a box runs on this thread; has the text of the note, for what belongs to
+/// the thread is gone when the process exits.
+pub(super) struct Watched(String);
 
 impl Watched {
     /// Notes what is called, and with what.
     pub(super) fn call(path: &str, labels: &[String], inputs: &[Argument]) -> Self {
-        TEXT.with_borrow_mut(|text| {
-            text.clear();
-            let _ = write!(text, "error: box `{path}` crashed\n   given:");
-            for (label, input) in labels.iter().zip(inputs) {
-                let _ = match input {
-                    Argument::Tag(value) | Argument::Field(Value::Integer(value)) => {
-                        write!(text, " {label}={value}")
-                    }
-                    Argument::Field(Value::Real(value)) => write!(text, " {label}={value}"),
-                    Argument::Field(Value::Text(value)) if value.len() < 80 => {
-                        write!(text, " {label}={value:?}")
-                    }
-                    Argument::Field(value) => write!(text, " {label} ({})", value.kind()),
-                };
-            }
-            text.push('\n');
-            NOTE.set((text.as_ptr(), text.len()));
-        });
-        Self(())
+        let mut text = TEXT.take();
+        text.clear();
+        let _ = write!(text, "error: box `{path}`");
+        let name = text.len();
+        text.push_str("\n   given:");
+        for (label, input) in labels.iter().zip(inputs) {
+            let _ = match input {
+                Argument::Tag(value) | Argument::Field(Value::Integer(value)) => {
+                    write!(text, " {label}={value}")
+                }
+                Argument::Field(Value::Real(value)) => write!(text, " {label}={value}"),
+                Argument::Field(Value::Text(value)) if value.len() < 80 => {
+                    write!(text, " {label}={value:?}")
+                }
+                Argument::Field(value) => write!(text, " {label} ({})", value.kind()),
+            };
+        }
+        text.push('\n');
+        NOTE.set((text.as_ptr(), [name, text.len() - name]));
+        Self(text)
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        NOTE.set((ptr::null(), 0));
+        NOTE.set((ptr::null(), [0, 0]));
+        TEXT.set(std::mem::take(&mut self.0));
     }
 }
 
@@ -70,7 +76,44 @@ pub(super) fn watch() {
     INSTALLED.call_once(|| {
         let before = SIGNALS.map(install);
         let _ = BEFORE.set(before);
+        // SAFETY: asks whether the descriptor is open, and nothing else.
+        let is_open = unsafe { libc::fcntl(1, libc::F_GETFD) } >= 0;
+        HAS_OUTPUT.store(is_open, Relaxed);
+        // SAFETY: the handler may be called at any exit; one that is not a box's it lets be.
+        unsafe { libc::atexit(on_exit) };
     });
+}
+
+/// Whether the standard output was open when the first box was loaded.
+static HAS_OUTPUT: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody has closed the standard output since then.
+pub(super) fn closed_the_output() -> bool {
+    // SAFETY: asks whether the descriptor is open, and nothing else.
+    HAS_OUTPUT.load(Relaxed) && unsafe { libc::fcntl(1, libc::F_GETFD) } < 0
+}
+
+extern "C" fn on_exit() {
+    leave_with_note(" ended the process");
+}
+
+/// Ends the process with a word about the box that runs on this thread, if there is one.
+fn leave_with_note(what: &str) {
+    let (note, [name, given]) = NOTE.get();
+    if note.is_null() {
+        return;
+    }
+    super::rescue::rescue();
+    // SAFETY: the note points into this thread's text, which does not change while a box runs.
+    unsafe { libc::write(2, note.cast(), name) };
+    // SAFETY: the text is that long.
+    unsafe { libc::write(2, what.as_ptr().cast(), what.len()) };
+    // SAFETY: the second part lies behind the first.
+    let rest = unsafe { note.add(name) };
+    // SAFETY: as above.
+    unsafe { libc::write(2, rest.cast(), given) };
+    // SAFETY: ends the process, without any code of it running once more.
+    unsafe { libc::_exit(1) };
 }
 
 fn install(signal: c_int) -> libc::sigaction {
@@ -86,14 +129,7 @@ fn install(signal: c_int) -> libc::sigaction {
 }
 
 extern "C" fn on_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    let (note, length) = NOTE.get();
-    if !note.is_null() {
-        super::rescue::rescue();
-        // SAFETY: the note points into this thread's text, which does not change while a box runs.
-        unsafe { libc::write(2, note.cast(), length) };
-        // SAFETY: ends the process, without any code of it running once more.
-        unsafe { libc::_exit(1) };
-    }
+    leave_with_note(" crashed");
     let index = SIGNALS.iter().position(|known| *known == signal);
     match (BEFORE.get(), index) {
         (Some(before), Some(index)) => {

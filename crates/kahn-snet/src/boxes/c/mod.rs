@@ -93,6 +93,7 @@ impl Boxes {
         let mut libraries = Vec::new();
         if !sources.is_empty() || !inline.is_empty() {
             let built = build::compile(&sources, &inline)?;
+            self.warnings.push_str(&built.warnings);
             libraries.push(Arc::new(Library::load(&built.path)?));
             // The library is mapped now, so its file may go.
         }

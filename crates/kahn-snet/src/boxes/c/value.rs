@@ -9,7 +9,8 @@
 //! | array of numbers         | array of `double`                               |
 //! | other C types            | as they are                                     |
 //!
-//! An array of one element comes back as the element, for `C4SNet` does not tell them apart.
+//! What is an array or a string stays one, were it of one element. One number that a box makes is a
+//! value, unless it says that it is an array; characters and unsigned ones are always several.
 
 use std::sync::Arc;
 

@@ -99,7 +99,8 @@ KAHN_SNET_UNUSED static size_t kahn_snet_size(int type)
     }
 }
 
-/* Makes a field of `length` elements that are not yet set. */
+/* Makes a field of `length` elements that are not yet set. One element is a value, several are an
+ * array; characters are a string and unsigned ones bytes, were it only one. */
 KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_alloc(int type, size_t length)
 {
     size_t size = kahn_snet_size(type);
@@ -107,7 +108,7 @@ KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_alloc(int type, size_t length)
     if (size == 0 || data == NULL || length > (size_t)-1 / 2 / size) abort();
     data->references = 1;
     data->type = type;
-    data->array = length != 1;
+    data->array = length != 1 || type == KAHN_SNET_CHAR || type == KAHN_SNET_UCHAR;
     data->length = length;
     data->bytes = malloc(length == 0 ? 1 : length * size);
     if (data->bytes == NULL) abort();
@@ -121,6 +122,31 @@ KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_create(int type, size_t length
     if (length > 0) memcpy(data->bytes, from, length * kahn_snet_size(type));
     return data;
 }
+
+/* Makes an array of `length` elements that are not yet set, were it only one. */
+KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_alloc_array(int type, size_t length)
+{
+    kahn_snet_data *data = kahn_snet_alloc(type, length);
+    data->array = 1;
+    return data;
+}
+
+/* Makes an array that is a copy of `length` elements, were it only one. */
+KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_array(int type, size_t length, const void *from)
+{
+    kahn_snet_data *data = kahn_snet_create(type, length, from);
+    data->array = 1;
+    return data;
+}
+
+/* Makes a string of the characters up to a zero. */
+KAHN_SNET_UNUSED static kahn_snet_data *kahn_snet_string(const char *text)
+{
+    return kahn_snet_create(KAHN_SNET_CHAR, strlen(text), text);
+}
+
+/* Returns whether it is an array, a string or bytes, and not one value. */
+KAHN_SNET_UNUSED static int kahn_snet_is_array(const kahn_snet_data *data) { return data->array; }
 
 /* Returns the elements. */
 KAHN_SNET_UNUSED static void *kahn_snet_bytes(kahn_snet_data *data) { return data->bytes; }
