@@ -9,14 +9,14 @@
 mod programs;
 mod reference;
 
-use kahn_snet::boxes::Boxes;
+use kahn_snet::boxes::{Boxes, Emitter, Tag};
 use kahn_snet::record::{Format, Record, RecordReader};
 use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
 use proptest::prelude::*;
 
-use programs::{Tree, soup, tree};
-use reference::Instance;
+use programs::{Order, Tree, failing_tree, soup, tree};
+use reference::{Instance, Outcome};
 
 /// Every way to run a program: the runtime, and how many workers.
 fn ways() -> impl Iterator<Item = (Runtime, usize)> {
@@ -25,19 +25,36 @@ fn ways() -> impl Iterator<Item = (Runtime, usize)> {
     runtimes.into_iter().flat_map(|runtime| [1, 2, 8].map(|workers| (runtime.clone(), workers)))
 }
 
-/// What a run gives that is run in this way.
-fn outcome(
-    program: &Program,
-    input: &[Record],
-    (runtime, workers): (Runtime, usize),
-) -> Vec<Record> {
+/// The boxes of the programs; they take their time, each call another.
+fn boxes(program: &Program) -> Boxes {
+    let mut boxes = Boxes::of(program);
+    for name in ["linger", "parts", "picky"] {
+        let call = move |n: Tag, out: &mut Emitter<'_>| {
+            let (numbers, failed) = reference::emitted(name, n.0);
+            for number in numbers {
+                (0..number.rem_euclid(5) * 3).for_each(|_| std::thread::yield_now());
+                out.emit(1, (Tag(number),))?;
+            }
+            if failed { Err("it is picky".into()) } else { Ok(()) }
+        };
+        // Programs that are written out here have none.
+        let _ = boxes.add(name, call);
+    }
+    let begin = |out: &mut Emitter<'_>| {
+        reference::BEGINNING.into_iter().try_for_each(|(n, k)| out.emit(1, (Tag(n), Tag(k))))
+    };
+    let _ = boxes.add("begin", begin);
+    boxes
+}
+
+/// What a run gives that is run in this way, and whether it fails.
+fn outcome(program: &Program, input: &[Record], (runtime, workers): (Runtime, usize)) -> Outcome {
     let net = program.net(None).expect("a net");
     let options = Options { workers, runtime, ..Options::default() };
-    let mut output = Vec::new();
+    let mut records = Vec::new();
     let source = Ready(input.iter().cloned());
-    let boxes = Boxes::of(program);
-    run(program, net, &boxes, &options, source, &mut output).expect("it runs");
-    output
+    let ran = run(program, net, &boxes(program), &options, source, &mut records);
+    Outcome { records, failed: ran.is_err() }
 }
 
 fn lines(records: &[Record]) -> Vec<String> {
@@ -51,13 +68,22 @@ fn sorted(records: &[Record]) -> Vec<String> {
 }
 
 /// What the reference gives; none if it is too much.
-fn expected(source: &str, input: &[Record]) -> Option<Vec<Record>> {
+fn expected(source: &str, input: &[Record]) -> Option<Outcome> {
     let parsed = syntax::parse(source);
     let mut instance = Instance::of_program(&parsed.definitions);
-    let mut output = Vec::new();
+    let mut output = instance.start();
     for record in input {
-        output.extend(instance.feed(record.clone()));
-        if output.len() > 4000 {
+        if output.failed {
+            break;
+        }
+        if record.tags.contains_key("foreign") {
+            output.failed = true;
+            break;
+        }
+        let next = instance.feed(record.clone());
+        output.records.extend(next.records);
+        output.failed = next.failed;
+        if output.records.len() > 4000 {
             return None;
         }
     }
@@ -70,49 +96,81 @@ fn inputs() -> impl Strategy<Value = Vec<Record>> {
     proptest::collection::vec(record, 0..24)
 }
 
+/// Records of which one may be none that the program takes.
+fn perhaps_foreign() -> impl Strategy<Value = Vec<Record>> {
+    (inputs(), 0_usize..48).prop_map(|(mut input, at)| {
+        if at < input.len() {
+            input.insert(at, Record::new().tag("foreign", 1).tag("k", 1));
+        }
+        input
+    })
+}
+
+fn compare(
+    source: &str,
+    input: &[Record],
+    show: fn(&[Record]) -> Vec<String>,
+) -> Result<(), TestCaseError> {
+    let wanted = expected(source, input);
+    prop_assume!(wanted.is_some());
+    let wanted = wanted.unwrap_or_default();
+    let program = Program::read("main.snet", source.to_owned());
+    prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
+    for way in ways() {
+        let found = outcome(&program, input, way.clone());
+        prop_assert_eq!(show(&found.records), show(&wanted.records), "{:?}\n{}", way, source);
+        prop_assert_eq!(found.failed, wanted.failed, "{:?}\n{}", way, source);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn deterministic_programs_give_the_records_of_the_reference_in_its_order(
+        tree in tree(Order::All), input in inputs(),
+    ) {
+        compare(&tree.program(Order::All), &input, lines)?;
+    }
+
+    #[test]
+    fn deterministic_programs_that_fail_give_what_the_reference_gives_before(
+        tree in failing_tree(Order::All), input in perhaps_foreign(),
+    ) {
+        compare(&tree.program(Order::All), &input, lines)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn programs_without_order_give_the_same_records_in_some_order(
+        tree in tree(Order::None), input in inputs(),
+    ) {
+        compare(&tree.program(Order::None), &input, sorted)?;
+    }
+
+    #[test]
+    fn programs_with_some_order_give_the_same_records_in_some_order(
+        tree in tree(Order::Some), input in inputs(),
+    ) {
+        compare(&tree.program(Order::Some), &input, sorted)?;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn deterministic_programs_give_the_records_of_the_reference_in_its_order(
-        tree in tree(true), input in inputs(),
-    ) {
-        let source = tree.program(true);
-        let wanted = expected(&source, &input);
-        prop_assume!(wanted.is_some());
-        let wanted = lines(&wanted.unwrap_or_default());
-        let program = Program::read("main.snet", source.clone());
-        prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
-        for way in ways() {
-            let found = outcome(&program, &input, way.clone());
-            prop_assert_eq!(lines(&found), wanted.clone(), "{:?}\n{}", way, source);
-        }
-    }
-
-    #[test]
-    fn programs_without_order_give_the_same_records_in_some_order(
-        tree in tree(false), input in inputs(),
-    ) {
-        let source = tree.program(false);
-        let wanted = expected(&source, &input);
-        prop_assume!(wanted.is_some());
-        let wanted = sorted(&wanted.unwrap_or_default());
-        let program = Program::read("main.snet", source.clone());
-        prop_assert!(program.is_valid(), "{source}\n{}", program.render(false));
-        for way in ways() {
-            let found = outcome(&program, &input, way.clone());
-            prop_assert_eq!(sorted(&found), wanted.clone(), "{:?}\n{}", way, source);
-        }
-    }
-
-    #[test]
-    fn what_comes_out_has_an_inferred_type(tree in tree(true), input in inputs()) {
-        let source = tree.program(true);
+    fn what_comes_out_has_an_inferred_type(tree in tree(Order::All), input in inputs()) {
+        let source = tree.program(Order::All);
         let program = Program::read("main.snet", source.clone());
         let signature = program.signatures().last().expect("a net");
         let wanted = expected(&source, &input);
         prop_assume!(wanted.is_some());
-        for record in wanted.unwrap_or_default() {
+        for record in wanted.unwrap_or_default().records {
             let variant = record.variant();
             let allowed = signature.maps.iter().any(|map| map.outputs.contains(&variant));
             prop_assert!(allowed, "{} is not in\n{}", variant, signature);
@@ -120,8 +178,8 @@ proptest! {
     }
 
     #[test]
-    fn printing_then_reading_is_the_identity(tree in tree(true), ordered in any::<bool>()) {
-        let source = tree.program(ordered);
+    fn printing_then_reading_is_the_identity(tree in tree(Order::All), ordered in any::<bool>()) {
+        let source = tree.program(if ordered { Order::All } else { Order::None });
         let printed = syntax::format(&source).expect("it is a program");
         prop_assert_eq!(
             syntax::parse(&printed).definitions, syntax::parse(&source).definitions, "{}", printed
@@ -179,14 +237,18 @@ fn the_reference_and_the_runtime_agree_on_a_program_with_everything() {
     let pair = Tree::Series(Box::new(Tree::Cell), Box::new(Tree::Split(leaf())));
     let star = Tree::Star(Box::new(Tree::Choice(Box::new(pair), leaf())));
     let tree = Tree::Series(Box::new(star), Box::new(Tree::Loop(leaf())));
-    let source = tree.program(true);
+    let source = tree.program(Order::All);
     let input: Vec<Record> =
         (0..40).map(|n| Record::new().tag("n", n * 7 - 20).tag("k", n % 3)).collect();
-    let wanted = expected(&source, &input).expect("few records");
+    let wanted = expected(&source, &input).expect("few records").records;
     let program = Program::read("main.snet", source);
     assert!(!wanted.is_empty());
     for way in ways() {
-        assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
+        assert_eq!(
+            lines(&outcome(&program, &input, way.clone()).records),
+            lines(&wanted),
+            "{way:?}"
+        );
     }
 }
 
@@ -198,12 +260,16 @@ fn orders_inside_an_order_keep_it_for_more_records_than_a_worker_carries_at_once
         .. ([{<r>, <p>} -> if <r <= 0> then {<e>, <p>}
             else {<r=r - 1>, <p=2 * p + 1>}; {<r=r - 2>, <p=2 * p>}] ** {<e>})) !! <k>;";
     let input: Vec<Record> = (0..14).map(|n| Record::new().tag("n", n).tag("k", n % 3)).collect();
-    let wanted = expected(source, &input).expect("few records");
+    let wanted = expected(source, &input).expect("few records").records;
     let program = Program::read("main.snet", source);
     assert!(program.is_valid(), "{}", program.render(false));
     assert!(wanted.len() > 1000);
     for way in ways() {
-        assert_eq!(lines(&outcome(&program, &input, way.clone())), lines(&wanted), "{way:?}");
+        assert_eq!(
+            lines(&outcome(&program, &input, way.clone()).records),
+            lines(&wanted),
+            "{way:?}"
+        );
     }
 }
 
@@ -221,7 +287,7 @@ fn an_ordered_feedback_gives_its_body_records_in_the_order_of_a_sequential_run()
     for way in ways() {
         for _ in 0..20 {
             let output = outcome(&program, &input, way.clone());
-            let results: Vec<i64> = output.iter().map(|record| record.tags["r"]).collect();
+            let results: Vec<i64> = output.records.iter().map(|record| record.tags["r"]).collect();
             assert_eq!(results, [10, 23, 42], "{way:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! The reference interpreter: records, one after the other, each followed to its end.
+//! The reference interpreter: records, one after the other, each followed to its end; it ends at the
+//! first that fails.
 //!
 //! It reads the syntax tree itself, and shares nothing with the runtime but the parser. It knows
 //! what the programs of [`super::programs`] need: tags, and branches that begin with a filter.
@@ -15,12 +16,60 @@ use kahn_snet::syntax::ast::{
 #[derive(Debug, Clone)]
 pub(crate) enum Instance {
     Filter(Filter),
+    Box(String),
     Cell { patterns: Vec<Guarded>, slots: Vec<Option<Record>>, fired: bool },
     Series(Vec<Instance>),
-    Choice(Vec<(Variant, Instance)>),
+    Choice(Vec<(Option<Vec<String>>, Instance)>),
     Star { fresh: Box<Instance>, exits: Vec<Guarded>, stages: Vec<Instance> },
     Split { fresh: Box<Instance>, tag: String, replicas: BTreeMap<i64, Instance> },
     Loop { body: Box<Instance>, back: Vec<Guarded> },
+}
+
+/// What comes out, and whether something failed behind that.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) records: Vec<Record>,
+    pub(crate) failed: bool,
+}
+
+impl Outcome {
+    fn of(records: Vec<Record>) -> Self {
+        Self { records, failed: false }
+    }
+
+    /// Follows each record on, up to the first that fails.
+    fn then(self, mut step: impl FnMut(Record) -> Self) -> Self {
+        let mut all = Self { records: Vec::new(), failed: self.failed };
+        for record in self.records {
+            let next = step(record);
+            all.records.extend(next.records);
+            if next.failed {
+                all.failed = true;
+                break;
+            }
+        }
+        all
+    }
+}
+
+/// What a box emits for a number, and whether it fails then.
+pub(crate) fn emitted(name: &str, n: i64) -> (Vec<i64>, bool) {
+    match name {
+        "linger" => (vec![n], false),
+        "parts" if n < 0 => (Vec::new(), false),
+        "parts" => (vec![n / 2, n - n / 2], false),
+        // It fails behind what it emits.
+        "picky" => (vec![n + 1], n.rem_euclid(7) == 3),
+        other => panic!("no box {other}"),
+    }
+}
+
+/// What the initialiser emits: n and k.
+pub(crate) const BEGINNING: [(i64, i64); 2] = [(12, 1), (-3, 2)];
+
+fn beginning() -> Outcome {
+    let record = |(n, k)| Record::new().tag("n", n).tag("k", k);
+    Outcome::of(BEGINNING.map(record).into())
 }
 
 impl Instance {
@@ -34,6 +83,7 @@ impl Instance {
     fn of(topology: &Topology) -> Self {
         match &topology.kind {
             TopologyKind::Filter(filter) => Self::Filter(filter.clone()),
+            TopologyKind::Name(name) => Self::Box(name.name.clone()),
             TopologyKind::Cell(patterns) => {
                 let slots = vec![None; patterns.len()];
                 Self::Cell { patterns: patterns.clone(), slots, fired: false }
@@ -57,16 +107,62 @@ impl Instance {
         }
     }
 
-    pub(crate) fn feed(&mut self, record: Record) -> Vec<Record> {
+    /// What begins without a record: nearest to the output first, for what begins there is out
+    /// before anything gets there.
+    pub(crate) fn start(&mut self) -> Outcome {
         match self {
-            Self::Filter(filter) => apply(filter, &record),
-            Self::Series(stages) => stages.iter_mut().fold(vec![record], |records, stage| {
-                records.into_iter().flat_map(|record| stage.feed(record)).collect()
-            }),
+            Self::Box(name) if name == "begin" => beginning(),
+            Self::Series(stages) => {
+                let mut all = Outcome::default();
+                for index in (0..stages.len()).rev() {
+                    let begun = stages[index].start();
+                    let behind = &mut stages[index + 1..];
+                    let begun = begun.then(|record| through(behind, record));
+                    all.records.extend(begun.records);
+                    if begun.failed {
+                        return Outcome { failed: true, ..all };
+                    }
+                }
+                all
+            }
             Self::Choice(branches) => {
-                let fitting = branches.iter_mut().filter(|(wanted, _)| fits(&record, wanted));
+                let branches: Vec<&mut Self> = branches.iter_mut().map(|(_, one)| one).collect();
+                let mut all = Outcome::default();
+                for branch in branches {
+                    let begun = branch.start();
+                    all.records.extend(begun.records);
+                    if begun.failed {
+                        return Outcome { failed: true, ..all };
+                    }
+                }
+                all
+            }
+            Self::Loop { body, back } => {
+                let begun = body.start();
+                begun.then(|out| return_or_leave(body, back, out))
+            }
+            _ => Outcome::default(),
+        }
+    }
+
+    pub(crate) fn feed(&mut self, record: Record) -> Outcome {
+        match self {
+            Self::Filter(filter) => Outcome::of(apply(filter, &record)),
+            Self::Box(name) => {
+                let (numbers, failed) = emitted(name, record.tags["n"]);
+                let out = |n| record.clone().tag("n", n);
+                Outcome { records: numbers.into_iter().map(out).collect(), failed }
+            }
+            Self::Series(stages) => through(stages, record),
+            Self::Choice(branches) => {
+                let has = |name: &String| record.tags.contains_key(name.as_str());
+                let fits = |wanted: &Option<Vec<String>>| {
+                    wanted.as_ref().is_some_and(|wanted| wanted.iter().all(has))
+                };
+                let fitting = branches.iter_mut().filter(|(wanted, _)| fits(wanted));
                 // The first of the largest.
-                let best = fitting.rev().max_by_key(|(wanted, _)| names(wanted).len());
+                let score = |wanted: &Option<Vec<String>>| wanted.as_ref().map_or(0, Vec::len);
+                let best = fitting.rev().max_by_key(|(wanted, _)| score(wanted));
                 best.expect("a branch takes it").1.feed(record)
             }
             Self::Cell { patterns, slots, fired } => {
@@ -74,13 +170,13 @@ impl Instance {
                     .filter(|index| slots[*index].is_none() && matches(&record, &patterns[*index]))
                     .collect();
                 if *fired || free.is_empty() {
-                    return vec![record];
+                    return Outcome::of(vec![record]);
                 }
                 for index in free {
                     slots[index] = Some(record.clone());
                 }
                 if slots.iter().any(Option::is_none) {
-                    return Vec::new();
+                    return Outcome::default();
                 }
                 *fired = true;
                 let mut all = slots.iter().flatten();
@@ -90,12 +186,24 @@ impl Instance {
                         joined.tags.insert(name.as_str().into(), other.tags[name.as_str()]);
                     }
                 }
-                vec![joined]
+                Outcome::of(vec![joined])
             }
             Self::Star { fresh, exits, stages } => star(fresh, exits, stages, 0, record),
             Self::Split { fresh, tag, replicas } => {
                 let value = record.tags[tag.as_str()];
-                replicas.entry(value).or_insert_with(|| (**fresh).clone()).feed(record)
+                if let Some(replica) = replicas.get_mut(&value) {
+                    return replica.feed(record);
+                }
+                let mut replica = (**fresh).clone();
+                let begun = replica.start();
+                let mut all = begun;
+                if !all.failed {
+                    let fed = replica.feed(record);
+                    all.records.extend(fed.records);
+                    all.failed = fed.failed;
+                }
+                replicas.insert(value, replica);
+                all
             }
             // What an output causes comes before the next output.
             Self::Loop { body, back } => feed_back(body, back, record),
@@ -103,16 +211,21 @@ impl Instance {
     }
 }
 
-fn feed_back(body: &mut Instance, back: &[Guarded], record: Record) -> Vec<Record> {
-    let outputs = body.feed(record);
-    let follow = |out: Record| {
-        if back.iter().any(|pattern| matches(&out, pattern)) {
-            feed_back(body, back, out)
-        } else {
-            vec![out]
-        }
-    };
-    outputs.into_iter().flat_map(follow).collect()
+fn through(stages: &mut [Instance], record: Record) -> Outcome {
+    let begin = Outcome::of(vec![record]);
+    stages.iter_mut().fold(begin, |records, stage| records.then(|record| stage.feed(record)))
+}
+
+fn feed_back(body: &mut Instance, back: &[Guarded], record: Record) -> Outcome {
+    body.feed(record).then(|out| return_or_leave(body, back, out))
+}
+
+fn return_or_leave(body: &mut Instance, back: &[Guarded], out: Record) -> Outcome {
+    if back.iter().any(|pattern| matches(&out, pattern)) {
+        feed_back(body, back, out)
+    } else {
+        Outcome::of(vec![out])
+    }
 }
 
 fn star(
@@ -121,22 +234,26 @@ fn star(
     stages: &mut Vec<Instance>,
     stage: usize,
     record: Record,
-) -> Vec<Record> {
+) -> Outcome {
     if exits.iter().any(|exit| matches(&record, exit)) {
-        return vec![record];
+        return Outcome::of(vec![record]);
     }
     if stages.len() == stage {
         stages.push(fresh.clone());
     }
     let outputs = stages[stage].feed(record);
-    outputs.into_iter().flat_map(|out| star(fresh, exits, stages, stage + 1, out)).collect()
+    outputs.then(|out| star(fresh, exits, stages, stage + 1, out))
 }
 
-/// What a branch asks for: the pattern of the filter that it begins with.
-fn entrance(topology: &Topology) -> Variant {
+/// What a branch asks for: the pattern of the filter that it begins with, if it takes anything.
+fn entrance(topology: &Topology) -> Option<Vec<String>> {
     match &topology.kind {
         TopologyKind::Serial(stages) => entrance(&stages[0]),
-        TopologyKind::Filter(Filter { pattern: Some(pattern), .. }) => pattern.clone(),
+        TopologyKind::Filter(Filter { pattern: Some(pattern), .. }) => Some(names(pattern)),
+        // It takes everything.
+        TopologyKind::Filter(Filter { pattern: None, .. }) => Some(Vec::new()),
+        // An initialiser takes nothing.
+        TopologyKind::Name(_) => None,
         other => panic!("a branch that begins with {other:?}"),
     }
 }
