@@ -29,16 +29,16 @@ row='%-30s %-34s %-16s %s\n'
 test_holds() {
     local binary
     # shellcheck disable=SC2086
-    binary=$(cd "$copy" && cargo test --quiet -p kahn $1 --no-run --message-format=json \
+    binary=$(cd "$copy" && cargo test --quiet -p $package $1 --no-run --message-format=json \
         2> "$copy/errors" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1) \
         || return 101
-    { (ulimit -t "$patience" && cd "$copy/crates/kahn" && exec "$binary" "$2" > "$copy/output" 2>&1); } \
+    { (ulimit -t "$patience" && cd "$copy/crates/$package" && exec "$binary" "$2" > "$copy/output" 2>&1); } \
         2> /dev/null || return 1
 }
 
 # mutation NAME TARGET TEST FILE SUBSTITUTION
 mutation() {
-    local name=$1 target=$2 test=$3 file=$copy/crates/kahn/src/$4 change=$5 verdict said='' status=0
+    local name=$1 target=$2 test=$3 file=$copy/crates/$package/src/$4 change=$5 verdict said='' status=0
     if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
         return
     fi
@@ -70,6 +70,7 @@ if command -v flock > /dev/null; then
     exec 9> "$CARGO_TARGET_DIR/behaviour.lock"
     flock 9
 fi
+package=kahn
 laws='--test laws'
 testing='--test testing'
 csp='--test csp'
@@ -164,6 +165,24 @@ mutation party-holds-nothing "$laws" a_forgotten_end_outside deadlock/explain.rs
     's/channel\.owner\(\*end\) == Some\(party\)/channel.owner(*end).is_none()/'
 mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.rs \
     's/Some\(worker\) if side\.room\.get\(\) > 0 => this\.sender\.write\(message, Some\(worker\)\),//'
+
+# --- S-Net --------------------------------------------------------------------------------------
+
+package=kahn-snet
+failing='--test failing'
+
+mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/graph.rs \
+    's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'
+mutation beginnings-without-places "$laws" deterministic_programs_give runtime/body.rs \
+    's/let tickets = cause\.before\(facts\.regions\);/let tickets = Tickets::default();/'
+mutation later-ones-go-on "$failing" all_that_is_complete_before runtime/marks.rs \
+    's/self\.end\.fetch_min\(number \+ u32::from\(self\.chooses\), Relaxed\);//'
+mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs \
+    's/number < \*known/number > *known/'
+mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs \
+    's/self\.shapes\.iter\(\)\.any\(\|wanted\| shape\.fits\(wanted\)\)/shape.fields < usize::MAX/'
+mutation emissions-wait '--test boxes' what_a_box_emits_goes_on runtime/calls.rs \
+    's/(for out in outputs\.drain.*?\})\s*worker\.hand_on\(\);/$1/s'
 
 printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
 if ((${#amiss[@]})); then

@@ -72,7 +72,7 @@ fn of_several_records_that_fail_the_first_of_a_sequential_run_counts() {
     let program = program(
         "net main connect [{<n>} -> if <20 / (20 - n) == 0> then {<n>} else {<n>}]
             .. ([{<n>} -> {<n>, <c=5>}]
-                .. ([{<n>, <c>} -> {<n>, <c=c - 1>}] ** {<c>} if <c <= 0>)) 
+                .. ([{<n>, <c>} -> {<n>, <c=c - 1>}] ** {<c>} if <c <= 0>))
             .. [{<n>} -> if <19 / (19 - n) == 0> then {<n>} else {<n>}];",
     );
     let (output, failure) = written(&program, &Boxes::of(&program), &numbers(100));

@@ -439,7 +439,9 @@ impl<'w, 'r> Worker<'w, 'r> {
         let failures = &self.shared.failures;
         let wanted = |rec: &Rec| rec.is_mark() || failures.wants(rec.number);
         let (batch, others): (Vec<Rec>, Vec<Rec>) = batch.into_iter().partition(wanted);
-        others.into_iter().for_each(|rec| self.settle(rec.tickets));
+        for rec in others {
+            self.settle(rec.tickets);
+        }
         batch.into()
     }
 
