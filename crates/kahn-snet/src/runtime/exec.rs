@@ -55,16 +55,14 @@ impl Worker<'_, '_> {
                     let Some(made) = self.filter(frame, op, next, rec)? else { return Ok(()) };
                     rec = made;
                 }
-                Kind::Choice(_) => match self.steps.route(facts, op, rec.shape) {
-                    Some(entry) => {
+                Kind::Choice(_) => {
+                    if let Some(entry) = self.steps.route(facts, op, rec.shape) {
                         op = entry;
                         continue;
                     }
-                    None => {
-                        let failure = facts.no_branch(op, &rec);
-                        return Err(self.failed(frame, next, &mut rec, failure));
-                    }
-                },
+                    let failure = facts.no_branch(op, &rec);
+                    return Err(self.failed(frame, next, &mut rec, failure));
+                }
                 Kind::Box(_) => {
                     let landing = self.box_landing(frame, op);
                     self.put(&landing, rec);

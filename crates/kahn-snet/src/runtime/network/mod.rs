@@ -204,7 +204,6 @@ async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
         }
         match exit.next().await {
             None => return,
-            Some(Item::Mark) => {}
             Some(Item::Record(carried)) if carried.rec.is_mark() => failures.came_out(&carried.rec),
             Some(Item::Record(carried)) if failures.wants(carried.rec.number) => {
                 match sink.write(world.facts.shapes.leave(carried.rec)) {
@@ -214,7 +213,7 @@ async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
                     Err(error) => failures.end_at_once(Failure::Output(error)),
                 }
             }
-            Some(Item::Record(_)) => {}
+            Some(Item::Mark | Item::Record(_)) => {}
         }
     }
 }
