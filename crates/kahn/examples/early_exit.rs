@@ -55,7 +55,7 @@ mod tests {
     fn an_infinite_source_ends_when_nobody_listens() {
         let (primes, report) = first_primes(10).expect("pruning is no failure");
         assert_eq!(primes, [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]);
-        let endings: Vec<_> = report.processes.iter().map(|p| p.ending.as_str()).collect();
+        let endings: Vec<_> = report.processes.iter().map(|p| p.ending.to_string()).collect();
         assert_eq!(endings, ["pruned", "pruned", "finished"]);
     }
 }

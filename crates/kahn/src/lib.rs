@@ -57,7 +57,7 @@ pub use channel::{
     Sending, SendingAll, Slot,
 };
 pub use deadlock::{Activity, Detection, Explanation, Held, RingMember, Waiting};
-pub use graph::{Misuse, MisuseKind, Name};
+pub use graph::{Misuse, MisuseKind, Name, ProcessEnd};
 pub use kahn_derive::Digest;
 pub use network::{
     Channel, Creator, DEFAULT_BUDGET, DEFAULT_CAPACITY, Network, Problem, Process, ProcessResult,

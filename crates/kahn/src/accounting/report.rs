@@ -1,6 +1,6 @@
 //! The report of a run: data first, then a table people like to read, and JSON.
 
-use crate::graph::{Explanation, Misuse, Name};
+use crate::graph::{Explanation, Misuse, Name, ProcessEnd};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::fmt;
@@ -9,6 +9,11 @@ use std::fmt;
 ///
 /// Prints as a table; [`to_json`](Self::to_json) gives the same as data. Processes and channels are
 /// listed in the order of their creation, in every run the same.
+///
+/// Outcome, failures and endings are a function of the network and its input, in runs that are not
+/// cut short (stopped, over budget, misuse). Times, polls, waits, steals, where messages went, how
+/// channels grew, and what passed on channels whose reader left or may be
+/// [pruned](ProcessEnd::Pruned) depend on the schedule.
 ///
 /// # Examples
 ///
@@ -32,10 +37,9 @@ pub struct Report {
     pub chooses: bool,
     /// What is to be said about the outcome: a deadlock, a misuse, who did not stop.
     pub detail: Option<Detail>,
-    /// Failures that were observed, in a fixed order.
+    /// Failures that count, in a fixed order: those of processes that could be observed to their end.
+    /// A process that may be [pruned](ProcessEnd::Pruned) fails or not as the schedule has it.
     pub failures: Vec<FailureReport>,
-    /// Failures that nobody observed: they do not change the outcome.
-    pub unobserved_failures: Vec<FailureReport>,
     /// The policy.
     pub policy: String,
     /// Threads that ran processes.
@@ -80,7 +84,7 @@ pub struct Report {
 pub enum Summary {
     /// Every process ended.
     Finished,
-    /// A failure was observed; everything else ran to its end.
+    /// A process failed that could be observed to its end; everything else ran to its end.
     Failed,
     /// Live processes are left and none can ever go on.
     Deadlock,
@@ -106,6 +110,9 @@ pub enum Detail {
 }
 
 /// A process that failed.
+///
+/// Prints as a line. That a process panicked is printed by the hook for panics, when it happens; the
+/// line says where, and gives the message only if no hook was told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FailureReport {
@@ -115,6 +122,9 @@ pub struct FailureReport {
     pub message: String,
     /// Whether it panicked.
     pub panicked: bool,
+    /// Where it panicked: file, line and column. `None` if no hook was told, as by
+    /// [`resume_unwind`](std::panic::resume_unwind), or if the hook was replaced during the run.
+    pub at: Option<String>,
     /// Processes that ended because of it, in a fixed order.
     pub ended_with_it: Vec<Name>,
 }
@@ -125,8 +135,8 @@ pub struct FailureReport {
 pub struct ProcessReport {
     /// Its name.
     pub name: Name,
-    /// How it ended, in words.
-    pub ending: String,
+    /// How it ended. Sums are over processes that finished or were pruned.
+    pub ending: ProcessEnd,
     /// Seconds of a processor that it took; `None` if they were not measured, which they are with
     /// [`Accounting::Timing`](crate::Accounting::Timing). Under `partition` and less accounting an
     /// estimate from samples.
@@ -280,6 +290,16 @@ impl Report {
         text
     }
 
+    /// Why a run was no success, as its error tells it: what failed is said without ado, for it may
+    /// become the failure of a process around it.
+    pub(crate) fn reason(&self) -> String {
+        if self.outcome != Summary::Failed {
+            return self.explanation().trim_end().to_owned();
+        }
+        let failures: Vec<_> = self.failures.iter().map(ToString::to_string).collect();
+        failures.join("\n")
+    }
+
     fn write_outcome(&self, f: &mut impl fmt::Write) -> fmt::Result {
         match (&self.outcome, &self.detail) {
             (Summary::Finished, _) => writeln!(f, "finished")?,
@@ -296,10 +316,7 @@ impl Report {
             None => {}
         }
         for failure in &self.failures {
-            writeln!(f, "  {failure}")?;
-        }
-        for failure in &self.unobserved_failures {
-            writeln!(f, "  (unobserved) {failure}")?;
+            writeln!(f, "  {}", indented(&failure.to_string()))?;
         }
         for warning in &self.warnings {
             writeln!(f, "warning: {warning}")?;
@@ -308,10 +325,19 @@ impl Report {
     }
 }
 
+/// The text with all lines but the first indented: part of a list.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
+}
+
 impl fmt::Display for FailureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = if self.panicked { "panicked" } else { "failed" };
-        write!(f, "process `{}` {verb}: {}", self.process, self.message)?;
+        write!(f, "process `{}` ", self.process)?;
+        match &self.at {
+            Some(at) => write!(f, "panicked at {at}")?,
+            None if self.panicked => write!(f, "panicked: {}", self.message)?,
+            None => write!(f, "failed: {}", self.message)?,
+        }
         if !self.ended_with_it.is_empty() {
             let names: Vec<_> = self.ended_with_it.iter().map(|name| format!("`{name}`")).collect();
             write!(f, " (and with it {})", names.join(", "))?;
@@ -351,10 +377,11 @@ impl fmt::Display for Report {
         let mut table =
             new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "steals"], 2);
         for process in &self.processes {
-            table.add_row(process.row(process.name.to_string()));
+            let ending = process.ending.to_string();
+            table.add_row(process.row(process.name.to_string(), ending));
         }
         if let Some((count, sums)) = &self.more_processes {
-            table.add_row(sums.row(format!("{count} more")));
+            table.add_row(sums.row(format!("{count} more"), String::new()));
         }
         writeln!(f, "\n{table}")?;
         let meets = !self.meetings.is_empty() || self.more_meetings.is_some();
@@ -421,10 +448,10 @@ fn new_table(header: &[&str], left: usize) -> Table {
 }
 
 impl ProcessReport {
-    fn row(&self, name: String) -> Vec<String> {
+    fn row(&self, name: String, ending: String) -> Vec<String> {
         vec![
             name,
-            self.ending.clone(),
+            ending,
             self.cpu_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")),
             self.polls.to_string(),
             self.waits_empty.to_string(),

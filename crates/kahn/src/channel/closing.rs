@@ -10,6 +10,10 @@
 //! The first of the two ends to close takes the channel off the sender's count of observers; the
 //! second frees the channel. Both are decided under the channel's gate.
 //!
+//! *Who could see how a process ends.* The readers of the senders it held last, if they see those end:
+//! both are noted with the channel, for the report tells of nothing that nobody could see
+//! (`network/observed.rs`).
+//!
 //! *Who is named.* An end that is open names a process that has not ended, or that has left the end
 //! behind and keeps its memory. So the one at the open end may be woken and counted down. One that
 //! closes its end while the other is open is named no more, and goes without anybody having to come
@@ -136,11 +140,20 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
 /// Ends the channels of the senders that the process has dropped.
 pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     task.forget(own::CLOSES);
-    let mut next = task.local.closes.replace(ptr::null());
-    // SAFETY: linked by `dropped`, and each channel lives until its sender is closed, here.
+    let first = task.local.closes.replace(ptr::null());
+    let mut count = 0;
+    let mut next = first;
+    // SAFETY: linked by `dropped`, and each channel lives until its sender is closed, below.
+    while let Some(channel) = unsafe { ChannelRef::from_ptr(next) } {
+        next = channel.next_close.get();
+        count += 1;
+    }
+    let are_last = count == task.local.senders.get();
+    next = first;
+    // SAFETY: as above.
     while let Some(channel) = unsafe { ChannelRef::from_ptr(next) } {
         next = channel.next_close.replace(ptr::null());
-        close(channel, task, worker, failed);
+        close(channel, task, worker, failed, are_last);
     }
 }
 
@@ -169,8 +182,8 @@ pub(super) async fn flush(task: TaskRef) {
     .await;
 }
 
-/// The sender's end of a channel takes effect.
-fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
+/// The sender's end of a channel takes effect; `is_last`: with it the process has no sender any more.
+fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_last: bool) {
     if failed {
         channel.set_flag(flag::FAILED);
     }
@@ -178,7 +191,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool) {
     let moved = channel.word(End::Sender).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
-    shut(channel, End::Sender, task, worker.solo());
+    shut(channel, End::Sender, task, worker.solo(), is_last);
     // Its other receivers may all have departed; but a process that ends is not cut short.
     if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
@@ -191,7 +204,7 @@ fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let moved = channel.word(End::Receiver).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
-    shut(channel, End::Receiver, task, worker.solo());
+    shut(channel, End::Receiver, task, worker.solo(), false);
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
@@ -203,10 +216,13 @@ fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
 }
 
 /// Marks an end of this process as closed; the second to close frees the channel.
-fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool) {
+fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, is_last_sender: bool) {
     let is_last = channel.with_gate(solo, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
+        if is_last_sender {
+            gate.note_last();
+        }
         if is_last {
             return true;
         }

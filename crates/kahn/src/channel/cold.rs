@@ -21,13 +21,17 @@ pub(crate) mod flag {
     pub(crate) const LENT: u8 = 16;
     /// The report lists it, with those who had its ends.
     pub(crate) const LISTED: u8 = 32;
+    /// The receiver has seen its end, clean or not.
+    pub(crate) const SEEN: u8 = 64;
 }
 
-/// Bits of the gate: which ends are closed, and a lock for a few instructions.
+/// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
+/// those that closed with it, and a lock for a few instructions.
 mod gate {
     pub(super) const SENDER: u8 = 1;
     pub(super) const RECEIVER: u8 = 2;
     pub(super) const LOCKED: u8 = 4;
+    pub(super) const LAST: u8 = 8;
 }
 
 /// What is seldom needed.
@@ -110,6 +114,11 @@ impl RawChannel {
     pub(super) fn is_closed_for_good(&self, end: End) -> bool {
         // Acquire pairs with the Release of the gate.
         Gate { bits: self.cold.gate.load(Acquire) }.is_closed(end)
+    }
+
+    /// Whether the sender was among the last that its process held. Nobody closes an end meanwhile.
+    pub(super) fn was_last(&self) -> bool {
+        self.cold.gate.load(Acquire) & gate::LAST != 0
     }
 
     /// Runs `f` while no other thread closes an end or hands one on; `solo`: there is none.
@@ -218,5 +227,10 @@ impl Gate {
 
     pub(super) fn close(&mut self, end: End) {
         self.bits |= Self::bit(end);
+    }
+
+    /// The sender closes, among the last of its process.
+    pub(super) fn note_last(&mut self) {
+        self.bits |= gate::LAST;
     }
 }

@@ -199,7 +199,7 @@ impl Party {
             let scheduler = self.task.scheduler();
             let ending = if thread::panicking() {
                 let message = "its thread panicked".to_owned();
-                Ending::Failed(Failure { message, panicked: true })
+                Ending::Failed(Failure { message, panicked: true, at: None })
             } else if scheduler.is_ending() {
                 // A verdict found it waiting, whether its thread has heard of that by now or not.
                 Ending::Stopped

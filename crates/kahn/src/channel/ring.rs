@@ -19,7 +19,7 @@
 //! Most rings are small, so the head is: of `switch_at` it has the lower half. Whoever asks for it
 //! has come as far as the ring at least, and a ring has at most 2^30 slots, so that is enough.
 
-use crate::sync::{AtomicPtr, AtomicU32, Ordering::*};
+use crate::sync::{AtomicPtr, AtomicU32, Ordering::*, panics};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
 use std::cell::UnsafeCell;
@@ -338,10 +338,13 @@ unsafe fn drop_message<T>(ring: *mut Ring, number: u64) {
     // SAFETY: as above.
     let slot = unsafe { slot::<T>(ring, mask, number) };
     // A message whose destructor panics is lost like any other; nobody is there to be told.
-    let _ = catch_unwind(AssertUnwindSafe(|| {
+    let dropped = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the caller says that the slot is full, and gives it up.
         unsafe { slot.cast::<T>().drop_in_place() };
     }));
+    if let Err(payload) = dropped {
+        panics::discard(payload);
+    }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -28,6 +28,15 @@ pub(crate) struct ChannelRecord {
     pub(crate) is_cut: bool,
 }
 
+/// A sender that its process held last, or that ended with a failure mark, and who saw its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastSender {
+    pub(crate) writer: Identity,
+    /// `None` if the receiver's process left before the end.
+    pub(crate) reader: Option<Identity>,
+    pub(crate) is_mark: bool,
+}
+
 /// What happened on a channel; also the sum over several.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChannelCounts {
@@ -72,6 +81,7 @@ struct Inner {
     pool: BlockPool,
     ended: Vec<ChannelRecord>,
     folded: (u64, ChannelCounts),
+    last_senders: Vec<LastSender>,
     fixed: u32,
     created: u64,
 }
@@ -343,6 +353,9 @@ impl ChannelTable {
     pub(super) fn retire(&self, channel: ChannelRef, bytes: u64) {
         let mut inner = self.inner.lock();
         self.unuse_bytes(&inner, bytes);
+        if channel.has_flag(flag::LISTED | flag::FAILED) {
+            inner.last_senders.extend(channel.last_sender());
+        }
         if channel.has_flag(flag::LISTED) {
             inner.ended.push(channel.record(true));
         } else {
@@ -364,6 +377,13 @@ impl ChannelTable {
         let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         (records, inner.folded)
+    }
+
+    /// Who could see how processes ended. Nobody runs any more.
+    pub(crate) fn last_senders(&self) -> Vec<LastSender> {
+        let inner = self.inner.lock();
+        let alive = inner.all().filter_map(ChannelRef::last_sender);
+        inner.last_senders.iter().copied().chain(alive).collect()
     }
 
     /// Drops all messages that are left when a run has ended and nobody runs any more.
@@ -401,6 +421,15 @@ impl ChannelRef {
     /// Whether the receiver can be pruned, or is dead: its history may be cut.
     fn is_cut(self) -> bool {
         self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
+    }
+
+    /// Whether its sender was one that its process held last, and who saw its end.
+    fn last_sender(self) -> Option<LastSender> {
+        let identity = |end| self.owner(end).map(|task| task.info().identity);
+        let is_mark = self.has_flag(flag::FAILED);
+        let writer = identity(End::Sender).filter(|_| is_mark || self.was_last())?;
+        let reader = identity(End::Receiver).filter(|_| self.has_flag(flag::SEEN));
+        Some(LastSender { writer, reader, is_mark })
     }
 
     fn counts(self) -> ChannelCounts {

@@ -303,6 +303,9 @@ fn find_no_message(
     if task.scheduler().is_ending() {
         return must_end(worker, EndCause::Stopped);
     }
+    if !channel.has_flag(flag::SEEN) {
+        channel.set_flag(flag::SEEN);
+    }
     if channel.has_flag(flag::FAILED) {
         return must_end(worker, EndCause::FailedBy(channel.as_ptr().cast()));
     }

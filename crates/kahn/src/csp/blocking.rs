@@ -5,7 +5,7 @@
 //! close what it waits for.
 
 use super::core::Core;
-use crate::sync::{Arc, Condvar, Mutex, thread};
+use crate::sync::{Arc, Condvar, Mutex, panics, thread};
 use std::any::Any;
 use std::fmt;
 use std::mem;
@@ -57,7 +57,10 @@ impl Helpers {
         loop {
             if let Some(job) = jobs.waiting.pop() {
                 drop(jobs);
-                job();
+                // Nobody may want its result any more, whose destructor may panic.
+                if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+                    panics::discard(payload);
+                }
                 jobs = self.jobs.lock();
             } else if jobs.over {
                 return;

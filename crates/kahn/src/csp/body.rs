@@ -222,15 +222,6 @@ pub(super) unsafe fn take_result<F, R>(task: NonNull<Task>) -> Result<R, Failed>
     unsafe { ManuallyDrop::take(&mut body.end) }.map_err(|failure| Failed::from(&*failure))
 }
 
-fn failure(payload: &(dyn Any + Send)) -> Failure {
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned());
-    Failure { message, panicked: true }
-}
-
 impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
     /// The functions of a process whose result somebody may want.
     pub(super) const FORKED: BodyType = BodyType {
@@ -303,7 +294,7 @@ impl<F: Future<Output = Option<String>>> Type<F, (), ()> {
 /// How a process ended that has returned this.
 #[inline(never)]
 fn outcome(error: Option<String>) -> Result<(), Box<Failure>> {
-    error.map_or(Ok(()), |message| Err(Box::new(Failure { message, panicked: false })))
+    error.map_or(Ok(()), |message| Err(Box::new(Failure::of(message))))
 }
 
 impl<F: Future, E, J> Type<F, E, J> {
@@ -333,7 +324,7 @@ impl<F: Future, E, J> Type<F, E, J> {
             Ok(polled) => polled.map(Ok),
             Err(payload) => {
                 // SAFETY: said by the caller.
-                let failure = unsafe { Self::panicked(task, payload.as_ref()) };
+                let failure = unsafe { Self::panicked(task, payload) };
                 Poll::Ready(Err(Box::new(failure)))
             }
         }
@@ -356,18 +347,18 @@ impl<F: Future, E, J> Type<F, E, J> {
     /// # Safety
     /// As for [`poll`](Self::poll).
     #[cold]
-    unsafe fn panicked(task: NonNull<Task>, payload: &(dyn Any + Send)) -> Failure {
+    unsafe fn panicked(task: NonNull<Task>, payload: Box<dyn Any + Send>) -> Failure {
+        let failure = Failure::from_panic(payload);
         // What the panic has not dropped on its way is dropped as if it had.
         // SAFETY: as below.
         unsafe { task.as_ref() }.note(own::ENDING | own::POISONED);
         // SAFETY: said by the caller. A second panic would be of the same process.
         let _ = unsafe { Self::drop(task) };
-        failure(payload)
+        failure
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        catch_unwind(AssertUnwindSafe(|| unsafe { Self::clear(task) }))
-            .map_err(|payload| failure(payload.as_ref()))
+        catch_unwind(AssertUnwindSafe(|| unsafe { Self::clear(task) })).map_err(Failure::from_panic)
     }
 }

@@ -97,11 +97,14 @@ pub struct Failed {
     pub message: String,
     /// Whether it panicked.
     pub panicked: bool,
+    /// Where it panicked, if that is known: file, line and column.
+    pub at: Option<String>,
 }
 
 impl Failed {
     pub(super) fn killed() -> Self {
-        Self { process: Name::from(""), message: "it was killed".to_owned(), panicked: false }
+        let message = "it was killed".to_owned();
+        Self { process: Name::from(""), message, panicked: false, at: None }
     }
 
     pub(super) fn of(mut self, process: &Name) -> Self {
@@ -112,8 +115,8 @@ impl Failed {
 
 impl From<&Failure> for Failed {
     fn from(failure: &Failure) -> Self {
-        let message = failure.message.clone();
-        Self { process: Name::from(""), message, panicked: failure.panicked }
+        let Failure { message, panicked, at } = failure.clone();
+        Self { process: Name::from(""), message, panicked, at }
     }
 }
 

@@ -7,7 +7,7 @@ use super::process::{Process, Scope};
 use super::timer::Timers;
 use super::{outside, tally};
 use crate::accounting::{Detail, FailureReport, Report, Summary};
-use crate::graph::Ending;
+use crate::graph::{Ending, ProcessEnd};
 use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
 use crate::network::{RunError, RunOptions};
 use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
@@ -238,6 +238,7 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
                 process: record.name.clone(),
                 message: failure.message.clone(),
                 panicked: failure.panicked,
+                at: failure.at.clone(),
                 ended_with_it: Vec::new(),
             }),
             _ => None,
@@ -247,6 +248,7 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         process: failed.process,
         message: failed.message,
         panicked: failed.panicked,
+        at: failed.at,
         ended_with_it: Vec::new(),
     }));
     let (outcome, detail) = match verdict {
@@ -262,7 +264,6 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         chooses: true,
         detail,
         failures,
-        unobserved_failures: Vec::new(),
         policy: scheduler.policy().name().to_owned(),
         workers: scheduler.worker_count(),
         seconds: clock::to_duration(ticks).as_secs_f64(),
@@ -270,7 +271,10 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         slot_bytes: (0, 0),
         walks: 0,
         warnings: Vec::new(),
-        processes: records.iter().map(process_report).collect(),
+        processes: records
+            .iter()
+            .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref())))
+            .collect(),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: Vec::new(),
         more_channels: None,

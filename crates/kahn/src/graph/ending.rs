@@ -1,6 +1,10 @@
 //! How a process ended.
 
 use super::Name;
+use crate::sync::panics;
+use serde::Serialize;
+use std::any::Any;
+use std::fmt;
 
 /// Why a process failed, in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,6 +12,21 @@ pub(crate) struct Failure {
     /// The error's text, or the panic's message.
     pub(crate) message: String,
     pub(crate) panicked: bool,
+    /// Where it panicked, if that is known: file, line and column.
+    pub(crate) at: Option<String>,
+}
+
+impl Failure {
+    /// The failure of a process that returned an error.
+    pub(crate) fn of(message: String) -> Self {
+        Self { message, panicked: false, at: None }
+    }
+
+    /// The failure of a process that panicked with this.
+    pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
+        let (message, at) = panics::told(payload);
+        Self { message, panicked: true, at }
+    }
 }
 
 /// How a process ended.
@@ -28,4 +47,86 @@ pub(crate) enum Ending {
     Pruned,
     /// The run ended before it did.
     Stopped,
+}
+
+/// How a process ended, as reports tell it: in every run of a network on the same input the same,
+/// unless the run was cut short.
+///
+/// Prints as a few words; as JSON it is an object whose `how` is the variant, such as
+/// `{"how": "failed-with", "process": "parse", "channel": "numbers"}`.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, ProcessEnd};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0_u32..);
+/// network.process("take two", numbers, async |mut numbers| {
+///     numbers.recv().await;
+///     numbers.recv().await;
+/// });
+/// let report = network.run()?;
+/// assert_eq!(report.processes[0].ending, ProcessEnd::Pruned);
+/// assert_eq!(report.processes[1].ending.to_string(), "finished");
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ProcessEnd {
+    /// It returned.
+    Finished,
+    /// It returned an error.
+    Failed,
+    /// It panicked.
+    Panicked,
+    /// It reached the failure mark of a channel.
+    FailedWith {
+        /// The process that failed before it.
+        process: Name,
+        /// The channel between the two.
+        channel: Name,
+    },
+    /// All who read from it left before its end, or were pruned themselves: it was dropped then, or
+    /// came to an end of its own first, whatever that was. Which of the two is a matter of the
+    /// schedule, so it is not told.
+    Pruned,
+    /// It had not ended when nothing could go on any more.
+    Never,
+    /// The run was cut short before it ended.
+    Stopped,
+}
+
+impl fmt::Display for ProcessEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => f.write_str("finished"),
+            Self::Failed => f.write_str("failed"),
+            Self::Panicked => f.write_str("panicked"),
+            Self::FailedWith { process, channel } => {
+                write!(f, "failed with `{process}`, at `{channel}`")
+            }
+            Self::Pruned => f.write_str("pruned"),
+            Self::Never => f.write_str("never"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl ProcessEnd {
+    /// What is told of a process; `None`: it has not ended.
+    pub(crate) fn of(ending: Option<&Ending>) -> Self {
+        match ending {
+            None => Self::Never,
+            Some(Ending::Finished) => Self::Finished,
+            Some(Ending::Failed(failure)) if failure.panicked => Self::Panicked,
+            Some(Ending::Failed(_)) => Self::Failed,
+            Some(Ending::FailedBy { channel, process }) => {
+                Self::FailedWith { process: process.clone(), channel: channel.clone() }
+            }
+            Some(Ending::Pruned) => Self::Pruned,
+            Some(Ending::Stopped) => Self::Stopped,
+        }
+    }
 }

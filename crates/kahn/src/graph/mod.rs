@@ -11,6 +11,7 @@ mod name;
 
 pub(crate) use bridges::bridges;
 pub(crate) use dot::{Arrow, Box as DotBox, Shape, dot};
+pub use ending::ProcessEnd;
 pub(crate) use ending::{Ending, Failure};
 pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
 pub(crate) use identity::Identity;

@@ -160,27 +160,19 @@ pub(super) const fn fits<B>() -> bool {
     align_of::<Placed<B>>() <= BLOCK_ALIGN
 }
 
-fn failure(payload: &(dyn Any + Send)) -> Result<(), Failure> {
-    if payload.is::<Unwound>() {
-        return Ok(());
-    }
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned());
-    Err(Failure { message, panicked: true })
+fn failure(payload: Box<dyn Any + Send>) -> Result<(), Failure> {
+    if payload.is::<Unwound>() { Ok(()) } else { Err(Failure::from_panic(payload)) }
 }
 
 #[inline(never)]
-fn outcome<O: ProcessResult>(output: Option<O>) -> Result<(), Box<Failure>> {
-    output.map_or(Ok(()), result_of).map_err(Box::new)
+fn outcome<O: ProcessResult>(output: O) -> Result<(), Box<Failure>> {
+    result_of(output).map_err(Box::new)
 }
 
 fn result_of<O: ProcessResult>(output: O) -> Result<(), Failure> {
     match output.into_error() {
         None => Ok(()),
-        Some(message) => Err(Failure { message, panicked: false }),
+        Some(message) => Err(Failure::of(message)),
     }
 }
 
@@ -191,9 +183,7 @@ unsafe fn drop_body<F, P, R>(task: NonNull<Task>) -> Result<(), Failure> {
     let body = unsafe { body_of::<Body<F, P, R>>(task) };
     // SAFETY: said by the caller.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { body.end(header) }));
-    dropped
-        .map_err(|payload| failure(payload.as_ref()).err())
-        .map_or_else(|failed| failed.map_or(Ok(()), Err), Ok)
+    dropped.or_else(failure)
 }
 
 impl<F, P, R, O> Async<F, P, R>
@@ -218,22 +208,22 @@ where
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: the body of this process, which the caller holds.
             if header.body_stage.get() != stage::RUNNING && !unsafe { Self::begin(body, header) } {
-                return Poll::Ready(None);
+                return Poll::Ready(Ok(()));
             }
             // SAFETY: it is there, as the stage says.
             let future = unsafe { &mut *body.running };
             // SAFETY: the body stands in its block until it is dropped there.
             let output = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
-            // Within the net for panics: destructors are the user's code.
+            // Within the net for panics: destructors are the user's code, and so is an error's text.
             // SAFETY: the body of this process, which the caller holds.
             unsafe { body.end(header) };
-            Poll::Ready(Some(output))
+            Poll::Ready(outcome(output))
         }));
         match polled {
             Ok(Poll::Pending) => Polled::Pending,
-            Ok(Poll::Ready(output)) => Polled::Ready(outcome(output)),
+            Ok(Poll::Ready(result)) => Polled::Ready(result),
             // SAFETY: said by the caller.
-            Err(payload) => Polled::Ready(unsafe { Self::panicked(task, payload.as_ref()) }),
+            Err(payload) => Polled::Ready(unsafe { Self::panicked(task, payload) }),
         }
     }
 
@@ -258,11 +248,12 @@ where
     #[cold]
     unsafe fn panicked(
         task: NonNull<Task>,
-        payload: &(dyn Any + Send),
+        payload: Box<dyn Any + Send>,
     ) -> Result<(), Box<Failure>> {
+        let failed = failure(payload);
         // SAFETY: said by the caller.
         let dropped = unsafe { Self::drop(task) };
-        failure(payload).and(dropped).map_err(Box::new)
+        failed.and(dropped).map_err(Box::new)
     }
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
@@ -294,7 +285,7 @@ where
         let ran = catch_unwind(AssertUnwindSafe(|| {
             start.map_or(Ok(()), |(run, ports)| result_of(run(ports)))
         }));
-        let outcome = ran.unwrap_or_else(|payload| failure(payload.as_ref()));
+        let outcome = ran.unwrap_or_else(failure);
         Polled::Ready(outcome.map_err(Box::new))
     }
 

@@ -8,7 +8,7 @@ use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
-use crate::graph::{Ending, Identity, Misuse, Name};
+use crate::graph::{Ending, Misuse, Name};
 use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
@@ -25,6 +25,13 @@ pub(crate) enum Verdict {
     Stopped,
 }
 
+impl Verdict {
+    /// Whether it ends a run in which processes could have gone on.
+    pub(crate) fn cuts_short(&self) -> bool {
+        !matches!(self, Self::Deadlock(_) | Self::Quiescent)
+    }
+}
+
 /// Everything of one network that outlives the `Network` value's moves.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -32,8 +39,6 @@ pub(crate) struct Core {
     pub(crate) channels: Arc<ChannelTable>,
     pub(crate) resolver: OnceLock<Resolver>,
     pub(crate) verdict: Mutex<Option<Verdict>>,
-    /// Failed processes whose mark was reached, and who reached it.
-    pub(crate) observed: Mutex<Vec<(Identity, Identity)>>,
     pub(crate) parties: Mutex<Vec<Arc<Party>>>,
     pub(crate) quiescence: AtomicBool,
     /// For policies that decide where processes belong.
@@ -90,7 +95,6 @@ impl Core {
             channels: Arc::new(ChannelTable::new()),
             resolver: OnceLock::new(),
             verdict: Mutex::new(None),
-            observed: Mutex::new(Vec::new()),
             parties: Mutex::new(Vec::new()),
             quiescence: AtomicBool::new(false),
             measured: Mutex::new(Measured::default()),
@@ -497,14 +501,11 @@ impl Hooks for Joined {
         close_dropped(task, worker, false);
     }
 
-    fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending {
+    fn failed_by(&self, _task: TaskRef, channel: *const ()) -> Ending {
         // SAFETY: a channel that the process has an open end of.
         let channel = unsafe { ChannelRef::from_ptr(channel) };
         let sender = channel.and_then(|channel| channel.owner(End::Sender));
         let (Some(channel), Some(sender)) = (channel, sender) else { return Ending::Stopped };
-        if let Some(core) = self.core() {
-            core.observed.lock().push((sender.info().identity, task.info().identity));
-        }
         Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod core;
 mod creator;
 mod handle;
 mod load;
+mod observed;
 mod options;
 pub(crate) mod run;
 

@@ -2,22 +2,21 @@
 
 use super::check::Problem;
 use super::core::{Core, Verdict};
+use super::observed::Observed;
 use super::options::{Choice, RunOptions};
 use super::{Network, StopHandle};
 use crate::accounting::{
-    Accounting, ChannelReport, Detail, FailureReport, ProcessReport, Rebalances, Report, Summary,
-    WorkerReport,
+    Accounting, ChannelReport, Detail, ProcessReport, Rebalances, Report, Summary, WorkerReport,
 };
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
-use crate::graph::{Ending, Identity, Name};
+use crate::graph::{Ending, Name, ProcessEnd};
 use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
 use crate::scheduler::{
     Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings, Worker,
 };
 use crate::sync::system::{clock, cores};
-use crate::sync::{Arc, Mutex, Ordering::*, thread};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -49,7 +48,7 @@ pub enum RunError {
     )]
     Nested,
     /// The run did not end as it should.
-    #[error("{}", .0.explanation().trim_end())]
+    #[error("{}", .0.reason())]
     Ended(Box<Report>),
 }
 
@@ -102,9 +101,23 @@ impl Network<'_> {
     /// [`run_async`](Network::run_async), as the example `other_executor` does, or give the call to a
     /// thread that may be held (tokio's `spawn_blocking`).
     ///
+    /// # Failures
+    /// A process fails by returning an error or by a panic. Who receives from it gets what it sent
+    /// before, and fails with it where that ends; all others run to their end. The failure counts,
+    /// and the run is no success, unless its process may be [pruned](crate::ProcessEnd::Pruned): if
+    /// all readers of the senders that it held last left before their end, the process is dropped
+    /// when it next waits or begins an operation, so whether it came to its failure is a matter of
+    /// the schedule. Nothing is told of such a failure. A process with
+    /// [effects](crate::Process::effects), one that may create others and one that never had a
+    /// sender always count.
+    ///
+    /// A panic is printed by the hook for panics, when it happens, and told with its place in the
+    /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of
+    /// the one that is there, which it calls.
+    ///
     /// # Errors
     /// [`RunError::Check`] if the network is written down wrong; [`RunError::Ended`] if a failure
-    /// was observed, if processes are left that can never go on, if the byte budget did not allow a
+    /// counts, if processes are left that can never go on, if the byte budget did not allow a
     /// channel to grow, if an end was misused, or if the run was stopped.
     pub fn run(self) -> Result<Report, RunError> {
         self.run_with(RunOptions::default())
@@ -227,6 +240,7 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
     if in_async {
         return Err(RunError::Nested);
     }
+    panics::note_places(Worker::is_polling);
     let seed = options.seed;
     let asked = options.workers.unwrap_or_else(cores);
     let choice = mem::replace(&mut options.policy, Choice::Named(String::new()));
@@ -316,8 +330,11 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
     let (channels, folded_channels) = core.channels.records();
     core.channels.drop_messages();
     let records = records(core, verdict.as_ref());
-    let observed = mem::take(&mut *core.observed.lock());
-    let (failures, unobserved) = failures(&records, &observed);
+    let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
+    let observed = Observed::new(&records, &core.channels.last_senders(), is_whole);
+    let failures = observed.failures();
+    // How far processes came in a run that was cut short is a matter of the schedule.
+    let is_cut_short = verdict.as_ref().is_some_and(Verdict::cuts_short);
     let (outcome, detail) = match &verdict {
         None if failures.is_empty() => (Summary::Finished, None),
         Some(Verdict::Quiescent) if failures.is_empty() => (Summary::Quiescent, None),
@@ -346,7 +363,6 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         chooses: scheduler.chose.load(Relaxed),
         detail,
         failures,
-        unobserved_failures: unobserved,
         policy: scheduler.policy().name().to_owned(),
         workers: scheduler.worker_count(),
         seconds: clock::to_duration(ticks).as_secs_f64(),
@@ -354,7 +370,7 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         slot_bytes: core.channels.usage(),
         walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings,
-        processes: records.iter().map(process_report).collect(),
+        processes: observed.processes(is_cut_short),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
@@ -398,65 +414,14 @@ fn records(core: &Core, verdict: Option<&Verdict>) -> Vec<ProcessRecord> {
     records
 }
 
-/// Tells the failures that count from the others, each with the processes that ended because of it.
-///
-/// A process that reaches a mark may itself be one that nobody observes: whether it comes to the
-/// mark or is pruned before is a matter of the schedule. So a failure counts if it reaches, from
-/// mark to mark, a process that is never pruned.
-fn failures(
-    records: &[ProcessRecord],
-    observed: &[(Identity, Identity)],
-) -> (Vec<FailureReport>, Vec<FailureReport>) {
-    let mut reached: BTreeMap<Identity, Vec<Identity>> = BTreeMap::new();
-    for &(by, who) in observed {
-        reached.entry(by).or_default().push(who);
-    }
-    let record_of = |who: &Identity| {
-        let place = records.binary_search_by_key(who, |record| record.identity);
-        place.ok().map(|place| &records[place])
-    };
-    let (mut seen, mut unseen) = (Vec::new(), Vec::new());
-    for record in records {
-        let Some(Ending::Failed(failure)) = &record.ending else { continue };
-        let mut with = BTreeSet::new();
-        let mut causes = vec![record.identity];
-        while let Some(cause) = causes.pop() {
-            let more = reached.get(&cause).into_iter().flatten();
-            causes.extend(more.filter(|who| with.insert(**who)));
-        }
-        with.remove(&record.identity);
-        let with: Vec<&ProcessRecord> = with.iter().filter_map(record_of).collect();
-        let is_observed = record.is_observed || with.iter().any(|record| record.is_never_pruned);
-        let report = FailureReport {
-            process: record.name.clone(),
-            message: failure.message.clone(),
-            panicked: failure.panicked,
-            ended_with_it: with.iter().map(|record| record.name.clone()).collect(),
-        };
-        if is_observed { seen.push(report) } else { unseen.push(report) }
-    }
-    (seen, unseen)
-}
-
-pub(crate) fn process_report(record: &ProcessRecord) -> ProcessReport {
-    let ending = match &record.ending {
-        None => "never".to_owned(),
-        Some(Ending::Finished) => "finished".to_owned(),
-        Some(Ending::Failed(failure)) if failure.panicked => "panicked".to_owned(),
-        Some(Ending::Failed(_)) => "failed".to_owned(),
-        Some(Ending::FailedBy { process, channel }) => {
-            format!("failed with `{process}`, at `{channel}`")
-        }
-        Some(Ending::Pruned) => "pruned".to_owned(),
-        Some(Ending::Stopped) => "stopped".to_owned(),
-    };
+pub(crate) fn process_report(record: &ProcessRecord, ending: ProcessEnd) -> ProcessReport {
     ProcessReport { name: record.name.clone(), ending, ..process_sums(&record.counts) }
 }
 
 pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
     ProcessReport {
         name: Name::from(""),
-        ending: String::new(),
+        ending: ProcessEnd::Finished,
         cpu_seconds: counts.busy.map(|ticks| clock::to_duration(ticks).as_secs_f64()),
         polls: counts.polls,
         waits_empty: counts.blocked_empty,

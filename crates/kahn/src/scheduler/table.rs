@@ -12,9 +12,8 @@ pub(crate) struct ProcessRecord {
     pub(crate) name: Name,
     /// `None` while it lives.
     pub(crate) ending: Option<Ending>,
-    /// Whether its failure is known to matter: it has effects, or had no senders.
-    pub(crate) is_observed: bool,
-    /// Whether it runs on though nobody reads what it sends.
+    /// Whether it runs on though nobody reads what it sends: it has effects, may create others, or
+    /// never had a sender.
     pub(crate) is_never_pruned: bool,
     pub(crate) counts: ProcessCounts,
 }
@@ -190,7 +189,6 @@ impl TaskRef {
             identity: info.identity,
             name: info.name.clone(),
             ending,
-            is_observed: self.has_effects() || self.had_no_senders(),
             is_never_pruned: self.has_effects() || self.creates() || self.had_no_senders(),
             counts: self.counts(),
         }

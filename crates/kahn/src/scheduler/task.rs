@@ -145,7 +145,7 @@ pub(crate) struct Plan {
 mod traits {
     pub(super) const EFFECTS: u8 = 1;
     pub(super) const CREATES: u8 = 2;
-    /// It had a sender once: if not, its failure is always observed.
+    /// It had a sender once: if not, it is never pruned.
     pub(super) const HAD_SENDERS: u8 = 4;
 }
 

@@ -186,7 +186,7 @@ impl Worker {
 
     fn fail_unstarted(&self, task: TaskRef, message: String) {
         self.current.set(Some(task));
-        let failure = crate::graph::Failure { message, panicked: false };
+        let failure = crate::graph::Failure::of(message);
         self.drop_as(task, Ending::Failed(failure));
     }
 

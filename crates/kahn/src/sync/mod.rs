@@ -4,8 +4,9 @@
 //! under `cfg(loom)` the same names are loom's. Locks are `parking_lot`'s, which is compiled with
 //! our flags: the thread sanitizer sees into it, and not into those of the standard library.
 //!
-//! [`system`] holds the few things that depend on the machine, each with a portable fallback.
+//! [`panics`] notes where processes panic. [`system`] holds the few things that depend on the machine, each with a portable fallback.
 
+pub(crate) mod panics;
 mod parker;
 mod pool;
 pub(crate) mod system;

@@ -14,7 +14,7 @@
 use super::schedule::Schedule;
 use crate::accounting::{FailureReport, Summary};
 use crate::channel::table::ChannelRecord;
-use crate::graph::Name;
+use crate::graph::{Name, ProcessEnd};
 use crate::network::Outcome;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -60,7 +60,7 @@ pub enum Mismatch {
         /// Whether it is there in the run that the others are compared with.
         expected: bool,
     },
-    /// The failures that were observed.
+    /// The failures that count.
     Failures {
         /// In the run that the others are compared with.
         expected: Vec<FailureReport>,
@@ -79,9 +79,9 @@ pub enum Mismatch {
         /// The process.
         process: Name,
         /// How it ended in the run that the others are compared with.
-        expected: Option<String>,
+        expected: Option<ProcessEnd>,
         /// How it ended in the other.
-        found: Option<String>,
+        found: Option<ProcessEnd>,
     },
     /// The result.
     Result {
@@ -149,7 +149,7 @@ impl fmt::Display for Difference {
                 write!(f, "channel `{channel}` is there with {with}, and not with {without}")
             }
             Mismatch::Failures { expected: a, found: b } => {
-                writeln!(f, "different failures were observed:\nwith {expected}")?;
+                writeln!(f, "different processes failed:\nwith {expected}")?;
                 list(f, a)?;
                 writeln!(f, "with {found}")?;
                 list(f, b)
@@ -158,7 +158,7 @@ impl fmt::Display for Difference {
                 write!(f, "the outcome is {a:?} with {expected}, and {b:?} with {found}")
             }
             Mismatch::Process { process, expected: a, found: b } => {
-                let how = |ending: &Option<String>| {
+                let how = |ending: &Option<ProcessEnd>| {
                     ending.as_ref().map_or("is not there".into(), |how| format!("ended: {how}"))
                 };
                 write!(
@@ -284,12 +284,7 @@ impl Run {
             let (a, b) = (a.next(), b.next());
             let process = a.or(b)?.name.clone();
             let is_same = match (a, b) {
-                // Whether a process was pruned, or came to its end before, depends on the schedule.
-                (Some(a), Some(b)) => {
-                    a.name == b.name
-                        && (a.ending == b.ending
-                            || [&a.ending, &b.ending].contains(&&PRUNED.into()))
-                }
+                (Some(a), Some(b)) => a.name == b.name && a.ending == b.ending,
                 _ => false,
             };
             if !is_same {
@@ -303,9 +298,6 @@ impl Run {
         }
     }
 }
-
-/// How the report says that a process was pruned.
-const PRUNED: &str = "pruned";
 
 /// Finds the first message in which two histories of a channel differ.
 fn first_unequal<'a>(

@@ -112,7 +112,9 @@ fn a_process_that_panics_poisons_its_ends() {
         });
         assert_eq!(input.recv().await, Err(Gone::Poisoned));
     });
-    assert!(error.contains("process `panics` panicked: no luck"), "{error}");
+    // The hook has printed the message; the report refers to it.
+    assert!(error.contains("process `panics` panicked at "), "{error}");
+    assert!(error.contains("ends.rs:"), "{error}");
 }
 
 #[test]
@@ -244,4 +246,31 @@ fn a_receiver_that_is_dropped_has_let_the_sender_go() {
             assert_eq!(got, [closed(), gone(Gone::Poisoned), closed(), closed()]);
         },
     );
+}
+
+/// The payload of a panic whose destructor panics.
+struct Sore;
+
+impl Drop for Sore {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new("in the destructor of a payload"));
+    }
+}
+
+fn be_sore() {
+    std::panic::resume_unwind(Box::new(Sore));
+}
+
+#[test]
+fn a_payload_whose_destructor_panics_is_the_failure_of_its_process_alone() {
+    let error = fails(RunOptions::new(), async |scope| {
+        scope.spawn("sore", async { be_sore() });
+        let failed = scope.fork("sore too", async { be_sore() }).join().await;
+        assert!(failed.expect_err("it panicked").panicked);
+        // A call that nobody waits for any more.
+        let call = csp::blocking(be_sore);
+        let chosen = csp::pri((csp::on(call), csp::skip())).await;
+        assert!(matches!(chosen, csp::OneOf2::Second(())));
+    });
+    assert!(error.contains("process `sore` panicked: a panic without a text"), "{error}");
 }

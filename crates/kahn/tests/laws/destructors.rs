@@ -44,7 +44,7 @@ impl Drop for Last {
 
 fn ending(report: &Report, name: &str) -> String {
     let process = report.processes.iter().find(|process| process.name.as_str() == name);
-    process.expect("listed").ending.clone()
+    process.expect("listed").ending.to_string()
 }
 
 /// Adds a process, blocking or not, that passes on what it receives; with a `Last`.

@@ -12,8 +12,7 @@ use std::collections::VecDeque;
 pub(super) enum End {
     Open,
     Clean,
-    /// The mark of this process.
-    Failed(usize),
+    Failed,
 }
 
 #[derive(Debug)]
@@ -36,13 +35,11 @@ pub(super) struct Process {
     pub(super) children: usize,
     /// Senders dropped since the last operation.
     pub(super) dropped: Vec<usize>,
-    /// The senders it had, after each change.
-    pub(super) had: Vec<Vec<usize>>,
+    /// The senders it had last: those that ended together, after which it had none.
+    pub(super) last: Vec<usize>,
     pub(super) creates: bool,
     pub(super) ended: bool,
     pub(super) failed: bool,
-    /// Processes that reached a mark of its.
-    pub(super) reached_by: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -77,19 +74,30 @@ pub(crate) fn interpret(programs: &[Program], initial: &[Vec<u64>]) -> Meaning {
     network.meaning()
 }
 
+impl Process {
+    /// All the senders it has end now, or never will.
+    pub(super) fn note_last(&mut self) {
+        let all = [&self.program.senders[..], &self.dropped].concat();
+        if !all.is_empty() {
+            self.last = all;
+        }
+    }
+}
+
 impl Network {
     fn add(&mut self, name: String, program: Program, state: u64) {
         for &channel in &program.receivers {
             self.queues[channel].readers.push(self.processes.len());
         }
-        let (creates, had) = (program.creates(), vec![program.senders.clone()]);
-        self.processes.push(Process { name, program, state, had, creates, ..Process::default() });
+        let creates = program.creates();
+        self.processes.push(Process { name, program, state, creates, ..Process::default() });
     }
 
     /// Ends a process: its channels end, cleanly or with a mark.
     fn end(&mut self, who: usize, mark: End) {
         let process = &mut self.processes[who];
         process.ended = true;
+        process.note_last();
         for channel in process.program.senders.drain(..).chain(process.dropped.drain(..)) {
             self.queues[channel].end = mark;
         }
@@ -119,6 +127,9 @@ impl Network {
         let mut moved = false;
         if is_operation {
             moved = !process.dropped.is_empty();
+            if moved && process.program.senders.is_empty() {
+                process.last.clone_from(&process.dropped);
+            }
             for channel in process.dropped.drain(..) {
                 self.queues[channel].end = End::Clean;
             }
@@ -145,10 +156,9 @@ impl Network {
                         queue.end_was_seen = true;
                         END
                     }
-                    (None, End::Failed(by)) => {
+                    (None, End::Failed) => {
                         queue.end_was_seen = true;
-                        self.processes[by].reached_by.push(who);
-                        self.end(who, End::Failed(who));
+                        self.end(who, End::Failed);
                         return true;
                     }
                 };
@@ -175,14 +185,12 @@ impl Network {
             }
             Step::Fail | Step::Panic => {
                 process.failed = true;
-                self.end(who, End::Failed(who));
+                self.end(who, End::Failed);
                 return true;
             }
             _ => {}
         }
-        let process = &mut self.processes[who];
-        process.had.push(process.program.senders.clone());
-        process.next += 1;
+        self.processes[who].next += 1;
         true
     }
 }

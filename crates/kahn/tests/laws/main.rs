@@ -22,6 +22,7 @@
 //! | `reports` | what is told afterwards, and in which order |
 //! | `policies` | what single policies promise: places, parts, batches |
 //! | `behaviour` | each option, policy and counter does something |
+//! | `telling` | what is told of failures: all that counts, and the same in every run |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod behaviour;
@@ -47,3 +48,4 @@ mod reports;
 mod rings;
 mod schedules;
 mod stopping;
+mod telling;

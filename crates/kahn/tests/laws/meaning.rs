@@ -1,6 +1,6 @@
 //! What a network comes to, once the interpreter has run it to its end.
 
-use super::interpreter::{Network, Queue};
+use super::interpreter::{Network, Process, Queue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -21,24 +21,19 @@ pub(crate) struct Meaning {
 }
 
 impl Network {
-    /// Which processes may be ended because nobody observes them, at some time of their life: all
-    /// readers of the senders they have then are dead, or leave before they see the end.
+    /// Which processes may be ended because nobody observes them: all readers of the senders they
+    /// had last leave, or stay for ever, before they have seen the end, or may be ended so themselves.
     fn cut(&self) -> Vec<bool> {
         let mut cut = vec![false; self.processes.len()];
         loop {
             let is_unseen = |channel: &usize| {
                 let queue = &self.queues[*channel];
-                let is_lost = |&reader: &usize| cut[reader] || !self.processes[reader].ended;
-                !queue.end_was_seen || queue.readers.iter().any(is_lost)
+                !queue.end_was_seen || queue.readers.iter().any(|&reader| cut[reader])
             };
-            let now: Vec<bool> = self
-                .processes
-                .iter()
-                .map(|process| {
-                    let is_cut = |had: &Vec<usize>| !had.is_empty() && had.iter().all(is_unseen);
-                    !process.creates && process.had.iter().any(is_cut)
-                })
-                .collect();
+            let is_cut = |process: &Process| {
+                !process.creates && !process.last.is_empty() && process.last.iter().all(is_unseen)
+            };
+            let now: Vec<bool> = self.processes.iter().map(is_cut).collect();
             if now == cut {
                 return cut;
             }
@@ -46,24 +41,11 @@ impl Network {
         }
     }
 
-    fn counts(&self, who: usize) -> bool {
-        let mut reached = vec![who];
-        let mut next = 0;
-        while next < reached.len() {
-            let process = &self.processes[reached[next]];
-            if process.had[0].is_empty() || next > 0 && process.creates {
-                return true;
-            }
-            reached.extend(&process.reached_by);
-            next += 1;
-        }
-        false
-    }
-
-    pub(super) fn meaning(self) -> Meaning {
+    pub(super) fn meaning(mut self) -> Meaning {
+        self.processes.iter_mut().filter(|process| !process.ended).for_each(Process::note_last);
         let cut = self.cut();
         let all = self.processes.iter().enumerate();
-        let counting = all.filter(|(who, process)| process.failed && self.counts(*who));
+        let counting = all.filter(|(who, process)| process.failed && !cut[*who]);
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
         let class = if self.processes.iter().any(|process| !process.ended) {

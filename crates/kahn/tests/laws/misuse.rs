@@ -399,7 +399,7 @@ fn a_message_made_elsewhere_is_refused() {
         listen_to_nothing(&mut network, messages);
         let report = run(network, RunOptions::new());
         assert_eq!(report.outcome, Summary::Failed);
-        let text = report.explanation();
+        let text = &report.failures[0].message;
         assert!(text.contains("must be made in the place that is given"), "{text}");
         assert_eq!(report.channels[0].sent, 0);
     }

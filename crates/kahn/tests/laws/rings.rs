@@ -1,7 +1,7 @@
 //! Artificial deadlocks are freed, true ones explained; nothing grows without need.
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen, run, watch};
-use kahn::{Channel, Detail, Detection, Network, Report, RunOptions, Summary};
+use kahn::{Channel, Detail, Detection, Network, ProcessEnd, Report, RunOptions, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -346,7 +346,7 @@ fn what_is_sent_to_the_dead_is_discarded_and_the_rest_runs_on() {
         let alive: Vec<_> = report
             .processes
             .iter()
-            .filter(|p| p.ending == "never")
+            .filter(|p| p.ending == ProcessEnd::Never)
             .map(|p| p.name.as_str())
             .collect();
         assert_eq!(alive, ["left", "right", "wait"]);
@@ -381,7 +381,7 @@ fn what_only_the_dead_read_comes_from_a_process_that_is_pruned() {
         network.process("endless", out, async |mut out| out.send_all(0..).await);
         let report = schedule.run(network);
         assert_eq!(report.outcome, Summary::Deadlock);
-        let endings: Vec<_> = report.processes.iter().map(|p| p.ending.as_str()).collect();
+        let endings: Vec<_> = report.processes.iter().map(|p| p.ending.to_string()).collect();
         assert_eq!(endings, ["never", "pruned"]);
         assert_eq!(report.warnings.len(), 1, "a self-loop without a message can be seen before");
     });

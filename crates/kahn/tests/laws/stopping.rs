@@ -1,7 +1,7 @@
 //! A stop never looks like an end of stream, wherever it comes from and whoever waits.
 
 use super::schedules::{Heard, everywhere, run, watch};
-use kahn::{Network, RunOptions, Sender, Summary};
+use kahn::{Network, ProcessEnd, RunOptions, Sender, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -57,7 +57,9 @@ fn stopped_from_another_thread_nobody_sees_an_end() {
             });
             let report = schedule.run(network);
             assert_eq!(report.outcome, Summary::Stopped);
-            assert!(report.processes.iter().all(|p| ["stopped", "never"].contains(&&*p.ending)));
+            let is_stopped =
+                |end: &ProcessEnd| matches!(end, ProcessEnd::Stopped | ProcessEnd::Never);
+            assert!(report.processes.iter().all(|process| is_stopped(&process.ending)));
         });
         assert_eq!(ended.load(Ordering::Relaxed), 0, "a stop looked like the end of a stream");
     });
@@ -223,6 +225,6 @@ fn a_process_that_never_returns_needs_no_result() {
             assert_eq!((on.recv().await, on.recv().await), (Some(0), Some(1)));
         });
         let report = schedule.finish(network);
-        assert_eq!(report.processes[0].ending, "pruned");
+        assert_eq!(report.processes[0].ending, ProcessEnd::Pruned);
     });
 }

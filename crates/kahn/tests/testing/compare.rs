@@ -2,7 +2,7 @@
 
 use crate::panic_of;
 use kahn::testing::{self, Mismatch, Schedules, Unlike, VerifyError};
-use kahn::{Channel, Name, Network, Sender, Summary, process};
+use kahn::{Channel, Name, Network, ProcessEnd, Sender, Summary, process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -299,7 +299,7 @@ fn other_processes_and_channels_are_a_difference() {
     });
     let expected = Mismatch::Process {
         process: "that".into(),
-        expected: Some("finished".into()),
+        expected: Some(ProcessEnd::Finished),
         found: None,
     };
     assert_eq!(found, Some(expected));

@@ -1,0 +1,71 @@
+//! Panics of processes: where they began, and their payloads, whose destructors may panic too.
+
+use super::StaticMutex;
+use std::any::Any;
+use std::cell::Cell;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
+
+/// What the hook has seen of a thread's last panic.
+struct Noted {
+    message: String,
+    at: String,
+}
+
+thread_local! {
+    static LAST: Cell<Option<Noted>> = const { Cell::new(None) };
+}
+
+/// Whether the hook stands.
+static IS_NOTED: StaticMutex<bool> = StaticMutex::new(false);
+
+/// Has the places of panics noted from now on, where `concerns` says so of the thread; then the hook
+/// is called that was there, so that a panic is printed as ever, once.
+pub(crate) fn note_places(concerns: fn() -> bool) {
+    let mut is_noted = IS_NOTED.lock();
+    // A thread that panics must not touch the hook.
+    if *is_noted || super::thread::panicking() {
+        return;
+    }
+    *is_noted = true;
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if concerns() {
+            note(panic);
+        }
+        before(panic);
+    }));
+}
+
+fn note(panic: &PanicHookInfo<'_>) {
+    let noted = panic.location().map(|at| {
+        let at = format!("{}:{}:{}", at.file(), at.line(), at.column());
+        Noted { message: text_of(panic.payload()), at }
+    });
+    LAST.set(noted);
+}
+
+fn text_of(payload: &dyn Any) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}
+
+/// What a panic says, and where it began if the hook was told: it is not of what is resumed only.
+pub(crate) fn told(payload: Box<dyn Any + Send>) -> (String, Option<String>) {
+    let message = text_of(payload.as_ref());
+    discard(payload);
+    // An earlier panic that was caught may be the last that was noted.
+    let last = LAST.take().filter(|noted| noted.message == message);
+    (message, last.map(|noted| noted.at))
+}
+
+/// Drops the payload of a panic. What its destructor panics with is forgotten: dropping that may
+/// panic for ever.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(again);
+    }
+}
