@@ -96,6 +96,8 @@ pub enum Summary {
     Misuse,
     /// The run was stopped from outside.
     Stopped,
+    /// The system refused a thread that a process, a blocking call or the clock needs.
+    OutOfThreads,
 }
 
 /// What is to be said about an outcome.
@@ -107,6 +109,8 @@ pub enum Detail {
     Waits(Explanation),
     /// What a process must not do.
     Misuse(String),
+    /// Which thread was refused, by which limit, and what to do.
+    Threads(String),
 }
 
 /// A process that failed.
@@ -308,11 +312,12 @@ impl Report {
             (Summary::Stopped, _) => writeln!(f, "stopped from outside")?,
             (Summary::OverBudget, _) => writeln!(f, "over budget: a channel may not grow further")?,
             (Summary::Deadlock, _) => writeln!(f, "deadlock: nothing can go on")?,
+            (Summary::OutOfThreads, _) => writeln!(f, "out of threads")?,
             (Summary::Misuse, _) => writeln!(f, "misuse: the result could depend on the schedule")?,
         }
         match &self.detail {
             Some(Detail::Waits(explanation)) => write!(f, "{explanation}")?,
-            Some(Detail::Misuse(text)) => writeln!(f, "  {text}")?,
+            Some(Detail::Misuse(text) | Detail::Threads(text)) => writeln!(f, "  {text}")?,
             None => {}
         }
         for failure in &self.failures {

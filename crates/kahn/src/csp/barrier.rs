@@ -62,13 +62,25 @@ impl Barrier {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn new(name: impl Into<Name>) -> Self {
-        Self::enrolled(Meet::new(network_here("a barrier"), name.into()))
+        Self::enrolled(Meet::new(network_here("a barrier"), name.into(), false))
+    }
+
+    /// Makes a barrier that forks resign from when they end.
+    pub(super) fn of_forks(name: Name) -> Self {
+        Self::enrolled(Meet::new(network_here("a scope of forks"), name, true))
+    }
+
+    /// Says that this handle is with the process that runs, for explanations.
+    pub(super) fn is_mine(&self) {
+        if let Some((worker, task)) = Worker::running_in(self.meet.network) {
+            self.meet.belongs_to(self.member, task, worker.solo());
+        }
     }
 
     /// Makes a barrier before a model runs, with so many handles.
     #[cfg(all(test, loom))]
     pub(super) fn for_model(network: u32, count: usize) -> Vec<Self> {
-        let meet = Meet::new(network, "barrier".into());
+        let meet = Meet::new(network, "barrier".into(), false);
         let handle = |_| Self { member: meet.enrol(false), meet: Arc::clone(&meet) };
         (0..count).map(handle).collect()
     }

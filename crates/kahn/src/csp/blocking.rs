@@ -1,101 +1,183 @@
 //! Calls that block: on threads of their own, while the process waits like any other.
 //!
-//! A thread that has done its call waits for the next one; a call that finds none gets a new one.
+//! | a call finds | then |
+//! |---|---|
+//! | a thread without a call | it is rung |
+//! | none, and fewer than the limit | a new one starts |
+//! | none, and the limit is reached, or the system refuses one | the call waits for a thread that returns |
+//! | none, the system refuses one, and there is none to wait for | the run ends, out of threads |
+//!
+//! Calls begin in the order in which they were asked for. A thread that has done its call takes the
+//! next; without one it waits a while, if not enough others do so already, and ends.
+//!
 //! The run ends when all calls have returned, so a call that may wait for ever is given a way to
 //! close what it waits for.
 
-use super::core::Core;
+use super::core::{Core, Verdict};
+use crate::sync::system::{ThreadDoor, ThreadPlace};
 use crate::sync::{Arc, Condvar, Mutex, panics, thread};
 use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// Threads that wait for a call, at most: those beyond end at once.
+const MOST_IDLE: usize = 8;
+/// How long they wait.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Started = (thread::JoinHandle<()>, ThreadPlace);
+
 #[derive(Default)]
 struct Jobs {
-    waiting: Vec<Job>,
+    /// The first came first.
+    waiting: VecDeque<Job>,
+    /// Threads that wait for a call; some may have been rung and not run yet.
     idle: usize,
-    threads: Vec<thread::JoinHandle<()>>,
+    running: usize,
+    threads: BTreeMap<u64, Started>,
+    /// Those that have ended by themselves, or are about to.
+    ended: Vec<Started>,
+    /// Threads ever started.
+    started: u64,
     over: bool,
 }
 
 /// The threads of one network that do blocking calls.
-#[derive(Default)]
 pub(super) struct Helpers {
     jobs: Mutex<Jobs>,
     bell: Condvar,
+    limit: usize,
+    idle: Duration,
 }
 
 impl Helpers {
-    fn submit(self: &Arc<Self>, job: Job) -> std::io::Result<()> {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self::fresh(limit))
+    }
+
+    fn fresh(limit: usize) -> Self {
+        Self { jobs: Mutex::default(), bell: Condvar::new(), limit, idle: IDLE }
+    }
+
+    /// Has a call done.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses a thread and there is none to wait for.
+    fn submit(self: &Arc<Self>, door: &ThreadDoor, job: Job) -> io::Result<()> {
         let mut jobs = self.jobs.lock();
-        jobs.waiting.push(job);
+        jobs.waiting.push_back(job);
+        let mut refused = None;
         if jobs.waiting.len() <= jobs.idle {
             self.bell.notify_one();
-            return Ok(());
+        } else if jobs.threads.len() < self.limit {
+            refused = self.start(&mut jobs, door).err();
         }
-        let this = Arc::clone(self);
-        let name = format!("kahn call {}", jobs.threads.len());
-        match thread::Builder::new().name(name).spawn(move || this.work()) {
-            Ok(thread) => jobs.threads.push(thread),
-            Err(error) if jobs.threads.is_empty() => {
-                jobs.waiting.pop();
-                return Err(error);
-            }
+        if refused.is_some() && jobs.threads.is_empty() {
+            jobs.waiting.pop_back();
+        } else {
             // The others come to it.
-            Err(_) => {}
+            refused = None;
         }
+        let ended = mem::take(&mut jobs.ended);
+        drop(jobs);
+        join(ended);
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn start(self: &Arc<Self>, jobs: &mut Jobs, door: &ThreadDoor) -> io::Result<()> {
+        let (this, number) = (Arc::clone(self), jobs.started);
+        let place = door.enter()?;
+        let builder = thread::Builder::new().name(format!("kahn call {number}"));
+        let thread = builder.spawn(move || this.work(number))?;
+        jobs.started += 1;
+        jobs.threads.insert(number, (thread, place));
         Ok(())
     }
 
-    fn work(&self) {
+    fn work(&self, number: u64) {
         let mut jobs = self.jobs.lock();
         loop {
-            if let Some(job) = jobs.waiting.pop() {
+            if let Some(job) = jobs.waiting.pop_front() {
+                jobs.running += 1;
                 drop(jobs);
                 // Nobody may want its result any more, whose destructor may panic.
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
                     panics::discard(payload);
                 }
                 jobs = self.jobs.lock();
-            } else if jobs.over {
-                return;
+                jobs.running -= 1;
+            } else if jobs.over || jobs.idle >= MOST_IDLE {
+                break;
             } else {
                 jobs.idle += 1;
-                self.bell.wait(&mut jobs);
+                let waited = self.bell.wait_for(&mut jobs, self.idle);
                 jobs.idle -= 1;
+                if waited.timed_out() && jobs.waiting.is_empty() {
+                    break;
+                }
             }
         }
+        // At the end of the run somebody has it already.
+        let ours = jobs.threads.remove(&number);
+        jobs.ended.extend(ours);
     }
 
     /// How many calls have not returned.
     pub(super) fn calls(&self) -> usize {
         let jobs = self.jobs.lock();
-        jobs.threads.len() - jobs.idle
+        jobs.running + jobs.waiting.len()
     }
 
     /// The run is over: waits until all calls have returned.
     pub(super) fn end(&self) {
-        let threads = {
-            let mut jobs = self.jobs.lock();
-            jobs.over = true;
-            self.bell.notify_all();
-            mem::take(&mut jobs.threads)
-        };
-        for thread in threads {
-            thread.join().expect("what a call panics with is caught");
+        let mut jobs = self.jobs.lock();
+        jobs.over = true;
+        self.bell.notify_all();
+        let ended = mem::take(&mut jobs.ended);
+        let threads = mem::take(&mut jobs.threads);
+        drop(jobs);
+        join(ended.into_iter().chain(threads.into_values()));
+    }
+}
+
+fn join(threads: impl IntoIterator<Item = Started>) {
+    for (thread, _place) in threads {
+        thread.join().expect("what a call panics with is caught");
+    }
+}
+
+/// What a call panicked with, and where.
+struct Panicked {
+    payload: Box<dyn Any + Send>,
+    place: Option<String>,
+}
+
+impl Panicked {
+    fn new(payload: Box<dyn Any + Send>) -> Self {
+        let place = panics::place_of(payload.as_ref());
+        Self { payload, place }
+    }
+
+    fn resume(self) -> ! {
+        if let Some(place) = self.place {
+            panics::note_resumed(self.payload.as_ref(), place);
         }
+        resume_unwind(self.payload)
     }
 }
 
 enum Progress<R> {
     Fresh(Job),
     Called,
-    Done(Result<R, Box<dyn Any + Send>>),
+    Done(Result<R, Panicked>),
     Over,
 }
 
@@ -105,6 +187,11 @@ struct State<R> {
 }
 
 /// Calls a function that blocks, on a thread for such calls; the process waits, its worker does not.
+///
+/// Calls begin in the order in which they are first awaited, as many at once as
+/// [`blocking_calls`](crate::RunOptions::blocking_calls) says; a thread that has nothing to do ends.
+/// If the system refuses a thread, a call waits for one that there is; if there is none, the run ends
+/// with [`Summary::OutOfThreads`](crate::Summary::OutOfThreads).
 ///
 /// Dropping the call before it has returned, because its process is killed or an
 /// [alternation](super::alt) chose another guard, calls what [`closing`](Blocking::closing) was
@@ -127,7 +214,7 @@ pub fn blocking<R: Send + 'static>(call: impl FnOnce() -> R + Send + 'static) ->
     let state = Arc::new(Mutex::new(State { progress: Progress::Over, waker: None }));
     let theirs = Arc::downgrade(&state);
     let job: Job = Box::new(move || {
-        let result = catch_unwind(AssertUnwindSafe(call));
+        let result = catch_unwind(AssertUnwindSafe(call)).map_err(Panicked::new);
         let Some(state) = theirs.upgrade() else { return };
         let waker = {
             let mut state = state.lock();
@@ -184,17 +271,21 @@ impl<R: Send> Future for Blocking<R> {
     type Output = R;
 
     /// # Panics
-    /// Panics as the call did, if it panicked; outside of a process of [`csp::run`](super::run()); if
-    /// the system grants not one thread.
+    /// Panics as the call did, if it panicked; outside of a process of [`csp::run`](super::run()).
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
         let mut state = self.state.lock();
         match mem::replace(&mut state.progress, Progress::Called) {
             Progress::Fresh(job) => {
                 state.waker = Some(context.waker().clone());
                 drop(state);
-                let helpers =
-                    Core::with_here("a blocking call", |core, _, _| Arc::clone(&core.helpers));
-                helpers.submit(job).expect("the system grants one thread for blocking calls");
+                Core::with_here("a blocking call", |core, _, _| {
+                    let door = &core.scheduler.config().door;
+                    if let Err(error) = core.helpers.submit(door, job) {
+                        let why = ThreadDoor::explain(&error);
+                        let why = format!("a blocking call has no thread to run on: {why}");
+                        core.end_with(Verdict::OutOfThreads(why));
+                    }
+                });
                 Poll::Pending
             }
             Progress::Called => {
@@ -205,7 +296,7 @@ impl<R: Send> Future for Blocking<R> {
                 state.progress = Progress::Over;
                 drop(state);
                 self.close = None;
-                Poll::Ready(result.unwrap_or_else(|payload| resume_unwind(payload)))
+                Poll::Ready(result.unwrap_or_else(|panicked| panicked.resume()))
             }
             Progress::Over => panic!("a blocking call was polled after it was completed"),
         }
@@ -220,5 +311,65 @@ impl<R> Drop for Blocking<R> {
         {
             close();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::{Barrier, mpsc};
+
+    fn threads(helpers: &Helpers) -> usize {
+        helpers.jobs.lock().threads.len()
+    }
+
+    /// Has so many calls run at once.
+    fn at_once(helpers: &Arc<Helpers>, calls: usize) {
+        let all = Arc::new(Barrier::new(calls + 1));
+        for _ in 0..calls {
+            let all = Arc::clone(&all);
+            let job = Box::new(move || drop(all.wait()));
+            helpers.submit(&ThreadDoor::default(), job).expect("it is granted");
+        }
+        all.wait();
+    }
+
+    #[test]
+    fn threads_without_a_call_end() {
+        let helpers = Helpers::new(64);
+        at_once(&helpers, 40);
+        // Those that may wait wait for long.
+        while threads(&helpers) > MOST_IDLE {
+            thread::yield_now();
+        }
+        helpers.end();
+        let nobody = Helpers { idle: Duration::ZERO, ..Helpers::fresh(64) };
+        let nobody = Arc::new(nobody);
+        at_once(&nobody, 4);
+        while threads(&nobody) > 0 {
+            thread::yield_now();
+        }
+        nobody.end();
+        assert!(nobody.jobs.lock().ended.is_empty());
+    }
+
+    #[test]
+    fn calls_begin_in_the_order_in_which_they_came() {
+        let helpers = Helpers::new(1);
+        let (sender, receiver) = mpsc::channel();
+        let (open, gate) = mpsc::channel::<()>();
+        let first = Box::new(move || {
+            let _ = gate.recv();
+        });
+        helpers.submit(&ThreadDoor::default(), first).expect("it is granted");
+        for number in 0..50 {
+            let sender = sender.clone();
+            let job = Box::new(move || sender.send(number).expect("somebody listens"));
+            helpers.submit(&ThreadDoor::default(), job).expect("one is there");
+        }
+        assert_eq!(threads(&helpers), 1, "the limit");
+        drop((open, sender));
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), (0..50).collect::<Vec<_>>());
+        helpers.end();
     }
 }

@@ -3,7 +3,7 @@
 use super::attempt::{Attempt, Look, Outcome, Step, gone};
 use super::error::Gone;
 use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wake, flag};
-use super::memory;
+use super::memory::{self, Unread};
 use super::outside;
 use super::wait::Stage;
 use crate::graph::Name;
@@ -123,7 +123,8 @@ impl<T> Channel<T> {
             Label::Name(name)
         } else {
             let messages: VecDeque<T> = VecDeque::with_capacity(capacity);
-            let buffer = Buffer { head: BufferHead { name, capacity }, messages };
+            let buffer =
+                Buffer { head: BufferHead { name, capacity, empty: Self::empty }, messages };
             Label::Buffer(NonNull::from(Box::leak(Box::new(buffer))).cast())
         };
         Self { meeting: memory::make(network, label), type_of: PhantomData }
@@ -531,6 +532,18 @@ impl<T> Channel<T> {
             self.free();
         }
         drop(unread);
+    }
+
+    /// Takes all messages out of a buffer.
+    ///
+    /// # Safety
+    /// It is one of a channel of this type, whose gate the caller has locked.
+    unsafe fn empty(buffer: NonNull<BufferHead>) -> Unread {
+        // SAFETY: said by the caller.
+        let messages = unsafe { &mut (*buffer.cast::<Buffer<T>>().as_ptr()).messages };
+        let messages = Box::into_raw(Box::new(mem::take(messages))).cast();
+        // SAFETY: `Unread` calls it once, with these messages.
+        Unread { messages, drop: |all| drop(unsafe { Box::from_raw(all.cast::<VecDeque<T>>()) }) }
     }
 
     /// Closes an end that was dropped where its network does not run.

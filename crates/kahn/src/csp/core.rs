@@ -22,6 +22,8 @@ pub(super) enum Verdict {
     Deadlock(Explanation),
     Quiescent,
     Stopped,
+    /// The system refused a thread that the run needs.
+    OutOfThreads(String),
 }
 
 /// What the processes of one network share. Lives as long as its run.
@@ -30,6 +32,8 @@ pub(super) struct Core {
     pub(super) scheduler: Arc<Scheduler>,
     pub(super) verdict: Mutex<Option<Verdict>>,
     pub(super) quiescence: bool,
+    /// Whether explanations name lines of code.
+    pub(super) places: bool,
     pub(super) timers: Arc<Timers>,
     pub(super) helpers: Arc<Helpers>,
     /// What drawn choices begin with.
@@ -335,4 +339,8 @@ impl Hooks for Way {
     fn woken(&self, _task: TaskRef) {}
 
     fn misuse(&self, _task: TaskRef, _what: Misuse) {}
+
+    fn out_of_threads(&self, text: String) {
+        self.core().end_with(Verdict::OutOfThreads(text));
+    }
 }

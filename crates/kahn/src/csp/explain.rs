@@ -38,7 +38,7 @@ pub(super) fn explain(core: &Core) -> Explanation {
     let rings = rings(&seen, &stuck);
     let waiting = seen.into_iter().zip(&stuck).map(|(seen, &is_stuck)| {
         // A second look that finds it elsewhere is told as it is: it was moving.
-        Waiting { is_stuck, ..told(seen.task, seen.activity) }
+        Waiting { is_stuck, ..told(core, seen.task, seen.activity) }
     });
     let mut explanation = Explanation { waiting: waiting.collect(), rings, remedies: Vec::new() };
     explanation.remedies = remedies(&explanation);
@@ -46,7 +46,7 @@ pub(super) fn explain(core: &Core) -> Explanation {
 }
 
 /// What is told of a process.
-pub(super) fn told(task: TaskRef, activity: Activity) -> Waiting {
+pub(super) fn told(core: &Core, task: TaskRef, activity: Activity) -> Waiting {
     Waiting {
         process: task.info().name.clone(),
         activity,
@@ -56,7 +56,7 @@ pub(super) fn told(task: TaskRef, activity: Activity) -> Waiting {
             Kind::Outside => "outside",
         },
         is_stuck: false,
-        created_at: Some(birth_of(task).site.to_string()),
+        created_at: core.places.then(|| birth_of(task).site.to_string()),
     }
 }
 
@@ -180,6 +180,11 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
                     waiting.process, pair[0]
                 )));
             }
+            Activity::Stopped => remedies.push(format!(
+                "`{}` awaits a future that asked for no wake-up, such as `std::future::pending()`: let \
+                 it return instead, or let another process kill it",
+                waiting.process
+            )),
             Activity::Orphaned => remedies.push(
                 "a process waits for a future that dropped its waker: nothing can ever wake it"
                     .to_owned(),

@@ -252,7 +252,7 @@ fn busy_processes(core: &Core) -> Vec<crate::graph::Waiting> {
     let mut busy = table.all();
     busy.retain(|task| running.contains(task) || task.kind() == Kind::Threaded);
     busy.sort_by_key(|task| task.info().identity);
-    busy.into_iter().map(|task| super::explain::told(task, Activity::Computes)).collect()
+    busy.into_iter().map(|task| super::explain::told(core, task, Activity::Computes)).collect()
 }
 
 fn busy(core: &Core) -> Vec<String> {

@@ -121,13 +121,16 @@ impl Look<'_> {
         if foreign.as_ref().is_some_and(|foreign| foreign.is_pending()) {
             return (Activity::WaitsForeign, None);
         }
-        let is_orphan = foreign.is_some_and(|foreign| foreign.is_orphan());
+        let orphan = foreign.filter(|foreign| foreign.is_orphan());
+        let is_orphan = orphan.is_some();
         if let Some(guards) = guards_of(task, is_orphan) {
             let names = guards.iter().map(ToString::to_string).collect();
             return (Activity::Alternates { guards: names }, self.ways_of(task, &guards));
         }
         if is_orphan {
-            return (Activity::Orphaned, Some(Vec::new()));
+            let was_asked = orphan.is_some_and(|foreign| foreign.was_asked());
+            let activity = if was_asked { Activity::Orphaned } else { Activity::Stopped };
+            return (activity, Some(Vec::new()));
         }
         let seen = match Place::of(task) {
             Some(Place::Send(at)) => self.at_meeting(task, at.cast(), "send"),
@@ -207,16 +210,18 @@ impl Look<'_> {
     }
 
     fn at_barrier(&self, task: TaskRef, meet: *const Meet) -> Option<(Activity, Vec<Way>)> {
-        let (barrier, (phase, missing)) =
-            known::look(meet, |meet| meet.has(task).then(|| (meet.name.clone(), meet.missing())))??;
+        let (name, joins_forks, (phase, missing)) = known::look(meet, |meet| {
+            meet.has(task).then(|| (meet.name.clone(), meet.joins_forks, meet.missing()))
+        })??;
         let missing: Vec<_> = missing.into_iter().map(|task| self.alive(task)).collect();
-        let activity = Activity::Synchronises {
-            barrier: barrier.clone(),
-            phase,
-            missing: missing.iter().map(|&task| self.name_of(task)).collect(),
+        let names = missing.iter().map(|&task| self.name_of(task)).collect();
+        let (operation, activity) = if joins_forks {
+            ("end of", Activity::JoinsForks { forks: name.clone(), left: names })
+        } else {
+            ("barrier", Activity::Synchronises { barrier: name.clone(), phase, missing: names })
         };
         let needs = all_or_somebody(missing);
-        Some((activity, vec![Way { operation: "barrier", name: barrier, needs }]))
+        Some((activity, vec![Way { operation, name, needs }]))
     }
 
     fn at_join(&self, task: TaskRef, child: *const Task) -> Option<(Activity, Vec<Way>)> {

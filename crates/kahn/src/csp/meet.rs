@@ -119,6 +119,8 @@ pub(super) struct Meet {
     /// The number of the phase; written behind the gate.
     phase: AtomicU64,
     pub(super) name: Name,
+    /// Whether it is there for the end of forks.
+    pub(super) joins_forks: bool,
     state: UnsafeCell<State>,
 }
 
@@ -129,12 +131,13 @@ unsafe impl Send for Meet {}
 unsafe impl Sync for Meet {}
 
 impl Meet {
-    pub(super) fn new(network: u32, name: Name) -> Arc<Self> {
+    pub(super) fn new(network: u32, name: Name, joins_forks: bool) -> Arc<Self> {
         let meet = Arc::new(Self {
             gate: Gate::new(0),
             network,
             phase: AtomicU64::new(0),
             name,
+            joins_forks,
             state: UnsafeCell::new(State::default()),
         });
         known::add(&*meet);
@@ -161,6 +164,13 @@ impl Meet {
         state.members[member as usize] = new;
         self.gate.unlock(flags + ONE);
         member
+    }
+
+    /// Notes whose an enrolment is, before the process has come.
+    pub(super) fn belongs_to(&self, member: Member, task: TaskRef, alone: bool) {
+        let flags = self.gate.lock(alone);
+        self.state().members[member as usize].task = task.as_ptr();
+        self.gate.unlock(flags);
     }
 
     pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {

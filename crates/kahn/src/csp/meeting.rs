@@ -45,6 +45,7 @@
 
 use super::attempt::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
+use super::memory::Unread;
 use super::offer::{self, Taken, Ticket};
 use super::wait;
 use crate::graph::Name;
@@ -223,6 +224,8 @@ impl Terms {
 pub(super) struct BufferHead {
     pub(super) name: Name,
     pub(super) capacity: usize,
+    /// Takes the messages out, for who has locked the gate.
+    pub(super) empty: unsafe fn(NonNull<Self>) -> Unread,
 }
 
 /// A name, or a buffer that has it.
@@ -502,6 +505,19 @@ impl Meeting {
     /// Behind the gate: nobody is entered any more.
     pub(super) fn forget(&self) {
         self.slot.set(ptr::null());
+    }
+
+    /// The run is over: takes what nobody will receive any more out of the buffer of a channel of
+    /// that network, if it is still one.
+    #[cfg_attr(loom, expect(dead_code, reason = "no model looks at channels from outside"))]
+    pub(super) fn take_unread(&self, network: u32) -> Option<Unread> {
+        let flags = self.gate.lock(false);
+        let buffer = self.buffer().filter(|_| self.network.get() == network);
+        // SAFETY: behind the gate, and made for the type of its messages.
+        let unread = buffer.map(|buffer| unsafe { ((*buffer.as_ptr()).empty)(buffer) });
+        let cleared = if unread.is_some() { flag::MESSAGES | flag::ROOM } else { 0 };
+        self.gate.unlock(flags & !cleared);
+        unread
     }
 
     /// Takes an entry back, if it still stands there.

@@ -13,6 +13,19 @@ use super::meeting::{BufferHead, Label, Meeting};
 use super::tally::Record;
 use std::ptr::NonNull;
 
+/// Messages that nobody receives: dropped with it.
+pub(super) struct Unread {
+    pub(super) messages: *mut (),
+    pub(super) drop: unsafe fn(*mut ()),
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        // SAFETY: made for this type, and dropped once.
+        unsafe { (self.drop)(self.messages) }
+    }
+}
+
 /// What is left of the channels of a network.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
@@ -22,7 +35,7 @@ pub(super) struct Ended {
 }
 
 #[cfg(not(loom))]
-pub(super) use blocks::{begin, give_back, left, make};
+pub(super) use blocks::{begin, clear_buffers, give_back, left, make};
 
 #[cfg(not(loom))]
 mod blocks {
@@ -96,6 +109,21 @@ mod blocks {
         BLOCKS.lock().networks.push(Network { number: network, limit, ended: Ended::default() });
     }
 
+    /// A network has ended: drops what stands in the buffers of its channels, for nobody can receive
+    /// it. It may be the end of a channel that is kept by nothing else, its own receiver even.
+    pub(crate) fn clear_buffers(network: u32) {
+        let places: Vec<_> = {
+            let blocks = BLOCKS.lock();
+            // SAFETY: the blocks are there for ever, and their networks change under the lock.
+            let all = blocks.chunks.iter().flat_map(|chunk| unsafe { chunk.as_ref() });
+            all.filter(|meeting| meeting.network() == network).map(NonNull::from).collect()
+        };
+        for place in places {
+            // SAFETY: the blocks are there for ever, and who looks goes through the gate.
+            drop(unsafe { place.as_ref() }.take_unread(network));
+        }
+    }
+
     /// A network of which nothing runs any more: what is left of the channels that it made, `created`
     /// in all, whether they have ended or not.
     pub(crate) fn left(network: u32, created: u64) -> Ended {
@@ -129,6 +157,9 @@ pub(super) fn give_back(place: NonNull<Meeting>) -> Option<NonNull<BufferHead>> 
 
 #[cfg(loom)]
 pub(super) fn begin(_network: u32, _limit: usize) {}
+
+#[cfg(loom)]
+pub(super) fn clear_buffers(_network: u32) {}
 
 #[cfg(loom)]
 pub(super) fn left(_network: u32, _created: u64) -> Ended {

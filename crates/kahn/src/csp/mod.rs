@@ -32,6 +32,7 @@
 //!
 //! | occam-pi | here |
 //! |---|---|
+//! | `STOP` | [`std::future::pending`] |
 //! | `PAR`, replicated `PAR` | [`Scope::par`] with a tuple, an array, a vector |
 //! | `FORK`, `FORKING` | [`Scope::spawn`]; [`Scope::fork`] with a result; [`Scope::forks`] |
 //! | `CHAN OF T`, `!`, `?` | [`channel()`], [`Sender::send`], [`Receiver::recv`] |
@@ -42,7 +43,7 @@
 //! | multiway `SYNC` in an `ALT` | [`Barrier::sync`] as a guard |
 //! | … and what occam has not | `send(…)`, `claim()`, [`Event::wait`], [`after`], [`on`] a future; any mixture, at both ends |
 //! | replicated `ALT` | [`any`] receivers; an array or a vector of guards |
-//! | `PRI PAR`, `SETPRI`, `GETPRI` | [`Process::priority`], [`set_priority`], [`priority()`] |
+//! | `PRI PAR`, `SETPRI`, `GETPRI` | [`Process::runs`] and [`Process::priority`], [`set_priority`], [`priority()`] |
 //! | `SETAFF`, `GETAFF` | [`Process::worker`], [`set_affinity`], [`affinity`] |
 //! | `SHARED`, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //! | `BARRIER`, `ENROLL`, `SYNC` | [`Barrier`]: `clone()`, [`Barrier::sync`], drop resigns |
@@ -144,7 +145,7 @@ pub use guard::{Any, Entering, Guard, Leaving, Looking, On, Skip, When, any, on,
 pub use handle::{Handle, handle};
 pub use library::{Crew, Permit, Reading, Semaphore, Writing};
 pub use look::Awaited;
-pub use parallel::{Forks, Parallel};
+pub use parallel::{Branch, Forks, Parallel, Runs};
 pub use placement::{Priority, affinity, priority, set_affinity, set_priority};
 pub use poison::antidote;
 pub use process::{Forked, Joining, Process, Scope};

@@ -7,7 +7,7 @@ use crate::graph::Name;
 use crate::network::ProcessResult;
 use std::fmt;
 
-/// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of futures.
+/// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of [branches](Branch).
 pub trait Parallel<'env> {
     /// Their results.
     type Outputs: Send;
@@ -23,6 +23,84 @@ pub trait Parallel<'env> {
     /// Waits for all of them.
     #[doc(hidden)]
     fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send;
+}
+
+/// What a branch of [`Scope::par`] may be: a future, or a [`Process`] that
+/// [runs](Process::runs) one.
+pub trait Branch<'env> {
+    /// Its result.
+    type Output: Send;
+    /// Its code.
+    #[doc(hidden)]
+    type Code: Future<Output = Self::Output> + Send + 'env;
+
+    /// What it is to be, if that was said, and its code.
+    #[doc(hidden)]
+    fn into_parts(self) -> (Option<Process>, Self::Code);
+}
+
+impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for F {
+    type Output = F::Output;
+    type Code = F;
+
+    fn into_parts(self) -> (Option<Process>, F) {
+        (None, self)
+    }
+}
+
+/// A process with its code; made by [`Process::runs`].
+#[derive(Clone, Debug)]
+#[must_use = "a branch runs in `Scope::par`"]
+pub struct Runs<F> {
+    process: Process,
+    code: F,
+}
+
+impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for Runs<F> {
+    type Output = F::Output;
+    type Code = F;
+
+    fn into_parts(self) -> (Option<Process>, F) {
+        (Some(self.process), self.code)
+    }
+}
+
+impl Process {
+    /// Gives the process its code: a branch of [`Scope::par`] with a name, a priority and a place of
+    /// its own, which makes that occam's `PRI PAR`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::csp::{self, Priority, Process};
+    ///
+    /// let run = csp::run(kahn::RunOptions::new(), async |scope| {
+    ///     let (mut out, mut orders) = csp::channel::<u32>("orders");
+    ///     let urgent = Process::named("controller").priority(Priority::Urgent);
+    ///     let both = scope.par((
+    ///         urgent.runs(async move { orders.recv().await }),
+    ///         async move { out.send(7).await.is_ok() },
+    ///     ));
+    ///     both.await
+    /// })?;
+    /// assert_eq!(run.result, Ok((Ok(7), true)));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// Source: occam's `PRI PAR`; CCSP section 1.1, `SetPriority`.
+    pub fn runs<F>(self, code: F) -> Runs<F> {
+        Runs { process: self, code }
+    }
+}
+
+#[track_caller]
+fn fork<'env, B: Branch<'env>>(
+    scope: Scope<'env>,
+    branch: B,
+    name: &'static str,
+) -> Forked<B::Output> {
+    let (process, code) = branch.into_parts();
+    scope.fork(process.unwrap_or_else(|| Process::named(name)), code)
 }
 
 impl<'env> Scope<'env> {
@@ -104,7 +182,7 @@ impl<'env> Scope<'env> {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](super::run()).
     pub fn forks(&self, name: impl Into<Name>) -> Forks<'env> {
-        Forks { scope: *self, barrier: Barrier::new(name) }
+        Forks { scope: *self, barrier: Barrier::of_forks(name.into()) }
     }
 }
 
@@ -139,8 +217,10 @@ impl<'env> Forks<'env> {
     where
         F: Future<Output: ProcessResult> + Send + 'env,
     {
+        self.barrier.is_mine();
         let enrolled = self.barrier.clone();
         self.scope.spawn(process, async move {
+            enrolled.is_mine();
             let result = code.await;
             drop(enrolled);
             result
@@ -157,14 +237,14 @@ macro_rules! parallel {
     ($($process:ident $handle:ident $output:ident $place:tt),+) => {
         impl<'env, $($process),+> Parallel<'env> for ($($process,)+)
         where
-            $($process: Future<Output: Send> + Send + 'env),+
+            $($process: Branch<'env>),+
         {
             type Outputs = ($($process::Output,)+);
             type Handles = ($(Forked<$process::Output>,)+);
 
             #[track_caller]
             fn fork(self, scope: Scope<'env>) -> Self::Handles {
-                ($(scope.fork(concat!("par ", stringify!($place)), self.$place),)+)
+                ($(fork(scope, self.$place, concat!("par ", stringify!($place))),)+)
             }
 
             async fn join(handles: Self::Handles) -> Result<Self::Outputs, Failed> {
@@ -191,13 +271,18 @@ async fn join_all<R: Send>(handles: Vec<Forked<R>>) -> Result<Vec<R>, Failed> {
     results.into_iter().collect()
 }
 
-impl<'env, F: Future<Output: Send> + Send + 'env> Parallel<'env> for Vec<F> {
+impl<'env, F: Branch<'env>> Parallel<'env> for Vec<F> {
     type Outputs = Vec<F::Output>;
     type Handles = Vec<Forked<F::Output>>;
 
     #[track_caller]
     fn fork(self, scope: Scope<'env>) -> Self::Handles {
-        self.into_iter().map(|process| scope.fork("par", process)).collect()
+        // Not a closure: the caller is the user's.
+        let mut handles = Vec::with_capacity(self.len());
+        for branch in self {
+            handles.push(fork(scope, branch, "par"));
+        }
+        handles
     }
 
     fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send {
@@ -207,14 +292,19 @@ impl<'env, F: Future<Output: Send> + Send + 'env> Parallel<'env> for Vec<F> {
 
 impl<'env, F, const N: usize> Parallel<'env> for [F; N]
 where
-    F: Future<Output: Send> + Send + 'env,
+    F: Branch<'env>,
 {
     type Outputs = Vec<F::Output>;
     type Handles = Vec<Forked<F::Output>>;
 
     #[track_caller]
     fn fork(self, scope: Scope<'env>) -> Self::Handles {
-        self.into_iter().map(|process| scope.fork("par", process)).collect()
+        // Not a closure: the caller is the user's.
+        let mut handles = Vec::with_capacity(self.len());
+        for branch in self {
+            handles.push(fork(scope, branch, "par"));
+        }
+        handles
     }
 
     fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send {

@@ -1,5 +1,6 @@
 //! The run of a network of communicating processes.
 
+use super::blocking::Helpers;
 use super::core::{Core, Verdict, Way};
 use super::handle::Handle;
 use super::memory::{self, Ended};
@@ -110,18 +111,19 @@ where
     F: Future<Output = R> + Send + 'env,
     R: Send,
 {
-    let (options, Plan { policy, workers, own_threads, waits_once, .. }) = plan(options)?;
+    let (options, Plan { policy, crew, own_threads, waits_once, .. }) = plan(options)?;
     Worker::with_current(|worker| {
         if let Some(worker) = worker {
             // Relaxed: read when the run that this one is part of is over.
             worker.scheduler().chose.store(true, Relaxed);
         }
     });
-    let core = new_core(handle, options.quiescence, options.seed, options.virtual_time);
+    let workers = crew.workers();
+    let core = new_core(handle, &options);
     let scheduler = Arc::clone(&core.scheduler);
     scheduler.configure(Config::new(
         policy,
-        workers,
+        crew,
         Settings {
             accounting: options.accounting,
             wait_once: waits_once || options.wait_once,
@@ -135,6 +137,7 @@ where
             listed_processes: options.listed,
         },
     ));
+    core.timers.start(&scheduler);
     let mut first = core.create(Process::named("main"), site, None, code(Scope::new()));
     outside::begin(&scheduler);
     memory::begin(scheduler.number, options.listed);
@@ -151,6 +154,7 @@ where
     core.helpers.end();
     outside::end(scheduler.number);
     drop(attached);
+    memory::clear_buffers(scheduler.number);
     let result = first.take();
     if let Some(Err(failed)) = &result
         && failed.panicked
@@ -165,21 +169,17 @@ where
 }
 
 /// Makes what a network shares, and makes it known to its scheduler.
-pub(super) fn new_core(
-    handle: &Handle,
-    quiescence: bool,
-    seed: u64,
-    virtual_time: bool,
-) -> Box<Core> {
+pub(super) fn new_core(handle: &Handle, options: &RunOptions) -> Box<Core> {
     let core = Box::new(Core {
         handle: handle.clone(),
         scheduler: Scheduler::new(),
         verdict: Mutex::new(None),
-        quiescence,
-        seed,
+        quiescence: options.quiescence,
+        seed: options.seed,
+        places: options.places,
         channels: AtomicU64::new(0),
-        timers: Timers::new(virtual_time),
-        helpers: Arc::default(),
+        timers: Timers::new(options.virtual_time),
+        helpers: Helpers::new(options.blocking_calls),
         unheard: Mutex::new(Vec::new()),
     });
     core.scheduler.set_hooks(Box::new(Way(NonNull::from(&*core))));
@@ -238,7 +238,7 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
                 process: record.name.clone(),
                 message: failure.message.clone(),
                 panicked: failure.panicked,
-                at: failure.at.clone(),
+                at: failure.at.clone().filter(|_| core.places),
                 ended_with_it: Vec::new(),
             }),
             _ => None,
@@ -248,12 +248,13 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         process: failed.process,
         message: failed.message,
         panicked: failed.panicked,
-        at: failed.at,
+        at: failed.at.filter(|_| core.places),
         ended_with_it: Vec::new(),
     }));
     let (outcome, detail) = match verdict {
         Some(Verdict::Deadlock(waits)) => (Summary::Deadlock, Some(Detail::Waits(waits))),
         Some(Verdict::Stopped) => (Summary::Stopped, None),
+        Some(Verdict::OutOfThreads(why)) => (Summary::OutOfThreads, Some(Detail::Threads(why))),
         _ if !failures.is_empty() => (Summary::Failed, None),
         Some(Verdict::Quiescent) => (Summary::Quiescent, None),
         None => (Summary::Finished, None),
@@ -270,7 +271,7 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         created: (table.created, core.channels.load(Relaxed)),
         slot_bytes: (0, 0),
         walks: 0,
-        warnings: Vec::new(),
+        warnings: scheduler.config().refusal.clone().into_iter().collect(),
         processes: records
             .iter()
             .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref())))

@@ -1,7 +1,7 @@
 //! Time: waiting until a moment, and for how long.
 //!
-//! One thread waits for the next deadline of a network; it is started when the first process waits
-//! for one. A process that waits is an offer (see `offer`) in a heap behind a lock:
+//! One thread waits for the next deadline of a network; it starts with the run. If the system refuses
+//! it, the run ends when a process waits for a time. A process that waits is an offer (see `offer`) in a heap behind a lock:
 //!
 //! | step | who | does, behind the lock |
 //! |---|---|---|
@@ -17,7 +17,7 @@
 //! of everything is repeatable.
 
 use super::attempt::Attempt;
-use super::core::Core;
+use super::core::{Core, Verdict};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::heap::{Heap, Key};
 use super::look::{At, Awaited};
@@ -26,7 +26,7 @@ use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::word::Park;
 use crate::scheduler::{Scheduler, TaskRef, Worker};
-use crate::sync::system::clock;
+use crate::sync::system::{ThreadDoor, ThreadPlace, clock};
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use std::fmt;
 use std::marker::PhantomPinned;
@@ -100,7 +100,9 @@ struct State {
     now: u64,
     /// The deadline that the clock's thread waits for.
     awaited: u64,
-    thread: Option<thread::JoinHandle<()>>,
+    thread: Option<(thread::JoinHandle<()>, ThreadPlace)>,
+    /// Why there is none, if the system refused it.
+    refused: Option<String>,
     over: bool,
 }
 
@@ -122,6 +124,7 @@ impl Timers {
                 now: 0,
                 awaited: u64::MAX,
                 thread: None,
+                refused: None,
                 over: false,
             }),
             bell: Condvar::new(),
@@ -138,25 +141,43 @@ impl Timers {
         }
     }
 
-    /// Enters a process that waits for a deadline.
-    fn enter(self: &Arc<Self>, scheduler: &Scheduler, due: Time, waiter: Waiter, at: &Entered) {
+    /// Starts the clock's thread, unless time is virtual.
+    pub(super) fn start(self: &Arc<Self>, scheduler: &Scheduler) {
+        if self.is_virtual {
+            return;
+        }
+        let start = || -> std::io::Result<_> {
+            let place = scheduler.config().door.enter()?;
+            let (timers, scheduler) = (Arc::clone(self), Arc::downgrade(&scheduler.strong()));
+            let builder = thread::Builder::new().name("kahn clock".into());
+            Ok((builder.spawn(move || timers.tick(&scheduler))?, place))
+        };
+        let mut state = self.state.lock();
+        match start() {
+            Ok(thread) => state.thread = Some(thread),
+            Err(error) => state.refused = Some(ThreadDoor::explain(&error)),
+        }
+    }
+
+    /// Enters a process that waits for a deadline. Returns why that will never be told, if so.
+    fn enter(
+        &self,
+        scheduler: &Scheduler,
+        due: Time,
+        waiter: Waiter,
+        at: &Entered,
+    ) -> Option<String> {
         let mut state = self.state.lock();
         let key = state.heap.enter(due.0, Entry { waiter, entered: at });
         at.set(Some(key));
         if self.is_virtual {
-            return;
+            return None;
         }
         scheduler.census.expect();
-        if state.thread.is_none() {
-            let (timers, scheduler) = (Arc::clone(self), Arc::downgrade(&scheduler.strong()));
-            let thread = thread::Builder::new()
-                .name("kahn clock".into())
-                .spawn(move || timers.tick(&scheduler))
-                .expect("the system grants one thread for the clock");
-            state.thread = Some(thread);
-        } else if due.0 < state.awaited {
+        if due.0 < state.awaited {
             self.bell.notify_one();
         }
+        state.refused.clone()
     }
 
     /// Takes an entry out, if it still stands.
@@ -230,7 +251,7 @@ impl Timers {
             self.bell.notify_one();
             state.thread.take()
         };
-        if let Some(thread) = thread {
+        if let Some((thread, _place)) = thread {
             thread.join().expect("the clock does not panic");
         }
     }
@@ -354,7 +375,11 @@ impl Sleeping {
 
     fn enter_as(&self, worker: &Worker, waiter: Waiter) {
         Core::with_worker(worker, |core| {
-            core.timers.enter(worker.scheduler(), self.due(), waiter, &self.entered);
+            let scheduler = worker.scheduler();
+            if let Some(why) = core.timers.enter(scheduler, self.due(), waiter, &self.entered) {
+                let why = format!("the clock has no thread to run on: {why}");
+                core.end_with(Verdict::OutOfThreads(why));
+            }
         });
     }
 

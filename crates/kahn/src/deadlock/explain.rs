@@ -85,7 +85,10 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_
     }
     match task.foreign_if_any() {
         Some(foreign) if foreign.is_pending() => Activity::WaitsForeign,
-        Some(foreign) if foreign.is_orphan() => Activity::Orphaned,
+        Some(foreign) if foreign.is_orphan() => match foreign.was_asked() {
+            true => Activity::Orphaned,
+            false => Activity::Stopped,
+        },
         // Also while the run is being stopped: then it is the one who does not stop.
         _ if task.kind() == Kind::Outside => Activity::Outside {
             holds: held(task, channels),

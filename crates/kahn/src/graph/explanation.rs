@@ -110,6 +110,14 @@ pub enum Activity {
         /// That process, unless it has ended.
         process: Option<Name>,
     },
+    /// A communicating process waits for the end of all forks of a scope.
+    JoinsForks {
+        /// The scope.
+        forks: Name,
+        /// Those that have not ended, by the processes that have them: forks, and processes that keep
+        /// a clone of the scope; unnamed if no process has used that.
+        left: Vec<Option<Name>>,
+    },
     /// A communicating process waits for a time.
     Sleeps,
     /// It waits for something that is not of this network, and may come.
@@ -123,6 +131,8 @@ pub enum Activity {
         /// Seconds since its last operation; `None` if there was none.
         idle_seconds: Option<f64>,
     },
+    /// It waits for nothing: it awaits a future that asked for no wake-up.
+    Stopped,
     /// It computes, without channel operations since it was resumed.
     Computes,
     /// It could run and waits for a worker, or is between operations.
@@ -225,6 +235,15 @@ impl fmt::Display for Waiting {
     }
 }
 
+/// Names in a row; `unknown` for those without.
+fn names(of: &[Option<Name>], unknown: &str) -> String {
+    let name = |name: &Option<Name>| match name {
+        Some(name) => format!("`{name}`"),
+        None => unknown.to_owned(),
+    };
+    of.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
 impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -257,14 +276,7 @@ impl fmt::Display for Activity {
                 write!(f, "waits for one of {}: {}", guards.len(), guards.join(", "))
             }
             Self::Synchronises { barrier, phase, missing } => {
-                let missing: Vec<_> = missing
-                    .iter()
-                    .map(|name| match name {
-                        Some(name) => format!("`{name}`"),
-                        None => "somebody who never came".to_owned(),
-                    })
-                    .collect();
-                let missing = missing.join(", ");
+                let missing = names(missing, "a handle that no process has used");
                 write!(f, "waits in phase {phase} at barrier `{barrier}` for ")?;
                 // All have come, but one of them twice.
                 let twice = "one that offers it twice";
@@ -286,6 +298,11 @@ impl fmt::Display for Activity {
             Self::FallenIn { bucket } => write!(f, "waits for `{bucket}` to be flushed or set"),
             Self::Joins { process: Some(process) } => write!(f, "waits for the end of `{process}`"),
             Self::Joins { process: None } => write!(f, "waits for the end of a process"),
+            Self::JoinsForks { forks, left } => {
+                let unused = "a clone of the scope that no process has used";
+                let left = names(left, unused);
+                write!(f, "waits for the end of the forks of `{forks}`: {left}")
+            }
             Self::Sleeps => write!(f, "waits for a time"),
             Self::WaitsForeign => write!(f, "waits for something outside the network"),
             Self::Orphaned => {
@@ -300,6 +317,7 @@ impl fmt::Display for Activity {
                     None => write!(f, ": it has begun no operation yet"),
                 }
             }
+            Self::Stopped => write!(f, "has stopped: it waits for nothing"),
             Self::Computes => write!(f, "computes, without channel operations"),
             Self::Ready => write!(f, "is ready to run"),
         }

@@ -20,9 +20,14 @@ use std::time::Duration;
 pub(crate) enum Verdict {
     Deadlock(Explanation),
     Quiescent,
-    OverBudget { channel: Name, explanation: Explanation },
+    OverBudget {
+        channel: Name,
+        explanation: Explanation,
+    },
     Misuse(Misuse),
     Stopped,
+    /// The system refused a thread that the run needs.
+    OutOfThreads(String),
 }
 
 impl Verdict {
@@ -565,6 +570,12 @@ impl Hooks for Joined {
     fn misuse(&self, _task: TaskRef, what: Misuse) {
         if let Some(core) = self.core() {
             core.misuse(what);
+        }
+    }
+
+    fn out_of_threads(&self, text: String) {
+        if let Some(core) = self.core() {
+            core.end_with(Verdict::OutOfThreads(text));
         }
     }
 }

@@ -45,6 +45,10 @@ pub struct RunOptions {
     pub(crate) placement: Placement,
     pub(crate) tau: Duration,
     pub(crate) virtual_time: bool,
+    pub(crate) places: bool,
+    /// How many threads the run may have.
+    pub(crate) threads: usize,
+    pub(crate) blocking_calls: usize,
 }
 
 /// A policy by its name, or one of the user's own, which is made for each run anew.
@@ -84,6 +88,9 @@ impl Default for RunOptions {
             placement: Placement::default(),
             tau: policy::DEFAULT_TAU,
             virtual_time: false,
+            places: true,
+            threads: usize::MAX,
+            blocking_calls: 1024,
         }
     }
 }
@@ -216,6 +223,65 @@ impl RunOptions {
     #[must_use]
     pub fn virtual_time(mut self, is_virtual: bool) -> Self {
         self.virtual_time = is_virtual;
+        self
+    }
+
+    /// Bounds the threads for [blocking calls](crate::csp::blocking()) of communicating processes, which
+    /// are 1 024 otherwise: a call beyond them waits until one before it has returned. Calls that
+    /// wait for each other need as many threads as there are.
+    ///
+    /// # Panics
+    /// Panics if there is to be none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{RunOptions, csp};
+    ///
+    /// let run = csp::run(RunOptions::new().blocking_calls(2), async |scope| {
+    ///     let calls = (0..100_u32).map(|n| csp::blocking(move || n)).collect::<Vec<_>>();
+    ///     scope.par(calls).await
+    /// })?;
+    /// assert_eq!(run.result, Ok((0..100).collect()));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// Source: CCSP, whose blocking calls have up to 1 024 threads.
+    #[must_use]
+    pub fn blocking_calls(mut self, threads: usize) -> Self {
+        assert!(threads > 0, "blocking calls need a thread at least");
+        self.blocking_calls = threads;
+        self
+    }
+
+    /// Has the system refuse all threads of the run after so many, besides the one that calls: for
+    /// tests of what happens then.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Says whether explanations and reports name files and lines: where a communicating process was
+    /// created, where one panicked. They do, unless this is `false`: a program for users that have
+    /// not its source is explained by names alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{RunOptions, csp};
+    ///
+    /// let stuck = csp::run(RunOptions::new().places(false), async |_scope| {
+    ///     let (_out, mut never) = csp::channel::<u32>("never");
+    ///     never.recv().await
+    /// });
+    /// let text = stuck.expect_err("nobody sends").to_string();
+    /// assert!(!text.contains(".rs"), "{text}");
+    /// ```
+    #[must_use]
+    pub fn places(mut self, named: bool) -> Self {
+        self.places = named;
         self
     }
 

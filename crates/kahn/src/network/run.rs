@@ -13,9 +13,10 @@ use crate::deadlock::{Detection, Resolver};
 use crate::graph::{Ending, Name, ProcessEnd};
 use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
 use crate::scheduler::{
-    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings, Worker,
+    Balance, Config, Crew, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings,
+    Worker,
 };
-use crate::sync::system::{clock, cores};
+use crate::sync::system::{ThreadDoor, clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
 use std::fmt;
 use std::mem;
@@ -47,6 +48,10 @@ pub enum RunError {
          use `run_async().await`, or a blocking process"
     )]
     Nested,
+    /// The system refused threads for the workers, and the policy, which is the caller's own, was made
+    /// for all of them; nothing ran.
+    #[error("out of threads: {0}")]
+    OutOfThreads(String),
     /// The run did not end as it should.
     #[error("{}", .0.reason())]
     Ended(Box<Report>),
@@ -223,7 +228,7 @@ impl Drop for Running {
 /// What options come to: who runs the processes.
 pub(crate) struct Plan {
     pub(crate) policy: Box<dyn Policy>,
-    pub(crate) workers: usize,
+    pub(crate) crew: Crew,
     /// Each process has a thread of its own.
     pub(crate) own_threads: bool,
     /// The policy wants every operation to wait once.
@@ -240,7 +245,9 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
     if in_async {
         return Err(RunError::Nested);
     }
-    panics::note_places(Worker::is_polling);
+    if options.places {
+        panics::note_places();
+    }
     let seed = options.seed;
     let asked = options.workers.unwrap_or_else(cores);
     let choice = mem::replace(&mut options.policy, Choice::Named(String::new()));
@@ -253,24 +260,32 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
             (entry.threads, entry.waits_once, Err(entry.build))
         }
     };
-    let workers = if threads == Threads::AsAsked { asked } else { 1 };
+    let door = Arc::new(ThreadDoor::with(options.threads));
+    let crew = Crew::hire(if threads == Threads::AsAsked { asked } else { 1 }, door);
+    let workers = crew.workers();
     let mut setup = policy::Setup::new(workers);
     (setup.seed, setup.tau) = (seed, options.tau);
     setup.placement = mem::take(&mut options.placement);
     let placement = setup.placement.clone();
+    let is_own = choice.is_ok();
     let policy: Box<dyn Policy> = match choice {
         Ok(own) => own(setup),
         Err(build) => build(setup),
     };
+    if let (true, Some(refusal)) = (is_own && !policy.shares_work(), &crew.refusal) {
+        // It may have been made for more workers than there are, and keep processes for each.
+        return Err(RunError::OutOfThreads(refusal.clone()));
+    }
     let own_threads = threads == Threads::OnePerProcess;
-    Ok((options, Plan { policy, workers, own_threads, waits_once, placement }))
+    Ok((options, Plan { policy, crew, own_threads, waits_once, placement }))
 }
 
 /// Runs a network to its end, whatever that is.
 pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
     let core = Arc::clone(&network.core);
     let (options, plan) = plan(options)?;
-    let Plan { policy, workers, own_threads, waits_once, placement } = plan;
+    let Plan { policy, crew, own_threads, waits_once, placement } = plan;
+    let workers = crew.workers();
     core.channels.configure(options.budget, options.capacity, options.listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
@@ -285,7 +300,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     let (samples, accounting) = (policy.rebalances_after().is_some(), options.accounting);
     core.scheduler.configure(Config::new(
         policy,
-        workers,
+        crew,
         Settings {
             accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
             samples,
@@ -318,6 +333,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     let since = clock::ticks();
     core.scheduler.run();
     let ticks = clock::ticks() - since;
+    let refused = core.scheduler.config().refusal.clone();
+    let warnings = warnings.into_iter().chain(refused).collect();
     let report = clear_away(&core, warnings, ticks, own_threads);
     core.gone.open();
     Ok(report)
@@ -341,6 +358,9 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         // Whatever is left over is normal then, a failure is not.
         None | Some(Verdict::Quiescent) => (Summary::Failed, None),
         Some(Verdict::Stopped) => (Summary::Stopped, None),
+        Some(Verdict::OutOfThreads(why)) => {
+            (Summary::OutOfThreads, Some(Detail::Threads(why.clone())))
+        }
         Some(Verdict::Misuse(misuse)) => (Summary::Misuse, Some(Detail::from(misuse))),
         Some(Verdict::Deadlock(explanation)) => {
             (Summary::Deadlock, Some(Detail::Waits(explanation.clone())))

@@ -17,7 +17,7 @@
 
 use super::task::{TaskRef, mark};
 use super::{Origin, Reason, Scheduler};
-use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*};
+use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -33,6 +33,8 @@ const CLOSED: u8 = 4;
 pub(crate) struct Foreign {
     state: AtomicU8,
     clones: AtomicUsize,
+    /// Whether a waker was asked for since the last wake-up; a hint, for explanations.
+    was_asked: PlainAtomicBool,
     task: TaskRef,
     scheduler: Arc<Scheduler>,
 }
@@ -42,6 +44,7 @@ impl Foreign {
         Arc::new(Self {
             state: AtomicU8::new(RUNNING),
             clones: AtomicUsize::new(0),
+            was_asked: PlainAtomicBool::new(false),
             task,
             scheduler: task.scheduler().strong(),
         })
@@ -96,6 +99,7 @@ impl Foreign {
                 Err(now) => state = now,
             }
         }
+        self.was_asked.store(false, Relaxed);
         self.scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
         if state == WAITING {
             // After the process is ready, and somebody busy who will run it.
@@ -118,6 +122,11 @@ impl Foreign {
     /// Whether the process waits for a wake-up that cannot come.
     pub(crate) fn is_orphan(&self) -> bool {
         self.state.load(SeqCst) == ORPHAN
+    }
+
+    /// Of one that waits for what cannot come: whether it has asked for a wake-up at all.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.was_asked.load(Relaxed)
     }
 }
 
@@ -163,6 +172,7 @@ fn wake_base(data: *const ()) {
 
 fn clone_foreign(foreign: &Arc<Foreign>) -> RawWaker {
     foreign.clones.fetch_add(1, SeqCst);
+    foreign.was_asked.store(true, Relaxed);
     RawWaker::new(Arc::into_raw(Arc::clone(foreign)).cast(), &CLONED)
 }
 

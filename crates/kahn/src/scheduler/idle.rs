@@ -14,8 +14,7 @@
 //!
 //! A core is free while fewer workers are awake than there are cores. Without a free core neither
 //! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. So workers beyond the cores are asleep from the start, without a thread even
-//! ([`super::crew`]); the watcher joins in if one that is awake does not get on. All this only under
+//! free core and looks. So workers beyond the cores are asleep from the start ([`super::crew`]); the watcher joins in if one that is awake does not get on. All this only under
 //! policies that share their work.
 //!
 //! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
@@ -61,7 +60,7 @@ impl Scheduler {
     #[inline]
     fn has_free_core(&self) -> bool {
         // Relaxed: read after a fence, or as a hint.
-        self.sleeping.load(Relaxed) > self.surplus.load(Relaxed)
+        self.sleeping.load(Relaxed) > self.config().surplus
     }
 
     /// Whether some worker has nothing to do.
@@ -90,8 +89,6 @@ impl Scheduler {
     }
 
     pub(super) fn notify_worker(&self, worker: usize) {
-        // What belongs to a worker that was refused a thread, the first one runs.
-        let worker = if self.given_up().any(|missing| missing == worker) { 0 } else { worker };
         fence(SeqCst);
         if self.sleeping.load(Relaxed) == 0 {
             return;
@@ -112,12 +109,12 @@ impl Scheduler {
         self.census.wake();
         self.sleeping.fetch_sub(1, SeqCst);
         drop(sleepers);
-        self.rouse(worker);
+        self.slots()[worker].parker.unpark();
     }
 
     /// Whether every worker but the caller sleeps.
     fn all_others_sleep(&self) -> bool {
-        self.sleeping.load(SeqCst) + 1 >= self.workers.load(SeqCst)
+        self.sleeping.load(SeqCst) + 1 >= self.slots().len()
     }
 
     /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
@@ -181,32 +178,12 @@ impl Worker {
         self.take_urgent()
             .or_else(|| self.pop(Turn::Front))
             .or_else(|| scheduler.pop_pinned(self.index()))
-            .or_else(|| self.adopt())
             .or_else(|| scheduler.pop_background(self.index()))
     }
 
     /// Whether that would find one.
     fn has_work(&self) -> bool {
-        let scheduler = self.scheduler();
-        scheduler.has_work(self.index()) || self.missing().any(|worker| scheduler.has_work(worker))
-    }
-
-    /// Workers that the system refused a thread, for the first worker, which runs what belongs to
-    /// them; none for the others.
-    fn missing(&self) -> impl Iterator<Item = usize> {
-        (self.index() == 0).then(|| self.scheduler().given_up()).into_iter().flatten()
-    }
-
-    /// Takes a process that belongs to a worker which the system refused a thread.
-    pub(super) fn adopt(&self) -> Option<Ready> {
-        let scheduler = self.scheduler();
-        self.missing().find_map(|worker| {
-            scheduler
-                .pop_urgent(worker)
-                .or_else(|| scheduler.policy().pop(worker, Turn::Front))
-                .or_else(|| scheduler.pop_pinned(worker))
-                .or_else(|| scheduler.pop_background(worker))
-        })
+        self.scheduler().has_work(self.index())
     }
 
     fn search_for(&self, time: Duration) -> Option<Ready> {

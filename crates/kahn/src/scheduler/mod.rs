@@ -60,11 +60,13 @@ pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;
 use crate::graph::Ending;
+use crate::sync::system::ThreadDoor;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
     Parker, PlainAtomicU64,
 };
 use census::Census;
+pub(crate) use crew::Crew;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
 use std::sync::{OnceLock, Weak};
@@ -121,6 +123,8 @@ pub(crate) trait Hooks: Send + Sync {
     fn share_out(&self) -> Option<u64>;
     /// Something happened that ends the run for a reason of the layers above.
     fn misuse(&self, task: TaskRef, what: crate::graph::Misuse);
+    /// The system refused a thread that the run needs: which, and why.
+    fn out_of_threads(&self, text: String);
 }
 
 /// How the network is run.
@@ -163,9 +167,7 @@ pub(crate) struct WorkerSlot {
     current: AtomicPtr<Task>,
     /// Processes it has run; tells whether it gets on.
     steps: AtomicU64,
-    parker: Parker,
-    /// Whether its thread was started; the first worker's needs no start.
-    has_thread: AtomicBool,
+    parker: Arc<Parker>,
     pub(crate) times: WorkerTimes,
 }
 
@@ -193,21 +195,28 @@ pub(crate) struct Config {
     pub(crate) slots: Box<[Padded<WorkerSlot>]>,
     /// Workers that are worth having awake at once: as many as there are cores.
     pub(crate) most_awake: usize,
+    /// Workers beyond those: so many sleep while all cores are in use.
+    surplus: usize,
     /// Workers that may search at once: one for every two that may be awake.
     most_searching: usize,
     /// When the policy is asked again where processes belong, if it wants to be.
     pub(crate) balance: Option<Balance>,
+    /// What is to be said if the system refused workers.
+    pub(crate) refusal: Option<String>,
+    /// Where the threads of this run come from.
+    pub(crate) door: Arc<ThreadDoor>,
+    crew: Mutex<Crew>,
 }
 
 impl Config {
-    pub(crate) fn new(policy: Box<dyn Policy>, workers: usize, settings: Settings) -> Self {
-        let slots = (0..workers).map(|_| {
+    pub(crate) fn new(policy: Box<dyn Policy>, mut crew: Crew, settings: Settings) -> Self {
+        let workers = crew.workers();
+        let slots = crew.bells.iter().map(|bell| {
             Padded(WorkerSlot {
                 hot: AtomicPtr::new(std::ptr::null_mut()),
                 current: AtomicPtr::new(std::ptr::null_mut()),
                 steps: AtomicU64::new(0),
-                parker: Parker::new(),
-                has_thread: AtomicBool::new(false),
+                parker: Arc::clone(bell),
                 times: WorkerTimes::default(),
             })
         });
@@ -222,14 +231,18 @@ impl Config {
             places,
             slots: slots.collect(),
             most_awake,
+            surplus: workers.saturating_sub(most_awake),
             most_searching,
             balance,
+            refusal: crew.refusal.take(),
+            door: Arc::clone(&crew.door),
+            crew: Mutex::new(crew),
         }
     }
 
     /// For clearing away a network that was never run.
     pub(crate) fn never_run() -> Self {
-        Self::new(policy::oracle(), 1, Settings::default())
+        Self::new(policy::oracle(), Crew::driven(1), Settings::default())
     }
 }
 
@@ -241,8 +254,6 @@ pub(crate) struct Scheduler {
     config: OnceLock<Config>,
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
-    /// Workers beyond the cores: so many sleep while all cores are in use.
-    surplus: AtomicUsize,
     searching: AtomicUsize,
     /// Who may still act.
     pub(crate) census: Census,
@@ -261,9 +272,6 @@ pub(crate) struct Scheduler {
     pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<threads::Started>>,
     thread_count: AtomicUsize,
-    /// Fewer than there are slots if the system refused threads.
-    workers: AtomicUsize,
-    crew: Mutex<crew::Crew>,
 }
 
 impl fmt::Debug for Scheduler {
@@ -280,7 +288,6 @@ impl Scheduler {
             config: OnceLock::new(),
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),
-            surplus: AtomicUsize::new(0),
             searching: AtomicUsize::new(0),
             census: Census::new(),
             live: AtomicUsize::new(0),
@@ -293,8 +300,6 @@ impl Scheduler {
             extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
-            workers: AtomicUsize::new(0),
-            crew: Mutex::default(),
         })
     }
 
@@ -497,7 +502,7 @@ impl Scheduler {
 
     /// Whether any worker of the network is awake.
     pub(super) fn workers_run(&self) -> bool {
-        self.sleeping.load(SeqCst) < self.workers.load(SeqCst)
+        self.sleeping.load(SeqCst) < self.slots().len()
     }
 
     /// The processes that workers run right now.
@@ -512,6 +517,6 @@ impl Scheduler {
     /// The number of threads that ran processes, and whether each process had one of its own.
     pub(crate) fn worker_count(&self) -> usize {
         let threads = self.settings().threads;
-        if threads { self.thread_count.load(Relaxed) } else { self.workers.load(Relaxed) }
+        if threads { self.thread_count.load(Relaxed) } else { self.slots().len() }
     }
 }

@@ -87,11 +87,6 @@ impl Worker {
         self.request.set(Request::End);
     }
 
-    /// Whether this thread runs a process.
-    pub(crate) fn is_polling() -> bool {
-        Self::with_current(|worker| worker.is_some_and(|worker| worker.current.get().is_some()))
-    }
-
     /// Whether the running process is being ended: its operations do nothing.
     #[inline]
     pub(crate) fn is_ending(&self) -> bool {

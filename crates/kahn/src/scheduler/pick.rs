@@ -137,10 +137,9 @@ impl Worker {
             self.run_now(self.pop(Turn::Back));
         }
         self.run_now(self.scheduler().pop_pinned(self.index()));
-        self.run_now(self.adopt());
         // So that `FAIRNESS` dispatches pass at most, with those just made, until the next time.
         let steps = &self.slot().steps;
-        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 3), Relaxed);
+        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 2), Relaxed);
     }
 
     /// Runs all that is ready in the worker's lane, once, if that has become much.

@@ -5,7 +5,7 @@ use super::word::Park;
 use super::worker::{Defect, PATIENCE};
 use super::{Bell, EndCause, Request, Scheduler, Worker};
 use crate::graph::Ending;
-use crate::sync::system::{ThreadPlace, place_for_thread};
+use crate::sync::system::{ThreadDoor, ThreadPlace};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use std::panic::resume_unwind;
 
@@ -46,7 +46,7 @@ impl Scheduler {
         let scheduler = self.strong();
         let index = if self.settings().threads { count } else { self.slots().len() + count };
         let builder = thread::Builder::new().name(task.info().name.to_string());
-        let spawned = place_for_thread().and_then(|place| {
+        let spawned = self.config().door.enter().and_then(|place| {
             let handle = builder.spawn(move || {
                 let worker = Worker::dedicated(&scheduler, index, parker);
                 worker.live_with(task);
@@ -70,11 +70,12 @@ impl Scheduler {
         }
     }
 
-    /// The system gives no more threads: the process fails with that message.
+    /// The system gives no more threads: that ends the run, for the process can never run.
     fn refuse_thread(&self, task: TaskRef, error: &std::io::Error) {
-        let worker = Worker::dedicated(self, 0, Arc::new(Parker::new()));
-        let message = format!("the system refused a thread for it: {error}");
-        worker.fail_unstarted(task, message);
+        let (name, why) = (&task.info().name, ThreadDoor::explain(error));
+        self.hooks().out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
+        // As a worker of its own: what it owns is dropped by it, not by the process that made it.
+        Worker::for_clearing(self).end(task, EndCause::Stopped);
         self.census.withdraw(1);
     }
 
@@ -182,12 +183,6 @@ impl Worker {
             self.unwinding.set(Some(unwinding));
             resume_unwind(Box::new(Unwound));
         }
-    }
-
-    fn fail_unstarted(&self, task: TaskRef, message: String) {
-        self.current.set(Some(task));
-        let failure = crate::graph::Failure::of(message);
-        self.drop_as(task, Ending::Failed(failure));
     }
 
     // --- workers that run nothing -----------------------------------------------------------------

@@ -18,8 +18,8 @@ pub(crate) use pool::BlockPool;
 pub(crate) use std::sync::Arc;
 /// Atomics for what no protocol rests on: no model sees them.
 pub(crate) use std::sync::atomic::{
-    AtomicU8 as PlainAtomicU8, AtomicU32 as PlainAtomicU32, AtomicU64 as PlainAtomicU64,
-    AtomicUsize as PlainAtomicUsize,
+    AtomicBool as PlainAtomicBool, AtomicU8 as PlainAtomicU8, AtomicU32 as PlainAtomicU32,
+    AtomicU64 as PlainAtomicU64, AtomicUsize as PlainAtomicUsize,
 };
 
 #[cfg(loom)]

@@ -46,6 +46,15 @@ pub(crate) fn refuse_threads_after(count: usize) {
     THREADS.store(count, Ordering::Relaxed);
 }
 
+/// Whether a wait for a while ended because the time was over.
+pub(crate) struct TimedOut(bool);
+
+impl TimedOut {
+    pub(crate) fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
 /// loom's mutex with the interface of `parking_lot`'s.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
@@ -85,11 +94,17 @@ impl Condvar {
         unsafe { std::ptr::write(guard, back) };
     }
 
-    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) {
+    pub(crate) fn wait_for<T>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        _timeout: Duration,
+    ) -> TimedOut {
         let one_less = |left: usize| left.checked_sub(1);
         if NAPS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err() {
             self.wait(guard);
+            return TimedOut(false);
         }
+        TimedOut(true)
     }
 
     pub(crate) fn wait_while_for<T>(

@@ -19,9 +19,9 @@ thread_local! {
 /// Whether the hook stands.
 static IS_NOTED: StaticMutex<bool> = StaticMutex::new(false);
 
-/// Has the places of panics noted from now on, where `concerns` says so of the thread; then the hook
-/// is called that was there, so that a panic is printed as ever, once.
-pub(crate) fn note_places(concerns: fn() -> bool) {
+/// Has the places of panics noted from now on; then the hook is called that was there, so that a
+/// panic is printed as ever, once.
+pub(crate) fn note_places() {
     let mut is_noted = IS_NOTED.lock();
     // A thread that panics must not touch the hook.
     if *is_noted || super::thread::panicking() {
@@ -30,9 +30,7 @@ pub(crate) fn note_places(concerns: fn() -> bool) {
     *is_noted = true;
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if concerns() {
-            note(panic);
-        }
+        note(panic);
         before(panic);
     }));
 }
@@ -42,7 +40,19 @@ fn note(panic: &PanicHookInfo<'_>) {
         let at = format!("{}:{}:{}", at.file(), at.line(), at.column());
         Noted { message: text_of(panic.payload()), at }
     });
-    LAST.set(noted);
+    // A thread that ends has no such place any more, and needs none.
+    let _ = LAST.try_with(|last| last.set(noted));
+}
+
+/// Notes where a panic began that is resumed on this thread.
+pub(crate) fn note_resumed(payload: &(dyn Any + Send), at: String) {
+    LAST.set(Some(Noted { message: text_of(payload), at }));
+}
+
+/// Returns where the last panic of this thread began, if it was the one with this payload.
+pub(crate) fn place_of(payload: &(dyn Any + Send)) -> Option<String> {
+    let message = text_of(payload);
+    LAST.take().filter(|noted| noted.message == message).map(|noted| noted.at)
 }
 
 fn text_of(payload: &dyn Any) -> String {
@@ -56,10 +66,10 @@ fn text_of(payload: &dyn Any) -> String {
 /// What a panic says, and where it began if the hook was told: it is not of what is resumed only.
 pub(crate) fn told(payload: Box<dyn Any + Send>) -> (String, Option<String>) {
     let message = text_of(payload.as_ref());
-    discard(payload);
     // An earlier panic that was caught may be the last that was noted.
-    let last = LAST.take().filter(|noted| noted.message == message);
-    (message, last.map(|noted| noted.at))
+    let at = place_of(payload.as_ref());
+    discard(payload);
+    (message, at)
 }
 
 /// Drops the payload of a panic. What its destructor panics with is forgotten: dropping that may

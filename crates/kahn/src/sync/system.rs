@@ -26,25 +26,55 @@ pub(crate) struct ThreadPlace(());
 
 static PLACES_TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes a place for a thread.
-///
-/// # Errors
-/// Returns an error where the standard library would end the program: it does if there is no memory
-/// area left for what each thread needs besides its stack.
-pub(crate) fn place_for_thread() -> io::Result<ThreadPlace> {
-    #[cfg(loom)]
-    if !super::modelled::take_thread() {
-        return Err(io::Error::other("the model has no more threads"));
+/// Where the threads of one run come from.
+#[derive(Debug)]
+pub(crate) struct ThreadDoor {
+    /// How many it may have yet; for tests, which have the system refuse them.
+    left: AtomicUsize,
+}
+
+impl Default for ThreadDoor {
+    fn default() -> Self {
+        Self::with(usize::MAX)
     }
-    let most = most_threads();
-    // Relaxed: a count, and nothing else hangs on it.
-    if PLACES_TAKEN.fetch_add(1, Relaxed) >= most {
-        PLACES_TAKEN.fetch_sub(1, Relaxed);
-        return Err(io::Error::other(format!(
-            "there is room for {most} threads; the limit is vm.max_map_count"
-        )));
+}
+
+impl ThreadDoor {
+    /// One that lets so many threads in.
+    pub(crate) fn with(threads: usize) -> Self {
+        Self { left: AtomicUsize::new(threads) }
     }
-    Ok(ThreadPlace(()))
+
+    /// Takes a place for a thread.
+    ///
+    /// # Errors
+    /// Returns an error where the standard library would end the program: it does if there is no
+    /// memory area left for what each thread needs besides its stack.
+    pub(crate) fn enter(&self) -> io::Result<ThreadPlace> {
+        #[cfg(loom)]
+        if !super::modelled::take_thread() {
+            return Err(io::Error::other("the model has no more threads"));
+        }
+        // Relaxed: counts, and nothing else hangs on them.
+        if self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Err(io::Error::other("the run may have no more"));
+        }
+        let most = most_threads();
+        if PLACES_TAKEN.fetch_add(1, Relaxed) >= most {
+            PLACES_TAKEN.fetch_sub(1, Relaxed);
+            return Err(io::Error::other(format!("vm.max_map_count leaves room for {most}")));
+        }
+        Ok(ThreadPlace(()))
+    }
+
+    /// What was refused, by which limit, and what to do.
+    pub(crate) fn explain(error: &io::Error) -> String {
+        format!(
+            "the system refused a thread: {error}; its limits are `ulimit -u`, the `pids.max` of the \
+             control group and `sysctl vm.max_map_count`: raise the one that was reached, or let the \
+             run have fewer threads (async processes need none)"
+        )
+    }
 }
 
 impl Drop for ThreadPlace {

@@ -204,7 +204,10 @@ impl Run {
 
     /// Whether it was cut short at a moment that depends on the schedule.
     pub(super) fn is_cut(&self) -> bool {
-        matches!(self.summary(), Summary::OverBudget | Summary::Misuse | Summary::Stopped)
+        matches!(
+            self.summary(),
+            Summary::OverBudget | Summary::Misuse | Summary::Stopped | Summary::OutOfThreads
+        )
     }
 
     /// How many channels are compared by contents, and how many by count.

@@ -372,3 +372,113 @@ fn a_network_that_lets_others_choose_is_marked_and_verify_says_so() {
     let text = verified.expect("it always chooses the same").to_string();
     assert!(text.contains("processes that choose"), "{text}");
 }
+
+/// Panics, in a function that might return.
+fn fail(text: &str) {
+    assert!(text.is_empty(), "{text}");
+}
+
+/// The line before the caller's, as explanations name it.
+#[track_caller]
+fn here() -> String {
+    let line = std::panic::Location::caller();
+    format!("{}:{}:", line.file(), line.line() - 1)
+}
+
+#[test]
+fn a_process_of_a_replicated_par_is_told_by_the_line_that_created_it() {
+    async fn waits(name: &'static str) {
+        let (_out, mut never) = csp::channel::<u32>(name);
+        let _ = never.recv().await;
+    }
+    let lines = std::sync::Mutex::new(Vec::new());
+    let texts = [1, 2].map(|workers| {
+        fails(RunOptions::new().workers(workers), async |scope| {
+            let of_vector = scope.par(vec![waits("of vector"), waits("of vector")]);
+            let line = here();
+            lines.lock().unwrap().push(line);
+            let of_array = scope.par([waits("of array"), waits("of array")]);
+            let line = here();
+            lines.lock().unwrap().push(line);
+            let _ = of_vector.await;
+            let _ = of_array.await;
+        })
+    });
+    for text in &texts {
+        for line in lines.lock().unwrap().iter() {
+            let told = text.lines().filter(|told| told.contains(line.as_str())).count();
+            assert_eq!(told, 2, "`{line}` is not told of two:\n{text}");
+        }
+        assert!(!text.contains("src/csp"), "a line of Kahn's own:\n{text}");
+    }
+}
+
+#[test]
+fn who_joins_forks_is_told_which_have_not_ended() {
+    let texts = explained(async |scope| {
+        let forks = scope.forks("workers");
+        forks.spawn("quick", async {});
+        for name in ["digger", "builder"] {
+            forks.spawn(name, async move {
+                let (_out, mut never) = csp::channel::<u32>("never");
+                let _ = never.recv().await;
+            });
+        }
+        let _kept = forks.clone();
+        forks.join().await;
+    });
+    let told = "`main` waits for the end of the forks of `workers`: ";
+    says(&texts, &[told, "`digger`", "`builder`", "a clone of the scope that no process has used"]);
+    for text in texts {
+        let line = text.lines().find(|line| line.contains(told)).expect("said above");
+        assert!(!line.contains("`quick`") && !line.contains("never came"), "{line}");
+    }
+}
+
+#[test]
+fn a_process_that_has_stopped_is_told_from_one_that_nothing_wakes() {
+    let texts = explained(async |scope| {
+        scope.spawn("stops", async {
+            // It has waited for others before.
+            csp::blocking(|| ()).await;
+            std::future::pending::<()>().await;
+        });
+        scope.spawn(
+            "forgotten",
+            std::future::poll_fn(|context| {
+                drop(context.waker().clone());
+                std::task::Poll::<()>::Pending
+            }),
+        );
+    });
+    says(
+        &texts,
+        &[
+            "`stops` has stopped: it waits for nothing",
+            "`stops` awaits a future that asked for no wake-up",
+            "`forgotten` waits for something outside the network that can never wake it",
+            "a process waits for a future that dropped its waker",
+        ],
+    );
+}
+
+#[test]
+fn texts_without_places_name_no_file() {
+    let options = || RunOptions::new().workers(2).places(false);
+    let stuck = fails(options(), async |scope| {
+        let _ = scope
+            .par([async {
+                let (_out, mut never) = csp::channel::<u32>("never");
+                let _ = never.recv().await;
+            }])
+            .await;
+    });
+    assert!(stuck.contains("`par` waits to receive message 1 from `never`"), "{stuck}");
+    let failed = fails(options(), async |scope| {
+        scope.spawn("fails", async { fail("no luck") });
+    });
+    assert!(failed.contains("process `fails` panicked: no luck"), "{failed}");
+    for text in [stuck, failed] {
+        assert!(!text.contains(".rs"), "{text}");
+    }
+}

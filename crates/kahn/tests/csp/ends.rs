@@ -274,3 +274,33 @@ fn a_payload_whose_destructor_panics_is_the_failure_of_its_process_alone() {
     });
     assert!(error.contains("process `sore` panicked: a panic without a text"), "{error}");
 }
+
+/// A message with an end of a channel, that may be its own.
+struct Nested {
+    _end: csp::Receiver<Nested>,
+    _token: Arc<()>,
+}
+
+#[test]
+fn what_stands_in_a_buffer_is_dropped_with_the_run_even_if_it_is_the_buffers_own_receiver() {
+    let token = Arc::new(());
+    everywhere(
+        |options| {
+            let token = token.clone();
+            succeeds(options, async move |_scope| {
+                let (mut out, end) = csp::buffered::<Nested>("its own", 1);
+                let sent = out.send(Nested { _end: end, _token: token.clone() }).await;
+                assert!(sent.is_ok(), "there is room");
+                // Two, of which each has the other.
+                let (mut left, from_left) = csp::buffered::<Nested>("left", 2);
+                let (mut right, from_right) = csp::buffered::<Nested>("right", 2);
+                let sent = left.send(Nested { _end: from_right, _token: token.clone() }).await;
+                assert!(sent.is_ok(), "there is room");
+                let sent = right.send(Nested { _end: from_left, _token: token }).await;
+                assert!(sent.is_ok(), "there is room");
+            });
+        },
+        |()| {},
+    );
+    assert_eq!(Arc::strong_count(&token), 1, "messages are left");
+}

@@ -13,6 +13,7 @@ mod outside;
 mod random;
 mod reports;
 mod sharing;
+mod threads;
 mod time;
 mod urgency;
 mod yielding;

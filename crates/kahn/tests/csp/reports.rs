@@ -125,3 +125,51 @@ fn of_very_many_channels_some_are_listed() {
     assert_eq!(report.messages(), 10_007);
     assert!(table(&report).lines().last().is_some_and(|line| line.contains("8 more")));
 }
+
+#[test]
+fn a_panic_is_reported_with_its_file_and_line() {
+    everywhere(
+        |options| {
+            let first = line!() + 2;
+            let report = csp::run(options, async |scope| {
+                scope.spawn("directly", async { assert!(first == 0, "spawned") });
+                let child = scope.fork("dropped", async { panic!("forked") });
+                csp::yield_now().await;
+                drop(child);
+                scope.spawn(
+                    "called",
+                    csp::blocking(move || assert!(first == 0, "on a thread of its own")),
+                );
+            });
+            let Err(RunError::Ended(report)) = report else { panic!("it fails") };
+            (first, report)
+        },
+        |(first, report)| {
+            for (text, line) in [("spawned", 0), ("forked", 1), ("on a thread of its own", 6)] {
+                let place = format!("{}:{}:", file!(), first + line);
+                let failure = report.failures.iter().find(|failure| failure.message == text);
+                let failure = failure.unwrap_or_else(|| panic!("{text}: {:?}", report.failures));
+                let told = failure.at.as_deref().unwrap_or_default();
+                assert!(told.starts_with(&place), "{text}: {told} is not {place}");
+                assert!(report.explanation().contains(&place), "{}", report.explanation());
+                assert!(report.to_json().contains(&place), "{}", report.to_json());
+            }
+        },
+    );
+}
+
+/// A payload that is caught and thrown again passes no hook: no other panic's place is told.
+#[test]
+fn a_panic_is_not_reported_with_the_place_of_another() {
+    let error = csp::run(RunOptions::new(), async |scope| {
+        scope.spawn("throws", async {
+            let _ = std::panic::catch_unwind(|| panic!("one"));
+            if std::hint::black_box(true) {
+                std::panic::resume_unwind(Box::new("another"));
+            }
+        });
+    });
+    let Err(RunError::Ended(report)) = error else { panic!("it fails") };
+    assert_eq!(report.failures[0].message, "another");
+    assert_eq!(report.failures[0].at, None);
+}

@@ -24,8 +24,9 @@ use super::exchange::{self, Exchange};
 use super::handle::Handle;
 use super::process::{Forked, Process};
 use super::run::new_core;
+use crate::network::RunOptions;
 use crate::scheduler::models::{self, Own};
-use crate::scheduler::{Config, TaskRef};
+use crate::scheduler::{Config, Crew, TaskRef};
 use crate::sync::{Arc, thread};
 use std::panic::Location;
 // Not one of loom's: it is no part of the model.
@@ -73,8 +74,12 @@ impl Driven {
     }
 
     fn with(policy: Own, workers: usize, passes_on: bool) -> Self {
-        let core = new_core(&Handle::new(), false, 0, true);
-        core.scheduler.configure(Config::new(Box::new(policy), workers, models::settings()));
+        let core = new_core(&Handle::new(), &RunOptions::new().virtual_time(true));
+        core.scheduler.configure(Config::new(
+            Box::new(policy),
+            Crew::driven(workers),
+            models::settings(),
+        ));
         Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default(), passes_on }
     }
 

@@ -219,7 +219,11 @@ impl Driven {
     }
 
     fn ready_under(&self, policy: Own) {
-        self.core.scheduler.configure(Config::new(Box::new(policy), WORKERS, settings()));
+        self.core.scheduler.configure(Config::new(
+            Box::new(policy),
+            Crew::driven(WORKERS),
+            settings(),
+        ));
         let resolver = Resolver::new(Detection::Deferred);
         self.core.resolver.set(resolver).expect("a model is made ready once");
     }

@@ -1,0 +1,152 @@
+//! What happens when the system refuses threads, and how many there are.
+
+use crate::{everywhere, succeeds};
+use kahn::csp;
+use kahn::{Network, RunError, RunOptions, Summary};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+/// The report of a run that was out of threads.
+fn out_of_threads<R: std::fmt::Debug>(run: Result<R, RunError>) -> String {
+    let error = run.expect_err("a thread is missing");
+    let report = error.report().expect("the run has begun");
+    assert_eq!(report.outcome, Summary::OutOfThreads, "{error}");
+    assert_eq!(report.failures, [], "nobody is to blame");
+    let text = error.to_string();
+    for word in ["out of threads", "ulimit -u", "pids.max", "vm.max_map_count", "fewer threads"] {
+        assert!(text.contains(word), "`{word}` is not in {text}");
+    }
+    text
+}
+
+#[test]
+fn a_blocking_child_without_a_thread_ends_the_run_out_of_threads() {
+    for granted in [0, 1, 7] {
+        for workers in [1, 2] {
+            let mut network = Network::new();
+            let numbers = network.source("numbers", 0..100_u32);
+            let (out, doubled) = network.channel("doubled");
+            let creator = network.creator();
+            let ports = (numbers, out, creator);
+            network.process("creator", ports, async |(mut numbers, mut out, mut creator)| {
+                while let Some(number) = numbers.recv().await {
+                    let (mut to, from) = creator.channel::<u32>("to");
+                    let (answer, mut answered) = creator.channel("answer");
+                    creator.blocking("child", (from, answer), |(mut from, mut answer)| {
+                        while let Some(number) = from.recv_blocking() {
+                            answer.send_blocking(number * 2);
+                        }
+                    });
+                    to.send(number).await;
+                    drop(to);
+                    out.send(answered.recv().await.unwrap_or(0)).await;
+                }
+            });
+            let _sum = network.fold("sum", doubled, 0_u64, |sum, n| sum + u64::from(n));
+            let options = RunOptions::new().workers(workers);
+            let text = out_of_threads(
+                network.run_with(options.refuse_threads_after(workers - 1 + granted)),
+            );
+            assert!(text.contains("process `child` has no thread to run on"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_process_of_the_policy_threads_without_a_thread_ends_the_run_out_of_threads() {
+    for granted in [0, 1, 20] {
+        let options = RunOptions::new().policy("threads").refuse_threads_after(granted);
+        let run = csp::run(options, async |scope| {
+            let storm = (0..100_u32).map(|n| async move { n }).collect::<Vec<_>>();
+            scope.par(storm).await
+        });
+        let text = out_of_threads(run);
+        assert!(text.contains("has no thread to run on"), "{text}");
+    }
+}
+
+#[test]
+fn workers_without_a_thread_are_a_warning_and_fewer_workers() {
+    for policy in ["stealing", "batch", "ws-cur", "ws-last", "static", "partition", "shared"] {
+        for granted in [0, 1, 3] {
+            let options =
+                || RunOptions::new().workers(8).policy(policy).refuse_threads_after(granted);
+            let mut network = Network::new();
+            let mut numbers = network.source("numbers", 0..500_u32);
+            for step in 0..12 {
+                numbers = network.map(format!("step {step}"), numbers, |n| n + 1);
+            }
+            let sum = network.fold("sum", numbers, 0_u64, |sum, n| sum + u64::from(n));
+            let report = network.run_with(options()).expect("it runs with fewer");
+            assert_eq!(sum.take(), Some((12..512).sum::<u64>()), "{policy}");
+            assert_eq!(report.workers, granted + 1, "{policy}");
+            let told = format!("{} of 8 workers run: the system refused a thread", granted + 1);
+            assert!(report.warnings[0].contains(&told), "{:?}", report.warnings);
+            // Workers first: there is none left for the clock.
+            let run = csp::run(options(), async |scope| {
+                let all = (0..40_u32).map(|n| async move { n }).collect::<Vec<_>>();
+                scope.par(all).await
+            });
+            let run = run.expect("it runs with fewer");
+            assert_eq!(run.result, Ok((0..40).collect()), "{policy}");
+            assert!(run.report.warnings[0].contains(&told), "{:?}", run.report.warnings);
+        }
+    }
+}
+
+#[test]
+fn a_blocking_call_without_a_thread_waits_for_one_or_ends_the_run() {
+    for workers in [1, 2] {
+        let options = || RunOptions::new().workers(workers);
+        // One for the clock.
+        let none = options().refuse_threads_after(workers);
+        let text = out_of_threads(csp::run(none, async |_scope| csp::blocking(|| 7).await));
+        assert!(text.contains("a blocking call has no thread to run on"), "{text}");
+        let one = options().refuse_threads_after(workers + 1);
+        let numbers = succeeds(one, async |scope| {
+            let calls = (0..20_u32).map(|n| csp::blocking(move || n)).collect::<Vec<_>>();
+            scope.par(calls).await
+        });
+        assert_eq!(numbers, Ok((0..20).collect()));
+    }
+}
+
+#[test]
+fn a_clock_without_a_thread_ends_the_run_only_if_somebody_waits_for_a_time() {
+    for workers in [1, 2] {
+        let options = || RunOptions::new().workers(workers).refuse_threads_after(workers - 1);
+        assert_eq!(succeeds(options(), async |_scope| 7), 7);
+        let hour = Duration::from_hours(1);
+        let text = out_of_threads(csp::run(options(), async |_scope| csp::sleep(hour).await));
+        assert!(text.contains("the clock has no thread to run on"), "{text}");
+    }
+}
+
+#[test]
+fn no_more_blocking_calls_run_at_once_than_were_allowed() {
+    everywhere(
+        |options| {
+            let (now, most) = (&*leak(), &*leak());
+            let numbers = succeeds(options.blocking_calls(3), async move |scope| {
+                let call = |n: u32| {
+                    csp::blocking(move || {
+                        most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+                        std::thread::yield_now();
+                        now.fetch_sub(1, SeqCst);
+                        n
+                    })
+                };
+                scope.par((0..50).map(call).collect::<Vec<_>>()).await
+            });
+            (numbers, most.load(SeqCst))
+        },
+        |(numbers, most)| {
+            assert_eq!(numbers, Ok((0..50).collect()));
+            assert!((1..=3).contains(&most), "{most} at once");
+        },
+    );
+}
+
+fn leak() -> &'static AtomicUsize {
+    Box::leak(Box::new(AtomicUsize::new(0)))
+}
