@@ -328,7 +328,9 @@ mod tests {
         let all = Arc::new(Barrier::new(calls + 1));
         for _ in 0..calls {
             let all = Arc::clone(&all);
-            let job = Box::new(move || drop(all.wait()));
+            let job = Box::new(move || {
+                all.wait();
+            });
             helpers.submit(&ThreadDoor::default(), job).expect("it is granted");
         }
         all.wait();
@@ -358,9 +360,7 @@ mod tests {
         let helpers = Helpers::new(1);
         let (sender, receiver) = mpsc::channel();
         let (open, gate) = mpsc::channel::<()>();
-        let first = Box::new(move || {
-            let _ = gate.recv();
-        });
+        let first = Box::new(move || assert!(gate.recv().is_err(), "nobody sends"));
         helpers.submit(&ThreadDoor::default(), first).expect("it is granted");
         for number in 0..50 {
             let sender = sender.clone();

@@ -513,8 +513,12 @@ impl Meeting {
     pub(super) fn take_unread(&self, network: u32) -> Option<Unread> {
         let flags = self.gate.lock(false);
         let buffer = self.buffer().filter(|_| self.network.get() == network);
-        // SAFETY: behind the gate, and made for the type of its messages.
-        let unread = buffer.map(|buffer| unsafe { ((*buffer.as_ptr()).empty)(buffer) });
+        let unread = buffer.map(|buffer| {
+            // SAFETY: there while the label says so; this part of it does not change.
+            let empty = unsafe { (*buffer.as_ptr()).empty };
+            // SAFETY: behind the gate, and made for the type of its messages.
+            unsafe { empty(buffer) }
+        });
         let cleared = if unread.is_some() { flag::MESSAGES | flag::ROOM } else { 0 };
         self.gate.unlock(flags & !cleared);
         unread

@@ -85,10 +85,13 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_
     }
     match task.foreign_if_any() {
         Some(foreign) if foreign.is_pending() => Activity::WaitsForeign,
-        Some(foreign) if foreign.is_orphan() => match foreign.was_asked() {
-            true => Activity::Orphaned,
-            false => Activity::Stopped,
-        },
+        Some(foreign) if foreign.is_orphan() => {
+            if foreign.was_asked() {
+                Activity::Orphaned
+            } else {
+                Activity::Stopped
+            }
+        }
         // Also while the run is being stopped: then it is the one who does not stop.
         _ if task.kind() == Kind::Outside => Activity::Outside {
             holds: held(task, channels),
