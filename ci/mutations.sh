@@ -129,10 +129,18 @@ mutation park-before-publishing channel:: scheduler/publication.rs \
     's/if self\.listed_count\.get\(\) > 0 \{/if self.listed_count.get() > LISTED {/'
 mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
-mutation room-beyond-the-ring channel::the_receiver_follows channel/turn.rs \
-    's/in_ring = in_ring\.min\(switch_at - side\.local\.get\(\)\);//'
-mutation follow-too-early channel::the_receiver_follows channel/turn.rs \
-    's/if side\.local\.get\(\) < switch_at \{/if side.local.get() + 1 < switch_at {/'
+mutation room-beyond-the-cycle channel::the_receiver_follows channel/growth.rs \
+    's/most = most\.min\(switch_at - number\);//'
+mutation follow-too-early channel::the_receiver_follows channel/growth.rs \
+    's/if number < switch_at \{/if number + 1 < switch_at {/'
+mutation follow-too-late channel::the_receiver_follows channel/growth.rs \
+    's/if number < switch_at \{/if number <= switch_at {/'
+mutation segment-behind-the-oldest channel::a_channel_that_has_grown channel/growth.rs \
+    's/let mut runs = vec!\[Run \{ start, slots \}\];\s*runs\.extend\(old\.runs_from\(at, stride\)\);/let mut runs: Vec<Run> = old.runs_from(at, stride).collect();\n runs.push(Run { start, slots });/'
+mutation row-beyond-its-run channel::a_channel_that_has_grown channel/growth.rs \
+    's/most\.min\(self\.end\.get\(\) - number\)/most/'
+mutation cycle-linked-late channel::the_receiver_follows channel/growth.rs \
+    's/old\.switch_at\.set\(at\);/old.switch_at.set(at + 1);/'
 mutation gate-relaxed channel:: channel/cold.rs \
     's/(compare_exchange_weak\(bits, locked, )Acquire/$1Relaxed/'
 mutation gate-opened-relaxed channel:: channel/cold.rs \

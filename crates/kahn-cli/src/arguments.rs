@@ -84,7 +84,11 @@ struct Schedule {
     #[arg(long, value_name = "N", value_parser = at_least_one::<u32>, global = true)]
     capacity: Option<u32>,
 
-    /// Bounds the memory of all channels: bytes, or with K, M, G
+    /// Gives no channel more room than for N messages at the start, but its own if that is less
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u32>, global = true)]
+    capacity_at_most: Option<u32>,
+
+    /// Bounds what all channels and their messages take, not processes: bytes, or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size::parse, global = true)]
     budget: Option<u64>,
 
@@ -185,8 +189,17 @@ impl RunArguments {
 
     /// Understands the options of a run.
     pub(crate) fn options(&self) -> Result<RunOptions, Failure> {
-        let Schedule { workers, policy, placing, capacity, budget, detection, accounting, pin } =
-            &self.schedule;
+        let Schedule {
+            workers,
+            policy,
+            placing,
+            capacity,
+            capacity_at_most,
+            budget,
+            detection,
+            accounting,
+            pin,
+        } = &self.schedule;
         placing.check(policy.as_deref().unwrap_or(DEFAULT))?;
         let mut options = RunOptions::new().seed(self.shape.seed).pin(*pin);
         // Who runs the command has not the source of its programs.
@@ -199,6 +212,9 @@ impl RunArguments {
         }
         if let Some(capacity) = capacity {
             options = options.capacity(*capacity);
+        }
+        if let Some(messages) = capacity_at_most {
+            options = options.capacity_at_most(*messages);
         }
         if let Some(budget) = budget {
             options = options.budget(*budget);

@@ -64,6 +64,11 @@ struct Cost<'run> {
 impl Cost<'_> {
     /// Shows and writes what was asked for.
     fn tell(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Result<(), Failure> {
+        // One line: the report tells of each.
+        if let Some([first, more @ ..]) = report.map(|report| &report.grown[..]) {
+            let others = if more.is_empty() { "" } else { ", and others" };
+            messages::note(format_args!("{first}{others}: `--report` tells more"));
+        }
         if self.arguments.report {
             messages::say(self.table(report, notes));
         }

@@ -67,8 +67,8 @@
 //! # Memory
 //!
 //! All records that a reducer is responsible for are in memory at the time it sorts them, and half
-//! of that again for the sorting: nothing is spilled to disk. The byte budget of a run counts the
-//! slots of channels, not what messages point to, so it does not notice. [`Job::limit`] bounds what a
+//! of that again for the sorting: nothing is spilled to disk. The byte budget of a run counts
+//! channels and their messages, not processes, so it does not notice. [`Job::limit`] bounds what a
 //! reducer may hold and makes it fail with a message otherwise; without it, the system's memory is
 //! the bound. A combiner and larger batches make the records fewer.
 //!

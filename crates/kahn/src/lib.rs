@@ -48,13 +48,13 @@ mod communicating_processes {}
 extern crate self as kahn;
 
 pub use accounting::{
-    Accounting, ChannelReport, Detail, FailureReport, MeetingKind, MeetingReport, MeetingState,
-    ProcessReport, Rebalances, Report, Summary, WorkerReport,
+    Accounting, ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport,
+    MeetingState, ProcessReport, Rebalances, Report, Summary, WorkerReport,
 };
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
     Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
-    Sending, SendingAll, Slot,
+    Sending, SendingAll, Slot, Weigh,
 };
 pub use deadlock::{Activity, Detection, Explanation, Held, RingMember, Waiting};
 pub use graph::{Misuse, MisuseKind, Name, ProcessEnd};

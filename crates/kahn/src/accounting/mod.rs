@@ -3,8 +3,8 @@
 mod report;
 
 pub use report::{
-    ChannelReport, Detail, FailureReport, MeetingKind, MeetingReport, MeetingState, ProcessReport,
-    Rebalances, Report, Summary, WorkerReport,
+    ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport, MeetingState,
+    ProcessReport, Rebalances, Report, Summary, WorkerReport,
 };
 
 /// How much a run counts about itself.

@@ -50,6 +50,14 @@ pub struct Report {
     pub created: (u64, u64),
     /// Bytes of slots in use at the end, as the budget counts them, and the budget.
     pub slot_bytes: (u64, u64),
+    /// The most bytes that the budget counted at a time: slots, and what messages owned when their
+    /// channels grew.
+    pub most_bytes: u64,
+    /// Channels that had to grow, in the order of their creation.
+    pub grown: Vec<GrowthReport>,
+    /// Channels whose messages may own memory that nobody weighed: the budget counted their slots
+    /// alone. See [`Weigh`](crate::Weigh).
+    pub weight_unknown: Vec<Name>,
     /// Walks along processes that wait for each other, in search of a deadlock.
     pub walks: u64,
     /// What could be seen to be wrong before the run, and was no error.
@@ -169,6 +177,8 @@ pub struct ChannelReport {
     pub message_type: &'static str,
     /// Bytes a message takes in its slot.
     pub message_bytes: usize,
+    /// Bytes that a message owned beside those, on average; `None` if that is unknown.
+    pub owned_bytes: Option<u64>,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.
@@ -181,6 +191,42 @@ pub struct ChannelReport {
     pub capacity: u32,
     /// Times it grew.
     pub growths: u32,
+}
+
+/// A channel that had to grow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct GrowthReport {
+    /// The channel.
+    pub channel: Name,
+    /// The process that sent, at the end of the run.
+    pub from: Option<Name>,
+    /// The process that received, at the end of the run.
+    pub to: Option<Name>,
+    /// The capacity that it began with.
+    pub began_with: u32,
+    /// The capacity that it came to.
+    pub capacity: u32,
+    /// Bytes a message takes in its slot.
+    pub message_bytes: usize,
+    /// Bytes that a message owned beside those, on average; `None` if that is unknown.
+    pub owned_bytes: Option<u64>,
+}
+
+impl fmt::Display for GrowthReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "channel `{}`", self.channel)?;
+        if let (Some(from), Some(to)) = (&self.from, &self.to) {
+            write!(f, ", from `{from}` to `{to}`,")?;
+        }
+        let (began, now, bytes) = (self.began_with, self.capacity, self.message_bytes);
+        write!(f, " had to grow from a capacity of {began} to {now} messages of {bytes} bytes")?;
+        match self.owned_bytes {
+            Some(0) => Ok(()),
+            Some(owned) => write!(f, ", which own {owned} more on average"),
+            None => write!(f, ", which may own more: their weight is unknown"),
+        }
+    }
 }
 
 /// What happened on one channel of communicating processes.
@@ -263,6 +309,9 @@ pub struct WorkerReport {
     /// Attempts that succeeded.
     pub steals_won: u64,
 }
+
+/// Channels that a text names one by one.
+const LISTED: usize = 5;
 
 impl Report {
     /// Returns the report as JSON.
@@ -376,6 +425,30 @@ impl fmt::Display for Report {
                 again.asked, again.seconds, again.changed, again.moved
             )?;
         }
+        let (most, budget) = (self.most_bytes, self.slot_bytes.1);
+        if budget > 0 {
+            writeln!(f, "the channels took {most} bytes at most, of a budget of {budget}")?;
+        }
+        for grown in self.grown.iter().take(LISTED) {
+            writeln!(f, "{grown}")?;
+        }
+        if self.grown.len() > LISTED {
+            writeln!(f, "and {} more channels had to grow", self.grown.len() - LISTED)?;
+        }
+        if !self.weight_unknown.is_empty() {
+            let first = self.weight_unknown.iter().take(LISTED);
+            let names: Vec<_> = first.map(|name| format!("`{name}`")).collect();
+            let more = match self.weight_unknown.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            writeln!(
+                f,
+                "weight unknown: the budget counts no more than the slots of {}{more}; give them \
+                 one with `Channel::weighed`",
+                names.join(", ")
+            )?;
+        }
         if self.chooses {
             writeln!(f, "processes that choose took part: the result may depend on the schedule")?;
         }
@@ -413,7 +486,7 @@ impl Report {
     fn channel_table(&self) -> Table {
         let header = &[
             "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths",
-            "bytes",
+            "bytes", "owned",
         ];
         let mut table = new_table(header, 3);
         for channel in &self.channels {
@@ -478,6 +551,7 @@ impl ChannelReport {
             self.capacity.to_string(),
             self.growths.to_string(),
             self.message_bytes.to_string(),
+            self.owned_bytes.map_or_else(|| "?".to_owned(), |owned| owned.to_string()),
         ]
     }
 }

@@ -303,36 +303,18 @@ fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
     is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
 }
 
-/// Drops all messages of a channel that nobody uses any more, and frees its rings; what goes back
+/// Drops all messages of a channel that nobody uses any more, and frees its slots; what goes back
 /// to the budget.
 pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
     let types = channel.types.get();
-    let mut bytes = 0;
-    let mut number = channel.receiver.local.get();
-    let end = channel.sender.local.get();
-    let mut ring = channel.receiver.ring.replace(ptr::null_mut());
-    channel.sender.ring.set(ptr::null_mut());
-    if ring.is_null() {
-        // Reserved, and never used.
-        bytes += ChannelTable::bytes(channel.cold.capacity.load(Relaxed).into(), types.size);
+    if channel.sender.is_set_up() {
+        // SAFETY: messages from the receiver's count to the sender's are in their slots.
+        channel.for_each_slot(|slot| unsafe { (types.drop_message)(slot) });
+        // SAFETY: emptied, and nobody uses the channel any more.
+        unsafe { channel.free_slots() };
     }
-    while !ring.is_null() {
-        // SAFETY: rings live until they are freed, which happens here and in `leave_ring` only.
-        let following = unsafe { (*ring).following(number) };
-        let last = following.map_or(end, |(_, switch_at)| switch_at);
-        while number < last {
-            // SAFETY: messages from the receiver's count to the sender's are in their slots.
-            unsafe { (types.drop_message)(ring, number) };
-            number += 1;
-        }
-        // SAFETY: as above.
-        let capacity = unsafe { (*ring).capacity() };
-        bytes += ChannelTable::bytes(capacity, types.size);
-        // SAFETY: emptied, and both ends have left it.
-        unsafe { channel.free_ring(ring) };
-        ring = following.map_or(ptr::null_mut(), |(next, _)| next.as_ptr());
-    }
-    bytes
+    let counted = channel.scales(End::Sender).map_or(0, |scales| scales.counted.swap(0, Relaxed));
+    counted + ChannelTable::bytes(channel.cold.slots.swap(0, Relaxed).into(), types.size)
 }
 
 /// A process has ended: its channels end, and what it left behind is found out.

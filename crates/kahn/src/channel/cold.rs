@@ -1,11 +1,14 @@
-//! What is seldom needed of a channel: who it is, how it ended, the gate of its closings, and the
-//! ring it begins with.
+//! What is seldom needed of a channel: who it is, how it ended, the gate of its closings, how large it
+//! is, and a slot.
 
+use super::growth::Growth;
 use super::raw::{ChannelRef, End, RawChannel};
-use super::ring::{Ring, SmallRing};
+use super::ring::SmallSlot;
 use crate::graph::{Identity, Name};
-use crate::sync::{AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
+use crate::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Bits of [`Cold::flags`].
 pub(crate) mod flag {
@@ -23,6 +26,8 @@ pub(crate) mod flag {
     pub(crate) const LISTED: u8 = 32;
     /// The receiver has seen its end, clean or not.
     pub(crate) const SEEN: u8 = 64;
+    /// What its messages own is not known.
+    pub(crate) const WEIGHT_UNKNOWN: u8 = 128;
 }
 
 /// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
@@ -38,13 +43,20 @@ mod gate {
 #[derive(Debug)]
 pub(crate) struct Cold {
     pub(super) label: UnsafeCell<Option<Label>>,
+    /// Messages it may hold. The sender raises it.
     pub(crate) capacity: AtomicU32,
+    /// What the resolver wants it raised to, if it is more.
+    pub(crate) asked: AtomicU32,
+    /// Slots that the budget counts: those there are, and those the sender is asked to make.
+    pub(crate) slots: AtomicU32,
     /// The worker that published messages last; see [`RawChannel::was_published_by`].
     pub(super) publisher: AtomicU16,
     gate: AtomicU8,
     pub(crate) flags: AtomicU8,
-    /// The first ring, if a slot for a small message is enough.
-    pub(super) ring: SmallRing,
+    /// What a channel has that is not plain; else null.
+    pub(super) growth: AtomicPtr<Growth>,
+    /// The first slot, if one for a small message is enough.
+    pub(super) slot: UnsafeCell<MaybeUninit<SmallSlot>>,
 }
 
 /// Who a channel is.
@@ -59,10 +71,13 @@ impl Cold {
         Self {
             label: UnsafeCell::new(Some(label)),
             capacity: AtomicU32::new(0),
+            asked: AtomicU32::new(0),
+            slots: AtomicU32::new(0),
             publisher: AtomicU16::new(0),
             gate: AtomicU8::new(0),
             flags: AtomicU8::new(0),
-            ring: SmallRing::new(),
+            growth: AtomicPtr::new(ptr::null_mut()),
+            slot: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
@@ -73,10 +88,17 @@ impl Cold {
         unsafe { *self.label.get() = None };
     }
 
+    /// Has so many slots, before it is used.
+    pub(super) fn set_capacity(&self, capacity: u32) {
+        self.capacity.store(capacity, Relaxed);
+        self.asked.store(capacity, Relaxed);
+        self.slots.store(capacity, Relaxed);
+    }
+
     pub(super) fn restart(&self, label: Label) {
         // SAFETY: the old channel is gone, and nobody knows the new one.
         unsafe { *self.label.get() = Some(label) };
-        self.capacity.store(0, Relaxed);
+        self.set_capacity(0);
         self.publisher.store(0, Relaxed);
         self.gate.store(0, Relaxed);
         self.flags.store(0, Relaxed);
@@ -164,38 +186,6 @@ impl ChannelRef {
     pub(super) fn may_lend(self) -> bool {
         let may = |bit, end| self.has_flag(bit) && !self.seen(end).is_closed();
         may(flag::RESERVED, End::Sender) || may(flag::LENT, End::Receiver)
-    }
-
-    /// The ring that a channel begins with, empty. The channel has none, or a larger one to leave.
-    pub(super) fn first_ring(self) -> *mut Ring {
-        let (types, capacity) = (self.types.get(), self.cold.capacity.load(Relaxed));
-        if capacity == 1 && types.is_small {
-            self.cold.ring.restart()
-        } else {
-            (types.new_ring)(capacity)
-        }
-    }
-
-    /// Enters the ring that is part of the channel, if that is enough. Nobody knows the channel yet.
-    pub(super) fn begin_in_itself(self) {
-        if self.cold.capacity.load(Relaxed) == 1 && self.types.get().is_small {
-            let ring = self.cold.ring.restart();
-            for side in [&self.sender, &self.receiver] {
-                // Its mask is that of one slot: none.
-                side.ring.set(ring);
-            }
-        }
-    }
-
-    /// Frees a ring of this channel, unless it is part of that.
-    ///
-    /// # Safety
-    /// The channel's slots in it are all empty, and neither end uses it any more.
-    pub(super) unsafe fn free_ring(self, ring: *mut Ring) {
-        if ring != self.cold.ring.as_ptr() {
-            // SAFETY: made by `new_ring` of this type; the rest is said by the caller.
-            unsafe { (self.types.get().free_ring)(ring) };
-        }
     }
 }
 

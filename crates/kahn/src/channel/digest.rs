@@ -320,7 +320,7 @@ impl Digests {
 }
 
 /// Tells a type from all others; types that differ in their lifetimes alone count as one.
-fn type_of<T>() -> TypeId {
+pub(super) fn type_of<T>() -> TypeId {
     /// The way of the crate `typeid`: a method that only types without borrows have, called through
     /// a table that forgets what `T` borrows.
     trait Identified {

@@ -7,11 +7,13 @@
 //! | `turn` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
 //! | `cold` | what is seldom needed of it |
-//! | `ring` | the slots, and larger rings linked behind them |
+//! | `ring` | the slots |
+//! | `growth` | the order in which messages take them in a channel that has grown |
 //! | `closing` | how ends change hands and channels end |
 //! | `table` | all channels of a network, and the byte budget |
 //! | `outside` | ends for those who are no process |
 //! | `ports` | what a process is given |
+//! | `weight` | what messages own, for the budget |
 //! | `digest` | what histories are compared by |
 //! | `adapters` | `Stream` and `Sink` |
 
@@ -19,6 +21,7 @@ mod adapters;
 pub(crate) mod closing;
 mod cold;
 pub(crate) mod digest;
+mod growth;
 mod outside;
 mod ports;
 pub(crate) mod raw;
@@ -29,6 +32,7 @@ mod sender;
 mod slot;
 pub(crate) mod table;
 mod turn;
+pub(crate) mod weight;
 
 pub use adapters::{ReceiverStream, SenderSink};
 pub use digest::{Digest, Digester};
@@ -39,3 +43,4 @@ pub use received::{Received, ReceivingInPlace};
 pub use receiver::{Receiver, Receiving};
 pub use sender::{Sender, Sending, SendingAll};
 pub use slot::{Reserving, Slot};
+pub use weight::Weigh;

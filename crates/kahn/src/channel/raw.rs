@@ -3,9 +3,9 @@
 //! # Memory
 //!
 //! ```text
-//!   line 0   sender     word · local count · room · ring · owner     the sender's
-//!   line 1   receiver   word · local count · room · ring · owner     the receiver's
-//!   line 2   cold       name, identity, how it ended; a ring of one small slot
+//!   line 0   sender     word · local count · room · row · owner      the sender's
+//!   line 1   receiver   word · local count · room · row · owner      the receiver's
+//!   line 2   cold       name, identity, how it ended; a small slot
 //!   line 3   word                                                    the sender's, if it is roomy
 //!   line 4   word                                                    the receiver's, likewise
 //! ```
@@ -15,7 +15,8 @@
 //! is one piece of memory. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
 //! ends may run on two cores, and a side's private fields must not share a line with what its peer
 //! reads (worth a factor of four to five at capacity 64). A channel that is recorded is roomy as
-//! well: its history stands with the receiver's word.
+//! well: its history stands with the receiver's word. So is one whose messages own memory: their
+//! weights are counted there.
 //!
 //! There may be millions of channels, so each field counts: the sixteen bytes that a side leaves of
 //! its line hold something that is cold, and the table is found from the block (`sync::pool`).
@@ -31,16 +32,17 @@
 //! # Who may touch what
 //!
 //! A side's cells belong to the holder of the process that owns the end (see `scheduler::task`).
-//! Before the first message is published, the sender sets up the receiver's ring; the receiver looks
+//! Before the first message is published, the sender sets up the receiver's row; the receiver looks
 //! at it only after it has seen a message. When both ends are closed, the second to close frees the
 //! channel. `owner` changes hands under the `gate`, as do closings.
 
 use super::cold::Cold;
 pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
-use super::ring::{MessageType, Ring};
+use super::ring::MessageType;
 use super::table::ChannelTable;
 use super::turn::Turn;
+use super::weight::Scales;
 use crate::graph::Name;
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
@@ -73,9 +75,10 @@ pub(crate) struct Side {
     pub(crate) local: Cell<u64>,
     /// Operations that may follow before the next look at the peer.
     pub(crate) room: Cell<u32>,
-    pub(crate) mask: Cell<u32>,
-    /// The ring this side works in; null before the first message.
-    pub(crate) ring: Cell<*mut Ring>,
+    pub(super) mask: Cell<u32>,
+    /// Where the slots of its next messages are, which are selected by their numbers and the mask;
+    /// null before the first message.
+    pub(super) row: Cell<*mut u8>,
     pub(crate) owner: AtomicPtr<Task>,
     /// Whether the worker has this side on its list.
     listed: Cell<bool>,
@@ -91,20 +94,24 @@ pub(crate) struct Side {
 }
 
 /// Bits of [`Side::kind`].
-mod kind {
+pub(super) mod kind {
     /// The word stands on a line of its own.
-    pub(super) const ROOMY: u8 = 1;
+    pub(in crate::channel) const ROOMY: u8 = 1;
     /// What is received is recorded. The receiver's.
-    pub(super) const RECORDED: u8 = 2;
+    pub(in crate::channel) const RECORDED: u8 = 2;
+    /// Messages are weighed.
+    pub(in crate::channel) const WEIGHED: u8 = 4;
 }
 
 /// A line that begins with a word.
 #[repr(C, align(64))]
 #[derive(Debug)]
-struct Line {
+pub(super) struct Line {
     word: Word,
     /// What was received, if that is recorded. The receiver's.
     history: UnsafeCell<Option<Box<History>>>,
+    /// What its end's messages weigh.
+    pub(super) scales: Scales,
 }
 
 /// Which end.
@@ -219,7 +226,7 @@ impl ChannelRef {
     /// # Safety
     /// Nobody uses the channel any more, or ever will.
     pub(super) unsafe fn drop_in_place(self) {
-        if self.sender.is_roomy() {
+        if self.sender.is_kind(kind::ROOMY) {
             // SAFETY: such a channel was written by `place`; the rest is said by the caller.
             unsafe { self.0.cast::<RoomyChannel>().drop_in_place() };
         } else {
@@ -262,8 +269,8 @@ impl ChannelRef {
 
     /// The line of a roomy channel that has the word of `end`.
     #[inline]
-    fn line(&self, end: End) -> &Line {
-        debug_assert!(self.side(end).is_roomy());
+    pub(super) fn line(&self, end: End) -> &Line {
+        debug_assert!(self.side(end).is_kind(kind::ROOMY));
         let lines = mem::offset_of!(RoomyChannel, lines) + end as usize * size_of::<Line>();
         // SAFETY: a roomy channel has two lines there.
         let line = unsafe { self.0.byte_add(lines) }.cast::<Line>();
@@ -275,7 +282,7 @@ impl ChannelRef {
     #[inline]
     pub(crate) fn word(&self, end: End) -> &Word {
         let side = self.side(end);
-        if side.is_roomy() { &self.line(end).word } else { &side.word }
+        if side.is_kind(kind::ROOMY) { &self.line(end).word } else { &side.word }
     }
 
     /// Where the history of a channel stands that is recorded. The receiver's, while that is open.
@@ -285,7 +292,7 @@ impl ChannelRef {
 
     /// Records what is received from now on. Nobody knows the channel yet.
     pub(super) fn record_in(&self, history: History) {
-        self.receiver.set_recorded(true);
+        self.receiver.set_kind(kind::RECORDED, true);
         // SAFETY: nobody else knows the channel.
         unsafe { *self.line(End::Receiver).history.get() = Some(Box::new(history)) };
     }
@@ -297,7 +304,7 @@ impl ChannelRef {
     pub(super) unsafe fn take_history(&self) -> Option<Box<History>> {
         // SAFETY: said by the caller.
         let history = unsafe { (*self.history()?.get()).take() };
-        self.receiver.set_recorded(false);
+        self.receiver.set_kind(kind::RECORDED, false);
         history
     }
 
@@ -530,7 +537,7 @@ unsafe fn publish_listed(address: *const (), end: End, worker: &Worker) {
 
 impl Line {
     fn new() -> Self {
-        Self { word: Word::new(0), history: UnsafeCell::new(None) }
+        Self { word: Word::new(0), history: UnsafeCell::new(None), scales: Scales::default() }
     }
 }
 
@@ -541,7 +548,7 @@ impl Side {
             local: Cell::new(0),
             room: Cell::new(0),
             mask: Cell::new(0),
-            ring: Cell::new(ptr::null_mut()),
+            row: Cell::new(ptr::null_mut()),
             owner: AtomicPtr::new(ptr::null_mut()),
             listed: Cell::new(false),
             eager: AtomicBool::new(false),
@@ -554,8 +561,7 @@ impl Side {
     fn restart(&self, base: u64) {
         self.local.set(base);
         self.room.set(0);
-        self.mask.set(0);
-        self.ring.set(ptr::null_mut());
+        self.set_row(ptr::null_mut(), 0);
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.eager.store(false, Relaxed);
@@ -563,24 +569,30 @@ impl Side {
         self.tally.store(0, Relaxed);
     }
 
-    fn is_roomy(&self) -> bool {
-        self.kind.load(Relaxed) & kind::ROOMY != 0
-    }
-
     /// Whether what is received is recorded.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.kind.load(Relaxed) & kind::RECORDED != 0
+        self.is_kind(kind::RECORDED)
     }
 
-    fn set_recorded(&self, is_recorded: bool) {
-        let others = self.kind.load(Relaxed) & !kind::RECORDED;
-        self.kind.store(others | if is_recorded { kind::RECORDED } else { 0 }, Relaxed);
+    #[inline]
+    pub(super) fn is_kind(&self, bit: u8) -> bool {
+        self.kind.load(Relaxed) & bit != 0
     }
 
-    /// Uses this ring from now on.
-    pub(crate) fn enter(&self, ring: *mut Ring) {
-        self.ring.set(ring);
-        // SAFETY: a ring that a side is given is alive until the side leaves it.
-        self.mask.set(unsafe { (*ring).mask() });
+    pub(super) fn set_kind(&self, bit: u8, is_set: bool) {
+        let others = self.kind.load(Relaxed) & !bit;
+        self.kind.store(others | if is_set { bit } else { 0 }, Relaxed);
+    }
+
+    /// Finds its slots there from now on.
+    pub(super) fn set_row(&self, row: *mut u8, mask: u32) {
+        self.row.set(row);
+        self.mask.set(mask);
+    }
+
+    /// Whether there are slots.
+    #[inline]
+    pub(super) fn is_set_up(&self) -> bool {
+        !self.row.get().is_null()
     }
 }

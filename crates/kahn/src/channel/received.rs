@@ -17,8 +17,8 @@
 //! not count a message that is lent: the sender does not come back to its slot, however often the
 //! process waits elsewhere meanwhile. No word is touched otherwise than by `recv`.
 //!
-//! *The slot does not move.* A channel that grows links another ring behind (see `ring`); the receiver
-//! leaves a ring only in its own next look, and the guard borrows the receiver, so there is none.
+//! *The slot does not move.* A channel that grows gets other slots beside it (see `growth`); the row of
+//! the receiver goes on only in its own next look, and the guard borrows the receiver, so there is none.
 //!
 //! *The room is used up at the beginning.* So a process that waits elsewhere with a guard in its hands
 //! has no room at this end that is not on its worker's list, and release publishes at once what
@@ -34,8 +34,8 @@
 //! *A guard may be used anywhere, and ends where its process runs.* References to the message may go
 //! to other threads. Release touches the cells of the side, so it asks first whether this thread
 //! holds the process; if not, that is misuse and the message stays where it is. Somebody may hide a
-//! guard for good (in a leaked receiver, on another thread), so a ring whose slot may still be lent
-//! is not freed with the messages that are left after a run: see [`ChannelRef::lend`].
+//! guard for good (in a leaked receiver, on another thread), so slots of which one may still be lent
+//! are not freed with the messages that are left after a run: see [`ChannelRef::lend`].
 
 use super::Receiver;
 use super::raw::{ChannelRef, End, Side, flag};
@@ -44,6 +44,7 @@ use super::ring::slot;
 use super::sender::{Permit, abandoned, owner_of, permit, wait_for_turn};
 use super::slot::Slot;
 use super::turn::report;
+use super::weight::count_weight;
 use crate::graph::MisuseKind;
 use crate::scheduler::Worker;
 use crate::sync::Ordering::Relaxed;
@@ -157,11 +158,12 @@ impl<T> Received<'_, T> {
     #[inline(always)]
     unsafe fn lend(channel: ChannelRef) -> Self {
         let side = &channel.receiver;
-        // SAFETY: there is a message: the ring was made for messages of this type, the sender has
+        // SAFETY: there is a message: the slots were made for messages of this type, the sender has
         // published the slot, and it is ours until we publish.
         let message = unsafe { next_slot::<T>(side) }.cast::<T>();
         side.room.set(side.room.get() - 1);
         channel.lend(flag::LENT);
+        count_weight(channel, End::Receiver, message.as_ptr());
         if side.is_recorded() {
             // SAFETY: full, as said above.
             let message = unsafe { message.as_ref() };
@@ -229,6 +231,7 @@ impl<T> Received<'_, T> {
         let free = unsafe { next_slot::<T>(&to.sender) };
         // SAFETY: the one is full and the other free, so they are not the same, and both are ours.
         unsafe { full.copy_to_nonoverlapping(free, 1) };
+        count_weight(to, End::Sender, free.cast::<T>().as_ptr());
         advance(from, End::Receiver, worker);
         advance(to, End::Sender, worker);
     }
@@ -288,12 +291,12 @@ impl Drop for Release<'_> {
 /// which shows a model that nobody else has touched it.
 ///
 /// # Safety
-/// The side has a ring, which was made for messages of this type.
+/// The side has a row of slots, which were made for messages of this type.
 #[inline]
 pub(super) unsafe fn next_slot<T>(side: &Side) -> NonNull<MaybeUninit<T>> {
     // SAFETY: said by the caller.
-    let slot = unsafe { slot::<T>(side.ring.get(), side.mask.get(), side.local.get()) };
-    // SAFETY: a slot stands behind the head of a ring.
+    let slot = unsafe { slot::<T>(side.row.get(), side.mask.get(), side.local.get()) };
+    // SAFETY: a slot stands in a segment.
     unsafe { NonNull::new_unchecked(slot) }
 }
 

@@ -2,12 +2,14 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End};
-use super::ring::{take, take_many};
+use super::ring::{slot, take, take_many};
 use super::sender::{Permit, abandoned, owner_of, permit, publish, wait_for_turn};
+use super::weight::count_weight;
 use crate::graph::Name;
 use crate::scheduler::Worker;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
@@ -160,9 +162,10 @@ impl<T: Send> Receiver<T> {
     pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
         let side = &self.channel.receiver;
         let number = side.local.get();
-        // SAFETY: there is a message: the ring was made for messages of this type, the sender has
+        self.weigh(number);
+        // SAFETY: there is a message: the slots were made for messages of this type, the sender has
         // published the slot, and it is ours until we publish.
-        let message = unsafe { take::<T>(side.ring.get(), side.mask.get(), number) };
+        let message = unsafe { take::<T>(side.row.get(), side.mask.get(), number) };
         side.local.set(number + 1);
         let room = side.room.get() - 1;
         side.room.set(room);
@@ -175,16 +178,28 @@ impl<T: Send> Receiver<T> {
         message
     }
 
+    /// Counts what a message weighs that there is room to take. No code if that is nothing.
+    #[inline(always)]
+    fn weigh(&self, number: u64) {
+        if const { needs_drop::<T>() } {
+            let side = &self.channel.receiver;
+            // SAFETY: as in `read`: the message is there.
+            let slot = unsafe { slot::<T>(side.row.get(), side.mask.get(), number) };
+            count_weight(self.channel, End::Receiver, slot.cast::<T>());
+        }
+    }
+
     /// The same where more room is left, so that nothing is published. Taking the message is the
     /// last that is done, so it is copied straight to where the caller wants it.
     #[inline(always)]
     fn read_quietly(&mut self) -> T {
         let side = &self.channel.receiver;
         let number = side.local.get();
+        self.weigh(number);
         side.local.set(number + 1);
         side.room.set(side.room.get() - 1);
         // SAFETY: as in `read`.
-        unsafe { take::<T>(side.ring.get(), side.mask.get(), number) }
+        unsafe { take::<T>(side.row.get(), side.mask.get(), number) }
     }
 
     /// Takes as many messages as there is room to take, `count` at most, and says how many.
@@ -199,10 +214,11 @@ impl<T: Send> Receiver<T> {
         }
         into.reserve(taken);
         let number = side.local.get();
+        (number..number + taken as u64).for_each(|number| self.weigh(number));
         let end = into.spare_capacity_mut().as_mut_ptr().cast::<T>();
-        // SAFETY: there are so many messages: the ring was made for messages of this type, the
+        // SAFETY: there are so many messages: the slots were made for messages of this type, the
         // sender has published the slots, they are ours until we publish, and `into` has room.
-        unsafe { take_many(side.ring.get(), side.mask.get(), number, end, taken) };
+        unsafe { take_many(side.row.get(), side.mask.get(), number, end, taken) };
         // SAFETY: filled by the line above.
         unsafe { into.set_len(into.len() + taken) };
         side.local.set(number + taken as u64);

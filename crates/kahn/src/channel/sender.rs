@@ -4,6 +4,7 @@ use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
 use super::turn::{Turn, blocks, report, turn, waiting_channel};
+use super::weight::count_weight;
 use crate::graph::{MisuseKind, Name};
 use crate::scheduler::foreign::{is_base_waker, polled_task};
 use crate::scheduler::task::{TaskRef, own};
@@ -70,16 +71,25 @@ impl<T: Send> Sender<T> {
             return;
         }
         let channel = self.channel;
-        let (side, ring) = (&channel.sender, channel.first_ring());
-        side.enter(ring);
-        channel.receiver.enter(ring);
-        let number = side.local.get();
-        // SAFETY: the ring was made for messages of this type, with a free slot for each. They are
-        // given up by the line below.
-        unsafe { put_many(ring, side.mask.get(), number, messages.as_ptr(), count) };
+        for message in &messages {
+            count_weight(channel, End::Sender, message);
+        }
+        let (side, first) = (&channel.sender, channel.sender.local.get());
+        channel.set_up(first);
+        let mut put = 0;
+        while put < count {
+            let number = side.local.get();
+            #[expect(clippy::cast_possible_truncation, reason = "not more than `count`")]
+            let some = channel.reach(End::Sender, (count - put) as u64) as usize;
+            let from = messages.as_ptr().wrapping_add(put);
+            // SAFETY: the slots were made for messages of this type, one for each. They are given
+            // up below.
+            unsafe { put_many(side.row.get(), side.mask.get(), number, from, some) };
+            side.local.set(number + some as u64);
+            put += some;
+        }
         // SAFETY: as above.
         unsafe { messages.set_len(0) };
-        side.local.set(number + count as u64);
         // Nobody waits yet.
         let _ = channel.word(End::Sender).publish(channel.sender.local.get(), false);
     }
@@ -193,9 +203,10 @@ impl<T: Send> Sender<T> {
     pub(super) fn write(&mut self, message: T, worker: Option<&Worker>) {
         let side = &self.channel.sender;
         let number = side.local.get();
-        // SAFETY: there is room: the ring was made for messages of this type, and the receiver
+        count_weight(self.channel, End::Sender, &raw const message);
+        // SAFETY: there is room: the slots were made for messages of this type, and the receiver
         // published that it has left the slot.
-        unsafe { put(side.ring.get(), side.mask.get(), number, message) };
+        unsafe { put(side.row.get(), side.mask.get(), number, message) };
         side.local.set(number + 1);
         let room = side.room.get() - 1;
         side.room.set(room);
@@ -212,9 +223,12 @@ impl<T: Send> Sender<T> {
         let (number, room) = (side.local.get(), side.room.get());
         let given = messages.len().min(room as usize);
         let from = messages.as_slice().as_ptr();
-        // SAFETY: there is room for so many: the ring was made for messages of this type, and the
+        for message in &messages.as_slice()[..given] {
+            count_weight(self.channel, End::Sender, message);
+        }
+        // SAFETY: there is room for so many: the slots were made for messages of this type, and the
         // receiver published that it has left the slots. They are given up by the line below.
-        unsafe { put_many(side.ring.get(), side.mask.get(), number, from, given) };
+        unsafe { put_many(side.row.get(), side.mask.get(), number, from, given) };
         messages.take(given).for_each(mem::forget);
         side.local.set(number + given as u64);
         #[expect(clippy::cast_possible_truncation, reason = "not more than the room")]

@@ -12,6 +12,7 @@ use super::Sender;
 use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
 use super::sender::{Permit, abandoned, permit, wait_for_turn};
+use super::weight::count_weight;
 use crate::scheduler::Worker;
 use std::fmt;
 use std::marker::PhantomData;
@@ -139,11 +140,12 @@ impl<T> Slot<'_, T> {
     #[inline]
     pub fn send(self, message: T) {
         if let Some((channel, worker)) = self.into_place() {
-            // SAFETY: the slot that was reserved: the ring was made for messages of this type.
+            // SAFETY: the slot that was reserved: the slots were made for messages of this type.
             let slot = unsafe { next_slot::<T>(&channel.sender) };
             // SAFETY: the receiver published that it has left the slot, and it is ours until we
             // publish.
             unsafe { slot.write(MaybeUninit::new(message)) };
+            count_weight(channel, End::Sender, slot.cast::<T>().as_ptr());
             advance(channel, End::Sender, worker);
         }
     }
@@ -207,6 +209,7 @@ impl<T> Slot<'_, T> {
             let mut slot = unsafe { next_slot::<T>(&channel.sender) };
             // SAFETY: as in `send`; and nobody else looks at it.
             make_in(unsafe { slot.as_mut() }, make);
+            count_weight(channel, End::Sender, slot.cast::<T>().as_ptr());
             advance(channel, End::Sender, worker);
         }
     }

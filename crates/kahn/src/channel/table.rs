@@ -3,11 +3,13 @@
 use super::closing;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
+use super::weight::Weighing;
 use crate::channel::digest::{DigestFn, Digests, History};
 use crate::graph::{Identity, MisuseKind, Name};
 use crate::scheduler::TaskRef;
 use crate::sync::{
-    Arc, AtomicBool, AtomicU64, BlockPool, Mutex, MutexGuard, Ordering::*, PlainAtomicUsize,
+    Arc, AtomicBool, AtomicU64, BlockPool, Mutex, MutexGuard, Ordering::*, PlainAtomicU64,
+    PlainAtomicUsize,
 };
 use std::ptr;
 use std::sync::OnceLock;
@@ -22,6 +24,10 @@ pub(crate) struct ChannelRecord {
     pub(crate) type_name: &'static str,
     pub(crate) message_size: usize,
     pub(crate) capacity: u32,
+    /// The capacity that it began with.
+    pub(crate) began_with: u32,
+    /// What its messages owned together, as far as they were weighed; `None` if that is unknown.
+    pub(crate) weight: Option<u64>,
     pub(crate) counts: ChannelCounts,
     pub(crate) history: Option<History>,
     /// The receiver's process could be pruned or was dead at the end: its history may be cut.
@@ -73,6 +79,24 @@ pub(crate) struct Plan {
     pub(crate) capacity: u32,
     pub(crate) initial: u32,
     pub(crate) recorded: Option<History>,
+    pub(crate) weighing: Weighing,
+}
+
+/// What the run's options say of capacities.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Capacities {
+    /// That of every channel, instead of its own.
+    pub(crate) all: Option<u32>,
+    /// The largest that a channel begins with.
+    pub(crate) most: Option<u32>,
+}
+
+impl Capacities {
+    /// The capacity of a channel that was made with this one.
+    fn of(self, own: u32) -> u32 {
+        let wanted = self.all.unwrap_or(own);
+        self.most.map_or(wanted, |most| wanted.min(most))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -100,9 +124,11 @@ pub(crate) struct ChannelTable {
     inner: Mutex<Inner>,
     /// Bytes of slots, as the budget counts them; changed under the lock of `inner`.
     used: AtomicU64,
+    /// The most that it ever was.
+    most_used: PlainAtomicU64,
     budget: AtomicU64,
-    /// Capacity that replaces all others, from the run's options.
-    override_capacity: OnceLock<u32>,
+    /// What the run's options say of capacities.
+    capacities: OnceLock<Capacities>,
     /// Whether channels record by themselves.
     record_all: AtomicBool,
     /// What is recorded without being asked, by the type of message; set if runs are compared.
@@ -122,8 +148,9 @@ impl ChannelTable {
         Self {
             inner: Mutex::new(Inner::default()),
             used: AtomicU64::new(0),
+            most_used: PlainAtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
-            override_capacity: OnceLock::new(),
+            capacities: OnceLock::new(),
             record_all: AtomicBool::new(false),
             digests: OnceLock::new(),
             listed: PlainAtomicUsize::new(0),
@@ -133,7 +160,7 @@ impl ChannelTable {
         }
     }
 
-    /// The bytes that the budget counts for a ring.
+    /// The bytes that the budget counts for so many slots.
     pub(crate) fn bytes(capacity: u64, size: usize) -> u64 {
         capacity.saturating_mul(size.max(1) as u64)
     }
@@ -147,18 +174,29 @@ impl ChannelTable {
 
     /// Makes a channel; nobody knows it yet.
     pub(crate) fn make(&self, plan: Plan) -> ChannelRef {
-        let wanted = self.override_capacity.get().copied().unwrap_or(plan.capacity);
+        let wanted = self.capacities.get().copied().unwrap_or_default().of(plan.capacity);
         let capacity = wanted.max(plan.initial).clamp(1, MOST_SLOTS);
+        let weigh = match plan.weighing {
+            Weighing::By(weigh) => Some(weigh),
+            Weighing::Size | Weighing::Unknown => None,
+        };
         let mut inner = self.inner.lock();
-        let is_roomy = capacity >= ROOMY || plan.recorded.is_some();
+        let is_roomy = capacity >= ROOMY || plan.recorded.is_some() || weigh.is_some();
         let size = if is_roomy { size_of::<RoomyChannel>() } else { size_of::<RawChannel>() };
         let block = inner.pool.take(size, ptr::from_ref(self).cast());
         // SAFETY: the pool gives whole blocks, and recycles them for the same size only.
         let channel = unsafe {
             ChannelRef::place(block.start, block.recycled, is_roomy, plan.types, plan.label)
         };
-        channel.cold.capacity.store(capacity, Relaxed);
-        channel.begin_in_itself();
+        channel.cold.set_capacity(capacity);
+        channel.weigh_by(weigh);
+        if matches!(plan.weighing, Weighing::Unknown) {
+            channel.set_flag(flag::WEIGHT_UNKNOWN);
+        }
+        if capacity == 1 && plan.types.is_small {
+            // Its slot is there already.
+            channel.set_up(channel.sender.local.get());
+        }
         if let Some(history) = plan.recorded {
             channel.record_in(history);
         }
@@ -172,26 +210,23 @@ impl ChannelTable {
         // Initial messages raise the capacity.
         let capacity = capacity.max(channel.initial()).min(MOST_SLOTS);
         let types = channel.types.get();
-        let before = channel.cold.capacity.swap(capacity, Relaxed);
-        self.give_back(before.into(), types.size);
-        self.use_bytes(&self.inner.lock(), Self::bytes(capacity.into(), types.size));
-        let old = channel.sender.ring.get();
-        if old.is_null() || before == capacity {
+        let before = channel.cold.capacity.load(Relaxed);
+        if before == capacity {
             return;
         }
-        let new = channel.first_ring();
-        let messages = channel.receiver.local.get()..channel.sender.local.get();
-        // SAFETY: these messages are in `old`, nobody uses the channel yet, and there is a slot for
-        // each in `new`.
-        unsafe { (types.move_messages)(old, new, messages) };
-        // SAFETY: emptied, and both ends leave it.
-        unsafe { channel.free_ring(old) };
-        channel.sender.enter(new);
-        channel.receiver.enter(new);
+        self.give_back(before.into(), types.size);
+        self.use_bytes(&self.inner.lock(), Self::bytes(capacity.into(), types.size));
+        channel.resize(capacity);
     }
 
     /// Sets what the run's options say.
-    pub(crate) fn configure(&self, budget: u64, capacity: Option<u32>, limit: usize, record: bool) {
+    pub(crate) fn configure(
+        &self,
+        budget: u64,
+        capacities: Capacities,
+        limit: usize,
+        record: bool,
+    ) {
         self.budget.store(budget, Relaxed);
         self.record_all.store(record, Relaxed);
         if !record {
@@ -200,12 +235,12 @@ impl ChannelTable {
                 drop(unsafe { channel.take_history() });
             }
         }
-        if let Some(capacity) = capacity {
-            let _ = self.override_capacity.set(capacity);
-            for channel in self.all() {
-                self.resize_unused(channel, capacity);
-            }
+        let _ = self.capacities.set(capacities);
+        for channel in self.all() {
+            let own = channel.cold.capacity.load(Relaxed);
+            self.resize_unused(channel, capacities.of(own));
         }
+        self.most_used.store(self.used.load(Relaxed), Relaxed);
         self.limit.store(limit, Relaxed);
     }
 
@@ -232,30 +267,78 @@ impl ChannelTable {
         self.record_all.load(Relaxed)
     }
 
-    /// Bytes of slots in use, and the most there may be.
+    /// The most bytes that ever were in use at a time.
+    pub(crate) fn most_used(&self) -> u64 {
+        self.most_used.load(Relaxed)
+    }
+
+    /// Bytes of slots in use and of what messages own, and the most there may be.
     pub(crate) fn usage(&self) -> (u64, u64) {
         (self.used.load(Relaxed), self.budget.load(Relaxed))
     }
 
-    /// Takes bytes for a larger ring from the budget, if it has them.
-    pub(crate) fn reserve(&self, capacity: u64, size: usize) -> bool {
-        let bytes = Self::bytes(capacity, size);
+    /// Takes the bytes of so many further slots of a channel from the budget, or of half as many and
+    /// so on, but of one at least; how many there are, none if the budget does not allow it.
+    pub(crate) fn reserve(&self, channel: ChannelRef, most: u32) -> u32 {
+        let size = channel.types.get().size;
+        let left = MOST_SLOTS - channel.cold.slots.load(Relaxed);
         let inner = self.inner.lock();
-        let (used, budget) = self.usage();
-        let fits = used.saturating_add(bytes) <= budget;
-        if fits {
-            self.use_bytes(&inner, bytes);
+        let held = channel.weight_held();
+        self.count_held(&inner, channel, held);
+        // The channel is full: each of its messages weighs so much.
+        let own = held / u64::from(channel.cold.capacity.load(Relaxed));
+        let each = size.saturating_add(usize::try_from(own).unwrap_or(usize::MAX));
+        if self.usage().0.saturating_add(Self::bytes(most.into(), each)) > self.usage().1 {
+            self.count_again(&inner);
         }
-        fits
+        let (used, budget) = self.usage();
+        let is_within = |more, each| used.saturating_add(Self::bytes(more, each)) <= budget;
+        let mut more = most.max(1).min(left);
+        // One is as good as none for what it will weigh.
+        while more > 1 && !is_within(more.into(), each) || more == 1 && !is_within(1, size) {
+            more /= 2;
+        }
+        self.use_bytes(&inner, Self::bytes(more.into(), size));
+        more
     }
 
-    /// Gives the bytes of a ring back to the budget.
+    /// Whether the channels take more than the budget has.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_over = || self.usage().0 > self.usage().1;
+        if is_over() {
+            self.count_again(&self.inner.lock());
+        }
+        is_over()
+    }
+
+    /// Forgets what channels held when they grew and what is gone since.
+    fn count_again(&self, locked: &Inner) {
+        for channel in locked.all() {
+            let counted = channel.scales(End::Sender).map_or(0, |s| s.counted.load(Relaxed));
+            self.count_held(locked, channel, counted.min(channel.weight_held()));
+        }
+    }
+
+    /// Counts what the messages in a channel weigh now, instead of what was counted of it before.
+    fn count_held(&self, locked: &Inner, channel: ChannelRef, held: u64) {
+        if let Some(scales) = channel.scales(End::Sender) {
+            let before = scales.counted.swap(held, Relaxed);
+            self.unuse_bytes(locked, before);
+            self.use_bytes(locked, held);
+        }
+    }
+
+    /// Gives the bytes of slots back to the budget.
     pub(crate) fn give_back(&self, capacity: u64, size: usize) {
         self.unuse_bytes(&self.inner.lock(), Self::bytes(capacity, size));
     }
 
     fn use_bytes(&self, _locked: &Inner, bytes: u64) {
-        self.used.store(self.used.load(Relaxed).wrapping_add(bytes), Relaxed);
+        let used = self.used.load(Relaxed).wrapping_add(bytes);
+        self.used.store(used, Relaxed);
+        if used > self.most_used.load(Relaxed) {
+            self.most_used.store(used, Relaxed);
+        }
     }
 
     fn unuse_bytes(&self, _locked: &Inner, bytes: u64) {
@@ -461,6 +544,8 @@ impl ChannelRef {
             type_name: (types.name)(),
             message_size: types.size,
             capacity: self.cold.capacity.load(Relaxed),
+            began_with: self.began_with(),
+            weight: (!self.has_flag(flag::WEIGHT_UNKNOWN)).then(|| self.weight(End::Sender)),
             counts: self.counts(),
             history,
             is_cut: self.is_cut(),

@@ -16,7 +16,6 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End, flag};
-use super::ring::Ring;
 use crate::graph::{Misuse, MisuseKind, Name};
 use crate::scheduler::task::{TaskRef, mark, own};
 use crate::scheduler::word::Seen;
@@ -186,19 +185,19 @@ pub(super) fn waiting_channel(task: TaskRef) -> Option<Name> {
 fn look_for_room(channel: ChannelRef, worker: &Worker, task: TaskRef, waited: &mut bool) -> Turn {
     let side = &channel.sender;
     let seen = channel.seen(End::Receiver);
-    // SAFETY: the sender's ring lives until the sender has left it and the receiver too.
-    if let Some(ring) = unsafe { side.ring.get().as_ref() }
-        && !seen.is_closed()
-    {
-        let (used, capacity) = (side.local.get() - seen.count(), ring.capacity());
+    if side.is_set_up() && !seen.is_closed() {
+        // Relaxed: the sender's own.
+        let capacity = channel.cold.capacity.load(Relaxed).into();
+        let used = side.local.get() - seen.count();
         if used < capacity {
-            return channel.grant(End::Sender, capacity - used, capacity, task, worker);
+            let most = channel.reach(End::Sender, capacity - used);
+            return channel.grant(End::Sender, most, capacity, task, worker);
         }
     }
     find_no_room(channel, worker, task, seen, waited)
 }
 
-/// The ring is full, or there is none yet, or nobody receives any more.
+/// The channel is full, or there are no slots yet, or nobody receives any more.
 #[inline(never)]
 fn find_no_room(
     channel: ChannelRef,
@@ -215,25 +214,14 @@ fn find_no_room(
         }
         return Turn::Over;
     }
-    if side.ring.get().is_null() {
-        let ring = channel.first_ring();
-        side.enter(ring);
-        // The receiver looks here only after it has seen a message.
-        channel.receiver.enter(ring);
+    let is_new = !side.is_set_up();
+    if is_new {
+        channel.set_up(side.local.get());
     }
-    let used = side.local.get() - seen.count();
-    loop {
-        // SAFETY: as above.
-        let ring = unsafe { &*side.ring.get() };
-        let capacity = ring.capacity();
-        if used < capacity {
-            return channel.grant(End::Sender, capacity - used, capacity, task, worker);
-        }
-        let Some(larger) = ring.asked_to_grow() else { break };
-        let new = (channel.types.get().new_ring)(larger);
-        ring.link(new, side.local.get());
-        side.enter(new);
-        channel.cold.capacity.store(larger, Relaxed);
+    if is_new || channel.grow_if_asked() {
+        let capacity = channel.cold.capacity.load(Relaxed).into();
+        let most = channel.reach(End::Sender, capacity - (side.local.get() - seen.count()));
+        return channel.grant(End::Sender, most, capacity, task, worker);
     }
     if channel.has_flag(flag::DEAD_END) {
         return Turn::Over;
@@ -259,31 +247,10 @@ fn look_for_messages(
         note_waiting(channel, waiting);
         side.from_afar.set(!channel.was_published_by(worker.number()));
     }
-    // SAFETY: there is a message, so the sender has set up the ring, and nobody frees it but us.
-    let ring = unsafe { &*side.ring.get() };
-    if ring.is_followed() {
-        return follow_rings(channel, worker, task, waiting);
-    }
-    channel.grant(End::Receiver, waiting, ring.capacity(), task, worker)
-}
-
-/// Goes on to the ring in which the next message is.
-#[cold]
-fn follow_rings(channel: ChannelRef, worker: &Worker, task: TaskRef, waiting: u64) -> Turn {
-    let side = &channel.receiver;
-    let mut in_ring = waiting;
-    // SAFETY: as in `look_for_messages`.
-    let mut ring = unsafe { &*side.ring.get() };
-    while let Some((next, switch_at)) = ring.following(side.local.get()) {
-        if side.local.get() < switch_at {
-            in_ring = in_ring.min(switch_at - side.local.get());
-            break;
-        }
-        leave_ring(channel, next.as_ptr());
-        // SAFETY: linked by the sender, and ours to free.
-        ring = unsafe { next.as_ref() };
-    }
-    channel.grant(End::Receiver, in_ring, ring.capacity(), task, worker)
+    let most = channel.reach(End::Receiver, waiting);
+    // Relaxed: how far it may go before it looks again.
+    let capacity = channel.cold.capacity.load(Relaxed).into();
+    channel.grant(End::Receiver, most, capacity, task, worker)
 }
 
 /// All is read: waits for more, unless it is the end.
@@ -318,18 +285,6 @@ fn note_waiting(channel: ChannelRef, waiting: u64) {
     if waiting > most.load(Relaxed).into() {
         most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);
     }
-}
-
-/// Receiver: frees the ring that it has emptied, and goes on in the next.
-fn leave_ring(channel: ChannelRef, next: *mut Ring) {
-    let old = channel.receiver.ring.get();
-    let types = channel.types.get();
-    // SAFETY: the sender has left this ring when it linked the next; ours alone.
-    let capacity = unsafe { (*old).capacity() };
-    channel.table().give_back(capacity, types.size);
-    channel.receiver.enter(next);
-    // SAFETY: empty, and nobody uses it any more.
-    unsafe { channel.free_ring(old) };
 }
 
 /// Whether a process that a thread runs may wait here in the form it chose.

@@ -270,6 +270,9 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         seconds: clock::to_duration(ticks).as_secs_f64(),
         created: (table.created, core.channels.load(Relaxed)),
         slot_bytes: (0, 0),
+        most_bytes: 0,
+        grown: Vec::new(),
+        weight_unknown: Vec::new(),
         walks: 0,
         warnings: scheduler.config().refusal.clone().into_iter().collect(),
         processes: records

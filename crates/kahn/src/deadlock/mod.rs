@@ -32,14 +32,16 @@
 //!
 //! | ring | then |
 //! |---|---|
-//! | holds a full channel | the smallest of them grows (Parks 1995; Geilen and Basten 2003) |
+//! | holds a full channel | the smallest of them grows by half (Parks 1995; Geilen and Basten 2003) |
 //! | the same, and the budget is used up | the run ends, over budget |
 //! | empty channels alone | its processes are dead, and so is who waits for them; sends to them are discarded |
 //!
 //! A verdict is given only when nobody can act any more; see [`crate::scheduler`].
 //!
-//! The centralised form of the paper (Vrba 2009, section 4.4) takes the lock at every block and at
-//! every wake-up, walks at every block, and grows by one. It is there to show the difference.
+//! The centralised form of the paper (Vrba 2009, section 4.4) keeps a map of all waits: it takes the
+//! lock at every block and at every wake-up, follows the waits in the map at every block, and grows
+//! by one. Whoever closes a ring is the last of it to come into the map, so a ring is found from
+//! there. It is there to show the difference.
 
 mod explain;
 pub(crate) mod walk;
@@ -55,7 +57,7 @@ use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
 use crate::sync::{Mutex, Ordering::*, PlainAtomicU64};
 use std::collections::BTreeMap;
 use std::iter;
-use walk::{Edge, edge_of, ring_from, still_holds};
+use walk::{Edge, edge_of, ring_from, ring_through, still_holds};
 
 /// When the runtime looks for rings of waits.
 ///
@@ -102,10 +104,11 @@ pub(crate) struct Resolver {
     walks: PlainAtomicU64,
 }
 
-/// What the centralised form keeps: who waits for whom.
+/// What the centralised form keeps: who waits where. It follows the waits here, under the lock; the
+/// words are asked only whether a ring that it finds still holds.
 #[derive(Debug, Default)]
 struct Central {
-    waits: BTreeMap<usize, usize>,
+    waits: BTreeMap<TaskRef, Edge>,
 }
 
 impl Resolver {
@@ -221,17 +224,21 @@ impl Resolver {
     pub(crate) fn parked(&self, task: TaskRef, scheduler: &Scheduler, table: &ChannelTable) {
         let mut central = self.lock.lock();
         let Some(edge) = edge_of(task) else { return };
-        central.waits.insert(task.as_ptr().addr(), edge.channel.as_ptr().addr());
+        central.waits.insert(task, edge);
         self.count_walks(1);
-        if let Some(ring) = ring_from(task, false, &mut 0) {
+        if let Some(ring) = ring_through(task, &central.waits) {
             // Over budget: that is said when nothing else can run.
             let _ = self.resolve(&ring, scheduler, table);
+            // Whoever goes on waits no more.
+            for edge in ring.iter().filter(|edge| edge_of(edge.task) != Some(**edge)) {
+                central.waits.remove(&edge.task);
+            }
         }
     }
 
     /// The centralised form: a process was woken.
     pub(crate) fn woken(&self, task: TaskRef) {
-        self.lock.lock().waits.remove(&task.as_ptr().addr());
+        self.lock.lock().waits.remove(&task);
     }
 
     /// Does what is to be done about a ring that was found to be real. The lock is held.
@@ -247,25 +254,39 @@ impl Resolver {
         if self.detection == Detection::Off {
             return Found::Nothing;
         }
-        let capacity = full.capacity();
-        let steps = match self.detection {
-            Detection::Deferred => [capacity, 1],
-            Detection::Central | Detection::Off => [1, 1],
-        };
-        let size = full.channel.types.get().size;
-        let most = u64::from(crate::channel::ring::MOST_SLOTS);
-        let larger = steps
-            .into_iter()
-            .map(|step| capacity + step)
-            .find(|&larger| larger <= most && table.reserve(larger, size));
-        let Some(larger) = larger else { return Found::OverBudget(full.channel) };
-        full.ask_to_grow(u32::try_from(larger).unwrap_or(u32::MAX));
-        let growths = full.channel.growths();
-        growths.store(growths.load(Relaxed) + 1, Relaxed);
+        if !self.ask_to_grow(full, table) {
+            return Found::OverBudget(full.channel);
+        }
         if full.channel.word(End::Receiver).unpark(full.seen) {
             scheduler.make_ready(Origin::Outside, full.task, Reason::Woken);
         }
         Found::Freed
+    }
+
+    /// Asks the parked sender of a full channel to grow it, if the budget has the bytes. The lock is
+    /// held.
+    fn ask_to_grow(&self, full: &Edge, table: &ChannelTable) -> bool {
+        let (channel, capacity) = (full.channel, full.capacity());
+        let cold = &channel.cold;
+        // Relaxed: handed over with the process when its PARKED bit is cleared.
+        if cold.asked.load(Relaxed) > capacity {
+            // A party that gave up its wait before it was told.
+            return true;
+        }
+        let slots = cold.slots.load(Relaxed);
+        let mut more = slots - capacity;
+        if more == 0 {
+            more = table.reserve(channel, slots / 2);
+            cold.slots.store(slots + more, Relaxed);
+        }
+        if more == 0 {
+            return false;
+        }
+        let step = if self.detection == Detection::Central { 1 } else { more };
+        cold.asked.store(capacity + step, Relaxed);
+        let growths = channel.growths();
+        growths.store(growths.load(Relaxed) + 1, Relaxed);
+        true
     }
 }
 

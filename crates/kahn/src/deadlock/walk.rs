@@ -1,10 +1,10 @@
 //! Following who waits for whom.
 
 use crate::channel::raw::{ChannelRef, End, flag};
-use crate::channel::ring::Ring;
 use crate::scheduler::TaskRef;
 use crate::scheduler::word::Seen;
 use crate::sync::{Ordering::*, fence};
+use std::collections::BTreeMap;
 
 /// A process that is parked, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,24 +22,10 @@ impl Edge {
         self.channel.owner(self.end.peer())
     }
 
-    /// The ring that a parked sender works in.
-    fn ring(&self) -> Option<&Ring> {
-        debug_assert_eq!(self.end, End::Sender);
-        // SAFETY: the sender is parked in a ring of waits, so nobody moves it; its memory ring
-        // lives until the receiver has emptied it, which is parked in the same ring of waits or
-        // waits for the sender.
-        unsafe { self.channel.sender.ring.get().as_ref() }
-    }
-
     /// The capacity that a parked sender has found full.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.ring().map_or(u64::MAX, Ring::capacity)
-    }
-
-    pub(crate) fn ask_to_grow(&self, capacity: u32) {
-        if let Some(ring) = self.ring() {
-            ring.ask_to_grow(capacity);
-        }
+    pub(crate) fn capacity(&self) -> u32 {
+        // Relaxed: seen with the bit that shows the sender parked.
+        self.channel.cold.capacity.load(Relaxed)
     }
 }
 
@@ -108,6 +94,22 @@ pub(crate) fn ring_from(
     }
     *spent += ring.len();
     still_holds(&ring).then_some(ring)
+}
+
+/// The ring through `start`, if these waits come round to it; looked at twice.
+pub(crate) fn ring_through(start: TaskRef, waits: &BTreeMap<TaskRef, Edge>) -> Option<Vec<Edge>> {
+    let mut ring = Vec::new();
+    let mut at = start;
+    // A wait may be over that is still in the map, so the walk may come round to somebody else.
+    while ring.len() <= waits.len() {
+        let edge = waits.get(&at)?;
+        ring.push(*edge);
+        at = edge.peer()?;
+        if at == start {
+            return still_holds(&ring).then_some(ring);
+        }
+    }
+    None
 }
 
 /// The second look: every process still parked where it was.

@@ -6,6 +6,7 @@ use crate::channel::closing::{close_dropped, hand_over, own_both, process_ended}
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
+use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
 use crate::graph::{Ending, Misuse, Name};
@@ -81,6 +82,8 @@ pub(crate) struct ChannelPlan<T> {
     pub(crate) capacity: u32,
     pub(crate) initial: Vec<T>,
     pub(crate) digest: Option<crate::channel::digest::DigestFn>,
+    /// How its messages are weighed, if that is said.
+    pub(crate) weighing: Option<Weighing>,
 }
 
 /// What a process is to be.
@@ -132,14 +135,14 @@ impl Core {
                 digest: Some(digest),
                 digests: Vec::new(),
             }),
+            weighing: plan.weighing.unwrap_or_else(Weighing::find::<T>),
         });
         let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));
         sender.put_initial(plan.initial);
         if let Some((task, worker)) = by {
             self.channels.graph_changes();
             own_both(channel, task);
-            let (used, budget) = self.channels.usage();
-            if used > budget {
+            if self.channels.is_over() {
                 self.over_budget(channel);
                 worker.ask_to_end(EndCause::Stopped);
             }

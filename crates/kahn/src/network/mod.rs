@@ -7,6 +7,7 @@
 //! | `body` | the closure and the future of a process |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
+//! | `weights` | what is told of growth and weights |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `core` | what all of these share |
 
@@ -19,6 +20,7 @@ mod load;
 mod observed;
 mod options;
 pub(crate) mod run;
+mod weights;
 
 pub use body::ProcessResult;
 pub use check::Problem;
@@ -32,6 +34,7 @@ pub use run::{RunError, Running};
 use self::core::{ChannelPlan, Core, ProcessPlan};
 use crate::channel::digest::{DigestFn, Digests, digest_at};
 use crate::channel::raw::End;
+use crate::channel::weight::{Weigh, Weighing};
 use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Name, Shape, dot};
 use crate::scheduler::Kind;
@@ -118,12 +121,19 @@ pub struct Channel<T> {
     capacity: u32,
     initial: Vec<T>,
     digest: Option<DigestFn>,
+    weighing: Option<Weighing>,
 }
 
 impl<T: Send> Channel<T> {
     /// Names a channel, with the default capacity.
     pub fn named(name: impl Into<Name>) -> Self {
-        Self { name: name.into(), capacity: DEFAULT_CAPACITY, initial: Vec::new(), digest: None }
+        Self {
+            name: name.into(),
+            capacity: DEFAULT_CAPACITY,
+            initial: Vec::new(),
+            digest: None,
+            weighing: None,
+        }
     }
 
     /// Sets the capacity, in messages. It is a hint: a ring of waits makes a full channel grow.
@@ -155,12 +165,52 @@ impl<T: Send> Channel<T> {
         self
     }
 
+    /// Has the byte budget count what the messages own, as their type tells.
+    ///
+    /// Not needed for types that own nothing, nor for ordinary ones: texts, boxes, and vectors,
+    /// options and pairs of ordinary types are weighed without being asked. What messages of other
+    /// types own is not counted unless this says how, and the report names their channels.
+    pub fn weighed(mut self) -> Self
+    where
+        T: Weigh,
+    {
+        self.weighing = Some(Weighing::of::<T>());
+        self
+    }
+
+    /// Has the byte budget count what the messages own, as a function tells: the bytes of each beside
+    /// those that it takes itself. See [`weighed`](Self::weighed).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    /// use std::sync::Mutex;
+    ///
+    /// let mut network = Network::new();
+    /// let pages = Channel::named("pages").weighed_by(|page: &Mutex<Vec<u8>>| {
+    ///     page.lock().map_or(0, |bytes| bytes.capacity())
+    /// });
+    /// let (out, pages) = network.channel_with(pages);
+    /// network.process("print", out, async |mut out| out.send(Mutex::new(vec![0; 4096])).await);
+    /// let count = network.fold("count", pages, 0, |count, _| count + 1);
+    /// let report = network.run()?;
+    /// assert_eq!(count.take(), Some(1));
+    /// assert_eq!(report.channels[0].owned_bytes, Some(4096));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn weighed_by(mut self, owned_bytes: fn(&T) -> usize) -> Self {
+        self.weighing = Some(Weighing::with(owned_bytes));
+        self
+    }
+
     fn plan(self) -> ChannelPlan<T> {
         ChannelPlan {
             name: self.name,
             capacity: self.capacity,
             initial: self.initial,
             digest: self.digest,
+            weighing: self.weighing,
         }
     }
 }

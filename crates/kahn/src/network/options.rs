@@ -1,13 +1,14 @@
 //! How a network is run.
 
 use crate::accounting::Accounting;
+use crate::channel::table::Capacities;
 use crate::deadlock::Detection;
 use crate::scheduler::policy::{self, Placement, Policy, Setup};
 use crate::sync::Arc;
 use std::fmt;
 use std::time::Duration;
 
-/// The default byte budget for the slots of all channels: 1 GiB.
+/// The default byte budget for all channels: 1 GiB.
 pub const DEFAULT_BUDGET: u64 = 1 << 30;
 
 /// How a network is run.
@@ -32,7 +33,7 @@ pub const DEFAULT_BUDGET: u64 = 1 << 30;
 pub struct RunOptions {
     pub(crate) workers: Option<usize>,
     pub(crate) policy: Choice,
-    pub(crate) capacity: Option<u32>,
+    pub(crate) capacities: Capacities,
     pub(crate) budget: u64,
     pub(crate) detection: Detection,
     pub(crate) accounting: Accounting,
@@ -75,7 +76,7 @@ impl Default for RunOptions {
         Self {
             workers: None,
             policy: Choice::Named(policy::DEFAULT.to_owned()),
-            capacity: None,
+            capacities: Capacities::default(),
             budget: DEFAULT_BUDGET,
             detection: Detection::default(),
             accounting: Accounting::default(),
@@ -162,12 +163,52 @@ impl RunOptions {
     #[must_use]
     pub fn capacity(mut self, messages: u32) -> Self {
         assert!(messages > 0, "a channel holds a message at least");
-        self.capacity = Some(messages);
+        self.capacities.all = Some(messages);
         self
     }
 
-    /// Sets the byte budget for the slots of all channels. It counts slots, not what messages point
-    /// to.
+    /// Lets no channel begin with more than this capacity, in messages: each has its own, or
+    /// [`capacity`](Self::capacity), but at most this. Initial messages have room all the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, RunOptions};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, tickets) = network.channel_with(Channel::named("tickets").capacity(1));
+    /// network.process("sell", out, async |mut out| out.send_all(0..10_u32).await);
+    /// let numbers = network.map("double", tickets, |n| 2 * n);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let report = network.run_with(RunOptions::new().capacity_at_most(8))?;
+    /// assert_eq!(sum.take(), Some(90));
+    /// let capacities: Vec<_> = report.channels.iter().map(|channel| channel.capacity).collect();
+    /// assert_eq!(capacities, [1, 8]);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn capacity_at_most(mut self, messages: u32) -> Self {
+        assert!(messages > 0, "a channel holds a message at least");
+        self.capacities.most = Some(messages);
+        self
+    }
+
+    /// Sets the byte budget for all channels.
+    ///
+    /// It counts the slots that channels have, and what the messages in them own, as
+    /// [`Weigh`](crate::Weigh) tells, a function given with the channel, or their type if that is an
+    /// ordinary one. What messages of other types own is not counted; the report names their
+    /// channels ([`Report::weight_unknown`](crate::Report::weight_unknown)). The memory of processes
+    /// is not counted: neither their bodies nor what they own.
+    ///
+    /// The budget is compared when a channel is made and when it must grow, never by a send. A network
+    /// that needs *n* bytes in its channels finishes with a budget of 1.5 *n*. The memory that the
+    /// channels take is at most the budget and, for each channel, as many of the heaviest messages
+    /// as it had slots when it was last compared. So a network whose channels never grow cannot end
+    /// over its budget because its messages are heavy; the report has a warning then.
     #[must_use]
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = bytes;

@@ -4,6 +4,7 @@ use super::check::Problem;
 use super::core::{Core, Verdict};
 use super::observed::Observed;
 use super::options::{Choice, RunOptions};
+use super::weights::{growth, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
 use crate::accounting::{
     Accounting, ChannelReport, Detail, ProcessReport, Rebalances, Report, Summary, WorkerReport,
@@ -286,7 +287,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     let (options, plan) = plan(options)?;
     let Plan { policy, crew, own_threads, waits_once, placement } = plan;
     let workers = crew.workers();
-    core.channels.configure(options.budget, options.capacity, options.listed, options.record);
+    core.channels.configure(options.budget, options.capacities, options.listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
@@ -341,10 +342,17 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
 }
 
 /// Ends everything that is left, and tells what happened.
-fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: bool) -> Outcome {
+fn clear_away(
+    core: &Arc<Core>,
+    mut warnings: Vec<String>,
+    ticks: u64,
+    own_threads: bool,
+) -> Outcome {
     let verdict = core.verdict.lock().clone();
     end_processes(core);
     let (channels, folded_channels) = core.channels.records();
+    let (_, budget) = core.channels.usage();
+    warnings.extend(too_heavy(&channels, core.channels.most_used(), budget));
     core.channels.drop_messages();
     let records = records(core, verdict.as_ref());
     let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
@@ -388,6 +396,9 @@ fn clear_away(core: &Arc<Core>, warnings: Vec<String>, ticks: u64, own_threads: 
         seconds: clock::to_duration(ticks).as_secs_f64(),
         created: (table.created, core.channels.created()),
         slot_bytes: core.channels.usage(),
+        most_bytes: core.channels.most_used(),
+        grown: channels.iter().filter(|record| record.counts.growths > 0).map(growth).collect(),
+        weight_unknown: weight_unknown(&channels),
         walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings,
         processes: observed.processes(is_cut_short),
@@ -457,6 +468,7 @@ fn channel_report(record: &ChannelRecord) -> ChannelReport {
         to: record.to.clone(),
         message_type: record.type_name,
         message_bytes: record.message_size,
+        owned_bytes: record.owned_bytes(),
         capacity: record.capacity,
         ..channel_sums(&record.counts)
     }
@@ -469,6 +481,7 @@ fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
         to: None,
         message_type: "",
         message_bytes: 0,
+        owned_bytes: None,
         sent: counts.sent,
         received: counts.received,
         remote: counts.remote,

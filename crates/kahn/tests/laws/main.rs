@@ -9,6 +9,7 @@
 //! | `holders` | what becomes of such messages when their holders end |
 //! | `failures` | errors and panics, at every point; who ends with whom |
 //! | `pruning` | receivers that leave, and processes that nobody observes |
+//! | `budget` | what the byte budget counts, and what it suffices for |
 //! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
 //! | `misuse` | what must not be done with an end, and what is said about it |
 //! | `stopping` | stop from outside and from inside |
@@ -26,6 +27,7 @@
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod behaviour;
+mod budget;
 mod cores;
 mod creation;
 mod destructors;

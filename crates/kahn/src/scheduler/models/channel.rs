@@ -6,7 +6,7 @@
 
 use super::{Driven, check, plan};
 use crate::channel::closing::hand_over;
-use crate::channel::raw::End;
+use crate::channel::raw::{ChannelRef, End};
 use crate::network::core::Core;
 use crate::scheduler::Worker;
 use crate::sync::{Arc, Ordering::*, thread};
@@ -32,6 +32,12 @@ fn taken_of(taken: &Taken) -> Vec<u32> {
     taken.lock().expect("never held while a model switches").clone()
 }
 
+/// As a resolver does that finds the sender parked.
+fn ask_to_grow(channel: ChannelRef, larger: u32) {
+    channel.cold.slots.store(larger, Relaxed);
+    channel.cold.asked.store(larger, Relaxed);
+}
+
 /// A sender on one worker and a receiver on the other.
 fn stream(capacity: u32, initial: Vec<u32>, messages: u32, grow_to: Option<u32>) {
     let model = Driven::new();
@@ -39,8 +45,7 @@ fn stream(capacity: u32, initial: Vec<u32>, messages: u32, grow_to: Option<u32>)
     let first = u32::try_from(initial.len()).expect("few");
     let (sender, receiver, channel) = model.channel("numbers", capacity, initial);
     if let Some(larger) = grow_to {
-        // SAFETY: initial messages have set up the ring.
-        unsafe { &*channel.sender.ring.get() }.ask_to_grow(larger);
+        ask_to_grow(channel, larger);
     }
     let from = model.process("from", sender, move |sender| send_all(sender, first, messages));
     let to = {
@@ -61,14 +66,26 @@ fn capacity_two_streams() {
     check(3, || stream(2, Vec::new(), 4, None));
 }
 
+/// A capacity that is no power of two.
 #[test]
-fn the_receiver_follows_into_a_larger_ring() {
+fn capacity_three_streams() {
+    check(3, || stream(3, vec![0], 5, None));
+}
+
+/// The slots of the old segment are used again, around those of the new one.
+#[test]
+fn a_channel_that_has_grown_comes_round() {
+    check(2, || stream(2, vec![0, 1], 6, Some(3)));
+}
+
+#[test]
+fn the_receiver_follows_into_a_larger_cycle() {
     check(3, || stream(1, vec![0], 3, Some(2)));
 }
 
-/// The same where the receiver takes several messages at a time: none beyond the old ring.
+/// The same where the receiver takes several messages at a time: none beyond the old cycle.
 #[test]
-fn the_receiver_follows_after_the_last_of_a_ring() {
+fn the_receiver_follows_after_the_last_of_a_cycle() {
     check(3, || stream(4, vec![0, 1, 2], 5, Some(8)));
 }
 
@@ -79,8 +96,7 @@ fn held(capacity: u32, grow_to: Option<u32>) {
     let (numbers, held, channel) = model.channel::<u32>("numbers", capacity, vec![0]);
     let (signals, signalled, _) = model.channel::<u32>("signals", 1, Vec::new());
     if let Some(larger) = grow_to {
-        // SAFETY: the initial message has set up the ring.
-        unsafe { &*channel.sender.ring.get() }.ask_to_grow(larger);
+        ask_to_grow(channel, larger);
     }
     let from = model.process("from", (numbers, signals), async |(mut numbers, mut signals)| {
         for number in 0..2 {
@@ -111,9 +127,9 @@ fn a_message_that_is_held_keeps_its_slot_of_several() {
     check(3, || held(4, None));
 }
 
-/// The holder waits for a sender that goes on in a larger ring meanwhile.
+/// The holder waits for a sender that puts new slots beside it meanwhile.
 #[test]
-fn a_message_that_is_held_keeps_its_slot_in_a_ring_that_is_left() {
+fn a_message_that_is_held_keeps_its_slot_in_a_cycle_that_is_left() {
     check(3, || held(1, Some(2)));
 }
 
@@ -136,7 +152,7 @@ fn outlived(model: &Driven) {
 }
 
 /// Two processes that each send two messages before they receive: a ring of full channels. One
-/// worker resolves it while the other is done; the process it frees goes on there, in a larger ring.
+/// worker resolves it while the other is done; the process it frees goes on there, in new slots.
 #[test]
 fn a_resolver_grows_a_channel_and_takes_its_sender_over() {
     check(3, || {

@@ -38,6 +38,7 @@ mod window;
 mod word;
 
 use crate::channel::raw::ChannelRef;
+use crate::channel::table::Capacities;
 use crate::deadlock::{Detection, Resolver};
 use crate::graph::Ending;
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
@@ -174,7 +175,7 @@ impl Driven {
     /// The same, whose report lists no channel: who closes the first end of one is forgotten.
     fn listing_none() -> Self {
         let model = Self::new();
-        model.core.channels.configure(u64::MAX, None, 0, false);
+        model.core.channels.configure(u64::MAX, Capacities::default(), 0, false);
         model
     }
 
@@ -184,7 +185,8 @@ impl Driven {
         capacity: u32,
         initial: Vec<T>,
     ) -> (Sender<T>, Receiver<T>, ChannelRef) {
-        let plan = ChannelPlan { name: name.into(), capacity, initial, digest: None };
+        let plan =
+            ChannelPlan { name: name.into(), capacity, initial, digest: None, weighing: None };
         let (sender, receiver) = self.core.channel(plan, None);
         let channel = sender.channel();
         (sender, receiver, channel)
