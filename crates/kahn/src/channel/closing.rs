@@ -282,9 +282,10 @@ pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
 
 /// Both ends are closed, `end` as the second: drops what is left in it and recycles its memory.
 fn free(channel: ChannelRef, end: End, solo: bool) {
+    let began_with = channel.began_with();
     let bytes = drop_messages(channel);
     let told = channel.owner(end.peer());
-    channel.table().retire(channel, bytes);
+    channel.table().retire(channel, bytes, began_with);
     if let Some(task) = told {
         task.scheduler().release(task, solo);
     }

@@ -431,16 +431,16 @@ impl ChannelTable {
         }
     }
 
-    /// Takes a channel off the table, keeps its record and recycles its memory; `bytes` go back to
-    /// the budget.
-    pub(super) fn retire(&self, channel: ChannelRef, bytes: u64) {
+    /// Takes a channel off the table, keeps its record and recycles its memory. `bytes` go back to
+    /// the budget; the channel had `began_with` slots before it grew.
+    pub(super) fn retire(&self, channel: ChannelRef, bytes: u64, began_with: u32) {
         let mut inner = self.inner.lock();
         self.unuse_bytes(&inner, bytes);
         if channel.has_flag(flag::LISTED | flag::FAILED) {
             inner.last_senders.extend(channel.last_sender());
         }
         if channel.has_flag(flag::LISTED) {
-            inner.ended.push(channel.record(true));
+            inner.ended.push(ChannelRecord { began_with, ..channel.record(true) });
         } else {
             inner.folded.0 += 1;
             inner.folded.1.add(&channel.counts());

@@ -335,7 +335,7 @@ impl ChannelRef {
     }
 
     /// Weighs its messages so, or not. Nobody knows the channel yet.
-    pub(super) fn weigh_by(&self, weigh: Option<WeighFn>) {
+    pub(super) fn weigh_by(self, weigh: Option<WeighFn>) {
         for end in [End::Sender, End::Receiver] {
             self.side(end).set_kind(kind::WEIGHED, weigh.is_some());
             if let Some(scales) = self.scales(end) {
