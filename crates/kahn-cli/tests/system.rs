@@ -21,7 +21,10 @@ fn a_reader_that_leaves_early_is_no_failure() {
     let mut run = kahn(&["run", "hamming", "20000"]).spawn().unwrap();
     drop(run.stdout.take());
     let Output { status, stderr, .. } = run.wait_with_output().unwrap();
-    assert_eq!((status.code(), text(&stderr)), (Some(0), String::new()));
+    assert_eq!(status.code(), Some(0));
+    // That a channel had to grow is all that there is to tell.
+    let told = text(&stderr);
+    assert!(told.lines().all(|line| line.contains("had to grow")), "{told}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn all_that_comes_before_a_malformed_record_is_written() {
 #[test]
 fn a_record_that_the_net_does_not_take_ends_the_run_and_the_label_that_was_meant_is_named() {
     let state = program(
-        "net main connect ([| {<sum>}, {<add>} |] .. (step | [])) * {<now>};
+        "net main connect ([| {<sum>}, {<add>} |] .. (step || [])) ** {<now>};
          net step connect [{<sum>, <add>} -> {<sum=sum + add>}; {<now=sum + add>}];",
     );
     let add = |n| Record::new().tag("add", n);

@@ -35,8 +35,10 @@ use super::shape::Rec;
 
 /// Records taken from a landing at once.
 const BATCH: usize = 64;
-/// How often the bottom of the deque comes first, at most.
-const FAIR: usize = 1009;
+/// How often the bottom of the deque comes first, at most: after so many activations, of which one
+/// that finds a single record counts a [`BATCH`]th. A landing where order lets in one record at a
+/// time would have the input side run ahead otherwise.
+const FAIR: usize = 1009 * BATCH;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
 /// Room of an emptied queue that is kept for the next.
@@ -156,7 +158,6 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Takes the bottom of the own deque if it was not looked at for long.
     fn bottom_in_turn(&mut self) -> Option<Task> {
-        self.until_bottom -= 1;
         if self.until_bottom > 0 {
             return None;
         }
@@ -429,6 +430,8 @@ impl<'w, 'r> Worker<'w, 'r> {
     fn take(&mut self, landing: &Landing) -> VecDeque<Rec> {
         let empty = self.emptied();
         let (batch, waited) = landing.waiting.take(BATCH, empty);
+        let share = if batch.len() == 1 { 1 } else { BATCH };
+        self.until_bottom = self.until_bottom.saturating_sub(share);
         self.found_waiting(landing.op, waited);
         if self.shared.failures.any() { self.wanted(batch) } else { batch }
     }

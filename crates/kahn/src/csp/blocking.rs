@@ -317,7 +317,7 @@ impl<R> Drop for Blocking<R> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::sync::{Barrier, mpsc};
+    use crate::sync::{Barrier, mpsc};
 
     fn threads(helpers: &Helpers) -> usize {
         helpers.jobs.lock().threads.len()

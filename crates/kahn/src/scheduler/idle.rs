@@ -59,8 +59,10 @@ impl Scheduler {
     /// watcher takes part all the same.
     #[inline]
     fn has_free_core(&self) -> bool {
+        // A party may give up its ends before the run: nobody sleeps then.
+        let config = self.config_if_any();
         // Relaxed: read after a fence, or as a hint.
-        self.sleeping.load(Relaxed) > self.config().surplus
+        config.is_some_and(|config| self.sleeping.load(Relaxed) > config.surplus)
     }
 
     /// Whether some worker has nothing to do.

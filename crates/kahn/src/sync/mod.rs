@@ -36,6 +36,8 @@ mod native {
         AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
         fence,
     };
+    #[cfg(test)]
+    pub(crate) use std::sync::{Barrier, mpsc};
     pub(crate) use std::thread;
 }
 

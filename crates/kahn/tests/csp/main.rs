@@ -55,7 +55,11 @@ where
 {
     match csp::run(options, code) {
         Ok(_) => panic!("the network should not end well"),
-        Err(RunError::Ended(report)) => report.explanation(),
+        Err(RunError::Ended(report)) => {
+            // What panics said is told by the panic, and kept as data.
+            let said = report.failures.iter().map(|failure| failure.message.as_str());
+            [report.explanation().as_str()].into_iter().chain(said).collect::<Vec<_>>().join("\n")
+        }
         Err(error) => panic!("{error}"),
     }
 }

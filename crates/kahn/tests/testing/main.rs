@@ -183,7 +183,8 @@ fn a_process_that_fails_or_misuses_its_ends_is_told_apart() {
     );
     let error = failed.unwrap_err();
     assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Failed));
-    assert!(error.to_string().contains("2 is too much"), "{error}");
+    let failures = error.report().map(|report| &report.failures[0]);
+    assert_eq!(failures.map(|failure| failure.message.as_str()), Some("2 is too much"));
 
     let joined: Result<(), RunError> = try_run_process(
         (vec![1], vec![2]),

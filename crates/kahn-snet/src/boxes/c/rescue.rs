@@ -77,8 +77,8 @@ pub(crate) fn set_apart(descriptor: c_int) -> io::Result<File> {
     }
     // SAFETY: the copy is fresh, and nobody else has its number.
     let copy = unsafe { File::from_raw_fd(copy) };
-    // SAFETY: the descriptor is the output of the process, which only the copy stands for now.
-    if unsafe { libc::dup2(2, descriptor) } < 0 {
+    // SAFETY: records have the copy; what is written to the output of the process is from boxes.
+    if unsafe { libc::dup2(2, libc::STDOUT_FILENO) } < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(copy)

@@ -99,7 +99,8 @@ impl Promises {
                 Self { waiting: Waiting::Dispatches(64), yields: entry.name == "static", ..none }
             }
             "batch" => {
-                Self { waiting: Waiting::Dispatches(127), open_loops: true, forks: true, ..found }
+                // Not `forks`: batches are first come first served, see ARCHITECTURE.md.
+                Self { waiting: Waiting::Dispatches(127), open_loops: true, ..found }
             }
             "shared" | "sequential" => {
                 Self { waiting: Waiting::Turn, open_loops: true, yields: true, ..found }
