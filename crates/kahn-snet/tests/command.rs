@@ -396,6 +396,7 @@ fn an_observer_shows_what_passes() {
 /// Does nothing unless the tests below start this program again to see it die.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how the tests tell their child what to do")]
+#[expect(clippy::exit, reason = "the child tells its code as the command would")]
 fn child_of_the_next_tests() {
     let Ok(doing) = std::env::var("KAHN_SNET_DIE") else { return };
     let file = Written::new(&format!(

@@ -134,7 +134,13 @@ fn a_future_that_drops_its_waker_is_a_deadlock() {
         }
     });
     let mut network = Network::new();
-    network.process("forget", (), async |()| std::future::pending::<()>().await);
+    network.process("forget", (), async |()| {
+        poll_fn::<(), _>(|context| {
+            drop(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    });
     insta::assert_snapshot!(run(network, RunOptions::new()).explanation(), @r"
     deadlock: nothing can go on
       `forget` waits for something outside the network that can never wake it
