@@ -391,21 +391,21 @@ fn a_process_of_a_replicated_par_is_told_by_the_line_that_created_it() {
         let (_out, mut never) = csp::channel::<u32>(name);
         let _ = never.recv().await;
     }
-    let lines = std::sync::Mutex::new(Vec::new());
+    let lines = parking_lot::Mutex::new(Vec::new());
     let texts = [1, 2].map(|workers| {
         fails(RunOptions::new().workers(workers), async |scope| {
             let of_vector = scope.par(vec![waits("of vector"), waits("of vector")]);
             let line = here();
-            lines.lock().unwrap().push(line);
+            lines.lock().push(line);
             let of_array = scope.par([waits("of array"), waits("of array")]);
             let line = here();
-            lines.lock().unwrap().push(line);
+            lines.lock().push(line);
             let _ = of_vector.await;
             let _ = of_array.await;
         })
     });
     for text in &texts {
-        for line in lines.lock().unwrap().iter() {
+        for line in lines.lock().iter() {
             let told = text.lines().filter(|told| told.contains(line.as_str())).count();
             assert_eq!(told, 2, "`{line}` is not told of two:\n{text}");
         }

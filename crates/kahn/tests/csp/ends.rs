@@ -286,15 +286,15 @@ fn what_stands_in_a_buffer_is_dropped_with_the_run_even_if_it_is_the_buffers_own
     let token = Arc::new(());
     everywhere(
         |options| {
-            let token = token.clone();
+            let token = Arc::clone(&token);
             succeeds(options, async move |_scope| {
                 let (mut out, end) = csp::buffered::<Nested>("its own", 1);
-                let sent = out.send(Nested { _end: end, _token: token.clone() }).await;
+                let sent = out.send(Nested { _end: end, _token: Arc::clone(&token) }).await;
                 assert!(sent.is_ok(), "there is room");
                 // Two, of which each has the other.
                 let (mut left, from_left) = csp::buffered::<Nested>("left", 2);
                 let (mut right, from_right) = csp::buffered::<Nested>("right", 2);
-                let sent = left.send(Nested { _end: from_right, _token: token.clone() }).await;
+                let sent = left.send(Nested { _end: from_right, _token: Arc::clone(&token) }).await;
                 assert!(sent.is_ok(), "there is room");
                 let sent = right.send(Nested { _end: from_left, _token: token }).await;
                 assert!(sent.is_ok(), "there is room");

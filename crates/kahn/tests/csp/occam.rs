@@ -504,9 +504,9 @@ fn blocking_calls_leave_the_worker_free() {
 fn a_branch_of_a_par_may_say_what_process_it_is() {
     use kahn::csp::{Priority, Process};
     for policy in ["stealing", "batch", "shared", "sequential"] {
-        let order = std::sync::Mutex::new(Vec::new());
+        let order = parking_lot::Mutex::new(Vec::new());
         let order = &order;
-        let says = move |name: &'static str| async move { order.lock().unwrap().push(name) };
+        let says = move |name: &'static str| async move { order.lock().push(name) };
         let named = |name, priority| Process::named(name).priority(priority);
         let options = RunOptions::new().workers(1).policy(policy);
         let run = csp::run(options, async move |scope| {
@@ -519,7 +519,7 @@ fn a_branch_of_a_par_may_say_what_process_it_is() {
             assert_eq!(scope.par(many).await.map(|all| all.len()), Ok(3));
         });
         let run = run.expect("it ends well");
-        assert_eq!(*order.lock().unwrap(), ["first", "usual", "later"], "{policy}");
+        assert_eq!(*order.lock(), ["first", "usual", "later"], "{policy}");
         let names: Vec<_> = run.report.processes.iter().map(|p| p.name.to_string()).collect();
         assert_eq!(names, ["main", "later", "par 1", "first", "many", "many", "many"], "{policy}");
     }

@@ -126,7 +126,7 @@ fn a_clock_without_a_thread_ends_the_run_only_if_somebody_waits_for_a_time() {
 fn no_more_blocking_calls_run_at_once_than_were_allowed() {
     everywhere(
         |options| {
-            let (now, most) = (&*leak(), &*leak());
+            let (now, most) = (leak(), leak());
             let numbers = succeeds(options.blocking_calls(3), async move |scope| {
                 let call = |n: u32| {
                     csp::blocking(move || {

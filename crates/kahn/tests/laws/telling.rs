@@ -41,7 +41,7 @@ fn branches() -> Network<'static> {
         })
         .collect();
     let merged = network.merge_sorted("merge", sums);
-    let _total = network.fold("total", merged, 0_u64, |total, sum| total.max(sum));
+    let _total = network.fold("total", merged, 0_u64, u64::max);
     network
 }
 
@@ -246,7 +246,7 @@ fn an_error_whose_text_panics_is_the_failure_of_its_process_alone() {
         for blocks in [true, false] {
             let mut network = Network::new();
             // The text panics first; a destructor that panics then as well would end the program.
-            let sore = || Err::<(), _>(std::mem::ManuallyDrop::new(Sore)).map_err(Text);
+            let sore = || Err::<(), _>(Text(std::mem::ManuallyDrop::new(Sore)));
             if blocks {
                 network.blocking("sore", (), move |()| sore());
             } else {

@@ -43,7 +43,7 @@ use crate::deadlock::{Detection, Resolver};
 use crate::graph::Ending;
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-use crate::scheduler::{Config, Scheduler, Settings, TaskRef, Worker};
+use crate::scheduler::{Config, Crew, Scheduler, Settings, TaskRef, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
 use crate::{Accounting, ProcessResult, Receiver, Sender};
 use std::collections::VecDeque;
