@@ -100,12 +100,12 @@ impl Worker {
 
     /// From the queues that others look into as well.
     fn next_usual(&self) -> Option<TaskRef> {
-        let policys = || self.pop(Turn::Front);
+        let queued = || self.pop(Turn::Front);
         let pinned = || self.scheduler().pop_pinned(self.index());
         let found = if self.slot().steps.load(Relaxed).is_multiple_of(2) {
-            pinned().or_else(policys)
+            pinned().or_else(queued)
         } else {
-            policys().or_else(pinned)
+            queued().or_else(pinned)
         };
         found.map(Ready::into_task)
     }
