@@ -13,7 +13,7 @@ fn campaign<C: Campaign>(campaign: &C, cases: u64, shrinking: u64) -> Summary {
 }
 
 #[test]
-#[ignore = "failures are still swallowed, and told as the schedule has it: see `kahn-bench soak`"]
+#[ignore = "two of 329 networks do not tell the same endings in every run: see `kahn-bench soak`"]
 fn random_networks_do_what_the_model_says_under_every_schedule() {
     let summary = campaign(&Networks::default(), 500, 20);
     assert!(summary.is_good(), "{summary}");
