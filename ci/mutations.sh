@@ -195,6 +195,8 @@ mutation notify-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
 mutation sleep-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
+mutation listed-before-it-is-counted sleep:: scheduler/idle.rs \
+    's/(sleepers\.insert\(place, self\.index\(\)\);)\s*scheduler\.sleeping\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n scheduler.sleeping.fetch_add(1, SeqCst);/'
 mutation sleep-without-second-look run::a_foreign_waker_wakes scheduler/idle.rs \
     's/let has_work = scheduler\.has_free_core\(\) && .*?;/let has_work = false;/'
 mutation woken-but-not-counted run::a_foreign_waker_wakes scheduler/idle.rs \

@@ -8,7 +8,7 @@
 //!
 //! # The protocol
 //!
-//! *To sleep*: enter `sleepers`, count in `sleeping`, fence, look into the queues once more, stop
+//! *To sleep*: enter `sleepers` and count in `sleeping`, fence, look into the queues once more, stop
 //! being `busy`, park. *To notify*: fence (after the work is in a queue), and if `sleeping` is not
 //! zero and a core is free take one out of `sleepers`, count it `busy`, unpark it.
 //!
@@ -22,6 +22,10 @@
 //! comes first, then the notifier sees `sleeping`; or the notifier's does, then the sleeper sees
 //! the work. Whoever is taken out of `sleepers` finds its parker notified, so it does not sleep
 //! even if it had not parked yet.
+//!
+//! The list and the count change together, under the lock of the list. A worker that is in the list
+//! before it is counted can be taken out and counted off, and the count is one too low until it
+//! counts itself: a notifier of another sleeper may find zero then, and wake nobody.
 //!
 //! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
 
@@ -345,14 +349,14 @@ impl Worker {
 
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
     /// the list is the watcher.
-    fn lie_down(&self, as_watcher: bool) -> bool {
+    pub(super) fn lie_down(&self, as_watcher: bool) -> bool {
         let scheduler = self.scheduler();
         {
             let mut sleepers = scheduler.sleepers.lock();
             let place = if as_watcher { 0 } else { sleepers.len() };
             sleepers.insert(place, self.index());
+            scheduler.sleeping.fetch_add(1, SeqCst);
         }
-        scheduler.sleeping.fetch_add(1, SeqCst);
         // Pairs with the fence in `notify_anyone`.
         fence(SeqCst);
         // Where all cores have a worker that is awake, those will come to the work: the last of

@@ -127,23 +127,28 @@ fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
 fn under_partition_one_who_creates_many_does_not_keep_them_all() {
     let mut network = Network::new();
     let creator = network.creator();
-    let (out, numbers) = network.channel_with(Channel::named("numbers").initial(0..64));
     let threads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&threads);
-    network.process("create", (numbers, creator), async move |(mut numbers, mut create)| {
-        // All of them at once, before any can run here.
-        while let Some(n) = numbers.recv().await {
-            let seen = Arc::clone(&seen);
+    network.process_with(Process::named("create").effects(), creator, async move |mut create| {
+        let done = Arc::new(AtomicBool::new(false));
+        // In one dispatch, so that no child runs here meanwhile.
+        for n in 0..64 {
+            let (seen, done) = (Arc::clone(&seen), Arc::clone(&done));
             create.process(format!("child {n}"), (), async move |()| {
                 let me = std::thread::current().id();
                 let mut seen = seen.lock();
                 if !seen.contains(&me) {
                     seen.push(me);
                 }
+                drop(seen);
+                // The queue of a worker that is quick would stay the shortest.
+                while !done.load(Acquire) {
+                    std::thread::yield_now();
+                }
             });
         }
+        done.store(true, Release);
     });
-    network.process("end", out, async |_out| {});
     let report = run(network, RunOptions::new().workers(4).policy("partition"));
     assert_eq!(report.outcome, Summary::Finished);
     assert_eq!(threads.lock().len(), 4);

@@ -9,6 +9,7 @@
 //! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
 //! | `window` | the owner of a migration window against thieves | 2 to 3 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
+//! | `sleep` | a worker that goes to sleep beside another, against one that wakes both | 2 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
@@ -32,6 +33,7 @@ mod foreign;
 mod hot;
 mod parker;
 mod run;
+mod sleep;
 mod taking;
 mod verdict;
 mod window;
