@@ -3,87 +3,30 @@
 # copy, and demands that the named test fails: the second part of ci/mutations.sh, which breaks
 # protocols and asks loom. Arguments choose mutations by name.
 #
-# A mutation is a Perl substitution on one file, and a test that must fail with it. One that no
-# longer changes anything, or no longer compiles, is an error: it has to follow the code. So is a
-# test that there is not, or that fails without any mutation. Ends with a summary, and with exit code
-# 1 if one of the mutations is not noticed. Takes about a minute for each; `ci/nightly` runs it.
+# Ends with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed.
+# Takes about a minute for each; `ci/nightly` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source ci/lib.sh
 
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/behaviour
-export CARGO_INCREMENTAL=1 RUST_BACKTRACE=0
-
+export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_LTO=off CARGO_PROFILE_DEV_DEBUG=false
 # Seconds of computing that a test may take.
 patience=200
-chosen=("$@")
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-git ls-files -z --cached --others --exclude-standard \
-    | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
-    | tar --null --files-from=- --create | tar --extract --directory "$copy"
-noticed=0
-amiss=()
-row='%-30s %-34s %-16s %s\n'
+prepare_mutations behaviour "$@"
 
-# test_holds TARGET TEST: what it says is in the file `output`. TARGET is `--lib` or `--test NAME`.
-test_holds() {
-    local binary
-    # shellcheck disable=SC2086
-    binary=$(cd "$copy" && cargo test --quiet -p $package $1 --no-run --message-format=json \
-        2> "$copy/errors" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1) \
-        || return 101
-    { (ulimit -t "$patience" && cd "$copy/crates/$package" && exec "$binary" "$2" > "$copy/output" 2>&1); } \
-        2> /dev/null || return 1
-}
-
-# mutation NAME TARGET TEST FILE SUBSTITUTION
+# mutation NAME TARGET TEST FILE SUBSTITUTION: TARGET is `--lib` or `--test NAME`.
 mutation() {
-    local name=$1 target=$2 test=$3 file=$copy/crates/$package/src/$4 change=$5 verdict said='' status=0
-    if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
-        return
-    fi
-    cp "$file" "$copy/before"
-    perl -0777 -pi -e "$change" "$file"
-    if cmp -s "$file" "$copy/before"; then
-        verdict='CHANGES NOTHING'
-    else
-        test_holds "$target" "$test" || status=$?
-        if ((status == 101)); then
-            verdict='DOES NOT COMPILE'
-        elif ! grep -aq '^running [1-9]' "$copy/output"; then
-            verdict='NO SUCH TEST'
-        elif ((status == 0)); then
-            verdict='NOT NOTICED'
-        else
-            verdict=noticed
-            said=$(grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -70)
-        fi
-    fi
-    cp "$copy/before" "$file"
-    if [[ $verdict == noticed ]]; then noticed=$((noticed + 1)); else amiss+=("$name: $verdict"); fi
-    # shellcheck disable=SC2059
-    printf "$row" "$name" "$test" "$verdict" "$said"
+    # shellcheck disable=SC2086
+    mutate "$1" "$3" "$4" "$5" -p "$package" $2
 }
 
-mkdir -p "$CARGO_TARGET_DIR"
-if command -v flock > /dev/null; then
-    exec 9> "$CARGO_TARGET_DIR/behaviour.lock"
-    flock 9
-fi
 package=kahn
 laws='--test laws'
 testing='--test testing'
 csp='--test csp'
-if ((${#chosen[@]} == 0)); then
-    for target in "$laws" "$testing" "$csp"; do
-        test_holds "$target" '' && continue
-        tail -n 40 "$copy/output" "$copy/errors"
-        printf '\nthe tests of %s fail without any mutation\n' "$target"
-        exit 1
-    done
-fi
-# shellcheck disable=SC2059
-printf "$row" mutation test verdict 'what is said'
+without_mutation '' -p kahn --test laws
+without_mutation '' -p kahn --test testing
+without_mutation '' -p kahn --test csp
 
 # --- policies -----------------------------------------------------------------------------------
 
@@ -170,6 +113,8 @@ mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.r
 
 package=kahn-snet
 failing='--test failing'
+without_mutation '' -p kahn-snet --test laws
+without_mutation '' -p kahn-snet --test failing
 
 mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/graph.rs \
     's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'
@@ -182,12 +127,4 @@ mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs
 mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs \
     's/self\.shapes\.iter\(\)\.any\(\|wanted\| shape\.fits\(wanted\)\)/shape.fields < usize::MAX/'
 
-printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
-if ((${#amiss[@]})); then
-    printf '%s\n' "${amiss[@]}"
-    exit 1
-fi
-if ((${#chosen[@]} > noticed)); then
-    printf 'there are no others of these names: %s\n' "${chosen[*]}"
-    exit 1
-fi
+summary

@@ -13,3 +13,98 @@ step() {
 skip() {
     printf '\n=== %s: SKIPPED, %s\n' "$1" "$2"
 }
+
+# --- mutations ------------------------------------------------------------------------------------
+#
+# A mutation is a Perl substitution on one file of a copy of the tree, and tests that must fail with
+# it. One that no longer changes anything, or no longer compiles, is an error: it has to follow the
+# code. So are tests that there are not, that fail without any mutation, or that fail and say nothing.
+
+# prepare_mutations FOLDER [NAME...]: a copy of the tree, in a folder that cargo finds again, and
+# the names of the mutations that are wanted, all if there are none.
+prepare_mutations() {
+    CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}/$1")
+    export CARGO_TARGET_DIR RUST_BACKTRACE=0
+    chosen=("${@:2}") copy=$CARGO_TARGET_DIR/copy noticed=0 amiss=()
+    row='%-42s %-44s %-16s %5s s   %s\n'
+    mkdir -p "$CARGO_TARGET_DIR"
+    # Two runs would overwrite each other's programs.
+    if command -v flock > /dev/null; then
+        exec 9> "$CARGO_TARGET_DIR/lock"
+        flock 9
+    fi
+    rm -rf "$copy"
+    mkdir "$copy"
+    # All files are new: what is left of a mutation that was stopped is compiled again.
+    git ls-files -z --cached --others --exclude-standard \
+        | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
+        | tar --null --files-from=- --create | tar --extract --touch --directory "$copy"
+    # shellcheck disable=SC2059
+    printf "$row" mutation tests verdict took 'what is said'
+}
+
+# tests_hold TESTS ARGUMENT...: builds the program that cargo's arguments name, and runs the tests
+# whose names contain this; what they say is in the file `output`. A program that aborts has failed
+# like any other, and is not worth a message of the shell.
+tests_hold() {
+    local binary
+    : > "$copy/output"
+    binary=$(cd "$copy" && cargo test --quiet "${@:2}" --no-run --message-format=json \
+        2> "$copy/errors" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1) \
+        || return 125
+    { (ulimit -t "$patience" && cd "$copy/crates/$package" \
+        && exec timeout $((5 * patience)) "$binary" "$1" --nocapture > "$copy/output" 2>&1); } \
+        2> /dev/null || return 1
+}
+
+# without_mutation TESTS ARGUMENT...: ends the script if these tests fail as the tree is.
+without_mutation() {
+    if ((${#chosen[@]})) || tests_hold "$@"; then return; fi
+    tail -n 40 "$copy/errors" "$copy/output"
+    printf '\nwithout any mutation these fail: %s\n' "$*"
+    exit 1
+}
+
+# mutate NAME TESTS FILE SUBSTITUTION ARGUMENT...
+mutate() {
+    local name=$1 tests=$2 file=$copy/crates/$package/src/$3 verdict said='' status=0 since=$SECONDS
+    if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
+        return
+    fi
+    cp "$file" "$copy/before"
+    perl -0777 -pi -e "$4" "$file"
+    if cmp -s "$file" "$copy/before"; then
+        verdict='CHANGES NOTHING'
+    else
+        tests_hold "$tests" "${@:5}" || status=$?
+        said=$(grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -100)
+        if ((status == 125)); then
+            verdict='DOES NOT COMPILE'
+        elif ! grep -aq '^running [1-9]' "$copy/output"; then
+            verdict='NO SUCH TEST'
+        elif ((status == 0)); then
+            verdict='NOT NOTICED' said=''
+        elif [[ -z $said ]]; then
+            verdict='SAYS NOTHING'
+        else
+            verdict=noticed
+        fi
+    fi
+    cp "$copy/before" "$file"
+    if [[ $verdict == noticed ]]; then noticed=$((noticed + 1)); else amiss+=("$name: $verdict"); fi
+    # shellcheck disable=SC2059
+    printf "$row" "$name" "$tests" "$verdict" $((SECONDS - since)) "$said"
+}
+
+# The last line of a script: how many were noticed, and which were not.
+summary() {
+    printf '\n%s mutations, %s noticed, %s s\n' "$((noticed + ${#amiss[@]}))" "$noticed" "$SECONDS"
+    if ((${#amiss[@]})); then
+        printf '%s\n' "${amiss[@]}"
+        exit 1
+    fi
+    if ((${#chosen[@]} > noticed)); then
+        printf 'there are no others of these names: %s\n' "${chosen[*]}"
+        exit 1
+    fi
+}

@@ -2,107 +2,28 @@
 # Breaks the runtime's protocols one at a time, in a copy, and demands that loom notices: a model
 # that passes whatever one does to the code proves nothing. Arguments choose mutations by name.
 #
-# A mutation is a Perl substitution on one file, and the models that must fail with it. One that no
-# longer changes anything, or no longer compiles, is an error: it has to follow the code. So is a
-# model that fails without any mutation. Mutations of behaviour, which ordinary tests notice, are the
-# second part, in ci/behaviour.sh. Ends with a summary, and with exit code 1 if one of the
-# mutations is not noticed. Takes about a quarter of an hour; `.ci/run` does not run it.
+# Mutations of behaviour, which ordinary tests notice, are the second part, in ci/behaviour.sh. Ends
+# with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed. Takes
+# about a quarter of an hour; `ci/nightly` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source ci/lib.sh
 
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/loom-mutations
 export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
-export RUST_BACKTRACE=0
-
 # Seconds of computing that a set of models may take. One that never ends is stopped by loom.
 patience=200
-chosen=("$@")
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-git ls-files -z --cached --others --exclude-standard \
-    | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
-    | tar --null --files-from=- --create | tar --extract --directory "$copy"
-package=kahn
-source=$copy/crates/$package/src
-noticed=0
-amiss=()
-row='%-34s %-44s %-16s %s\n'
-
-# Prints the path of the models' program.
-build() {
-    (cd "$copy" && cargo test --quiet --release --lib -p "$package" --no-run --message-format=json \
-        2> "$copy/errors") | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | grep . | tail -n 1
-}
-
-# Runs the models whose names begin so; what they say is in the file `output`. A model that aborts
-# is a failure like any other, and not worth a message of the shell.
-models_hold() {
-    { (ulimit -t "$patience" && exec "$1" "models::$2" --nocapture > "$copy/output" 2>&1); } \
-        2> /dev/null
-}
-
-# What was said first: the line after the first panic.
-complaint() {
-    grep -a -A1 -m1 'panicked at' "$copy/output" | tail -n 1 | cut -c -70
-}
+prepare_mutations loom-mutations "$@"
 
 # mutation NAME MODEL FILE SUBSTITUTION
 mutation() {
-    local name=$1 model=$2 file=$source/$3 change=$4 verdict said='' status=0 binary
-    if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
-        return
-    fi
-    cp "$file" "$copy/before"
-    perl -0777 -pi -e "$change" "$file"
-    if cmp -s "$file" "$copy/before"; then
-        verdict='CHANGES NOTHING'
-    elif ! binary=$(build); then
-        verdict='DOES NOT COMPILE'
-    else
-        models_hold "$binary" "$model" || status=$?
-        if ! grep -aq '^running [1-9]' "$copy/output"; then
-            verdict='NO SUCH MODEL'
-        elif ((status == 0)); then
-            verdict='NOT NOTICED'
-        else
-            verdict=noticed
-            said=$(complaint)
-            [[ -n $said ]] || verdict='NO VERDICT'
-        fi
-    fi
-    cp "$copy/before" "$file"
-    if [[ $verdict == noticed ]]; then noticed=$((noticed + 1)); else amiss+=("$name: $verdict"); fi
-    # shellcheck disable=SC2059
-    printf "$row" "$name" "$model" "$verdict" "$said"
+    mutate "$1" "models::$2" "$3" "$4" -p "$package" --release --lib
 }
 
-# Two runs would overwrite each other's programs.
-mkdir -p "$CARGO_TARGET_DIR"
-if command -v flock > /dev/null; then
-    exec 9> "$CARGO_TARGET_DIR/mutations.lock"
-    flock 9
-fi
-# mutations_of CRATE: those that follow are of this crate, whose models hold without them.
-mutations_of() {
-    local binary
-    package=$1
-    source=$copy/crates/$package/src
-    if ((${#chosen[@]})); then return; fi
-    binary=$(build) || { cat "$copy/errors"; exit 1; }
-    if ! models_hold "$binary" ''; then
-        cat "$copy/output"
-        printf '\nthe models of %s fail without any mutation\n' "$package"
-        exit 1
-    fi
-}
-
-# shellcheck disable=SC2059
-printf "$row" mutation models verdict 'what is said'
-
-mutations_of kahn
+package=kahn
+without_mutation models:: -p kahn --release --lib
 
 # --- words ------------------------------------------------------------------------------------
 
@@ -286,7 +207,8 @@ mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
 
 # --- S-Net ------------------------------------------------------------------------------------
 
-mutations_of kahn-snet
+package=kahn-snet
+without_mutation models:: -p kahn-snet --release --lib
 
 mutation entity-looked-at-relaxed entity_is_made_once runtime/place.rs \
     's/self\.block\.load\(Acquire\)/self.block.load(Relaxed)/'
@@ -307,12 +229,4 @@ mutation calls-let-out-at-once collector_lets runtime/collector.rs \
 mutation last-one-tells-nobody sleep_is_beside runtime/idle.rs \
     's/state\.done = true;\s*self\.woken\.notify_all\(\);/state.done = true;/'
 
-printf '\n%s mutations, %s noticed\n' "$((noticed + ${#amiss[@]}))" "$noticed"
-if ((${#amiss[@]})); then
-    printf '%s\n' "${amiss[@]}"
-    exit 1
-fi
-if ((${#chosen[@]} > noticed)); then
-    printf 'there are no others of these names: %s\n' "${chosen[*]}"
-    exit 1
-fi
+summary
