@@ -51,9 +51,9 @@ mutation no-rounds "$testing" every_policy_keeps scheduler/policy/lane.rs \
     's/ready > FEW && ready \/ 2 >= self\.least\.load\(Relaxed\)/false \&\& ready > FEW/'
 mutation a-pin-is-urgent "$csp" a_pinned_process_waits scheduler/places.rs \
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
-mutation gives-way-late "$csp" who_wakes_a_more_urgent scheduler/places.rs \
+mutation gives-way-late "$csp" that_wakes_a_more_urgent scheduler/places.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
-mutation goes-behind-others "$csp" who_has_given_way_to scheduler/places.rs \
+mutation goes-behind-others "$csp" that_has_given_way_to scheduler/places.rs \
     's/self\.make_ready\(task, Reason::Preempted\);/self.give_way(task);/'
 mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'

@@ -202,7 +202,7 @@ impl RunArguments {
         } = &self.schedule;
         placing.check(policy.as_deref().unwrap_or(DEFAULT))?;
         let mut options = RunOptions::new().seed(self.shape.seed).pin(*pin);
-        // Who runs the command has not the source of its programs.
+        // The user of the command has not the source of its programs.
         options = options.places(false);
         if let Some(workers) = workers {
             options = options.workers(*workers);

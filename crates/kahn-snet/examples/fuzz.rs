@@ -161,7 +161,7 @@ fn watch(now: &Mutex<(Instant, Vec<u8>)>) {
     loop {
         std::thread::sleep(Duration::from_millis(50));
         let (begin, text) = now.lock().clone();
-        // What is run is stopped by whom it runs for.
+        // What runs cannot be stopped: the process ends.
         if !text.is_empty() && begin.elapsed() > MOST_TIME {
             eprintln!("more than {MOST_TIME:?} for\n{}", String::from_utf8_lossy(&text));
             std::process::exit(1);

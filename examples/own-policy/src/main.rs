@@ -29,7 +29,7 @@ struct Ranked<F> {
 }
 
 impl<F: Copy> Ranked<F> {
-    /// What makes such a policy for a run; who ran is told in `schedule`.
+    /// What makes such a policy for a run; what ran is told in `schedule`.
     fn builder(rank: F, schedule: &Schedule) -> impl Fn(Setup) -> Self + use<F> {
         let schedule = Arc::clone(schedule);
         move |_setup| Self { rank, ready: Mutex::default(), schedule: Arc::clone(&schedule) }

@@ -6,9 +6,9 @@ use std::fmt::{self, Display, Formatter};
 /// A program: at most 6 processes of at most 4 events each.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Of each channel, who sends and who receives.
+    /// Of each channel, which processes send and which one receives.
     pub channels: Vec<Channel>,
-    /// Of each barrier, who is enrolled.
+    /// Of each barrier, which processes are enrolled.
     pub barriers: Vec<Vec<usize>>,
     /// What each process does.
     pub processes: Vec<Vec<Event>>,
@@ -19,9 +19,9 @@ pub struct Program {
 /// A synchronous channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// Who sends; more than one share the end and claim it.
+    /// The processes that send; more than one share the end and claim it.
     pub senders: Vec<usize>,
-    /// Who receives.
+    /// The process that receives.
     pub receiver: usize,
 }
 

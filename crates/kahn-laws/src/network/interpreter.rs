@@ -11,7 +11,7 @@
 //!   is pruned when it next begins an operation; to start is one.
 //! * *Dead*: in a ring of empty channels, or waiting for a dead process. Noted when nothing else
 //!   can run; sends to it are discarded.
-//! * *Failure*: the senders of a failed process are marked; who reaches a mark fails with it. It
+//! * *Failure*: the senders of a failed process are marked; one that reaches a mark fails with it. It
 //!   counts if it cannot have been pruned: it has no sender any more, has effects or may create; or
 //!   if one that counts has reached its mark.
 //!
@@ -40,7 +40,7 @@ pub enum Mistake {
     DeadStayLive,
     /// A receive of many takes what is there.
     SomeOfMany,
-    /// Who reaches a mark receives the end.
+    /// A process that reaches a mark receives the end.
     MarksAreEnds,
     /// Messages that are in a channel from the start are lost.
     NoInitialMessages,

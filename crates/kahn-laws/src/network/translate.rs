@@ -185,7 +185,7 @@ struct Actor<'e> {
     children: usize,
 }
 
-/// A channel, by whoever makes it.
+/// A channel, by the network or the process that makes it.
 macro_rules! make_channel {
     ($maker:expr, $channel:expr, $name:expr, $log:expr) => {{
         let (channel, name): (&Channel, String) = ($channel, $name);

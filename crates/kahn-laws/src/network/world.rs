@@ -24,7 +24,7 @@ pub(super) struct Wire {
     sender: Option<usize>,
     receiver: Option<usize>,
     end: Option<Mark>,
-    /// Who reached the mark.
+    /// The process that reached the mark.
     reached: Option<usize>,
     pub(super) name: String,
 }
@@ -385,7 +385,7 @@ impl<'p> World<'p> {
         true
     }
 
-    /// For whom a process waits, if it waits for a message.
+    /// The process that another waits for, if that waits for a message.
     fn awaited(&self, number: usize) -> Option<usize> {
         let actor = &self.actors[number];
         if actor.fate != Fate::Running {
@@ -495,7 +495,7 @@ impl<'p> World<'p> {
             |at: &usize| matches!(self.actors[*at].fate, Fate::Failed | Fate::FailedWith(_));
         let mut counted: BTreeSet<usize> =
             (0..self.actors.len()).filter(failed).filter(|&at| self.stands(at)).collect();
-        // Who reached a mark and counts lets the one that set it count: its root.
+        // A process that counts and has reached a mark makes the one that set it count: its root.
         let roots: Vec<usize> = counted
             .iter()
             .filter_map(|&at| match self.actors[at].fate {

@@ -199,8 +199,8 @@ impl List {
         }
     }
 
-    /// Ends a place; appends to `ready`, in order, what need not wait any longer, and returns who
-    /// may enter the body.
+    /// Ends a place; appends to `ready`, in order, what need not wait any longer, and returns the
+    /// record that may enter the body.
     fn end(&mut self, place: u32, rec: Option<Rec>, ready: &mut VecDeque<Rec>) -> Option<Rec> {
         if self.first != place
             && let Some(rec) = rec

@@ -10,7 +10,7 @@
 //! The first of the two ends to close takes the channel off the sender's count of observers; the
 //! second frees the channel. Both are decided under the channel's gate.
 //!
-//! *Who could see how a process ends.* The readers of the senders it held last, if they see those end:
+//! *How a process ends is seen* by the readers of the senders it held last, if they see those end:
 //! both are noted with the channel, for the report tells of nothing that nobody could see
 //! (`network/observed.rs`).
 //!

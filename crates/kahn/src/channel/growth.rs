@@ -16,9 +16,9 @@
 //! them: what is allocated is the capacity. Nothing is copied, nothing is locked, and no slot is freed
 //! before the channel is.
 //!
-//! # Who does what, and when
+//! # Which side does what, and when
 //!
-//! | state | what is so | who leaves it, and how |
+//! | state | what is so | which side leaves it, and how |
 //! |---|---|---|
 //! | plain | one segment of a power of two; both rows wrap by their masks; no `Growth` | the sender, when told to grow: makes the `Growth`, whose first cycle is that segment |
 //! | one cycle | both sides go through the runs of the same cycle | the sender, when told to grow: `grow` |
@@ -26,7 +26,6 @@
 //!
 //! | field | written by | when |
 //! |---|---|---|
-//! | `asked`, `slots` | the resolver, under its lock: the capacity to grow to, and how many slots the budget counts then | while the sender is parked at the full channel |
 //! | `asked`, `slots` | the resolver, under its lock: the capacity to grow to, and all slots there are to be | while the sender is parked at the full channel |
 //! | a cycle | the sender | before it links it; never after |
 //! | `switch_at`, then `next` | the sender, once | before it publishes message `switch_at` |
@@ -44,8 +43,8 @@
 //!
 //! *The receiver takes every message where it was put.* It goes through a cycle that nobody changes,
 //! as the sender did who put the messages there. It leaves it at `switch_at`, and knows of that in
-//! time: `next` is written before message `switch_at` is published, so who sees that message, or a
-//! later one, sees `next`. It asks at every look and takes no room beyond.
+//! time: `next` is written before message `switch_at` is published, so a receiver that sees that
+//! message, or a later one, sees `next`. It asks at every look and takes no room beyond.
 //!
 //! *A cycle that is left is the receiver's alone*: the sender went on when it linked the next, and
 //! nobody else looks at cycles.
@@ -265,7 +264,7 @@ impl ChannelRef {
 
     #[inline(never)]
     fn reach_in_runs(self, end: End, mut most: u64) -> u64 {
-        // Acquire pairs with the Release of who made it.
+        // Acquire pairs with the Release of the thread that made it.
         // SAFETY: as in `growth`.
         let growth = unsafe { &*self.cold.growth.load(Acquire) };
         let (side, place) = (self.side(end), growth.place(end));

@@ -18,7 +18,7 @@ use std::ptr;
 #[repr(C)]
 struct Place<T> {
     message: MaybeUninit<T>,
-    /// A model sees by it who touches a slot, and when.
+    /// A model sees by it which thread touches a slot, and when.
     #[cfg(loom)]
     touched: loom::cell::UnsafeCell<()>,
 }

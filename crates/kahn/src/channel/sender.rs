@@ -372,7 +372,7 @@ pub(super) fn wait_for_turn<'a>(channel: ChannelRef, end: End) -> Option<&'a Wor
     }
 }
 
-/// The worker and process of a blocking operation; `None` if that does nothing, for who calls it is
+/// The worker and process of a blocking operation; `None` if that does nothing, for its caller is
 /// being ended.
 fn blocking_holder<'a>(channel: ChannelRef, end: End) -> Option<(&'a Worker, TaskRef)> {
     let owner = owner_of(channel, end);
@@ -406,7 +406,7 @@ fn is_being_ended(task: TaskRef) -> bool {
     Worker::holding(task.as_ptr()).is_some() && task.notes() & own::ENDING != 0
 }
 
-/// Ends whoever used an end that it must not use; returns if it is being unwound already.
+/// Ends the process that used an end which it must not use; returns if it is being unwound already.
 fn end_user(channel: ChannelRef, owner: TaskRef) {
     Worker::with_current(|worker| match worker {
         Some(worker) if worker.current().is_some() => {

@@ -445,7 +445,7 @@ impl<T> Channel<T> {
         drop(message);
     }
 
-    /// Behind the gate: lets go the sender that is held, if one is, with this in its slot. The
+    /// Behind the gate: releases the sender that is held, if one is, with this in its slot. The
     /// outcome of one that runs is its own to write.
     fn release_behind(self, flags: &mut u32, end: impl FnOnce(&Slot<T>) -> Outcome) -> Wake {
         if *flags & flag::SENDER_HELD == 0 {

@@ -148,7 +148,7 @@ impl<T: Send> Extended<'_, T> {
     }
 }
 
-/// What a process that is being ended tells those who wait for it; `None` for one that goes on.
+/// What a process that is being ended tells those that wait for it; `None` for one that goes on.
 fn failure_of(task: TaskRef) -> Option<Gone> {
     let is_panicking = thread::panicking();
     if !is_panicking && task.notes() & own::ENDING == 0 {
@@ -158,7 +158,7 @@ fn failure_of(task: TaskRef) -> Option<Gone> {
     Some(if poisons { Gone::Poisoned } else { Gone::Closed })
 }
 
-/// Drops a message whose sender still waits: lets it go, or tells it that its receiver has failed.
+/// Drops a message whose sender still waits: releases it, or tells it that its receiver has failed.
 pub(super) fn leave<T: Send>(channel: Channel<T>, message: T) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {

@@ -133,7 +133,7 @@ impl Side {
     }
 }
 
-/// The flags of a sender whose message was taken and who is not let go.
+/// The flags of a sender whose message was taken and which is not released.
 pub(super) const HELD: u32 =
     flag::SENDER_HELD | flag::SENDER_RUNS | flag::RETURNED | flag::RETURNED_POISON;
 
@@ -224,7 +224,7 @@ impl Terms {
 pub(super) struct BufferHead {
     pub(super) name: Name,
     pub(super) capacity: usize,
-    /// Takes the messages out, for who has locked the gate.
+    /// Takes the messages out, for a caller that has locked the gate.
     pub(super) empty: unsafe fn(NonNull<Self>) -> Unread,
 }
 

@@ -119,7 +119,7 @@ mod blocks {
             all.filter(|meeting| meeting.network() == network).map(NonNull::from).collect()
         };
         for place in places {
-            // SAFETY: the blocks are there for ever, and who looks goes through the gate.
+            // SAFETY: the blocks are there for ever, and every look goes through the gate.
             drop(unsafe { place.as_ref() }.take_unread(network));
         }
     }

@@ -124,7 +124,7 @@ fn held(party: TaskRef, channels: &Kept<'_>) -> Vec<Held> {
         .collect()
 }
 
-/// What helps if all that is left of a run are parties in no operation and those who wait for them.
+/// What helps if all that is left of a run are idle parties and those that wait for them.
 fn forgotten_ends(explanation: &Explanation) -> Option<String> {
     let mut parties = Vec::new();
     for waiting in &explanation.waiting {

@@ -88,7 +88,7 @@ pub enum ProcessEnd {
         /// The channel between the two.
         channel: Name,
     },
-    /// All who read from it left before its end, or were pruned themselves: it was dropped then, or
+    /// All its readers left before its end, or were pruned themselves: it was dropped then, or
     /// came to an end of its own first, whatever that was. Which of the two is a matter of the
     /// schedule, so it is not told.
     Pruned,

@@ -108,14 +108,14 @@ impl Network<'_> {
     /// thread that may be held (tokio's `spawn_blocking`).
     ///
     /// # Failures
-    /// A process fails by returning an error or by a panic. Who receives from it gets what it sent
-    /// before, and fails with it where that ends; all others run to their end. The failure counts,
-    /// and the run is no success, unless its process may be [pruned](crate::ProcessEnd::Pruned): if
-    /// all readers of the senders that it held last left before their end, the process is dropped
-    /// when it next waits or begins an operation, so whether it came to its failure is a matter of
-    /// the schedule. Nothing is told of such a failure. A process with
-    /// [effects](crate::Process::effects), one that may create others and one that never had a
-    /// sender always count.
+    /// A process fails by returning an error or by a panic. A process that receives from it gets
+    /// what it sent before, and fails with it where that ends; all others run to their end. The
+    /// failure counts, and the run is no success, unless its process may be
+    /// [pruned](crate::ProcessEnd::Pruned): if all readers of the senders that it held last left
+    /// before their end, the process is dropped when it next waits or begins an operation, so whether
+    /// it came to its failure is a matter of the schedule. Nothing is told of such a failure. A
+    /// process with [effects](crate::Process::effects), one that may create others and one that never
+    /// had a sender always count.
     ///
     /// A panic is printed by the hook for panics, when it happens, and told with its place in the
     /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of

@@ -15,8 +15,8 @@
 //! | the rest | sleeps from its start, until its bell is first rung |
 //!
 //! *No bell is lost.* A thread that is rung before it has its orders parks again. So all have their
-//! orders before anything runs that could ring, but for the end of the run: whoever gives the orders
-//! looks afterwards whether that has come, and rings again. A thread with orders rings its own bell
+//! orders before anything runs that could ring, but for the end of the run: the thread that gives
+//! them looks afterwards whether that has come, and rings again. A thread with orders rings its own bell
 //! once more before it goes to work, where it may find itself among the sleepers and park: there it
 //! is told from a sleeper by nothing but the list (see [`super::idle`]).
 //!
@@ -162,8 +162,8 @@ impl Scheduler {
         Crew::join(mem::take(&mut self.config().crew.lock().hired));
     }
 
-    /// Has the first of the sleepers watch, who stays among them. Under the lock, so that it is told
-    /// before anybody takes it out and wakes it.
+    /// Has the first of the sleepers watch, which stays among them. Under the lock, so that it is
+    /// told before anybody takes it out and wakes it.
     pub(super) fn pass_the_watch(&self) {
         let sleepers = self.sleepers.lock();
         if let Some(&first) = sleepers.first() {

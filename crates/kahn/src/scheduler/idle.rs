@@ -14,8 +14,9 @@
 //!
 //! A core is free while fewer workers are awake than there are cores. Without a free core neither
 //! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. So workers beyond the cores are asleep from the start ([`super::crew`]); the watcher joins in if one that is awake does not get on. All this only under
-//! policies that share their work.
+//! free core and looks. So workers beyond the cores are asleep from the start ([`super::crew`]); the
+//! watcher joins in if one that is awake dispatches nothing. All this only under policies that
+//! share their work.
 //!
 //! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
 //! sleeper has entered. The two fences rule it out: in the order of the fences either the sleeper's

@@ -9,7 +9,7 @@
 //! | background processes | when there is nothing else |
 //!
 //! What has waited longest is dispatched on the spot, one process of each queue after the other: so
-//! each queue gets on by one process every [`FAIRNESS`] dispatches, and one behind `n` others waits
+//! each queue advances by one process in [`FAIRNESS`] dispatches, and one behind `n` others waits
 //! for `FAIRNESS * (n + 1)` at most.
 //!
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
@@ -25,7 +25,7 @@ const FAIRNESS: u64 = 64;
 /// What a policy is asked for then: it may have three queues, as its own, those that were yielded
 /// to, and those of workers that sleep.
 const COLD_ENDS: u64 = 3;
-/// Every so many dispatches a worker glances at who waits for whom.
+/// Every so many dispatches a worker glances at which process waits for which.
 const GLANCE: u64 = 16 * FAIRNESS;
 /// What a glance may cost, in looks at a channel.
 const GLANCE_BUDGET: usize = 128;

@@ -12,8 +12,8 @@
 //! served. A process that gave way to a more urgent one comes to the front.
 //!
 //! [`Scheduler::first`] counts urgent processes, so that others pay one look for them: while there is
-//! none, a worker that has something at hand does not come here. To whom nothing but a usual process
-//! of one worker is at hand comes at every 64th dispatch ([`super::pick`]).
+//! none, a worker that has something at hand does not come here. One that has nothing but a usual
+//! process of its own at hand comes at every 64th dispatch ([`super::pick`]).
 //!
 //! Three urgencies and not 32: each is a look at every scheduling point, and what programs have is
 //! one thing that must not wait, the work, and what may wait for ever.
@@ -130,7 +130,7 @@ impl Places {
     fn pop(&self, urgency: Urgency, worker: usize) -> Option<Ready> {
         let (all, own) = (self.all.at(urgency), self.of_workers.get(worker));
         let Some(own) = own.filter(|own| !own.at(urgency).is_empty()) else { return all.pop() };
-        // Relaxed: only who looks first depends on it.
+        // Relaxed: only which queue is asked first depends on it.
         let (first, then) = match own.turn.fetch_add(1, Relaxed) % 2 {
             0 => (own.at(urgency), all),
             _ => (all, own.at(urgency)),
@@ -152,7 +152,7 @@ impl Scheduler {
             return self.policy().push(origin, ready, reason);
         }
         if Urgency::of(notes) == Urgency::Urgent {
-            // Relaxed: a hint; what tells a worker that sleeps is the fence of who wakes it.
+            // Relaxed: a hint; what tells a worker that sleeps is the fence of the waker.
             self.first.fetch_add(1, Relaxed);
         }
         self.config().places.push(ready, reason)

@@ -14,8 +14,8 @@
 //! over within a period, so a slice that was put aside for longer is this one; and a pause that is
 //! shorter is taken off whichever slice the period ends in, which is a matter of its length alone.
 //!
-//! Between the slices of a worker that sleeps, the thread does not run either: whoever comes from
-//! there says so ([`Stopwatch::restart`]), and the first slice begins with a reading.
+//! Between the slices of a worker that sleeps, the thread does not run either: a worker that
+//! has slept says so ([`Stopwatch::restart`]), and the first slice begins with a reading.
 
 use crate::sync::system::clock;
 use crate::sync::{AtomicU64, Ordering::*};

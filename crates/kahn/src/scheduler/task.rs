@@ -11,7 +11,7 @@
 //! | counters | the holder, by load and store | reports, any time |
 //! | `observed`, `references` | ends that are made, change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
 //! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
-//! | `pinned` | the holder | whoever has it ready |
+//! | `pinned` | the holder | the thread that has it ready |
 //! | `Info`, `traits` | set when the process is created, before anyone else knows it | anyone while it lives |
 //! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
 //!

@@ -414,7 +414,7 @@ fn a_process_of_a_replicated_par_is_told_by_the_line_that_created_it() {
 }
 
 #[test]
-fn who_joins_forks_is_told_which_have_not_ended() {
+fn a_process_that_joins_forks_is_told_which_have_not_ended() {
     let texts = explained(async |scope| {
         let forks = scope.forks("workers");
         forks.spawn("quick", async {});

@@ -104,7 +104,7 @@ fn pinned_processes_run_in_order_of_urgency_and_not_of_creation() {
 }
 
 #[test]
-fn who_wakes_a_more_urgent_process_gives_way_before_its_next_operation_completes() {
+fn a_process_that_wakes_a_more_urgent_one_gives_way_before_its_next_operation_completes() {
     for (waker, woken) in [
         (Priority::Usual, Priority::Urgent),
         (Priority::Background, Priority::Usual),
@@ -155,7 +155,7 @@ fn who_wakes_a_more_urgent_process_gives_way_before_its_next_operation_completes
 }
 
 #[test]
-fn who_has_given_way_to_a_more_urgent_process_goes_on_before_others() {
+fn a_process_that_has_given_way_to_a_more_urgent_one_goes_on_before_others() {
     for (policy, options) in queues(1).filter(|&(policy, _)| policy != "seeded") {
         let log = succeeds(options, async |scope| {
             let log = Log::default();
@@ -202,7 +202,7 @@ fn a_more_urgent_child_runs_before_the_next_operation_of_its_maker() {
 }
 
 #[test]
-fn who_gives_way_again_and_again_does_not_keep_others_from_running() {
+fn a_process_that_gives_way_again_and_again_does_not_keep_others_from_running() {
     for (policy, options) in queues(1) {
         let rounds = succeeds(options, async |scope| {
             let (mut ask, mut asked) = csp::channel::<()>("ask");

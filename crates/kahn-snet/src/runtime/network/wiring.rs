@@ -104,7 +104,7 @@ impl Outlet {
         self.put(Item::Record(carried)).await;
     }
 
-    /// Shows a record to those who see what passes; if one cannot write, the record has failed.
+    /// Shows a record to the observers; if one cannot write, the record has failed.
     fn seen(&self, world: &World<'_>, carried: Carried) -> Carried {
         if carried.rec.is_mark() {
             return carried;

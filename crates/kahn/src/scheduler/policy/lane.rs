@@ -343,17 +343,17 @@ impl Lane {
             return None;
         }
         // The back half: contiguous neighbours stay together, and the victim runs from the front.
-        let mut loot = {
+        let mut stolen = {
             let mut rest = victim.rest.lock();
             let left = rest.len() / 2;
-            let loot = rest.split_off(left);
+            let stolen = rest.split_off(left);
             victim.rest_len.store(rest.len(), Relaxed);
-            loot
+            stolen
         };
-        let size = loot.len();
-        let (first, _) = loot.pop_front()?;
-        if !loot.is_empty() {
-            self.extend_rest(loot.into_iter().map(|(ready, _)| ready));
+        let size = stolen.len();
+        let (first, _) = stolen.pop_front()?;
+        if !stolen.is_empty() {
+            self.extend_rest(stolen.into_iter().map(|(ready, _)| ready));
         }
         Some((first, size))
     }
