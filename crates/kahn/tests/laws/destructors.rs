@@ -47,121 +47,115 @@ fn ending(report: &Report, name: &str) -> String {
     process.expect("listed").ending.to_string()
 }
 
-/// Adds a process, blocking or not, that passes on what it receives; with a `Last`.
-fn pass_on(
-    network: &mut Network<'_>,
-    (from, out): (Receiver<u64>, Sender<u64>),
-    blocks: bool,
-) -> Heard<Option<u64>> {
-    let heard = Heard::default();
-    let tell = heard.clone();
-    if blocks {
-        network.blocking("last", (from, out), move |(from, out)| {
-            let mut last = Last::new(out, from, true, tell);
-            while let Some(n) = last.from.as_mut().and_then(Receiver::recv_blocking) {
-                last.out.send_blocking(n);
+/// Runs under every schedule a network with a process `last`, blocking or not, that passes on what it
+/// receives, and has a `Last`. `others` adds what is at its two ends, and `law` judges the report.
+fn with_a_last<'env, T>(
+    others: impl Fn(&mut Network<'env>, Sender<u64>, Receiver<u64>) -> T,
+    law: impl Fn(&Report, T),
+) {
+    everywhere(|schedule| {
+        for blocks in [true, false] {
+            let mut network = Network::new();
+            let (feed, numbers) = network.channel::<u64>("numbers");
+            let (out, on) = network.channel::<u64>("on");
+            let heard = Heard::default();
+            let tell = heard.clone();
+            if blocks {
+                network.blocking("last", (numbers, out), move |(from, out)| {
+                    let mut last = Last::new(out, from, true, tell);
+                    while let Some(n) = last.from.as_mut().and_then(Receiver::recv_blocking) {
+                        last.out.send_blocking(n);
+                    }
+                });
+            } else {
+                network.process("last", (numbers, out), async move |(from, out)| {
+                    let mut last = Last::new(out, from, false, tell);
+                    while let Some(n) = last.from.as_mut().expect("not dropped").recv().await {
+                        last.out.send(n).await;
+                    }
+                });
             }
-        });
-    } else {
-        network.process("last", (from, out), async move |(from, out)| {
-            let mut last = Last::new(out, from, false, tell);
-            while let Some(n) = last.from.as_mut().expect("not dropped").recv().await {
-                last.out.send(n).await;
-            }
-        });
-    }
-    heard
+            let others = others(&mut network, feed, on);
+            law(&schedule.run(network), others);
+            assert!(heard.all().iter().all(Option::is_none), "received while it was ended");
+        }
+    });
+}
+
+fn endless(network: &mut Network<'_>, out: Sender<u64>) {
+    network.process("endless", out, async |mut out| out.send_all(0..).await);
+}
+
+/// Adds a process that sends so many numbers and fails.
+fn fail_after(network: &mut Network<'_>, numbers: u64, out: Sender<u64>) {
+    network.process("fail", out, async move |mut out| {
+        out.send_all(0..numbers).await;
+        Err::<(), _>("on purpose")
+    });
 }
 
 #[test]
 fn destructors_of_a_pruned_process_do_nothing() {
-    everywhere(|schedule| {
-        for blocks in [true, false] {
-            let mut network = Network::new();
-            let (out, numbers) = network.channel::<u64>("numbers");
-            network.process("endless", out, async |mut out| out.send_all(0..).await);
-            let (out, on) = network.channel::<u64>("on");
-            let heard = pass_on(&mut network, (numbers, out), blocks);
-            network.process("read three", on, async |mut on| {
-                for n in 0..3 {
-                    assert_eq!(on.recv().await, Some(n));
-                }
-            });
-            let report = schedule.finish(network);
-            assert_eq!(ending(&report, "last"), "pruned");
-            assert!(heard.all().iter().all(Option::is_none), "received while it was ended");
-        }
+    let others = |network: &mut Network<'_>, feed, on: Receiver<u64>| {
+        endless(network, feed);
+        network.process("read three", on, async |mut on| {
+            for n in 0..3 {
+                assert_eq!(on.recv().await, Some(n));
+            }
+        });
+    };
+    with_a_last(others, |report, ()| {
+        assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+        assert_eq!(ending(report, "last"), "pruned");
     });
 }
 
 #[test]
 fn destructors_of_a_process_that_reached_a_failure_mark_do_nothing() {
-    everywhere(|schedule| {
-        for blocks in [true, false] {
-            let mut network = Network::new();
-            let (out, numbers) = network.channel::<u64>("numbers");
-            network.process("fail", out, async |mut out| {
-                out.send_all(0..3).await;
-                Err::<(), _>("on purpose")
-            });
-            let (out, on) = network.channel::<u64>("on");
-            let heard = pass_on(&mut network, (numbers, out), blocks);
-            let listened = listen(&mut network, "listen", on);
-            let report = schedule.run(network);
-            assert_eq!(report.outcome, Summary::Failed, "{report}");
-            assert_eq!(listened.all(), [0, 1, 2], "a destructor sent");
-            assert!(!listened.is_complete(), "a failure looked like an end");
-            assert_eq!(ending(&report, "last"), "failed with `fail`, at `numbers`");
-            assert!(heard.all().iter().all(Option::is_none), "received while it was ended");
-        }
+    let others = |network: &mut Network<'_>, feed, on| {
+        fail_after(network, 3, feed);
+        listen(network, "listen", on)
+    };
+    with_a_last(others, |report, listened| {
+        assert_eq!(report.outcome, Summary::Failed, "{report}");
+        assert_eq!(listened.all(), [0, 1, 2], "a destructor sent");
+        assert!(!listened.is_complete(), "a failure looked like an end");
+        assert_eq!(ending(report, "last"), "failed with `fail`, at `numbers`");
     });
 }
 
 #[test]
 fn destructors_of_a_deadlocked_process_do_nothing() {
-    everywhere(|schedule| {
-        for blocks in [true, false] {
-            let mut network = Network::new();
-            let (out, numbers) = network.channel::<u64>("numbers");
-            let (back, on) = network.channel::<u64>("on");
-            let heard = pass_on(&mut network, (numbers, back), blocks);
-            let listened = Heard::default();
-            let tell = listened.clone();
-            network.process("wait", (on, out), async move |(mut on, _out)| {
-                tell.push(on.recv().await);
-            });
-            let report = schedule.run(network);
-            assert_eq!(report.outcome, Summary::Deadlock, "{report}");
-            assert_eq!(report.messages(), 0);
-            assert!(listened.all().is_empty());
-            assert!(heard.all().iter().all(Option::is_none), "received while it was ended");
-        }
+    let others = |network: &mut Network<'_>, feed: Sender<u64>, on: Receiver<u64>| {
+        let listened = Heard::default();
+        let tell = listened.clone();
+        network.process("wait", (on, feed), async move |(mut on, _feed)| {
+            tell.push(on.recv().await);
+        });
+        listened
+    };
+    with_a_last(others, |report, listened| {
+        assert_eq!(report.outcome, Summary::Deadlock, "{report}");
+        assert_eq!(report.messages(), 0);
+        assert!(listened.all().is_empty());
     });
 }
 
 #[test]
 fn destructors_of_a_stopped_process_do_nothing() {
-    everywhere(|schedule| {
-        for blocks in [true, false] {
-            let mut network = Network::new();
-            let (out, numbers) = network.channel::<u64>("numbers");
-            network.process("endless", out, async |mut out| out.send_all(0..).await);
-            let (out, on) = network.channel::<u64>("on");
-            let heard = pass_on(&mut network, (numbers, out), blocks);
-            let stop = network.stop_handle();
-            network.process("stop", on, async move |mut on| {
-                while let Some(n) = on.recv().await {
-                    assert!(n < 90, "a destructor sent");
-                    if n == 20 {
-                        stop.stop();
-                    }
+    let others = |network: &mut Network<'_>, feed, on: Receiver<u64>| {
+        endless(network, feed);
+        let stop = network.stop_handle();
+        network.process("stop", on, async move |mut on| {
+            while let Some(n) = on.recv().await {
+                assert!(n < 90, "a destructor sent");
+                if n == 20 {
+                    stop.stop();
                 }
-            });
-            let report = schedule.run(network);
-            assert_eq!(report.outcome, Summary::Stopped, "{report}");
-            assert!(heard.all().iter().all(Option::is_none), "received while it was ended");
-        }
-    });
+            }
+        });
+    };
+    with_a_last(others, |report, ()| assert_eq!(report.outcome, Summary::Stopped, "{report}"));
 }
 
 /// What wants to end a process while its own panic unwinds it.
@@ -227,10 +221,7 @@ fn a_blocking_process_that_catches_its_end_is_ended_again() {
     everywhere(|schedule| {
         let mut network = Network::new();
         let (out, numbers) = network.channel::<u64>("numbers");
-        network.process("fail", out, async |mut out| {
-            out.send(1).await;
-            Err::<(), _>("on purpose")
-        });
+        fail_after(&mut network, 1, out);
         let (out, on) = network.channel::<u64>("on");
         let went_on = Heard::default();
         let tell = went_on.clone();
