@@ -67,6 +67,18 @@ fn all_that_is_complete_before_the_record_that_fails_is_written_and_nothing_else
 }
 
 #[test]
+fn what_a_record_became_behind_the_part_of_it_that_fails_is_not_written() {
+    // Each becomes three, and the second of record 50 fails.
+    let program = program(
+        "net main connect [{<n>} -> {<n>, <k=0>}; {<n>, <k=1>}; {<n>, <k=2>}]
+            .. [{<n>, <k>} -> {<n=n * 3 + k + 0 / ((n - 50) * (n - 50) + (k - 1) * (k - 1))>}];",
+    );
+    let (output, failure) = written(&program, &Boxes::of(&program), &numbers(100));
+    assert_eq!(output, tags("n", 0..=150));
+    assert!(failure.contains(r#""n":50"#), "{failure}");
+}
+
+#[test]
 fn of_several_records_that_fail_the_first_of_a_sequential_run_counts() {
     // Record 20 fails early on its way, record 19 late.
     let program = program(
@@ -150,6 +162,14 @@ fn all_that_comes_before_a_malformed_record_is_written() {
 
 #[test]
 fn a_record_that_the_net_does_not_take_ends_the_run_and_the_label_that_was_meant_is_named() {
+    // Declared, and a field where a tag is wanted.
+    let declared = program("net main ({<n>} -> ...) connect [];");
+    let input = [Record::new().tag("n", 1), Record::new().field("n", 2)];
+    let (output, failure) = written(&declared, &Boxes::of(&declared), &input);
+    assert_eq!(output, tags("n", [1]));
+    assert!(failure.contains("it has no `<n>`; is `n` meant to be it?"), "{failure}");
+
+    // Inferred; and one that entered would go round for ever.
     let state = program(
         "net main connect ([| {<sum>}, {<add>} |] .. (step || [])) ** {<now>};
          net step connect [{<sum>, <add>} -> {<sum=sum + add>}; {<now=sum + add>}];",
@@ -165,11 +185,4 @@ fn a_record_that_the_net_does_not_take_ends_the_run_and_the_label_that_was_meant
          it?"
     );
     assert_eq!(said[1], r#"   record: {"tags":{"ad":7}}"#);
-
-    // Declared as well as inferred, and a field where a tag is wanted.
-    let declared = program("net main ({<n>} -> ...) connect [];");
-    let input = [Record::new().tag("n", 1), Record::new().field("n", 2)];
-    let (output, failure) = written(&declared, &Boxes::of(&declared), &input);
-    assert_eq!(output, tags("n", [1]));
-    assert!(failure.contains("it has no `<n>`; is `n` meant to be it?"), "{failure}");
 }
