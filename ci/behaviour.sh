@@ -34,15 +34,25 @@ mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken scheduler/policy/ws_las
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
 mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken scheduler/policy/ws_cur.rs \
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
+mutation pin-not-told "$laws" is_told_where_processes_are scheduler/policy/mod.rs \
+    's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
+mutation work-not-told "$laws" is_told_what_computes network/load.rs \
+    's/Weight::follow\(before, task\.busy\(\)\)/Weight::follow(before, 1)/'
+mutation partition-weighs-nothing "$laws" partition_parts_two scheduler/policy/parts.rs \
+    's/work: scaled\(&work\)/work: vec![1; work.len()]/'
+mutation moves-off-by-one "$laws" is_told_what_computes network/load.rs \
+    's/Some\(moved\)/Some(moved + 1)/'
 mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin network/load.rs \
     's/pinned: task\.pinned\(\)\.map\(\|worker\| worker as usize\),/pinned: None,/'
 mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
     's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
+mutation tau-does-nothing "$laws" options_run_one_network network/run.rs \
+    's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/setup.seed = seed;/'
 
 # --- scheduling laws ----------------------------------------------------------------------------
 
-mutation budget-by-the-poll "$laws" a_process_that_sends_to_itself scheduler/worker.rs \
-    's/if self\.is_due_for_another\(\) \|\| !self\.spend\(1\) \{/if false {/'
+mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/turn.rs \
+    's/worker\.patience\.set\(patience - 1\);//; s/worker\.patience\.set\(worker\.patience\.get\(\)\.saturating_sub\(1\)\);//'
 mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
     's/!worker\.spend\(1\) && !worker\.is_dedicated\(\)/false \&\& worker.is_dedicated()/'
 mutation making-for-nothing "$testing" every_policy_keeps scheduler/operation.rs \
@@ -63,7 +73,9 @@ mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
 mutation pin-does-nothing "$laws" a_pinned_worker scheduler/worker.rs \
     's/if self\.scheduler\.settings\(\)\.pin \{/if false \&\& self.scheduler.settings().pin {/'
 mutation capacity-does-nothing "$laws" counters_fit_together channel/table.rs \
-    's/(if let Some\(capacity\) = capacity) \{/if let Some(capacity) = capacity.filter(|_| false) {/'
+    's/let wanted = self\.all\.unwrap_or\(own\);/let wanted = own;/'
+mutation capacity-bounds-nothing "$laws" an_option_bounds_capacities channel/table.rs \
+    's/self\.most\.map_or\(wanted, \|most\| wanted\.min\(most\)\)/wanted/'
 mutation budget-does-nothing "$laws" the_budget_ends_the_run channel/table.rs \
     's/self\.budget\.store\(budget, Relaxed\);/let _ = budget;/'
 mutation quiescence-does-nothing "$laws" where_nothing_more_can_happen network/run.rs \
@@ -91,8 +103,16 @@ mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs 
     's/remote: counts\.remote,/remote: 0,/'
 mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
     's/waits_empty: counts\.blocked_empty,/waits_empty: counts.blocked_full,/'
+mutation migrations-not-counted "$laws" counters_fit_together scheduler/worker.rs \
+    's/Task::count\(&task\.stolen\);//'
+mutation polls-off-by-one "$laws" counters_fit_together scheduler/task.rs \
+    's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
 mutation polls-not-counted "$laws" waits_are_counted_at scheduler/worker.rs \
     's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
+mutation waits-in-the-wrong-column "$laws" each_column_of accounting/report.rs \
+    's/self\.waits_full\.to_string\(\)/self.waits_empty.to_string()/'
+mutation sleeps-in-the-wrong-column "$laws" each_column_of accounting/report.rs \
+    's/worker\.sleeps\.to_string\(\)/worker.spins.to_string()/'
 mutation unknown-times-are-zero "$laws" not_measured_are_unknown scheduler/table.rs \
     's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run scheduler/stopwatch.rs \
@@ -120,7 +140,7 @@ mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/graph.rs
     's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'
 mutation beginnings-without-places "$laws" deterministic_programs_give runtime/body.rs \
     's/let tickets = cause\.before\(facts\.regions\);/let tickets = Tickets::default();/'
-mutation later-ones-go-on "$failing" all_that_is_complete_before runtime/marks.rs \
+mutation the-rest-goes-on "$failing" behind_the_part_of_it_that_fails runtime/marks.rs \
     's/self\.end\.fetch_min\(number \+ u32::from\(self\.chooses\), Relaxed\);//'
 mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs \
     's/number < \*known/number > *known/'

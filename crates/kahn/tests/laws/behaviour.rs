@@ -162,7 +162,9 @@ fn what_is_stolen_is_counted_for_the_thief_and_for_the_process() {
         let report = finish(network, RunOptions::new().workers(2).policy(policy));
         let won: u64 = report.worker_reports.iter().map(|worker| worker.steals_won).sum();
         let tried: u64 = report.worker_reports.iter().map(|worker| worker.steals_tried).sum();
-        assert!(won >= 1 && tried >= won, "{report}");
+        // Several at a time, under the first. The maker as well, if the other worker was quicker.
+        let least = if policy == "stealing" { 1 } else { 3 };
+        assert!((least..=4).contains(&won) && tried >= won, "{report}");
     }
 }
 
@@ -238,6 +240,37 @@ fn an_option_has_every_operation_wait_once() {
     assert!(sends < 20 && receives < 20, "all fit into the channel");
     // Every message, and the end of the stream.
     assert!(sends_waiting > 20 && receives_waiting > 21, "{sends_waiting}, {receives_waiting}");
+}
+
+#[test]
+fn an_option_bounds_capacities_from_above_and_leaves_smaller_ones() {
+    let capacities = |options: RunOptions| {
+        let mut network = Network::new();
+        let (small_out, small) = network.channel_with(Channel::named("small").capacity(2));
+        let (large_out, large) = network.channel_with(Channel::named("large").capacity(64));
+        for (name, out) in [("send few", small_out), ("send many", large_out)] {
+            network.process(name, out, async |mut out| out.send_all(0..20_u64).await);
+        }
+        let create = network.creator();
+        let ports = (small, large, create);
+        network.process("join", ports, async |(mut small, mut large, mut create)| {
+            small.for_each(|_| {}).await;
+            large.for_each(|_| {}).await;
+            // This one is made while the network runs.
+            let (mut out, late) = create.channel_with(Channel::named("late").capacity(64));
+            create.process("late", late, async |mut late| {
+                late.for_each(|_| {}).await;
+            });
+            out.send_all(0..20_u64).await;
+        });
+        let report = finish(network, options.policy("sequential"));
+        let rows = report.channels.iter().map(|channel| (channel.capacity, channel.most_waiting));
+        rows.collect::<Vec<_>>()
+    };
+    let bounded = RunOptions::new().capacity_at_most(8);
+    assert_eq!(capacities(RunOptions::new()), [(2, 2), (64, 20), (64, 20)]);
+    assert_eq!(capacities(bounded.clone()), [(2, 2), (8, 8), (8, 8)]);
+    assert_eq!(capacities(bounded.capacity(16)), [(8, 8), (8, 8), (8, 8)]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What single policies promise beyond the laws: where processes run, and how often they move.
 
 use super::schedules::{Schedule, listen, run};
-use kahn::policy::{Notify, Origin, Placement, Policy, Ready, Reason, Turn};
-use kahn::{Channel, Network, Process, Report, RunOptions, Summary};
+use kahn::policy::{Load, Notify, Origin, Placement, Policy, Ready, Reason, Turn};
+use kahn::{Channel, Name, Network, Process, Report, RunOptions, Summary};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::hint::black_box;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -119,8 +121,84 @@ fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
     assert!(again.asked >= 1 && again.seconds > 0.0, "{report}");
     // Each cut that is taken lets a few processes in a row move; the ring itself is cut four times.
     assert!(remote_share(&report) < 0.5, "{report}");
-    assert!(report.processes.iter().map(|process| process.steals).sum::<u64>() <= again.moved);
+    assert!(migrations(&report) <= again.moved, "{report}");
     assert!(run_ring(8, 10, RunOptions::new()).rebalances.is_none());
+}
+
+fn migrations(report: &Report) -> u64 {
+    report.processes.iter().map(|process| process.steals).sum()
+}
+
+/// Whether a worker of two is idle while the other one computes.
+fn has_two_cores() -> bool {
+    std::thread::available_parallelism().map_or(1, NonZero::get) >= 2
+}
+
+fn compute() {
+    let mut sum = 0_u64;
+    for n in 0..20_000_u64 {
+        sum = black_box(sum.wrapping_mul(31) ^ n);
+    }
+}
+
+/// Two processes that compute for each message between them, until one of them finds that all is
+/// over; and two that wait for the end of that.
+fn two_compute_and_two_wait(
+    network: &mut Network<'_>,
+    is_over: impl Fn(&'static str) -> bool + Clone + Send + 'static,
+) {
+    let (out, messages) = network.channel_with(Channel::<u64>::named("messages").capacity(1));
+    let (end_out, end) = network.channel::<u64>("end");
+    let (pass_out, passed) = network.channel::<u64>("passed");
+    let ends = is_over.clone();
+    network.process("computes", (out, end_out), async move |(mut out, _end)| {
+        for n in 0.. {
+            compute();
+            out.send(n).await;
+            if ends("computes") {
+                break;
+            }
+        }
+    });
+    network.process("computes too", messages, async move |mut messages| {
+        while messages.recv().await.is_some() {
+            compute();
+            is_over("computes too");
+        }
+    });
+    network.process("waits", (end, pass_out), async |(mut end, mut out)| {
+        while let Some(n) = end.recv().await {
+            out.send(n).await;
+        }
+    });
+    listen(network, "waits too", passed);
+}
+
+#[test]
+fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
+    if !has_two_cores() {
+        return;
+    }
+    // Where each was last, and how often they have asked.
+    let last = Arc::new(Mutex::new((Vec::new(), 0)));
+    let is_over = move |name: &'static str| {
+        let me = std::thread::current().id();
+        let mut last = last.lock();
+        let (places, asked) = &mut *last;
+        *asked += 1;
+        places.retain(|&(other, _)| other != name);
+        places.push((name, me));
+        *asked > 20_000 || matches!(places[..], [(_, one), (_, two)] if one != two)
+    };
+    let mut network = Network::new();
+    // All weigh the same before the start, and so the two that compute are one part.
+    two_compute_and_two_wait(&mut network, is_over);
+    let options = RunOptions::new().workers(2).policy("partition").tau(Duration::from_micros(100));
+    let report = run(network, options);
+    assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+    let again = report.rebalances.expect("this policy tells");
+    assert!(again.changed >= 1 && again.changed <= again.asked, "{report}");
+    assert!(migrations(&report) >= 1 && migrations(&report) <= again.moved, "{report}");
 }
 
 #[test]
@@ -256,8 +334,9 @@ fn under_batch_processes_that_talk_to_each_other_stay_together() {
 fn options_run_one_network_after_the_other_also_under_a_policy_of_ones_own() {
     let made = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&made);
-    let own = RunOptions::new().workers(2).seed(5).own_policy(move |setup| {
-        seen.lock().push((setup.workers, setup.seed));
+    let tau = Duration::from_millis(3);
+    let own = RunOptions::new().workers(2).seed(5).tau(tau).own_policy(move |setup| {
+        seen.lock().push((setup.workers, setup.seed, setup.tau));
         FirstInFirstOut::default()
     });
     for options in [RunOptions::new().policy("ws-cur").workers(2), own.clone(), own] {
@@ -265,12 +344,131 @@ fn options_run_one_network_after_the_other_also_under_a_policy_of_ones_own() {
             run_ring(4, 10, options.clone());
         }
     }
-    assert_eq!(*made.lock(), [(2, 5); 4], "each run has a policy of its own");
+    assert_eq!(*made.lock(), [(2, 5, tau); 4], "each run has a policy of its own");
+}
+
+/// Where processes are pinned, by what a policy was told.
+type Pins = Vec<(Name, Option<usize>)>;
+
+/// What was asked of a policy that places, and what it said.
+#[derive(Debug, Default)]
+struct Asked {
+    times: u64,
+    moved: u64,
+    pins: Pins,
+    /// Whether a process that computes was ever told to weigh ten times one that does not.
+    is_weighed: bool,
+    is_over: bool,
+}
+
+/// A queue for each worker. Each time that it is asked, all processes are to go to the next worker.
+#[derive(Debug)]
+struct Rotates {
+    queues: [FirstInFirstOut; 2],
+    asked: Arc<Mutex<Asked>>,
+}
+
+impl Policy for Rotates {
+    fn name(&self) -> &'static str {
+        "rotates"
+    }
+
+    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+        let home = ready.belongs_to().expect("all were placed");
+        let _ = self.queues[home].push(origin, ready, reason);
+        Notify::Worker(home)
+    }
+
+    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
+        self.queues[worker].pop(worker, turn)
+    }
+
+    fn has_work(&self, worker: usize) -> bool {
+        self.queues[worker].has_work(worker)
+    }
+
+    fn places(&self) -> bool {
+        true
+    }
+
+    fn place(&self, load: &Load) -> Option<Vec<usize>> {
+        let mut asked = self.asked.lock();
+        let work = |name: &str| {
+            load.processes.iter().find(|process| process.name == name).map(|process| process.work)
+        };
+        if let (Some(much), Some(little)) = (work("computes"), work("waits")) {
+            asked.is_weighed |= much > 10 * little.max(1);
+        }
+        asked.times += 1;
+        asked.is_over = asked.is_weighed && asked.times > 10 || asked.times > 20_000;
+        if asked.times == 1 {
+            let pins = load.processes.iter().map(|process| (process.name.clone(), process.pinned));
+            asked.pins = pins.collect();
+        }
+        let next = |worker: Option<usize>| worker.map_or(0, |worker| 1 - worker);
+        let homes: Vec<_> = load.processes.iter().map(|process| next(process.worker)).collect();
+        asked.moved += homes.len() as u64;
+        Some(homes)
+    }
+
+    fn rebalances_after(&self) -> Option<Duration> {
+        Some(Duration::from_micros(50))
+    }
+}
+
+#[test]
+fn a_policy_that_places_is_told_what_computes_and_each_question_and_each_move_is_counted() {
+    if !has_two_cores() {
+        return;
+    }
+    let asked = Arc::new(Mutex::new(Asked::default()));
+    let told = Arc::clone(&asked);
+    let options = RunOptions::new().workers(2).own_policy(move |_setup| Rotates {
+        queues: <[FirstInFirstOut; 2]>::default(),
+        asked: Arc::clone(&told),
+    });
+    let mut network = Network::new();
+    let over = Arc::clone(&asked);
+    two_compute_and_two_wait(&mut network, move |_| over.lock().is_over);
+    let report = run(network, options);
+    assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+    let asked = asked.lock();
+    assert!(asked.is_weighed, "it was asked {} times", asked.times);
+    // It was asked once before the start, of four processes that were nowhere.
+    let again = report.rebalances.expect("this policy is asked again");
+    let (times, moved) = (asked.times - 1, asked.moved - 4);
+    assert_eq!((again.asked, again.changed, again.moved), (times, times, moved), "{report}");
+    assert!(migrations(&report) >= 1 && migrations(&report) <= again.moved, "{report}");
+}
+
+#[test]
+fn a_policy_of_ones_own_is_told_where_processes_are_pinned() {
+    let ready = Arc::new(Mutex::new(Pins::new()));
+    let asked = Arc::new(Mutex::new(Asked::default()));
+    let mut network = Network::new();
+    for (name, worker) in [("first", Some(1)), ("second", None), ("third", Some(0))] {
+        let process = Process::named(name);
+        let process = worker.map_or(process.clone(), |worker| process.worker(worker));
+        network.process_with(process, (), async |()| {});
+    }
+    let (pushed, placed) = (Arc::clone(&ready), Arc::clone(&asked));
+    let options = RunOptions::new().workers(2).own_policy(move |_setup| {
+        let queue = || FirstInFirstOut { pins: Some(Arc::clone(&pushed)), ..Default::default() };
+        Rotates { queues: [queue(), queue()], asked: Arc::clone(&placed) }
+    });
+    run(network, options);
+    let expected = [("first".into(), Some(1)), ("second".into(), None), ("third".into(), Some(0))];
+    assert_eq!(asked.lock().pins, expected);
+    assert_eq!(*ready.lock(), expected);
 }
 
 /// One queue for all workers.
 #[derive(Debug, Default)]
-struct FirstInFirstOut(Mutex<VecDeque<Ready>>);
+struct FirstInFirstOut {
+    ready: Mutex<VecDeque<Ready>>,
+    /// Where those are pinned that became ready, if that is to be told.
+    pins: Option<Arc<Mutex<Pins>>>,
+}
 
 impl Policy for FirstInFirstOut {
     fn name(&self) -> &'static str {
@@ -278,15 +476,18 @@ impl Policy for FirstInFirstOut {
     }
 
     fn push(&self, _origin: Origin, ready: Ready, _reason: Reason) -> Notify {
-        self.0.lock().push_back(ready);
+        if let Some(pins) = &self.pins {
+            pins.lock().push((ready.name().clone(), ready.pinned_worker()));
+        }
+        self.ready.lock().push_back(ready);
         Notify::Anyone
     }
 
     fn pop(&self, _worker: usize, _turn: Turn) -> Option<Ready> {
-        self.0.lock().pop_front()
+        self.ready.lock().pop_front()
     }
 
     fn has_work(&self, _worker: usize) -> bool {
-        !self.0.lock().is_empty()
+        !self.ready.lock().is_empty()
     }
 }

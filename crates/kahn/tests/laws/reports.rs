@@ -2,7 +2,12 @@
 
 use super::schedules::{Schedule, count, everywhere, listen, run};
 use kahn::{Accounting, Network, Report, RunOptions};
+use parking_lot::Mutex;
 use std::fmt::Write;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::thread::ThreadId;
 
 /// Everything of a report that must not depend on the schedule.
 fn fixed(report: &Report) -> String {
@@ -94,32 +99,110 @@ fn reports_list_failures_and_processes_in_the_same_order_in_every_run() {
     ");
 }
 
+/// The thread of each poll of a process.
+type Polls = Arc<Mutex<Vec<ThreadId>>>;
+
+/// Notes each poll of a body.
+async fn note_polls<F: Future>(polls: Polls, body: F) -> F::Output {
+    let mut body = pin!(body);
+    poll_fn(|context| {
+        polls.lock().push(std::thread::current().id());
+        body.as_mut().poll(context)
+    })
+    .await
+}
+
 #[test]
 fn counters_fit_together() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let numbers = count(&mut network, "numbers", 500);
+        let polls = [(); 3].map(|()| Polls::default());
+        let [first, second, third] = polls.clone();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("numbers", out, async |mut out| {
+            note_polls(first, out.send_all(0..500)).await;
+        });
         let (out, on) = network.channel::<u64>("on");
         network.process("pass", (numbers, out), async |(mut from, mut out)| {
-            while let Some(n) = from.recv().await {
-                out.send(n).await;
-            }
+            let pass = async {
+                while let Some(n) = from.recv().await {
+                    out.send(n).await;
+                }
+            };
+            note_polls(second, pass).await;
         });
-        listen(&mut network, "listen", on);
+        network.process("listen", on, async |mut on| {
+            note_polls(third, async { while on.recv().await.is_some() {} }).await;
+        });
         let report = schedule.finish(network);
         assert_eq!(report.messages(), 1000);
+        let mut remote = 0;
         for channel in &report.channels {
             assert_eq!((channel.sent, channel.received), (500, 500));
             assert!(channel.remote <= channel.received);
             assert!(channel.most_waiting >= 1 && channel.most_waiting <= channel.capacity);
             assert_eq!(channel.capacity, schedule.capacity);
+            remote += channel.remote;
         }
-        for process in &report.processes {
-            assert!(process.polls >= 1);
+        let local = report.local_share.expect("messages were counted");
+        let remote = u32::try_from(remote).expect("few");
+        assert!((local + f64::from(remote) / 1000.0 - 1.0).abs() < 1e-9, "{report}");
+        for (process, polls) in report.processes.iter().zip(&polls) {
+            let polls = polls.lock();
+            let moves = polls.windows(2).filter(|two| two[0] != two[1]).count();
+            let found = (process.polls, process.steals);
+            assert_eq!(found, (polls.len() as u64, moves as u64), "{report}");
+            // The last poll ends in no wait.
+            assert!(process.waits_empty + process.waits_full < process.polls, "{report}");
+        }
+        assert_eq!((report.processes[0].waits_empty, report.processes[2].waits_full), (0, 0));
+        for worker in &report.worker_reports {
+            assert!(worker.steals_won <= worker.steals_tried, "{report}");
+        }
+        if let [only] = &report.worker_reports[..] {
+            assert_eq!((remote, only.steals_tried), (0, 0), "{report}");
         }
         assert_eq!(report.slot_bytes.0, 0);
         assert_eq!(report.created, (3, 2));
     });
+}
+
+#[test]
+fn each_column_of_the_tables_shows_its_own_counter() {
+    let mut network = Network::new();
+    let numbers = count(&mut network, "numbers", 5);
+    listen(&mut network, "listen", numbers);
+    let mut report = Schedule::sequential(1).finish(network);
+    let process = &mut report.processes[1];
+    process.cpu_seconds = Some(1.5);
+    (process.polls, process.waits_empty, process.waits_full, process.steals) = (11, 12, 13, 14);
+    let channel = &mut report.channels[0];
+    (channel.received, channel.remote, channel.most_waiting) = (21, 22, 23);
+    (channel.capacity, channel.growths) = (24, 25);
+    (channel.message_bytes, channel.owned_bytes) = (26, Some(27));
+    let worker = &mut report.worker_reports[0];
+    (worker.busy_seconds, worker.idle_seconds) = (3.125, 3.25);
+    (worker.spins, worker.sleeps, worker.steals_tried, worker.steals_won) = (31, 32, 33, 34);
+    let text = report.to_string();
+    let rows = ["process ", " listen ", "channel ", " numbers  numbers ", "worker ", " 0 "];
+    let found = rows.map(|begin| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.trim_start().starts_with(begin.trim_start()));
+        line.unwrap_or_else(|| panic!("no row of `{begin}`: {text}")).split_whitespace().collect()
+    });
+    let found: Vec<Vec<&str>> = found.to_vec();
+    assert_eq!(found[0], ["process", "ended", "cpu", "s", "polls", "empty", "full", "steals"]);
+    assert_eq!(found[1], ["listen", "finished", "1.500", "11", "12", "13", "14"]);
+    assert_eq!(
+        found[2][3..],
+        ["received", "remote", "waiting", "capacity", "growths", "bytes", "owned"]
+    );
+    assert_eq!(
+        found[3],
+        ["numbers", "numbers", "listen", "21", "22", "23", "24", "25", "26", "27"]
+    );
+    assert_eq!(found[4], ["worker", "busy", "s", "idle", "s", "spins", "sleeps", "steals", "won"]);
+    assert_eq!(found[5], ["0", "3.125", "3.250", "31", "32", "33", "34"]);
 }
 
 #[test]
