@@ -146,5 +146,12 @@ mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs
     's/number < \*known/number > *known/'
 mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs \
     's/self\.shapes\.iter\(\)\.any\(\|wanted\| shape\.fits\(wanted\)\)/shape.fields < usize::MAX/'
+emissions='--test emissions'
+mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/crew.rs \
+    's/const MOST_AHEAD: usize = 512/const MOST_AHEAD: usize = usize::MAX/'
+mutation calls-far-too-early "$emissions" a_box_that_emits_without_end runtime/crew.rs \
+    's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
+mutation meetings-without-level "$emissions" what_a_box_emits_goes_on \
+    runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
 
 summary

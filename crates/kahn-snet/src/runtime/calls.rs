@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::answers::Facts;
 use super::collector::Collector;
+use super::crew::{Behind, Emission};
 use super::exec::entity;
 use super::failure::{Failure, Flow};
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
@@ -19,9 +20,6 @@ use super::worker::{Task, Worker};
 use crate::boxes::{Argument, BoxError, BoxFunction, Emitter};
 use crate::plan::BoxId;
 use crate::record::Value;
-
-/// How many outputs of a call are kept before they are handed on.
-const CHUNK: usize = 256;
 
 impl Worker<'_, '_> {
     /// The landing of a box, which is made if need be.
@@ -45,7 +43,7 @@ impl Worker<'_, '_> {
     /// Calls a box, and carries on what it emits at once.
     pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) {
         let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
-        self.call(op, rec, &mut |worker, outputs| {
+        self.call(op, rec, None, &mut |worker, outputs| {
             for out in outputs.drain(..) {
                 worker.exec(frame, next, out);
             }
@@ -61,13 +59,14 @@ impl Worker<'_, '_> {
         if others_may {
             self.offer(task.clone());
         }
-        self.call(landing.op, record, &mut |worker, outputs| {
+        let behind = Some((landing, number));
+        self.call(landing.op, record, behind, &mut |worker, outputs| {
             worker.hand_in(turn, number, std::mem::take(outputs), false);
         });
         self.hand_in(turn, number, Vec::new(), true);
         if landing.waiting.end(turn.limit) {
             // Below what it made, which is nearer to the output.
-            self.ready.insert(0, task.clone());
+            self.role.ready.insert(0, task.clone());
         }
     }
 
@@ -76,8 +75,15 @@ impl Worker<'_, '_> {
         turn.collector.hand_in(number, outputs, done, |out| self.put_now(&turn.exit, out));
     }
 
-    /// Calls a box; `go_on` gets its outputs, chunk by chunk, and its mark if it fails.
-    fn call(&mut self, op: OpId, rec: Rec, go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>)) {
+    /// Calls a box; `go_on` gets its outputs, chunk by chunk, and its mark if it fails. The call comes
+    /// behind others of the landing, if one is given.
+    fn call(
+        &mut self,
+        op: OpId,
+        rec: Rec,
+        call: Option<(&Arc<Landing>, u64)>,
+        go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>),
+    ) {
         let facts = self.facts;
         if rec.is_mark() {
             return go_on(self, &mut vec![rec]);
@@ -88,7 +94,22 @@ impl Worker<'_, '_> {
             _ if !wants() => Ok(()),
             (Kind::Box(id) | Kind::Initialiser(id), Some(step)) => {
                 let function = Arc::clone(&self.shared.functions[id.0]);
-                facts.call(&*function, *id, step, &rec, &wants, &mut |outputs| go_on(self, outputs))
+                let mut emission = Emission::default();
+                let mut behind = None;
+                let called = facts.call(&*function, *id, step, &rec, &wants, &mut |out| {
+                    if emission.take(out) {
+                        go_on(self, &mut emission.outputs);
+                        let behind = behind.get_or_insert_with(|| Behind {
+                            tickets: rec.tickets.clone(),
+                            call: call.map(|(landing, number)| (Arc::clone(landing), number)),
+                        });
+                        self.hand_on(&mut emission, rec.number, behind);
+                    }
+                });
+                // What it emitted before it failed counts.
+                go_on(self, &mut emission.outputs);
+                self.emitted(&emission);
+                called
             }
             _ => Err(facts.misfit(op, &rec).into()),
         };
@@ -102,7 +123,7 @@ impl Worker<'_, '_> {
 }
 
 impl Facts<'_> {
-    /// Calls a box with a record; `go_on` gets its outputs, chunk by chunk. Once the record is not
+    /// Calls a box with a record; `go_on` gets what it emits, record by record. Once the record is not
     /// wanted any more, the box may emit nothing.
     pub(super) fn call(
         self,
@@ -111,7 +132,7 @@ impl Facts<'_> {
         step: &BoxStep,
         rec: &Rec,
         wants: &dyn Fn() -> bool,
-        go_on: &mut dyn FnMut(&mut Vec<Rec>),
+        go_on: &mut dyn FnMut(Rec),
     ) -> Flow {
         let declared = self.plan.box_plan(id);
         let inputs = step.inputs.iter().map(|position| match position {
@@ -119,23 +140,17 @@ impl Facts<'_> {
             Position::Tag(index) => Argument::Tag(rec.tags[*index]),
         });
         let inputs: Vec<Argument> = inputs.collect();
-        let mut outputs: Vec<Rec> = Vec::new();
         let result = {
             let mut sink = |variant: usize, values: Vec<Argument>| {
                 let mut out = output(step, variant, values, rec);
                 out.tickets = rec.tickets.before(self.regions);
-                outputs.push(out);
-                if outputs.len() >= CHUNK {
-                    go_on(&mut outputs);
-                }
+                go_on(out);
                 if wants() { Ok(()) } else { Err(BoxError::new("the run has ended")) }
             };
             let mut emitter = Emitter::new(&declared.outputs, &mut sink);
             let _watched = self.watch.map(|watch| watch.begin(id, rec));
             catch_unwind(AssertUnwindSafe(|| function.call(inputs, &mut emitter)))
         };
-        // What it emitted before it failed counts.
-        go_on(&mut outputs);
         match result {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.box_failed(id, rec, error.0).into()),

@@ -48,4 +48,9 @@ impl<R> Collector<R> {
             done = ended;
         }
     }
+
+    /// Whether all calls before this one have ended.
+    pub(super) fn is_turn_of(&self, call: u64) -> bool {
+        self.0.lock().first == call
+    }
 }

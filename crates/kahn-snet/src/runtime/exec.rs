@@ -41,7 +41,7 @@ impl Worker<'_, '_> {
         let (mut frame, mut op, mut rec) = (frame, op, rec);
         loop {
             let here = &facts.graph.ops[op.0];
-            self.counts[op.0] += 1;
+            self.role.counts[op.0] += 1;
             let next = here.next.unwrap_or(op);
             match &here.kind {
                 Kind::End => match self.end(frame, rec)? {
@@ -253,7 +253,7 @@ impl Worker<'_, '_> {
         value: i64,
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failed>> {
-        self.counts[cell.0] += 1;
+        self.role.counts[cell.0] += 1;
         let graph = self.facts.graph;
         let make = || Entity::Cells(parking_lot::Mutex::default());
         let (Entity::Cells(cells), Kind::Cell(tests)) =

@@ -5,7 +5,8 @@
 //! between showing and looking both sides have a sequentially consistent fence or exchange.
 //!
 //! When the last one lies down, after the input was opened, and finds nothing, there is nothing:
-//! work lies in deques of workers who are awake. That ends the run.
+//! work lies in deques of workers who are awake. That ends the run, unless a call of a box waits (see
+//! `crew`): then the last one is told, and has it go on.
 
 use super::sync::Ordering::*;
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence, wait};
@@ -17,6 +18,17 @@ struct State {
     done: bool,
     /// Whether the initialisers have run.
     input_open: bool,
+}
+
+/// What a worker that lay down finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slept {
+    /// There may be work.
+    Again,
+    /// Nobody else is awake, and a call waits.
+    Last,
+    /// There never will be work.
+    Over,
 }
 
 /// The workers of a run, as far as they sleep.
@@ -76,18 +88,26 @@ impl Idle {
         }
     }
 
-    /// Sleeps until there may be work; returns whether there never will be. `is_there_work` is
-    /// asked once more, and told whether the input counts.
-    pub(super) fn sleep(&self, is_there_work: impl FnOnce(bool) -> bool) -> bool {
+    /// Sleeps until there may be work, or there never will be. `is_there_work` is asked once more,
+    /// and told whether the input counts; `calls_wait`, for no more than so many awake.
+    pub(super) fn sleep(
+        &self,
+        is_there_work: impl FnOnce(bool) -> bool,
+        calls_wait: impl FnOnce(usize) -> bool,
+    ) -> Slept {
         let mut state = self.state.lock();
         if state.done || self.is_stopped() {
-            return true;
+            return Slept::Over;
         }
         let before = state.wakes;
         let asleep = self.sleeping.fetch_add(1, SeqCst) + 1; // pairs with the fence in `wake`
         if is_there_work(state.input_open) {
             self.sleeping.fetch_sub(1, SeqCst);
-            return false;
+            return Slept::Again;
+        }
+        if calls_wait(self.workers - asleep) {
+            self.sleeping.fetch_sub(1, SeqCst);
+            return Slept::Last;
         }
         if asleep == self.workers && state.input_open {
             state.done = true;
@@ -97,6 +117,6 @@ impl Idle {
             state = wait(&self.woken, state);
         }
         self.sleeping.fetch_sub(1, SeqCst);
-        state.done
+        if state.done { Slept::Over } else { Slept::Again }
     }
 }

@@ -10,6 +10,7 @@
 //! | `step`       | what an operation does with records of one shape; `answers`: worked out once |
 //! | `licence`    | who may work at a landing; `place`: who makes an entity                    |
 //! | `idle`       | workers who sleep, and who wakes them                                     |
+//! | `crew`       | calls that wait until what they emit is taken, and threads in their place |
 //! | `calls`      | how boxes are called, several at once; `collector`: the order kept         |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
 //! | `marks`      | what a run that fails still writes: all that is complete before           |
@@ -23,6 +24,7 @@ mod body;
 mod calls;
 mod cell;
 mod collector;
+mod crew;
 mod exec;
 mod expression;
 mod failure;
@@ -61,9 +63,10 @@ use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{ReadError, Record, WriteError};
 use answers::{Answers, Facts};
+use crew::{Counted, Crew, Role};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
-use idle::Idle;
+use idle::{Idle, Slept};
 use marks::Failures;
 use observe::Observers;
 use order::{Regions, Tickets};
@@ -283,12 +286,13 @@ fn run_front(
     let root = Arc::new(root);
     let entry = graph.scopes[0].entry.unwrap_or(OpId(0));
     let home = Arc::downgrade(&root);
-    let deques: Vec<Deque<Task>> = (0..options.workers.max(1)).map(|_| Deque::new_lifo()).collect();
+    let role = |index| Role::new(Some(index), Deque::new_lifo(), graph.ops.len());
+    let roles: Vec<Role> = (0..options.workers.max(1)).map(role).collect();
     let shared = Shared {
         facts,
         functions,
         limits: limits(graph, program, options),
-        stealers: deques.iter().map(Deque::stealer).collect(),
+        stealers: roles.iter().map(|role| role.local.stealer()).collect(),
         output_landing: Landing::new(Weak::clone(&home), OpId(0), LandingKind::Output),
         entry_landing: Landing::new(home, entry, LandingKind::Resume),
         root: Arc::clone(&root),
@@ -301,11 +305,12 @@ fn run_front(
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
+        crew: Crew::default(),
         failures: Failures::new(graph.chooses),
         collecting: options.collect,
     };
     let fail = |number, failure| shared.failures.ends_at(number, failure);
-    let totals = Watch::during(facts.watch, facts, fail, || work(&shared, deques))?;
+    let totals = Watch::during(facts.watch, facts, fail, || crew::work(&shared, roles))?;
     let failure = shared.failures.take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
@@ -322,72 +327,6 @@ fn run_front(
         return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
     }
     Ok(report(&shared, &totals, &frames, half_filled))
-}
-
-/// Runs the workers to the end; returns what each of them counted.
-fn work(shared: &Shared<'_>, deques: Vec<Deque<Task>>) -> Result<Vec<Counted>, RunError> {
-    std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        let mut first_error = None;
-        for (index, deque) in deques.into_iter().enumerate() {
-            let body = move || work_as(shared, index, deque);
-            let name = format!("snet {index}");
-            let builder = std::thread::Builder::new().name(name).stack_size(STACK);
-            match builder.spawn_scoped(scope, body) {
-                Ok(worker) => workers.push(worker),
-                Err(error) => {
-                    shared.idle.halt();
-                    first_error = Some(RunError::Thread(error));
-                    break;
-                }
-            }
-        }
-        // Joined one by one: thread sanitizer sees that, but not the end of the scope.
-        let mut totals = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(counted) => totals.push(counted),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        first_error.map_or(Ok(totals), Err)
-    })
-}
-
-/// Runs one worker to the end.
-fn work_as(shared: &Shared<'_>, index: usize, deque: Deque<Task>) -> Counted {
-    let _guard = HaltOnPanic(shared);
-    let mut worker = Worker::new(shared, index, deque);
-    if index == 0 {
-        worker.start();
-        shared.idle.open_input();
-    }
-    worker.run();
-    Counted {
-        counts: std::mem::take(&mut worker.counts),
-        waited: std::mem::take(&mut worker.waited),
-        activations: worker.activations,
-        stolen: worker.stolen,
-    }
-}
-
-/// Ends the run if a worker panics, lest the others wait for it.
-struct HaltOnPanic<'a, 'r>(&'a Shared<'r>);
-
-impl Drop for HaltOnPanic<'_, '_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.idle.halt();
-        }
-    }
-}
-
-/// What a worker counted.
-struct Counted {
-    counts: Vec<u64>,
-    waited: Vec<usize>,
-    activations: u64,
-    stolen: u64,
 }
 
 fn limits(graph: &Graph, program: &Program, options: &Options) -> Vec<usize> {
@@ -496,6 +435,7 @@ pub(crate) struct Shared<'r> {
     output: Mutex<Output<'r>>,
     observers: Observers,
     idle: Idle,
+    crew: Crew,
     failures: Failures,
     collecting: bool,
 }
@@ -505,16 +445,26 @@ impl Shared<'_> {
         self.limits[op.0]
     }
 
-    /// Sleeps until there may be work; returns whether there never will be.
-    fn sleep(&self) -> bool {
-        self.idle.sleep(|input_counts| {
+    /// Sleeps until there may be work, or there never will be.
+    fn sleep(&self) -> Slept {
+        let is_there_work = |input_counts: bool| {
             let input = || self.input.try_lock().is_some_and(|input| input.open);
-            self.stealers.iter().any(|stealer| !stealer.is_empty()) || (input_counts && input())
-        })
+            self.stealers.iter().any(|stealer| !stealer.is_empty())
+                || (input_counts && !self.crew.holds_input() && input())
+        };
+        // One that waits for input is as good as asleep.
+        let calls_wait = |awake| {
+            let reads = || self.input.try_lock().is_none();
+            self.crew.has_waiting() && (awake == 0 || (awake == 1 && reads()))
+        };
+        self.idle.sleep(is_there_work, calls_wait)
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
+        if self.crew.holds_input() {
+            return false;
+        }
         let Some(mut input) = self.input.try_lock() else { return false };
         input.open &= !self.failures.any();
         if !input.open || !self.idle.is_input_open() {

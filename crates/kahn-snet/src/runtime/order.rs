@@ -102,6 +102,18 @@ impl Tickets {
     }
 }
 
+impl Tickets {
+    /// Whether the places are the first of their regions: all that comes before is out.
+    pub(super) fn are_first(&self, regions: &Regions) -> bool {
+        let is_first =
+            |ticket: &Ticket| regions.0[ticket.region.0].list.lock().first == ticket.place;
+        match self {
+            Self::One(ticket) => is_first(ticket),
+            Self::Other(all) => all.iter().flat_map(|all| all.iter()).all(is_first),
+        }
+    }
+}
+
 /// A region of a run, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RegionId(usize);

@@ -4,6 +4,7 @@
 //! to fail, everything else ends in order, and the run returns when the box does. A command need
 //! not wait that long: it lets the process end, with what was written until then.
 
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -18,7 +19,11 @@ use crate::plan::BoxId;
 #[derive(Debug)]
 struct Begun {
     number: u64,
-    at: Instant,
+    thread: ThreadId,
+    /// When it began, were it not for the time that it waited; none while it waits until others take what it emitted.
+    at: Option<Instant>,
+    /// How long it took before it waited.
+    spent: Duration,
     id: BoxId,
     rec: Rec,
 }
@@ -41,7 +46,7 @@ pub(super) struct Watch {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a limit in time is what the caller asked for")]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }
 
@@ -55,8 +60,28 @@ impl Watch {
         let mut calls = self.calls.lock();
         calls.numbers += 1;
         let number = calls.numbers;
-        calls.running.push(Begun { number, at: now(), id, rec: rec.clone() });
+        let thread = thread::current().id();
+        calls.running.push(Begun {
+            number,
+            thread,
+            at: Some(now()),
+            spent: Duration::ZERO,
+            id,
+            rec: rec.clone(),
+        });
         Watched { watch: self, number }
+    }
+
+    /// Says that the call on this thread waits until others take what it emitted, or goes on.
+    fn rests(&self, rests: bool) {
+        let (mut calls, thread) = (self.calls.lock(), thread::current().id());
+        if let Some(call) = calls.running.iter_mut().find(|call| call.thread == thread) {
+            match call.at.take() {
+                Some(at) if rests => call.spent = at.elapsed(),
+                None if !rests => call.at = now().checked_sub(call.spent),
+                at => call.at = at,
+            }
+        }
     }
 
     /// Runs `work`, and tells `fail` if a call takes too long meanwhile, and for which record.
@@ -67,7 +92,7 @@ impl Watch {
         work: impl FnOnce() -> T,
     ) -> T {
         let Some(watch) = this else { return work() };
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let watcher = scope.spawn(|| watch.look(facts, &fail));
             let over = Over(watch);
             let result = work();
@@ -82,8 +107,8 @@ impl Watch {
         let mut calls = self.calls.lock();
         let mut told = None;
         while !calls.over {
-            let oldest = calls.running.iter().min_by_key(|call| call.at);
-            let late = oldest.map(|call| (call.at.elapsed(), call.number));
+            let running = calls.running.iter().filter_map(|call| Some((call.at?, call.number)));
+            let late = running.min().map(|(at, number)| (at.elapsed(), number));
             match late {
                 Some((elapsed, number)) if elapsed >= self.limit && told.is_none() => {
                     told = Some(number);
@@ -115,6 +140,13 @@ impl Watch {
         let path = facts.plan.box_plan(call.id).path.clone();
         let (record, seconds) = (facts.text_of(&call.rec), self.limit.as_secs_f64());
         Failure::Blocked { path, record, seconds }
+    }
+}
+
+impl Facts<'_> {
+    /// Says that the call on this thread waits, which takes none of its time, or goes on.
+    pub(super) fn rests(self, rests: bool) {
+        self.watch.into_iter().for_each(|watch| watch.rests(rests));
     }
 }
 

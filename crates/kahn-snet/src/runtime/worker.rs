@@ -21,16 +21,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_deque::{Steal, Worker as Deque};
+use crossbeam_deque::Steal;
 
 use super::Shared;
 use super::answers::{Facts, Steps};
+use super::crew::Role;
 use super::exec::is_dead;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, Op, OpId};
+use super::idle::Slept;
 use super::licence::Put;
 use super::marks::BEFORE_ALL;
-use super::order::{End, Ticket, Tickets};
+use super::order::{Ticket, Tickets};
 use super::shape::Rec;
 
 /// Records taken from a landing at once.
@@ -38,7 +40,7 @@ const BATCH: usize = 64;
 /// How often the bottom of the deque comes first, at most: after so many activations, of which one
 /// that finds a single record counts a [`BATCH`]th. A landing where order lets in one record at a
 /// time would have the input side run ahead otherwise.
-const FAIR: usize = 1009 * BATCH;
+pub(super) const FAIR: usize = 1009 * BATCH;
 /// Gathered records for one landing, and landings gathered for, before they are put there.
 const GATHER: usize = 64;
 /// Room of an emptied queue that is kept for the next.
@@ -61,63 +63,33 @@ pub(super) struct Task {
 pub(super) struct Worker<'w, 'r> {
     pub(super) shared: &'w Shared<'r>,
     pub(super) facts: Facts<'w>,
-    index: usize,
-    local: Deque<Task>,
-    /// Landings that became ready, not yet in the deque.
-    pub(super) ready: Vec<Task>,
-    outbox: Vec<(Arc<Landing>, VecDeque<Rec>)>,
-    /// Ends of places that the orders are not told of yet.
-    ends: Vec<End>,
-    /// Empty queues with room.
-    emptied: Vec<VecDeque<Rec>>,
     pub(super) steps: Steps<'w>,
-    /// How many records came to each operation.
-    pub(super) counts: Vec<u64>,
-    /// How many records waited for each when a batch was taken, at most.
-    pub(super) waited: Vec<usize>,
-    /// Searches until the bottom of the deque comes first.
-    until_bottom: usize,
-    /// Whether the landing taken last was at the bottom.
-    from_bottom: bool,
-    /// Where many records wait, and this worker has put more.
-    crowd: Option<Arc<Landing>>,
-    pub(super) stolen: u64,
-    pub(super) activations: u64,
+    pub(super) role: Role,
 }
 
 impl<'w, 'r> Worker<'w, 'r> {
-    pub(super) fn new(shared: &'w Shared<'r>, index: usize, local: Deque<Task>) -> Self {
-        Self {
-            shared,
-            facts: shared.facts,
-            index,
-            local,
-            ready: Vec::new(),
-            outbox: Vec::new(),
-            ends: Vec::new(),
-            emptied: Vec::new(),
-            steps: Steps::default(),
-            counts: vec![0; shared.facts.graph.ops.len()],
-            waited: vec![0; shared.facts.graph.ops.len()],
-            until_bottom: FAIR,
-            from_bottom: false,
-            crowd: None,
-            stolen: 0,
-            activations: 0,
-        }
+    pub(super) fn new(shared: &'w Shared<'r>, role: Role) -> Self {
+        Self { shared, facts: shared.facts, steps: Steps::default(), role }
     }
 
     /// Works until the input has ended and nothing is left to do, or the run fails.
     pub(super) fn run(&mut self) {
-        while !self.shared.idle.is_stopped() {
-            let Some(task) = self.search() else {
-                self.shared.show();
-                if self.shared.sleep() {
-                    return;
-                }
+        while self.role.index.is_some() && !self.shared.idle.is_stopped() {
+            if let Some(task) = self.search() {
+                self.activate(task);
                 continue;
-            };
-            self.activate(task);
+            }
+            if self.role.index.is_none() {
+                return;
+            }
+            self.shared.show();
+            match self.shared.sleep() {
+                Slept::Again => {}
+                Slept::Last => {
+                    self.hand_over(true);
+                }
+                Slept::Over => return,
+            }
         }
     }
 
@@ -134,13 +106,21 @@ impl<'w, 'r> Worker<'w, 'r> {
             if let Some(task) = self.bottom_in_turn() {
                 return Some(task);
             }
-            if let Some(crowd) = self.crowd.take()
+            if let Some(crowd) = self.role.crowd.take()
                 && let Some(task) = self.relief(&crowd)
             {
                 return Some(task);
             }
-            if let Some(task) = self.local.pop() {
+            if let Some(task) = self.role.local.pop() {
                 return Some(task);
+            }
+            if self.shared.crew.has_waiting() {
+                if let Some(task) = self.steal() {
+                    return Some(task);
+                }
+                if self.hand_over(false) {
+                    return None;
+                }
             }
             if self.shared.admit(self) {
                 continue;
@@ -158,13 +138,14 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Takes the bottom of the own deque if it was not looked at for long.
     fn bottom_in_turn(&mut self) -> Option<Task> {
-        if self.until_bottom > 0 {
+        if self.role.until_bottom > 0 {
             return None;
         }
         // To be put back under all others, which should not cost more than the rest.
-        self.until_bottom = FAIR.max(self.local.len());
-        let task = self.shared.stealers[self.index].steal().success();
-        self.from_bottom = task.is_some();
+        self.role.until_bottom = FAIR.max(self.role.local.len());
+        let own = self.role.index.and_then(|index| self.shared.stealers.get(index));
+        let task = own.and_then(|own| own.steal().success());
+        self.role.from_bottom = task.is_some();
         task
     }
 
@@ -176,17 +157,17 @@ impl<'w, 'r> Worker<'w, 'r> {
         if self.shared.stealers.len() == 1 {
             return None;
         }
-        if self.local.len() <= MOST_LOOKED_THROUGH {
+        if self.role.local.len() <= MOST_LOOKED_THROUGH {
             let mut others = Vec::new();
             let mut found = None;
-            while let Some(task) = self.local.pop() {
+            while let Some(task) = self.role.local.pop() {
                 if Arc::ptr_eq(&task.landing, crowd) {
                     found = Some(task);
                     break;
                 }
                 others.push(task);
             }
-            others.into_iter().rev().for_each(|task| self.local.push(task));
+            others.into_iter().rev().for_each(|task| self.role.local.push(task));
             if found.is_some() {
                 return found;
             }
@@ -201,12 +182,13 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Takes the bottom of another worker's deque.
     fn steal(&mut self) -> Option<Task> {
         let count = self.shared.stealers.len();
+        let own = self.role.index.unwrap_or(0);
         for offset in 1..count {
-            let victim = &self.shared.stealers[(self.index + offset) % count];
+            let victim = &self.shared.stealers[(own + offset) % count];
             loop {
                 match victim.steal() {
                     Steal::Success(task) => {
-                        self.stolen += 1;
+                        self.role.stolen += 1;
                         return Some(task);
                     }
                     Steal::Empty => break,
@@ -219,48 +201,48 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Gathers a record for a landing.
     pub(super) fn put(&mut self, landing: &Arc<Landing>, rec: Rec) {
-        let known = self.outbox.iter_mut().rev().find(|(to, _)| Arc::ptr_eq(to, landing));
+        let known = self.role.outbox.iter_mut().rev().find(|(to, _)| Arc::ptr_eq(to, landing));
         if let Some((_, records)) = known {
             records.push_back(rec);
             return;
         }
         let mut records = self.emptied();
         records.push_back(rec);
-        self.outbox.push((Arc::clone(landing), records));
+        self.role.outbox.push((Arc::clone(landing), records));
     }
 
     /// An empty queue, with room if there is one.
     pub(super) fn emptied(&mut self) -> VecDeque<Rec> {
-        self.emptied.pop().unwrap_or_default()
+        self.role.emptied.pop().unwrap_or_default()
     }
 
     /// Keeps a queue for the next who wants an empty one.
     pub(super) fn keep_emptied(&mut self, mut records: VecDeque<Rec>) {
         if records.capacity() <= MOST_ROOM {
             records.clear();
-            self.emptied.push(records);
+            self.role.emptied.push(records);
         }
     }
 
     /// Ends a place, of a record that comes out or of one that ended, soon: until then it holds up
     /// what comes after it, and nothing else.
     pub(super) fn end_place(&mut self, ticket: Ticket, rec: Option<Rec>) {
-        self.ends.push((ticket, rec));
-        if self.ends.len() > GATHER {
+        self.role.ends.push((ticket, rec));
+        if self.role.ends.len() > GATHER {
             self.end_places();
         }
     }
 
     /// Ends the places that are to end, and hands on what they held up.
     fn end_places(&mut self) {
-        if self.ends.is_empty() {
+        if self.role.ends.is_empty() {
             return;
         }
-        let (mut ends, mut ready) = (std::mem::take(&mut self.ends), self.emptied());
+        let (mut ends, mut ready) = (std::mem::take(&mut self.role.ends), self.emptied());
         self.facts.regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out));
         self.keep_emptied(ready);
         ends.clear();
-        self.ends = ends;
+        self.role.ends = ends;
     }
 
     /// Puts records at a landing that is never closed, as [`put_now`](Self::put_now) does.
@@ -279,10 +261,13 @@ impl<'w, 'r> Worker<'w, 'r> {
         match put {
             Put::WithLicence => {
                 let home = landing.home.upgrade();
-                self.ready.push(Task { landing: Arc::clone(landing), home });
+                self.role.ready.push(Task { landing: Arc::clone(landing), home });
             }
             Put::Behind => {}
-            Put::InCrowd => self.crowd = Some(Arc::clone(landing)),
+            Put::InCrowd => {
+                self.shared.crew.note_crowd(landing);
+                self.role.crowd = Some(Arc::clone(landing));
+            }
         }
     }
 
@@ -291,16 +276,18 @@ impl<'w, 'r> Worker<'w, 'r> {
         loop {
             // Each time, for records may go on past a collected replica.
             self.end_places();
-            if self.outbox.is_empty() {
+            if self.role.outbox.is_empty() {
                 return;
             }
-            let mut outbox = std::mem::take(&mut self.outbox);
+            let mut outbox = std::mem::take(&mut self.role.outbox);
+            self.role.flushing = true;
             for (landing, mut records) in outbox.drain(..) {
                 self.deliver(&landing, &mut records);
                 self.keep_emptied(records);
             }
-            if self.outbox.is_empty() {
-                self.outbox = outbox;
+            self.role.flushing = false;
+            if self.role.outbox.is_empty() {
+                self.role.outbox = outbox;
             }
         }
     }
@@ -338,11 +325,11 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Puts landings that are ready into the deque, where others find them.
     pub(super) fn publish(&mut self) {
-        let alone = self.local.is_empty() && self.ready.len() < 2;
+        let alone = self.role.local.is_empty() && self.role.ready.len() < 2;
         // What is nearest to the output on top: it is built first, so its operation is the least.
-        self.ready.sort_by_key(|task| Reverse(task.landing.op));
-        for task in self.ready.drain(..) {
-            self.local.push(task);
+        self.role.ready.sort_by_key(|task| Reverse(task.landing.op));
+        for task in self.role.ready.drain(..) {
+            self.role.local.push(task);
         }
         if !alone {
             self.shared.idle.wake();
@@ -354,21 +341,21 @@ impl<'w, 'r> Worker<'w, 'r> {
     fn keep(&mut self, task: Task, from_bottom: bool) {
         let mut above = Vec::new();
         if from_bottom {
-            above.extend(std::iter::from_fn(|| self.local.pop()));
+            above.extend(std::iter::from_fn(|| self.role.local.pop()));
         }
-        self.local.push(task);
-        above.into_iter().rev().for_each(|task| self.local.push(task));
+        self.role.local.push(task);
+        above.into_iter().rev().for_each(|task| self.role.local.push(task));
     }
 
     /// Offers a landing to others at once.
     pub(super) fn offer(&mut self, task: Task) {
-        self.local.push(task);
+        self.role.local.push(task);
         self.shared.idle.wake();
     }
 
     fn activate(&mut self, task: Task) {
-        self.activations += 1;
-        let from_bottom = std::mem::take(&mut self.from_bottom);
+        self.role.activations += 1;
+        let from_bottom = std::mem::take(&mut self.role.from_bottom);
         let landing = Arc::clone(&task.landing);
         match (&landing.kind, &task.home) {
             (LandingKind::Box(Some(turn)), _) => {
@@ -431,7 +418,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         let empty = self.emptied();
         let (batch, waited) = landing.waiting.take(BATCH, empty);
         let share = if batch.len() == 1 { 1 } else { BATCH };
-        self.until_bottom = self.until_bottom.saturating_sub(share);
+        self.role.until_bottom = self.role.until_bottom.saturating_sub(share);
         self.found_waiting(landing.op, waited);
         if self.shared.failures.any() { self.wanted(batch) } else { batch }
     }
@@ -450,13 +437,15 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Remembers how many records waited for an operation, if these are the most.
     pub(super) fn found_waiting(&mut self, op: OpId, waited: usize) {
-        let most = &mut self.waited[op.0];
+        let most = &mut self.role.waited[op.0];
         *most = waited.max(*most);
     }
 
     /// Hands on what was gathered if it is much.
     fn relieve(&mut self) {
-        if self.outbox.len() > GATHER || self.outbox.iter().any(|(_, all)| all.len() > GATHER) {
+        if self.role.outbox.len() > GATHER
+            || self.role.outbox.iter().any(|(_, all)| all.len() > GATHER)
+        {
             self.flush();
         }
     }

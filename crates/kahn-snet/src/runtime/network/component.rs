@@ -103,8 +103,27 @@ async fn filtered(
     Ok(())
 }
 
-/// A box, called for one record after the other.
-pub(super) async fn boxed<'a>(
+/// What [`next_record`] takes, on a thread of its own.
+fn next_record_blocking(
+    world: &World<'_>,
+    input: &mut Receiver<Item>,
+    output: &mut Outlet,
+) -> Option<Carried> {
+    loop {
+        match input.recv_blocking()? {
+            Item::Mark => output.mark_blocking(),
+            Item::Record(carried) if carried.rec.is_mark() => output.send_blocking(world, carried),
+            Item::Record(carried) if world.failures.wants(carried.rec.number) => {
+                return Some(carried);
+            }
+            Item::Record(_) => {}
+        }
+    }
+}
+
+/// A box, called for one record after the other. It has a thread of its own, for what a call emits
+/// goes on while it runs, and the call waits where there is no room for it.
+pub(super) fn boxed<'a>(
     world: &'a World<'a>,
     op: OpId,
     id: BoxId,
@@ -114,15 +133,15 @@ pub(super) async fn boxed<'a>(
     let facts = world.facts;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
-    while let Some(Carried { rec, loops }) = next_record(world, &mut input, &mut output).await {
+    while let Some(Carried { rec, loops }) = next_record_blocking(world, &mut input, &mut output) {
         count.one();
         let step = memo.get(rec.shape, || facts.of_box(op, rec.shape));
-        call(world, op, (id, step), &rec, loops, &mut output).await;
+        call(world, op, (id, step), &rec, loops, &mut output);
     }
 }
 
 /// Calls a box, and sends what it emits, and its mark if it fails.
-async fn call(
+fn call(
     world: &World<'_>,
     op: OpId,
     (id, step): (BoxId, Option<&BoxStep>),
@@ -130,22 +149,22 @@ async fn call(
     loops: Option<Arc<Inside>>,
     output: &mut Outlet,
 ) {
-    let mut outputs = Vec::new();
     let called = match step {
         Some(step) => {
             let function = &*world.functions[id.0];
             let wants = || world.failures.wants(rec.number);
-            world.facts.call(function, id, step, rec, &wants, &mut |some| outputs.append(some))
+            world.facts.call(function, id, step, rec, &wants, &mut |rec| {
+                world.facts.rests(true);
+                output.send_blocking(world, Carried { rec, loops: loops.clone() });
+                world.facts.rests(false);
+            })
         }
         None => Err(world.facts.misfit(op, rec).into()),
     };
-    for rec in outputs {
-        output.send(world, Carried { rec, loops: loops.clone() }).await;
-    }
     if let Err(failure) = called
         && world.failures.wants(rec.number)
     {
-        output.send(world, Carried::mark(world, rec.number, loops, *failure)).await;
+        output.send_blocking(world, Carried::mark(world, rec.number, loops, *failure));
     }
 }
 
@@ -159,7 +178,7 @@ pub(super) struct Begin<'a> {
 }
 
 /// An initialiser: emits, and then passes marks on.
-pub(super) async fn initialiser<'a>(
+pub(super) fn initialiser<'a>(
     world: &'a World<'a>,
     op: OpId,
     begin: Begin<'a>,
@@ -173,11 +192,11 @@ pub(super) async fn initialiser<'a>(
     let Begin { id, number, loops, waiting } = begin;
     let (tickets, tags, fields) = (Tickets::default(), SmallVec::new(), SmallVec::new());
     let nothing = Rec { shape, number, tickets, tags, fields };
-    call(world, op, (id, facts.of_box(op, shape)), &nothing, loops, &mut output).await;
+    call(world, op, (id, facts.of_box(op, shape)), &nothing, loops, &mut output);
     drop(waiting);
-    while let Some(Carried { rec, loops }) = next_record(world, &mut input, &mut output).await {
+    while let Some(Carried { rec, loops }) = next_record_blocking(world, &mut input, &mut output) {
         let failure = facts.misfit(op, &rec);
-        output.send(world, Carried::mark(world, rec.number, loops, failure)).await;
+        output.send_blocking(world, Carried::mark(world, rec.number, loops, failure));
     }
 }
 

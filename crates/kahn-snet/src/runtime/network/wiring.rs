@@ -11,7 +11,7 @@ use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Sender};
 
 use super::branching::{self, Turn};
 use super::component;
-use super::meeting::{Entry, meeting};
+use super::meeting::{Entry, Level, meeting};
 use super::{Initialising, World};
 use crate::runtime::failure::Failure;
 use crate::runtime::frame::Within;
@@ -73,6 +73,8 @@ pub(super) struct Outlet {
     to: To,
     /// Who sees what passes.
     observers: Vec<OpId>,
+    /// The first meetings that records come to from here, before any other box.
+    levels: Vec<Level<Item>>,
 }
 
 impl Ports for Outlet {
@@ -85,17 +87,24 @@ impl Ports for Outlet {
 
 impl Outlet {
     pub(super) fn stream(sender: Sender<Item>) -> Self {
-        Self { to: To::Stream(sender), observers: Vec::new() }
+        Self { to: To::Stream(sender), observers: Vec::new(), levels: Vec::new() }
     }
 
     pub(super) fn meeting(entry: Entry<Item>) -> Self {
-        Self { to: To::Meeting(entry), observers: Vec::new() }
+        let levels = vec![entry.level()];
+        Self { to: To::Meeting(entry), observers: Vec::new(), levels }
+    }
+
+    /// The same, to a process that has more put into these meetings.
+    fn before(self, levels: Vec<Level<Item>>) -> Self {
+        Self { levels, ..self }
     }
 
     /// Another outlet to the same meeting; none to a stream, which has one sender.
     pub(super) fn again(&self) -> Option<Self> {
         let To::Meeting(entry) = &self.to else { return None };
-        Some(Self { to: To::Meeting(entry.clone()), observers: self.observers.clone() })
+        let (to, levels) = (To::Meeting(entry.clone()), self.levels.clone());
+        Some(Self { to, observers: self.observers.clone(), levels })
     }
 
     /// Puts a record in.
@@ -134,12 +143,22 @@ impl Outlet {
         }
     }
 
-    /// Puts a record in, from a process that may block.
+    /// Puts a record in, from a process that may block; waits until there is room for it.
     pub(super) fn send_blocking(&mut self, world: &World<'_>, carried: Carried) {
         let carried = self.seen(world, carried);
+        self.levels.iter().for_each(Level::wait);
+        self.put_blocking(Item::Record(carried));
+    }
+
+    /// Puts a mark in, from a process that may block.
+    pub(super) fn mark_blocking(&mut self) {
+        self.put_blocking(Item::Mark);
+    }
+
+    fn put_blocking(&mut self, item: Item) {
         match &mut self.to {
-            To::Stream(sender) => sender.send_blocking(Item::Record(carried)),
-            To::Meeting(entry) => entry.put(Item::Record(carried)),
+            To::Stream(sender) => sender.send_blocking(item),
+            To::Meeting(entry) => entry.put(item),
         }
     }
 }
@@ -171,6 +190,18 @@ impl<'a> Maker<'_, 'a> {
         match self {
             Self::Network(network) => network.creator(),
             Self::Creator(creator) => creator.again(),
+        }
+    }
+
+    pub(super) fn blocking<P: Ports + 'a>(
+        &mut self,
+        name: &str,
+        ports: P,
+        code: impl FnOnce(P) + Send + 'a,
+    ) {
+        match self {
+            Self::Network(network) => network.blocking(name.to_owned(), ports, code),
+            Self::Creator(creator) => creator.blocking(name.to_owned(), ports, code),
         }
     }
 
@@ -288,17 +319,17 @@ impl<'a> Wiring<'a> {
             }
             Kind::Box(id) => {
                 let id = *id;
-                self.one(maker, op, outlet, move |input, output| {
-                    Box::pin(component::boxed(world, op, id, input, output))
+                self.threaded(maker, op, outlet, move |input, output| {
+                    component::boxed(world, op, id, input, output);
                 })
             }
             Kind::Initialiser(id) => {
                 let (id, number, loops) = (*id, self.number, self.loops.clone());
                 let at_start = matches!(maker, Maker::Network(_));
                 let waiting = at_start.then(|| Initialising::new(world));
-                self.one(maker, op, outlet, move |input, output| {
+                self.threaded(maker, op, outlet, move |input, output| {
                     let begin = component::Begin { id, number, loops, waiting };
-                    Box::pin(component::initialiser(world, op, begin, input, output))
+                    component::initialiser(world, op, begin, input, output);
                 })
             }
             Kind::Choice(branches) => {
@@ -306,10 +337,11 @@ impl<'a> Wiring<'a> {
                     self.chain(maker, branches[index].entry, here.next, to)
                 };
                 let (sender, input) = maker.stream(&self.name(op));
+                let mut outlets: Vec<Outlet> = Vec::new();
+                let levels;
                 if self.ordered {
                     let (turns, collector) = self.collector(maker, op, outlet);
                     let mut lanes = Vec::new();
-                    let mut outlets = Vec::new();
                     for index in 0..branches.len() {
                         let (entry, exit) = meeting();
                         outlets.push(wire(maker, index, Outlet::meeting(entry)));
@@ -319,6 +351,7 @@ impl<'a> Wiring<'a> {
                     let starts = starts.map(|branch| self.starts(branch.entry, here.next));
                     let starts: Vec<bool> = starts.collect();
                     collector.make(maker, world, lanes);
+                    levels = met_behind(&outlets);
                     let ports = (input, turns, outlets);
                     maker.process(&self.name(op), ports, move |(input, turns, outlets)| {
                         let choice = branching::ordered_choice;
@@ -326,21 +359,22 @@ impl<'a> Wiring<'a> {
                     });
                 } else {
                     let shared = self.met(maker, op, outlet);
-                    let mut outlets = Vec::new();
                     for index in 0..branches.len() {
                         let to = shared.again().expect("made to be a meeting");
                         outlets.push(wire(maker, index, to));
                     }
+                    levels = met_behind(&outlets);
                     maker.process(&self.name(op), (input, outlets), move |(input, outlets)| {
                         Box::pin(branching::choice(world, op, input, outlets))
                     });
                 }
-                Outlet::stream(sender)
+                Outlet::stream(sender).before(levels)
             }
             Kind::Star { .. } => self.star(maker, op, outlet),
             Kind::Split { body, .. } => {
                 let (body, wiring) = (*body, self.of_a_process());
                 let (sender, input) = maker.stream(&self.name(op));
+                let mut levels = Vec::new();
                 let creator = maker.creator();
                 if self.ordered {
                     let (turns, collector) = self.collector(maker, op, outlet);
@@ -352,12 +386,13 @@ impl<'a> Wiring<'a> {
                     });
                 } else {
                     let shared = self.met(maker, op, outlet);
+                    levels.clone_from(&shared.levels);
                     let ports = (input, shared, creator);
                     maker.process(&self.name(op), ports, move |(input, shared, creator)| {
                         Box::pin(branching::split(wiring, op, body, input, shared, creator))
                     });
                 }
-                Outlet::stream(sender)
+                Outlet::stream(sender).before(levels)
             }
             Kind::Feedback { body, .. } => self.feedback(maker, op, *body, outlet),
         }
@@ -371,9 +406,23 @@ impl<'a> Wiring<'a> {
         outlet: Outlet,
         code: impl FnOnce(Receiver<Item>, Outlet) -> Doing<'a> + Send + 'a,
     ) -> Outlet {
-        let name = self.name(op);
+        let (name, levels) = (self.name(op), outlet.levels.clone());
         let (sender, input) = maker.stream(&name);
         maker.process(&name, (input, outlet), move |(input, output)| code(input, output));
+        Outlet::stream(sender).before(levels)
+    }
+
+    /// Makes a process with one stream in and one out, on a thread of its own.
+    fn threaded(
+        &self,
+        maker: &mut Maker<'_, 'a>,
+        op: OpId,
+        outlet: Outlet,
+        code: impl FnOnce(Receiver<Item>, Outlet) + Send + 'a,
+    ) -> Outlet {
+        let name = self.name(op);
+        let (sender, input) = maker.stream(&name);
+        maker.blocking(&name, (input, outlet), move |(input, output)| code(input, output));
         Outlet::stream(sender)
     }
 
@@ -406,6 +455,7 @@ impl<'a> Wiring<'a> {
         let (sender, input) = maker.stream(name);
         let creator = maker.creator();
         let wiring = self.of_a_process();
+        let mut levels = Vec::new();
         if self.ordered {
             let (turns, collector) = self.collector(maker, op, outlet);
             collector.make(maker, world, Vec::new());
@@ -415,12 +465,13 @@ impl<'a> Wiring<'a> {
             });
         } else {
             let shared = self.met(maker, op, outlet);
+            levels.clone_from(&shared.levels);
             let ports = (input, shared, creator);
             maker.process(name, ports, move |(input, shared, creator)| {
                 Box::pin(branching::star(wiring, op, input, shared, creator))
             });
         }
-        Outlet::stream(sender)
+        Outlet::stream(sender).before(levels)
     }
 
     /// Makes the next replica of a star, with the process before the one after it.
@@ -449,21 +500,24 @@ impl<'a> Wiring<'a> {
         let (sender, input) = maker.stream(name);
         let (out, from_body) = maker.stream(&format!("body of {name}"));
         if self.ordered {
-            let to_body = self.scope(maker, body, Outlet::stream(out));
+            let levels = outlet.levels.clone();
+            let to_body = self.scope(maker, body, Outlet::stream(out).before(levels.clone()));
             let starts = !self.graph().scopes[body.0].initialisers.is_empty();
             let ports = (input, outlet, to_body, from_body);
             maker.process(name, ports, move |(input, outlet, to_body, from_body)| {
                 let feedback = branching::ordered_feedback;
                 Box::pin(feedback(world, op, input, outlet, to_body, from_body, starts))
             });
-            return Outlet::stream(sender);
+            return Outlet::stream(sender).before(levels);
         }
         let (entry, exit) = meeting();
         // Those who stay hold nothing of the feedback around, which ends first.
         let beginning = Inside { entry: entry.clone(), outer: self.loops.clone() };
         let within = Self { loops: Some(Arc::new(beginning)), ..self.clone() };
+        let levels = vec![entry.level()];
         let inside = Arc::new(Inside { entry, outer: None });
-        let to_body = within.scope(maker, body, Outlet::stream(out));
+        let to_body = Outlet::stream(out).before(outlet.levels.clone());
+        let to_body = within.scope(maker, body, to_body);
         drop(within);
         maker.process(&format!("entrance of {name}"), to_body, move |to_body| {
             Box::pin(branching::merge(exit, to_body))
@@ -474,7 +528,7 @@ impl<'a> Wiring<'a> {
         maker.process(&format!("input of {name}"), input, move |input| {
             Box::pin(branching::into_feedback(input, inside))
         });
-        Outlet::stream(sender)
+        Outlet::stream(sender).before(levels)
     }
 
     /// Whether records begin by themselves between two operations.
@@ -490,6 +544,11 @@ impl<'a> Wiring<'a> {
             _ => false,
         })
     }
+}
+
+/// The first meetings behind any of these.
+fn met_behind(outlets: &[Outlet]) -> Vec<Level<Item>> {
+    outlets.iter().flat_map(|outlet| outlet.levels.iter().cloned()).collect()
 }
 
 /// A collector to be made.
