@@ -186,3 +186,19 @@ fn a_record_that_the_net_does_not_take_ends_the_run_and_the_label_that_was_meant
     );
     assert_eq!(said[1], r#"   record: {"tags":{"ad":7}}"#);
 }
+
+#[test]
+fn a_record_that_an_inner_net_does_not_declare_ends_the_run_in_both_runtimes() {
+    // Once the cell has fired, what it would have kept goes through it, as it is.
+    let program = program(
+        "net inner ({<a>, <b>} -> ...) connect [];
+         net main connect [| {<a>}, {<b>} |] .. inner;",
+    );
+    let tag = |label: &str, value| Record::new().tag(label, value);
+    let input = [tag("a", 1), tag("b", 2), tag("a", 3), tag("a", 4)];
+    let (output, failure) = written(&program, &Boxes::of(&program), &input);
+    assert_eq!(output, [tag("a", 1).tag("b", 2).to_string()]);
+    let said: Vec<&str> = failure.lines().collect();
+    assert_eq!(said[0], "net `inner` does not take a record that comes to it: it has no `<b>`");
+    assert_eq!(said[1], r#"   record: {"tags":{"a":3}}"#);
+}

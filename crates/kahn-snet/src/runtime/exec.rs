@@ -102,7 +102,7 @@ impl Worker<'_, '_> {
                         return Ok(());
                     }
                 }
-                Kind::Observe { .. } => {
+                Kind::Observe { .. } | Kind::Entrance(_) => {
                     if let Err(failure) = self.shared.observers.see(facts, op, &rec) {
                         return Err(self.failed(frame, next, &mut rec, failure));
                     }

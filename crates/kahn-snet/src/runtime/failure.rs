@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answers::Facts;
 use super::expression::NoValue;
 use super::frame::Within;
-use super::graph::{Kind, OpId};
+use super::graph::{Boundary, Kind, OpId};
 use super::shape::{Rec, Shape};
 use crate::record::{ReadError, Record, WriteError};
 use crate::types::{self, Label, Variant};
@@ -33,6 +33,21 @@ pub enum Failure {
         net: String,
         /// Which record of the input it is, from 1.
         number: u32,
+        /// What is wrong about it, with the label that was perhaps meant.
+        why: String,
+        /// The record.
+        record: String,
+        /// What the net takes.
+        takes: String,
+    },
+    /// A record came to an inner net that declares that it takes others.
+    #[error(
+        "net `{net}` does not take a record that comes to it: {why}\n   record: {record}\n   \
+        takes: {takes}"
+    )]
+    Refused {
+        /// The net.
+        net: String,
         /// What is wrong about it, with the label that was perhaps meant.
         why: String,
         /// The record.
@@ -162,6 +177,10 @@ fn lacks(variant: &Variant, inputs: &[Variant]) -> String {
     }
 }
 
+fn taken(inputs: &[Variant]) -> String {
+    if inputs.is_empty() { "no records".to_owned() } else { types::show(inputs) }
+}
+
 impl Facts<'_> {
     /// What is said of a record of the input that the net does not take.
     pub(super) fn foreign(self, number: u32, record: &Record) -> Failure {
@@ -172,7 +191,17 @@ impl Facts<'_> {
             number,
             why: lacks(&record.variant(), inputs),
             record: record.to_string(),
-            takes: if inputs.is_empty() { "no records".to_owned() } else { types::show(inputs) },
+            takes: taken(inputs),
+        }
+    }
+
+    /// What is said of a record that an inner net does not take.
+    pub(super) fn refused(self, boundary: &Boundary, rec: &Rec) -> Failure {
+        Failure::Refused {
+            net: boundary.net.clone(),
+            why: lacks(&self.type_of(rec), &boundary.inputs),
+            record: self.text_of(rec),
+            takes: taken(&boundary.inputs),
         }
     }
 

@@ -129,11 +129,20 @@ pub(super) enum Kind {
     Enter,
     /// Lets it out in order; holds the operation that entered.
     Leave(OpId),
+    /// Lets in what an inner net declares that it takes.
+    Entrance(Boundary),
     /// Shows a record that passes.
     Observe {
         before: bool,
         file: Option<String>,
     },
+}
+
+impl Kind {
+    /// Whether reports leave it out, for it is no component.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self, Self::End | Self::Enter | Self::Entrance(_) | Self::Observe { .. })
+    }
 }
 
 /// A branch of a choice.
@@ -177,9 +186,7 @@ pub(super) fn build(
         regions: Vec::new(),
     };
     builder.scope(Body::Net(net))?;
-    let inputs = builder.inference.net_inputs(net);
-    let taken = inputs.iter().map(|variant| shapes.of_variant(variant)).collect();
-    builder.graph.boundary = Boundary { net: plan.net(net).path.clone(), inputs, shapes: taken };
+    builder.graph.boundary = builder.boundary(net);
     Ok(builder.graph)
 }
 
@@ -253,10 +260,22 @@ impl Builder<'_> {
         let (before, after) = self.observers(&|key: &str| net.metadata(key));
         let file = net.metadata("observer_file").map(str::to_owned);
         let next = self.observe(after, &net.path, false, file.as_deref(), next)?;
+        let is_inner = !self.inside.is_empty();
         self.inside.push(id);
-        let entry = self.part(net.body, next)?;
+        let mut entry = self.part(net.body, next)?;
         self.inside.pop();
+        if is_inner && net.declared.is_some() {
+            let entrance = Kind::Entrance(self.boundary(id));
+            entry = self.op(entrance, &*net.path, Some(entry), false)?;
+        }
         self.observe(before, &net.path, true, file.as_deref(), entry)
+    }
+
+    /// What a net takes.
+    fn boundary(&mut self, net: NetId) -> Boundary {
+        let inputs = self.inference.net_inputs(net);
+        let shapes = inputs.iter().map(|variant| self.shapes.of_variant(variant)).collect();
+        Boundary { net: self.plan.net(net).path.clone(), inputs, shapes }
     }
 
     /// The name of a component for messages: what it is, and in which net.

@@ -392,7 +392,7 @@ fn report(
     let graph = shared.facts.graph;
     for (index, op) in graph.ops.iter().enumerate().rev() {
         let records = totals.iter().map(|counted| counted.counts[index]).sum();
-        if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
+        if records > 0 && !op.kind.is_silent() {
             let (name, instances) = (op.name.clone(), frames[op.scope.0]);
             let waited = totals.iter().map(|counted| counted.waited[index]).max().unwrap_or(0);
             components.push(ComponentCount { name, records, instances, waited });

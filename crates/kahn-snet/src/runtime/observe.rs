@@ -1,4 +1,4 @@
-//! Observers: records shown as they pass, without a component each.
+//! Observers and entrances: records shown, or looked at, as they pass, without a component each.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,10 +17,17 @@ use super::shape::Rec;
 pub(super) struct Observers(Mutex<BTreeMap<String, File>>);
 
 impl Observers {
-    /// Shows a record that passes an observer, as a line of its own.
+    /// Shows a record that passes an observer, as a line of its own; refuses one that comes to the
+    /// entrance of a net that does not take it.
     pub(super) fn see(&self, facts: Facts<'_>, op: OpId, rec: &Rec) -> Result<(), Failure> {
         let here = &facts.graph.ops[op.0];
-        let Kind::Observe { before, file } = &here.kind else { return Ok(()) };
+        let (before, file) = match &here.kind {
+            Kind::Observe { before, file } => (before, file),
+            Kind::Entrance(boundary) if !boundary.takes(&facts.shapes.get(rec.shape)) => {
+                return Err(facts.refused(boundary, rec));
+            }
+            _ => return Ok(()),
+        };
         let record = facts.shapes.leave(rec.clone());
         let (name, at) = (&here.name, if *before { "before" } else { "after" });
         let line = format!("{{\"observer\":\"{name}\",\"at\":\"{at}\",\"record\":{record}}}\n");

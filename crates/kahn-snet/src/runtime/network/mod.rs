@@ -33,7 +33,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::answers::Facts;
 use super::failure::Failure;
-use super::graph::{Kind, OpId};
+use super::graph::OpId;
 use super::marks::{BEFORE_ALL, Failures, number_behind};
 use super::observe::Observers;
 use super::report::{ComponentCount, Report};
@@ -234,7 +234,7 @@ fn report(world: &World<'_>, ran: &kahn::Report, half_filled: Vec<String>) -> Re
     for ((op, (records, processes)), waited) in counted {
         let (records, processes) = (records.load(Relaxed), processes.load(Relaxed));
         all += processes;
-        if records > 0 && !matches!(op.kind, Kind::End | Kind::Enter | Kind::Observe { .. }) {
+        if records > 0 && !op.kind.is_silent() {
             let (name, instances) = (op.name.clone(), processes);
             components.push(ComponentCount { name, records, instances, waited: waited as usize });
         }

@@ -297,7 +297,7 @@ impl<'a> Wiring<'a> {
         let here = &self.graph().ops[op.0];
         match &here.kind {
             Kind::End | Kind::Enter | Kind::Leave(_) => outlet,
-            Kind::Observe { .. } => {
+            Kind::Observe { .. } | Kind::Entrance(_) => {
                 outlet.observers.insert(0, op);
                 outlet
             }
