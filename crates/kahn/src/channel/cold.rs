@@ -139,7 +139,7 @@ impl RawChannel {
     }
 
     /// Whether the sender was among the last that its process held. Nobody closes an end meanwhile.
-    pub(super) fn was_last(&self) -> bool {
+    pub(crate) fn was_last(&self) -> bool {
         self.cold.gate.load(Acquire) & gate::LAST != 0
     }
 

@@ -1,6 +1,7 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
 use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
+use super::left::Left;
 use super::load::Measured;
 use crate::channel::closing::{close_dropped, hand_over, own_both, process_ended};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
@@ -10,7 +11,7 @@ use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
 use crate::graph::{Ending, Misuse, Name};
-use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, own};
+use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, mark, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use std::sync::OnceLock;
@@ -45,6 +46,8 @@ pub(crate) struct Core {
     pub(crate) channels: Arc<ChannelTable>,
     pub(crate) resolver: OnceLock<Resolver>,
     pub(crate) verdict: Mutex<Option<Verdict>>,
+    /// Who was left when nothing could go on any more.
+    pub(super) left: OnceLock<Left>,
     pub(crate) parties: Mutex<Vec<Arc<Party>>>,
     pub(crate) quiescence: AtomicBool,
     /// For policies that decide where processes belong.
@@ -103,6 +106,7 @@ impl Core {
             channels: Arc::new(ChannelTable::new()),
             resolver: OnceLock::new(),
             verdict: Mutex::new(None),
+            left: OnceLock::new(),
             parties: Mutex::new(Vec::new()),
             quiescence: AtomicBool::new(false),
             measured: Mutex::new(Measured::default()),
@@ -393,6 +397,8 @@ impl Core {
             self.over_budget(channel);
             return;
         }
+        // Nobody runs, so it is the same whoever comes here first.
+        let _ = self.left.set(Left::new(scheduler, &self.channels));
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {
@@ -478,6 +484,10 @@ impl Seen {
                 to.info().name
             );
             hand_over(channel, end, by, to);
+        }
+        // All its readers may have left before, and then none of them tells it so.
+        if to.is_prunable() {
+            to.marks.fetch_or(mark::PRUNE, Relaxed);
         }
     }
 }

@@ -16,6 +16,7 @@ mod check;
 pub(crate) mod core;
 mod creator;
 mod handle;
+mod left;
 mod load;
 mod observed;
 mod options;

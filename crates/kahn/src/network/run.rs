@@ -356,7 +356,8 @@ fn clear_away(
     core.channels.drop_messages();
     let records = records(core, verdict.as_ref());
     let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
-    let observed = Observed::new(&records, &core.channels.last_senders(), is_whole);
+    let last = core.channels.last_senders();
+    let observed = Observed::new(&records, &last, core.left.get(), is_whole);
     let failures = observed.failures();
     // How far processes came in a run that was cut short is a matter of the schedule.
     let is_cut_short = verdict.as_ref().is_some_and(Verdict::cuts_short);
@@ -371,7 +372,11 @@ fn clear_away(
         }
         Some(Verdict::Misuse(misuse)) => (Summary::Misuse, Some(Detail::from(misuse))),
         Some(Verdict::Deadlock(explanation)) => {
-            (Summary::Deadlock, Some(Detail::Waits(explanation.clone())))
+            let mut explanation = explanation.clone();
+            if let Some(left) = core.left.get() {
+                left.tell(&mut explanation.waiting, |process| observed.may_be_pruned(process));
+            }
+            (Summary::Deadlock, Some(Detail::Waits(explanation)))
         }
         Some(Verdict::OverBudget { channel, explanation }) => {
             let mut explanation = explanation.clone();

@@ -1,6 +1,6 @@
 //! Receivers that leave are invisible; processes that nobody can observe are ended.
 
-use super::schedules::{Heard, count, everywhere, listen};
+use super::schedules::{Heard, Schedule, count, everywhere, listen};
 use kahn::{Network, Process, Receiver, Report, Summary};
 
 fn endless(network: &mut Network<'_>, name: &'static str) -> Receiver<u64> {
@@ -202,5 +202,71 @@ fn whether_a_process_is_pruned_before_it_panics_changes_no_outcome() {
         assert_eq!(report.outcome, Summary::Finished, "{report}");
         assert!(report.failures.is_empty());
         assert_eq!(ending(&report, "panic"), "pruned");
+    });
+}
+
+#[test]
+fn a_process_is_pruned_that_is_made_when_all_its_readers_have_left() {
+    everywhere(|schedule| {
+        for blocks in [true, false] {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            let (gone_out, gone) = network.channel::<u64>("gone");
+            network.process("leave", (numbers, gone_out), async |(numbers, mut gone)| {
+                drop(numbers);
+                gone.send(1).await;
+            });
+            let creator = network.creator();
+            network.process("make", (out, gone, creator), async move |(out, mut gone, mut by)| {
+                gone.recv().await;
+                if blocks {
+                    by.blocking("endless", out, |mut out| (0..).for_each(|n| out.send_blocking(n)));
+                } else {
+                    by.process("endless", out, async |mut out| out.send_all(0..).await);
+                }
+            });
+            assert_eq!(ending(&schedule.finish(network), "endless"), "pruned");
+        }
+    });
+}
+
+/// A process that waits for one that is dead, and passes on what it gets to one that reads or leaves.
+fn behind_a_dead_one(schedule: &Schedule, reads: bool) -> Report {
+    let mut network = Network::new();
+    let (loop_out, loop_in) = network.channel::<u64>("loop");
+    let (out, numbers) = network.channel::<u64>("numbers");
+    network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, mut out)| {
+        own.recv().await;
+        out.send(1).await;
+    });
+    let passed = pass(&mut network, "pass", numbers);
+    network.process("last", passed, async move |mut passed| {
+        if reads {
+            passed.recv().await;
+        }
+    });
+    let report = schedule.run(network);
+    assert_eq!(report.outcome, Summary::Deadlock, "{report}");
+    assert_eq!(ending(&report, "dead"), "never");
+    report
+}
+
+#[test]
+fn a_process_that_nobody_reads_is_told_as_pruned_though_it_may_have_come_to_wait_for_the_dead() {
+    everywhere(|schedule| {
+        let report = behind_a_dead_one(schedule, false);
+        assert_eq!(ending(&report, "pass"), "pruned");
+        assert_eq!(ending(&report, "last"), "finished");
+        assert!(!report.explanation().contains("`pass`"), "{}", report.explanation());
+    });
+}
+
+#[test]
+fn a_process_whose_reader_waits_for_it_is_told_to_wait_for_the_dead() {
+    everywhere(|schedule| {
+        let report = behind_a_dead_one(schedule, true);
+        assert_eq!(ending(&report, "pass"), "never");
+        assert_eq!(ending(&report, "last"), "never");
+        assert!(report.explanation().contains("`pass`"), "{}", report.explanation());
     });
 }

@@ -297,14 +297,9 @@ proptest! {
     }
 }
 
-/// What a report tells of failures. Of a process that waits for ever though nobody reads on, it depends
-/// on the schedule whether it came to its wait.
+/// What a report tells of failures.
 fn told_of_failures(report: &Report) -> String {
-    let is_stuck = report.outcome == Summary::Deadlock;
-    let ends = report.processes.iter().map(|process| match process.ending.to_string() {
-        end if is_stuck && end == "never" => format!("{}: pruned", process.name),
-        end => format!("{}: {end}", process.name),
-    });
+    let ends = report.processes.iter().map(|end| format!("{}: {}", end.name, end.ending));
     let ends: Vec<_> = ends.collect();
     let failures: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
     format!("{:?}\n{failures:#?}\n{ends:#?}", report.outcome)
