@@ -61,6 +61,9 @@ pub(crate) fn hand_over(
     channel.with_gate(alone, |gate| {
         let is_observed =
             is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
+        if !is_sender && channel.has_flag(flag::SEEN) {
+            gate.note_handed_on();
+        }
         to.gain_end(is_sender);
         if is_observed {
             to.add_observer(solo);

@@ -31,12 +31,14 @@ pub(crate) mod flag {
 }
 
 /// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
-/// those that closed with it, and a lock for a few instructions.
+/// those that closed with it, whether who saw the end has handed the receiver on, and a lock for a few
+/// instructions.
 mod gate {
     pub(super) const SENDER: u8 = 1;
     pub(super) const RECEIVER: u8 = 2;
     pub(super) const LOCKED: u8 = 4;
     pub(super) const LAST: u8 = 8;
+    pub(super) const HANDED: u8 = 16;
 }
 
 /// What is seldom needed.
@@ -143,6 +145,11 @@ impl RawChannel {
         self.cold.gate.load(Acquire) & gate::LAST != 0
     }
 
+    /// Whether the process that saw its end has handed the receiver on. Nobody does so meanwhile.
+    pub(super) fn was_handed_on(&self) -> bool {
+        self.cold.gate.load(Acquire) & gate::HANDED != 0
+    }
+
     /// Runs `f` while no other thread closes an end or hands one on; `solo`: there is none.
     pub(super) fn with_gate<R>(&self, solo: bool, f: impl FnOnce(&mut Gate) -> R) -> R {
         let bits = if solo { self.cold.gate.load(Relaxed) } else { self.lock_gate() };
@@ -217,6 +224,11 @@ impl Gate {
 
     pub(super) fn close(&mut self, end: End) {
         self.bits |= Self::bit(end);
+    }
+
+    /// The receiver changes hands after the end was seen.
+    pub(super) fn note_handed_on(&mut self) {
+        self.bits |= gate::HANDED;
     }
 
     /// The sender closes, among the last of its process.

@@ -40,6 +40,8 @@ pub(crate) struct LastSender {
     pub(crate) writer: Identity,
     /// `None` if the receiver's process left before the end.
     pub(crate) reader: Option<Identity>,
+    /// Another process saw the end and handed the receiver on: it may create others.
+    pub(crate) was_handed_on: bool,
     pub(crate) is_mark: bool,
 }
 
@@ -512,7 +514,7 @@ impl ChannelRef {
         let is_mark = self.has_flag(flag::FAILED);
         let writer = identity(End::Sender).filter(|_| is_mark || self.was_last())?;
         let reader = identity(End::Receiver).filter(|_| self.has_flag(flag::SEEN));
-        Some(LastSender { writer, reader, is_mark })
+        Some(LastSender { writer, reader, was_handed_on: self.was_handed_on(), is_mark })
     }
 
     fn counts(self) -> ChannelCounts {

@@ -167,7 +167,7 @@ impl Resolver {
         self.count_walks(1);
         if let Some(ring) = ring_from(task, table.is_fixed(), &mut 0) {
             // Over budget: that is said when nothing else can run.
-            let _ = self.resolve(&ring, scheduler, table);
+            let _ = self.resolve(&ring, scheduler, table, false);
         }
     }
 
@@ -185,7 +185,7 @@ impl Resolver {
         let Some(sender) = channel.owner(End::Sender) else { return Found::Nothing };
         self.count_walks(1);
         match ring_from(sender, table.is_fixed(), spent) {
-            Some(ring) => self.resolve(&ring, scheduler, table),
+            Some(ring) => self.resolve(&ring, scheduler, table, false),
             None => Found::Nothing,
         }
     }
@@ -206,7 +206,7 @@ impl Resolver {
             if !still_holds(&ring) {
                 continue;
             }
-            match self.resolve(&ring, scheduler, table) {
+            match self.resolve(&ring, scheduler, table, stand_still) {
                 Found::Freed => result = Found::Freed,
                 // Somebody who goes on may give back what is missing.
                 over @ Found::OverBudget(_) if result == Found::Nothing => result = over,
@@ -228,7 +228,7 @@ impl Resolver {
         self.count_walks(1);
         if let Some(ring) = ring_through(task, &central.waits) {
             // Over budget: that is said when nothing else can run.
-            let _ = self.resolve(&ring, scheduler, table);
+            let _ = self.resolve(&ring, scheduler, table, false);
             // Whoever goes on waits no more.
             for edge in ring.iter().filter(|edge| edge_of(edge.task) != Some(**edge)) {
                 central.waits.remove(&edge.task);
@@ -242,13 +242,23 @@ impl Resolver {
     }
 
     /// Does what is to be done about a ring that was found to be real. The lock is held.
-    fn resolve(&self, ring: &[Edge], scheduler: &Scheduler, table: &ChannelTable) -> Found {
+    fn resolve(
+        &self,
+        ring: &[Edge],
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+        stand_still: bool,
+    ) -> Found {
         let smallest = ring
             .iter()
             .filter(|edge| edge.end == End::Sender)
             .min_by_key(|edge| (edge.capacity(), edge.channel.label().identity));
         let Some(full) = smallest else {
             let dead: Vec<TaskRef> = ring.iter().map(|edge| edge.task).collect();
+            if !stand_still && dead.iter().any(|task| task.kind() == Kind::Outside) {
+                // A party may still change its mind.
+                return Found::Nothing;
+            }
             return declare_dead(&dead, scheduler, table);
         };
         if self.detection == Detection::Off {
@@ -291,11 +301,12 @@ impl Resolver {
 }
 
 /// Finds out who waits for the dead, and who need not wait for them. The lock is held, and the
-/// processes stand still. `true` if somebody can go on.
+/// processes stand still, parties as well: those that wait cannot change their minds. `true` if somebody
+/// can go on.
 fn bury(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
     let mut heirs: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
     for &task in processes {
-        if task.has_ended() || task.kind() == Kind::Outside || is_dead(task) {
+        if task.has_ended() || is_dead(task) {
             continue;
         }
         let receives = edge_of(task).filter(|edge| edge.end == End::Receiver);
@@ -329,10 +340,6 @@ pub(crate) fn is_dead(task: TaskRef) -> bool {
 
 /// Marks processes as dead, and the channels to them as dead ends.
 fn declare_dead(dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
-    if dead.iter().any(|task| task.kind() == Kind::Outside) {
-        // A party may still change its mind.
-        return Found::Nothing;
-    }
     let mut any = false;
     for task in dead {
         any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;

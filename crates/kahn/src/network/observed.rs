@@ -70,7 +70,7 @@ impl<'a> Observed<'a> {
             let marks = sender.is_mark.then(|| marks[writer].get_or_insert_default());
             let Some(reader) = sender.reader else { continue };
             observers[writer] += 1;
-            if let Some(reader) = place(&reader) {
+            if let Some(reader) = place(&reader).filter(|_| !sender.was_handed_on) {
                 observes[reader].push(writer);
                 if let Some(reached) = marks {
                     reached.push(reader);

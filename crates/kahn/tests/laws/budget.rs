@@ -115,7 +115,11 @@ fn the_centralised_form_frees_a_stuck_part_while_the_rest_runs() {
     let seen = Arc::clone(&done);
     let (around_out, around) = network.channel_with(Channel::named("around").initial([0_u8]));
     network.process("run", (around_out, around), async move |(mut out, mut around)| {
-        while !seen.load(Ordering::Acquire) {
+        for round in 0.. {
+            if seen.load(Ordering::Acquire) {
+                break;
+            }
+            assert!(round < 50_000_000, "the stuck part waits for the rest");
             out.send(around.recv().await.expect("never empty")).await;
         }
     });

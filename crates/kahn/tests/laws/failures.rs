@@ -322,3 +322,43 @@ fn a_blocking_process_ends_at_the_mark_of_a_failure_and_passes_it_on() {
         }
     });
 }
+
+#[test]
+fn a_failure_whose_mark_nobody_reaches_does_not_count_though_a_reader_holds_on() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("fail", out, async |_out| Err::<(), _>("on purpose"));
+        network.process("hold on", numbers, async |_numbers| std::future::pending::<()>().await);
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Deadlock);
+        assert!(report.failures.is_empty(), "{report}");
+    });
+}
+
+#[test]
+fn a_failure_counts_whose_clean_end_was_seen_by_a_process_that_handed_the_receiver_on() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let ticks = count(&mut network, "ticks", 3);
+        let (out, numbers) = network.channel::<u64>("numbers");
+        let (seen_out, seen) = network.channel::<u64>("seen");
+        network.process("fail", (ticks, out, seen), async |(mut ticks, out, mut seen)| {
+            drop(out);
+            ticks.recv().await;
+            seen.recv().await;
+            Err::<(), _>("on purpose")
+        });
+        let ports = (numbers, seen_out, network.creator());
+        network.process("see", ports, async |(mut numbers, mut seen, mut creator)| {
+            assert_eq!(numbers.recv().await, None);
+            seen.send(1).await;
+            let (on, nobody) = creator.channel::<u64>("on");
+            creator.process("take over", (numbers, on), async |_ends| {});
+            drop(nobody);
+        });
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Failed, "{report}");
+        assert_eq!(report.failures[0].process.as_str(), "fail");
+    });
+}

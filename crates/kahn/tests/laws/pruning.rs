@@ -220,7 +220,11 @@ fn a_process_is_pruned_that_is_made_when_all_its_readers_have_left() {
             network.process("make", (out, gone, creator), async move |(out, mut gone, mut by)| {
                 gone.recv().await;
                 if blocks {
-                    by.blocking("endless", out, |mut out| (0..).for_each(|n| out.send_blocking(n)));
+                    by.blocking("endless", out, |mut out| {
+                        for n in 0.. {
+                            out.send_blocking(n);
+                        }
+                    });
                 } else {
                     by.process("endless", out, async |mut out| out.send_all(0..).await);
                 }
@@ -268,5 +272,29 @@ fn a_process_whose_reader_waits_for_it_is_told_to_wait_for_the_dead() {
         assert_eq!(ending(&report, "pass"), "never");
         assert_eq!(ending(&report, "last"), "never");
         assert!(report.explanation().contains("`pass`"), "{}", report.explanation());
+    });
+}
+
+#[test]
+fn a_party_that_waits_for_the_dead_keeps_no_sender_waiting() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (loop_out, loop_in) = network.channel::<u64>("loop");
+        let (answers_out, answers) = network.channel::<u64>("answers");
+        network.process("dead", (loop_in, loop_out, answers_out), async |(mut own, _own, _out)| {
+            own.recv().await;
+        });
+        // More than any channel of these schedules has room for.
+        let numbers = count(&mut network, "numbers", 100);
+        let (mut answers, numbers) = network.outside("party", (answers, numbers));
+        let report = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                assert!(answers.recv_blocking().is_err(), "nobody answers");
+                drop(numbers);
+            });
+            schedule.run(network)
+        });
+        assert_eq!(report.outcome, Summary::Deadlock, "{report}");
+        assert_eq!(ending(&report, "numbers"), "pruned", "{report}");
     });
 }
