@@ -13,7 +13,6 @@ fn campaign<C: Campaign>(campaign: &C, cases: u64, shrinking: u64) -> Summary {
 }
 
 #[test]
-#[ignore = "two of 329 networks do not tell the same endings in every run: see `kahn-bench soak`"]
 fn random_networks_do_what_the_model_says_under_every_schedule() {
     let summary = campaign(&Networks::default(), 500, 20);
     assert!(summary.is_good(), "{summary}");
@@ -34,15 +33,11 @@ fn broken<C: Campaign>(campaign: &C) -> u64 {
 }
 
 #[test]
-#[ignore = "a rule is noticed by what it adds: first the networks must agree without"]
 fn each_rule_of_the_model_is_noticed_if_it_is_broken() {
-    let right = broken(&Networks { schedules: 2, mistake: None });
+    assert_eq!(broken(&Networks { schedules: 2, mistake: None }), 0);
     for mistake in network::Mistake::ALL {
         let wrong = broken(&Networks { schedules: 2, mistake: Some(mistake) });
-        assert!(
-            wrong > right,
-            "{mistake:?}: {wrong} of 400 networks disagree, and {right} without"
-        );
+        assert!(wrong > 0, "400 networks agree with an interpreter that is wrong: {mistake:?}");
     }
 }
 

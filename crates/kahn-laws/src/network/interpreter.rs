@@ -11,10 +11,11 @@
 //!   is pruned when it next begins an operation; to start is one.
 //! * *Dead*: in a ring of empty channels, or waiting for a dead process. Noted when nothing else
 //!   can run; sends to it are discarded.
-//! * *Failure*: the senders of a failed process are marked; one that reaches a mark fails with it. It
-//!   counts if it cannot have been pruned: it has no sender any more, has effects or may create; or
-//!   if one that counts has reached its mark.
-//!
+//! * *Failure*: the senders of a failed process are marked, those among them whose drop is not yet in
+//!   effect; one that reaches a mark fails with it. It counts if it cannot have been pruned: it has no
+//!   sender any more, has effects or may create; or if one that counts has reached its mark. A process
+//!   that has no sender any more, but could have been pruned before it dropped the last, has failed in
+//!   some runs and not in others. What is told must be a function of the input, so no run tells it.
 //! * *Outside parties* are no processes: what they drop is dropped at once, a mark that they reach
 //!   is told to them, and what they do then (here: they drop their ends) is their own affair.
 //!
@@ -22,7 +23,7 @@
 //! before each of its operations. If it is pruned then, some schedule prunes it.
 
 use super::program::{How, Program};
-use super::world::{Fate, World};
+use super::world::{Actor, Fate, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rule that is broken on purpose, to see whether a campaign notices.
@@ -89,6 +90,9 @@ pub struct Outlook {
     pub ending: Ending,
     /// Whether some schedule prunes it.
     pub may_be_pruned: bool,
+    /// Whether all who could read what it sends are gone or dead in the end, in some schedule. It
+    /// would be pruned if it did not wait for ever.
+    pub is_unread: bool,
     /// Its effects.
     pub effects: Vec<u64>,
     /// Whether it is an outside party.
@@ -104,8 +108,8 @@ pub struct Meaning {
     pub processes: BTreeMap<String, Outlook>,
     /// The failures that count.
     pub failures: BTreeSet<String>,
-    /// Failures of which the model says two things: the process failed without a sender, so it
-    /// counts; and it could have been pruned before it dropped its last.
+    /// Failures that are not compared with the interpreter's, only between runs. The process failed
+    /// without a sender, so it counts; and could have been pruned before it dropped its last, so not.
     pub open: BTreeSet<String>,
 }
 
@@ -133,6 +137,11 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
     let mut world = World::new(program, mistake, true);
     world.run(&[])?;
     let pruned = may_be_pruned(program, &world, mistake)?;
+    let mut latest = World::new(program, mistake, true);
+    latest.run(&pruned.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let is_unread =
+        |(at, actor): (usize, &Actor<'_>)| latest.is_prunable(at).then(|| actor.name.clone());
+    let unread: BTreeSet<String> = latest.actors.iter().enumerate().filter_map(is_unread).collect();
 
     // Without pruning more is received: what a pruned process may have got is a prefix of that.
     let mut generous = World::new(program, mistake, false);
@@ -178,6 +187,7 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
             Outlook {
                 ending,
                 may_be_pruned,
+                is_unread: unread.contains(&actor.name),
                 effects: actor.effects.clone(),
                 party: actor.process.how() == How::Party,
             },

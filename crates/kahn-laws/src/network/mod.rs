@@ -58,8 +58,12 @@ impl Campaign for Networks {
     }
 
     fn check(&self, program: &Program, draw: &mut Draw, tally: &mut Tally) -> Result<(), Trouble> {
-        let meaning = interpret(program, self.mistake)
-            .map_err(|Unending| Trouble::Refused("does not end within some thousand steps"))?;
+        let unending = |Unending| Trouble::Refused("does not end within some thousand steps");
+        let meaning = interpret(program, self.mistake).map_err(unending)?;
+        if self.mistake.is_some() {
+            // What ends by mistake alone would run for ever.
+            interpret(program, None).map_err(unending)?;
+        }
         compare::check(program, &meaning, self.schedules, draw, tally)
     }
 

@@ -166,7 +166,7 @@ impl<'p> World<'p> {
         }
     }
 
-    fn is_prunable(&self, number: usize) -> bool {
+    pub(super) fn is_prunable(&self, number: usize) -> bool {
         let actor = &self.actors[number];
         if actor.process.effects || actor.process.creates || actor.process.how() == How::Party {
             return false;
@@ -223,10 +223,10 @@ impl<'p> World<'p> {
             }
             _ => Mark::Clean,
         };
-        // A sender dropped and not yet in effect is no sender any more, but is marked all the same.
+        // A drop that is not yet in effect is as good as none: to return drops all senders.
         let places = std::mem::take(&mut self.actors[number].places);
         let held = places.iter().flatten().any(|(held, _)| *held == Held::Sender);
-        self.actors[number].sender_when_failed = held;
+        self.actors[number].sender_when_failed = held || !self.actors[number].dropped.is_empty();
         self.operation(number, mark);
         for (held, wire) in places.into_iter().flatten() {
             if held == Held::Sender {
