@@ -455,16 +455,31 @@ fn a_c_box_that_closes_the_output_is_named_and_the_output_is_whole() {
 }
 
 #[test]
+fn a_c_box_that_fails_is_named_with_its_record_and_the_output_is_whole() {
+    let messages = die("C4SNetOut(h, 1, 7); kahn_snet_fail(h, \"no luck\"); return h;");
+    assert!(messages.contains("box `f` failed: no luck"), "{messages}");
+    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+}
+
+#[test]
+fn a_c_box_that_emits_without_end_is_named_with_its_record_once_its_time_is_over() {
+    let messages = die("for (;;) C4SNetOut(h, 1, n);");
+    assert!(messages.contains("error: box `f` has not returned for 0.2 s"), "{messages}");
+    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+}
+
+#[test]
 fn a_c_box_that_calls_what_does_not_exist_is_refused_before_the_run() {
     let file = Written::new(
-        "box f ((<n>) -> (<n>)) { <<< C | void lost(void);
-            void *f(void *box, int n) { if (n) lost(); C4SNetOut(box, 1, n); return box; } >>> }
-         net main connect f;",
+        "<metadata> <box name=\"main/f\"> <boxname value=\"call\" /> </box> </metadata>
+         net main { box f ((<n>) -> (<n>)) { <<< C | void lost(void);
+            void *call(void *box, int n) { if (n) lost(); C4SNetOut(box, 1, n); return box; } >>> }
+         } connect f;",
     );
     let (code, output, messages) = typed(&["run", &file.path()], "{\"tags\":{\"n\":0}}");
     assert_eq!((code, output.as_str()), (2, ""), "{messages}");
     assert!(messages.contains("undefined reference to `lost'"), "{messages}");
-    assert!(messages.contains("in function `f'"), "{messages}");
+    assert!(messages.contains("`call` is the function of box `main/f`"), "{messages}");
 }
 
 #[test]

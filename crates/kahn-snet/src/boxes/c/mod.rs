@@ -15,6 +15,7 @@ mod crash;
 mod rescue;
 mod value;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ impl Boxes {
         crash::watch();
         let mut libraries = Vec::new();
         if !sources.is_empty() || !inline.is_empty() {
-            let built = build::compile(&sources, &inline)?;
+            let built = build::compile(&sources, &inline).map_err(|error| self.blame(error))?;
             self.warnings.push_str(&built.warnings);
             libraries.push(Arc::new(Library::load(&built.path)?));
             // The library is mapped now, so its file may go.
@@ -111,6 +112,22 @@ impl Boxes {
             }
         }
         Ok(())
+    }
+
+    /// Names the boxes whose functions the compiler or the linker complains about.
+    fn blame(&self, error: CError) -> CError {
+        let CError::Refused { files, mut messages } = error else { return error };
+        let said = messages.clone();
+        for plan in self.missing() {
+            let name = plan.metadata("boxname").unwrap_or(&plan.name);
+            // As `ld` quotes names, and as `gcc` does.
+            let quoted = [format!("n function `{name}'"), format!("n function ‘{name}’")];
+            if quoted.iter().any(|name| said.contains(name)) {
+                let path = &plan.path;
+                let _ = write!(messages, "\n   `{name}` is the function of box `{path}`");
+            }
+        }
+        CError::Refused { files, messages }
     }
 }
 
