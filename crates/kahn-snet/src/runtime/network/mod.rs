@@ -18,6 +18,10 @@
 //! does as it is told next. So it is a Kahn process, and waits for nothing but what must come
 //! next. The marks of a combinator around take the way by the name, and no branch sees two kinds.
 //! Inside a doubled combinator single ones are treated as doubled: any order is theirs.
+//!
+//! A record that fails leaves a mark in the stream, as in the other runtime (see `marks`). It is no
+//! failure mark of a channel, which ends the process that reads it: records from before the one that
+//! failed may still come to any process, and what they give is written.
 
 mod branching;
 mod component;
