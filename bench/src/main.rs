@@ -20,6 +20,7 @@ mod lines;
 mod measure;
 mod peers;
 mod session;
+mod snet;
 mod soak;
 mod table;
 mod work;

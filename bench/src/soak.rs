@@ -1,6 +1,7 @@
 //! Campaigns of random programs, each held against what an interpreter says of it.
 
 use crate::session::say;
+use crate::snet::Programs;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary};
@@ -13,6 +14,8 @@ pub(crate) enum Kind {
     Networks,
     /// Communicating processes.
     Csp,
+    /// Programs of S-Net.
+    Snet,
     /// All of them, one after the other.
     All,
 }
@@ -45,6 +48,9 @@ impl Soak {
         }
         if matches!(self.kind, Kind::Csp | Kind::All) {
             good &= self.campaign(&Communicating::default(), &print);
+        }
+        if matches!(self.kind, Kind::Snet | Kind::All) {
+            good &= self.campaign(&Programs, &print);
         }
         if !good {
             bail!("a promise is broken, or a choice was never drawn");

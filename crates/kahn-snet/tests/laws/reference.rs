@@ -2,7 +2,7 @@
 //! first that fails.
 //!
 //! It reads the syntax tree itself, and shares nothing with the runtime but the parser. It knows
-//! what the programs of [`super::programs`] need: tags, and branches that begin with a filter.
+//! what the programs of [`super::tree`] need: tags, and branches that begin with a filter.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) enum Instance {
     Series(Vec<Instance>),
     Choice(Vec<(Option<Vec<String>>, Instance)>),
     Star { fresh: Box<Instance>, exits: Vec<Guarded>, stages: Vec<Instance> },
-    Split { fresh: Box<Instance>, tag: String, replicas: BTreeMap<i64, Instance> },
+    Split { fresh: Box<Instance>, bounds: [String; 2], replicas: BTreeMap<i64, Instance> },
     Loop { body: Box<Instance>, back: Vec<Guarded> },
 }
 
@@ -35,6 +35,11 @@ pub(crate) struct Outcome {
 impl Outcome {
     fn of(records: Vec<Record>) -> Self {
         Self { records, failed: false }
+    }
+
+    fn add(&mut self, more: Self) {
+        self.records.extend(more.records);
+        self.failed |= more.failed;
     }
 
     /// Follows each record on, up to the first that fails.
@@ -96,9 +101,13 @@ impl Instance {
                 let fresh = Box::new(Self::of(body));
                 Self::Star { fresh, exits: exits.clone(), stages: Vec::new() }
             }
-            TopologyKind::Split { body, range: Range::Index(tag), .. } => {
-                let (fresh, tag) = (Box::new(Self::of(body)), tag.name.clone());
-                Self::Split { fresh, tag, replicas: BTreeMap::new() }
+            TopologyKind::Split { body, range, .. } => {
+                let (low, high) = match range {
+                    Range::Index(tag) => (tag, tag),
+                    Range::Between(low, high) => (low, high),
+                };
+                let bounds = [low.name.clone(), high.name.clone()];
+                Self::Split { fresh: Box::new(Self::of(body)), bounds, replicas: BTreeMap::new() }
             }
             TopologyKind::Feedback { body, back, .. } => {
                 Self::Loop { body: Box::new(Self::of(body)), back: back.clone() }
@@ -189,20 +198,21 @@ impl Instance {
                 Outcome::of(vec![joined])
             }
             Self::Star { fresh, exits, stages } => star(fresh, exits, stages, 0, record),
-            Self::Split { fresh, tag, replicas } => {
-                let value = record.tags[tag.as_str()];
-                if let Some(replica) = replicas.get_mut(&value) {
-                    return replica.feed(record);
+            Self::Split { fresh, bounds, replicas } => {
+                let [low, high] = bounds.each_ref().map(|name| record.tags[name.as_str()]);
+                let mut all = Outcome::default();
+                for value in low..=high {
+                    let known = replicas.contains_key(&value);
+                    let replica = replicas.entry(value).or_insert_with(|| (**fresh).clone());
+                    let begun = if known { Outcome::default() } else { replica.start() };
+                    all.add(begun);
+                    if !all.failed {
+                        all.add(replica.feed(record.clone()));
+                    }
+                    if all.failed {
+                        break;
+                    }
                 }
-                let mut replica = (**fresh).clone();
-                let begun = replica.start();
-                let mut all = begun;
-                if !all.failed {
-                    let fed = replica.feed(record);
-                    all.records.extend(fed.records);
-                    all.failed = fed.failed;
-                }
-                replicas.insert(value, replica);
                 all
             }
             // What an output causes comes before the next output.
