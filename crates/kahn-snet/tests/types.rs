@@ -69,6 +69,24 @@ fn a_branch_whose_types_die_behind_the_choice_is_reported_with_where_they_die() 
 }
 
 #[test]
+fn a_branch_that_only_records_with_more_labels_come_through_is_warned_of_and_they_come_through() {
+    // What is declared takes the other branch; `{a}` dies behind the choice, `{a, c, x}` does not.
+    let program = read(
+        "net main ({c} -> ...)
+         connect ([{a} -> {b=a}] | [{c} -> {b=c, x=c}]) .. [{b, x} -> {d=b}];",
+    );
+    assert!(program.is_valid(), "{}", program.render(false));
+    must_find(&program, Code::Unreachable);
+    let input = [Record::new().field("a", 1).field("c", 2).field("x", 3)];
+    let mut output: Vec<Record> = Vec::new();
+    let net = program.net(None).expect("a net");
+    let boxes = Boxes::of(&program);
+    run(&program, net, &boxes, &Options::default(), Ready(input.into_iter()), &mut output)
+        .expect("it runs");
+    assert_eq!(output, [Record::new().field("c", 2).field("d", 1)]);
+}
+
+#[test]
 fn a_label_that_is_taken_and_made_nowhere_is_told_with_the_nearest_that_is_made() {
     let wrong = [
         // In a cell, a branch, a star, a feedback, a filter behind; as another kind of label.
