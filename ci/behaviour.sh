@@ -53,6 +53,8 @@ mutation tau-does-nothing "$laws" options_run_one_network network/run.rs \
 
 mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/turn.rs \
     's/worker\.patience\.set\(patience - 1\);//; s/worker\.patience\.set\(worker\.patience\.get\(\)\.saturating_sub\(1\)\);//'
+mutation room-left-unlisted "$laws" room_that_was_left_unused channel/sender.rs \
+    's/self\.channel\.list\(End::Sender, worker\);/let _ = worker;/'
 mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
     's/!worker\.spend\(1\) && !worker\.is_dedicated\(\)/false \&\& worker.is_dedicated()/'
 mutation making-for-nothing "$testing" every_policy_keeps scheduler/operation.rs \

@@ -118,7 +118,10 @@ impl<T: Send> SenderSink<T> {
             match permit(self.sender.channel(), End::Sender, context, &mut self.waited) {
                 Permit::Go(worker) => {
                     self.waited = false;
-                    let Some(message) = self.pending.take() else { return Poll::Ready(()) };
+                    let Some(message) = self.pending.take() else {
+                        self.sender.keep_room(worker);
+                        return Poll::Ready(());
+                    };
                     self.sender.write(message, worker);
                 }
                 Permit::Wait => return Poll::Pending,

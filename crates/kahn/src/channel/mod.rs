@@ -6,6 +6,7 @@
 //! | `received`, `slot` | the same in place: a message stays in its slot |
 //! | `turn` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
+//! | `listing` | ends with room, which the worker takes away |
 //! | `cold` | what is seldom needed of it |
 //! | `ring` | the slots |
 //! | `growth` | the order in which messages take them in a channel that has grown |
@@ -22,6 +23,7 @@ pub(crate) mod closing;
 mod cold;
 pub(crate) mod digest;
 mod growth;
+mod listing;
 mod outside;
 mod ports;
 pub(crate) mod raw;

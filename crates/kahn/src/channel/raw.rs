@@ -46,7 +46,7 @@ use super::weight::Scales;
 use crate::graph::Name;
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
-use crate::scheduler::{Listed, WaitOn, Worker};
+use crate::scheduler::{WaitOn, Worker};
 use crate::sync::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*, PlainAtomicU8,
 };
@@ -81,7 +81,7 @@ pub(crate) struct Side {
     pub(super) row: Cell<*mut u8>,
     pub(crate) owner: AtomicPtr<Task>,
     /// Whether the worker has this side on its list.
-    listed: Cell<bool>,
+    pub(super) listed: Cell<bool>,
     /// An end belongs to a thread or a party: every operation is published at once.
     pub(crate) eager: AtomicBool,
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
@@ -146,7 +146,7 @@ pub(super) struct RoomyChannel {
 
 /// A pointer to a channel that is handed from thread to thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChannelRef(NonNull<RawChannel>);
+pub(crate) struct ChannelRef(pub(super) NonNull<RawChannel>);
 
 // SAFETY: the pointee is type-stable memory, and its fields follow the module's rules.
 unsafe impl Send for ChannelRef {}
@@ -423,44 +423,10 @@ impl ChannelRef {
         let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
         let side = self.side(end);
         side.room.set(room);
-        if room > 1 && !side.listed.replace(true) {
-            let this = self.as_ptr().cast::<()>();
-            let publish = match end {
-                End::Sender => publish_listed_sender,
-                End::Receiver => publish_listed_receiver,
-            };
-            // The tag tells the two sides of one channel apart, for a process may have both.
-            let end_tag = this.map_addr(|address| address | usize::from(end == End::Receiver));
-            worker.list(Listed { end: end_tag, publish });
+        if room > 1 {
+            self.list(end, worker);
         }
         Turn::Go
-    }
-
-    /// Takes an end off the worker's list, with what it did published.
-    #[inline]
-    pub(crate) fn settle(self, end: End, worker: &Worker) {
-        let side = self.side(end);
-        side.room.set(0);
-        if side.listed.get() {
-            self.settle_listed(end, worker);
-        }
-        debug_assert!(
-            self.seen(end).is_closed() || self.count(end) == side.local.get(),
-            "who is not listed has published all"
-        );
-    }
-
-    #[inline(never)]
-    fn settle_listed(self, end: End, worker: &Worker) {
-        let side = self.side(end);
-        side.listed.set(false);
-        let this = self.as_ptr().cast::<()>();
-        let tag = usize::from(end == End::Receiver);
-        worker.unlist(this.map_addr(|address| address | tag));
-        let seen = self.word(end).load();
-        if !seen.is_closed() && seen.count() != side.local.get() {
-            self.publish(end, worker);
-        }
     }
 }
 
@@ -510,30 +476,6 @@ impl RawChannel {
 
 /// How many operations stay unpublished at most while some worker has nothing to do.
 const HUNGRY_PERIOD: u64 = 8;
-
-unsafe fn publish_listed_sender(end: *const (), worker: &Worker) {
-    // SAFETY: what follows holds for the caller's `end`.
-    unsafe { publish_listed(end, End::Sender, worker) }
-}
-
-unsafe fn publish_listed_receiver(end: *const (), worker: &Worker) {
-    // SAFETY: as above.
-    unsafe { publish_listed(end, End::Receiver, worker) }
-}
-
-/// # Safety
-/// `address` was listed by a live end of the process that `worker` holds.
-unsafe fn publish_listed(address: *const (), end: End, worker: &Worker) {
-    let raw = address.map_addr(|address| address & !1).cast::<RawChannel>();
-    // SAFETY: said by the caller.
-    let channel = ChannelRef(unsafe { NonNull::new_unchecked(raw.cast_mut()) });
-    let side = channel.side(end);
-    side.listed.set(false);
-    side.room.set(0);
-    if channel.word(end).load().count() != side.local.get() {
-        channel.publish(end, worker);
-    }
-}
 
 impl Line {
     fn new() -> Self {

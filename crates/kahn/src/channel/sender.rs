@@ -241,6 +241,13 @@ impl<T: Send> Sender<T> {
 }
 
 impl<T> Sender<T> {
+    /// Keeps the room that an operation has not used; `worker`, if that had to ask for it.
+    pub(super) fn keep_room(&self, worker: Option<&Worker>) {
+        if let Some(worker) = worker {
+            self.channel.list(End::Sender, worker);
+        }
+    }
+
     /// The channel, whose end its caller drops.
     pub(super) fn into_channel(self) -> ChannelRef {
         mem::ManuallyDrop::new(self).channel
@@ -522,6 +529,7 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                     for _ in 0..this.sender.channel.sender.room.get() {
                         let Some(message) = this.next.take().or_else(|| this.messages.next())
                         else {
+                            this.sender.keep_room(worker);
                             return Poll::Ready(());
                         };
                         if this.sender.channel.sender.room.get() == 0 {

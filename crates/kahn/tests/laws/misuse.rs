@@ -4,6 +4,7 @@
 //! operations all wait once.
 
 use super::schedules::{Schedule, count, everywhere, listen, run};
+use futures_util::SinkExt as _;
 use futures_util::future::{join, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use kahn::{Network, Received, Receiver, Report, RunOptions, Sender, Summary};
@@ -80,6 +81,25 @@ fn two_operations_at_once() {
     misuse: the result could depend on the schedule
       process `wrong` began an operation on channel `results` while one on channel `numbers` waited, as `join`, `select` and `zip` do: await one after the other, or make two processes of it
     ");
+}
+
+/// One slot of room, which an operation kept for the next: another may wait in between.
+#[test]
+fn room_that_was_left_unused_lets_no_second_operation_begin() {
+    for left_by_a_sink in [false, true] {
+        let network = one(async move |(mut numbers, mut out)| {
+            if left_by_a_sink {
+                let mut out = out.into_sink();
+                poll_fn(|context| out.poll_ready_unpin(context)).await.expect("it takes all");
+                let _ = join(numbers.recv(), out.send(1)).await;
+            } else {
+                out.send_all([]).await;
+                join(numbers.recv(), out.send(1)).await;
+            }
+        });
+        let text = text(&run(network, seeded()));
+        assert!(text.contains("began an operation on channel `results`"), "{text}");
+    }
 }
 
 #[test]
