@@ -47,18 +47,19 @@ mod communicating_processes {}
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 
-pub use accounting::{
-    Accounting, ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport,
-    MeetingState, ProcessReport, Rebalances, Report, Summary, WorkerReport,
-};
+pub use accounting::Accounting;
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
     Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
     Sending, SendingAll, Slot, Weigh,
 };
-pub use deadlock::{Activity, Detection, Explanation, Held, RingMember, Waiting};
-pub use graph::{Misuse, MisuseKind, Name, ProcessEnd};
+pub use deadlock::Detection;
 pub use kahn_derive::Digest;
+pub use kahn_report::{
+    Activity, ChannelReport, Detail, Explanation, FailureReport, GrowthReport, Held, MeetingKind,
+    MeetingReport, MeetingState, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances,
+    Report, RingMember, Summary, Waiting, WorkerReport,
+};
 pub use network::{
     Channel, Creator, DEFAULT_BUDGET, DEFAULT_CAPACITY, Network, Problem, Process, ProcessResult,
     RunError, RunOptions, Running, StillRunning, StopHandle,

@@ -31,9 +31,10 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("kahn-derive", &[]),
-    ("kahn", &["kahn-derive"]),
+    ("kahn-report", &[]),
+    ("kahn", &["kahn-derive", "kahn-report"]),
     ("kahn-laws", &["kahn"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn"]),

@@ -4,8 +4,8 @@
 use super::growth::Growth;
 use super::raw::{ChannelRef, End, RawChannel};
 use super::ring::SmallSlot;
-use crate::graph::{Identity, Name};
 use crate::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
+use kahn_report::{Identity, Name};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;

@@ -43,13 +43,13 @@ use super::ring::MessageType;
 use super::table::ChannelTable;
 use super::turn::Turn;
 use super::weight::Scales;
-use crate::graph::Name;
 use crate::scheduler::task::{Task, TaskRef, own};
 use crate::scheduler::word::{Moved, Seen, Word};
 use crate::scheduler::{WaitOn, Worker};
 use crate::sync::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*, PlainAtomicU8,
 };
+use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::mem;
 use std::ptr::{self, NonNull};

@@ -16,11 +16,11 @@
 
 use super::closing;
 use super::raw::{ChannelRef, End, flag};
-use crate::graph::{Misuse, MisuseKind, Name};
 use crate::scheduler::task::{TaskRef, mark, own};
 use crate::scheduler::word::Seen;
 use crate::scheduler::{EndCause, Kind, Request, Worker};
 use crate::sync::Ordering::*;
+use kahn_report::{Misuse, MisuseKind, Name};
 
 /// What an operation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

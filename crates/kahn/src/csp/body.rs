@@ -22,11 +22,12 @@ use super::error::Failed;
 use super::gate::{FIRST_FLAG, Gate};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
-use crate::graph::Failure;
 use crate::scheduler::local::Birth;
 use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task, own};
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
+use crate::sync::panics;
+use kahn_report::Failure;
 use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -348,7 +349,7 @@ impl<F: Future, E, J> Type<F, E, J> {
     /// As for [`poll`](Self::poll).
     #[cold]
     unsafe fn panicked(task: NonNull<Task>, payload: Box<dyn Any + Send>) -> Failure {
-        let failure = Failure::from_panic(payload);
+        let failure = panics::failure(payload);
         // What the panic has not dropped on its way is dropped as if it had.
         // SAFETY: as below.
         unsafe { task.as_ref() }.note(own::ENDING | own::POISONED);
@@ -359,6 +360,6 @@ impl<F: Future, E, J> Type<F, E, J> {
 
     unsafe fn drop(task: NonNull<Task>) -> Result<(), Failure> {
         // SAFETY: said by the caller.
-        catch_unwind(AssertUnwindSafe(|| unsafe { Self::clear(task) })).map_err(Failure::from_panic)
+        catch_unwind(AssertUnwindSafe(|| unsafe { Self::clear(task) })).map_err(panics::failure)
     }
 }

@@ -6,9 +6,9 @@ use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wak
 use super::memory::{self, Unread};
 use super::outside;
 use super::wait::Stage;
-use crate::graph::Name;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
+use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;

@@ -8,11 +8,11 @@ use super::placement::{self, Priority};
 use super::process::{Forked, Process};
 use super::timer::Timers;
 use super::{explain, outside};
-use crate::graph::{Ending, Explanation, Failure, Misuse, Name};
 use crate::scheduler::local::Birth;
 use crate::scheduler::task::{BodyType, Info, Plan, Task, own};
 use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Urgency, Worker};
 use crate::sync::{Arc, AtomicU64, Cell, Mutex, Ordering::*};
+use kahn_report::{Ending, Explanation, Failure, Misuse, Name};
 use std::panic::Location;
 use std::ptr::NonNull;
 

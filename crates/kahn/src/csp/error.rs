@@ -1,7 +1,7 @@
 //! What an operation may come to instead of a communication.
 
 use super::attempt::Outcome;
-use crate::graph::{Failure, Name};
+use kahn_report::{Failure, Name};
 use std::fmt;
 
 /// Why there will be no communication on a channel any more.

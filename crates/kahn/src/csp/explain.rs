@@ -12,8 +12,8 @@
 use super::body::birth_of;
 use super::core::Core;
 use super::look::{Look, Seen, Way};
-use crate::graph::{Activity, Explanation, RingMember, Waiting};
 use crate::scheduler::{Kind, TaskRef};
+use kahn_report::{Activity, Explanation, RingMember, Waiting};
 
 /// Looks at every process that has not ended.
 pub(super) fn explain(core: &Core) -> Explanation {

@@ -13,10 +13,10 @@
 use super::core::{Core, Verdict};
 use super::explain::explain;
 use super::outside::{self, Errand};
-use crate::graph::{Activity, Explanation};
 use crate::network::StillRunning;
 use crate::scheduler::{Kind, Worker};
 use crate::sync::{Arc, Condvar, Mutex};
+use kahn_report::{Activity, Explanation};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -246,7 +246,7 @@ unsafe fn answer_at(answer: *const (), worker: Option<&Worker>) {
 }
 
 /// Those that workers or threads of their own run at this moment.
-fn busy_processes(core: &Core) -> Vec<crate::graph::Waiting> {
+fn busy_processes(core: &Core) -> Vec<kahn_report::Waiting> {
     let table = core.scheduler.table.lock();
     let running = core.scheduler.running();
     let mut busy = table.all();

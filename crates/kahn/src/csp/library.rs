@@ -1,8 +1,8 @@
 //! Semaphore and many-readers-one-writer lock, over claims.
 
 use super::claim::{Claim, Claiming, Shared};
-use crate::graph::Name;
 use crate::sync::{Arc, AtomicUsize, Ordering::*};
+use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};

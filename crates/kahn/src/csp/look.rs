@@ -21,10 +21,10 @@ use super::meet::Meet;
 use super::meeting::{Meeting, Side, flag};
 use super::wait::{About, Place};
 use super::{known, offer};
-use crate::graph::{Activity, Name};
 use crate::scheduler::TaskRef;
 use crate::scheduler::task::Task;
 use crate::sync::Ordering::*;
+use kahn_report::{Activity, Name};
 use std::fmt;
 
 /// What a guard waits for.

@@ -61,10 +61,10 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::known;
 use super::meeting::{How, Wake};
 use super::offer::{self, Leave, Ticket};
-use crate::graph::Name;
 use crate::scheduler::task::Task;
 use crate::scheduler::{Crowds, TaskRef, Worker};
 use crate::sync::{Arc, AtomicU64, Cell, Ordering::Relaxed};
+use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::{mem, ptr};
 

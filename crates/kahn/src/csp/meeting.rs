@@ -48,12 +48,12 @@ use super::gate::{FIRST_FLAG, Gate};
 use super::memory::Unread;
 use super::offer::{self, Taken, Ticket};
 use super::wait;
-use crate::graph::Name;
 use crate::scheduler::foreign::Foreign;
 use crate::scheduler::task::{Task, own};
 use crate::scheduler::word::Park;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Cell};
+use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 

@@ -3,8 +3,8 @@
 use super::barrier::Barrier;
 use super::error::Failed;
 use super::process::{Forked, Process, Scope};
-use crate::graph::Name;
 use crate::network::ProcessResult;
+use kahn_report::Name;
 use std::fmt;
 
 /// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of [branches](Branch).

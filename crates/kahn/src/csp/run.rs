@@ -7,13 +7,13 @@ use super::memory::{self, Ended};
 use super::process::{Process, Scope};
 use super::timer::Timers;
 use super::{outside, tally};
-use crate::accounting::{Detail, FailureReport, Report, Summary};
-use crate::graph::{Ending, ProcessEnd};
 use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
 use crate::network::{RunError, RunOptions};
 use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
+use kahn_report::{Detail, FailureReport, Report, Summary};
+use kahn_report::{Ending, ProcessEnd};
 use std::panic::Location;
 use std::ptr::NonNull;
 

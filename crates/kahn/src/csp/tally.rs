@@ -8,10 +8,10 @@
 use super::core::Core;
 use super::meeting::{Meeting, Side, flag};
 use super::memory::{self, Ended};
-use crate::accounting::{MeetingKind, MeetingReport, MeetingState};
-use crate::graph::Name;
 use crate::scheduler::ProcessRecord;
 use crate::sync::Ordering::Relaxed;
+use kahn_report::Name;
+use kahn_report::{MeetingKind, MeetingReport, MeetingState};
 
 /// What is told of a channel when the run is over.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use super::walk::{Edge, all_rings, edge_of, still_holds};
 use crate::channel::raw::End;
 use crate::channel::table::{ChannelTable, Kept};
-use crate::graph::{Activity, Explanation, Held, RingMember, Waiting};
 use crate::scheduler::{Kind, Scheduler, TaskRef};
 use crate::sync::Ordering::*;
 use crate::sync::system::clock;
+use kahn_report::{Activity, Explanation, Held, RingMember, Waiting};
 
 /// Looks at every process that has not ended.
 pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explanation {

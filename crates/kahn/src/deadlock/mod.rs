@@ -46,7 +46,6 @@
 mod explain;
 pub(crate) mod walk;
 
-pub use crate::graph::{Activity, Explanation, Held, RingMember, Waiting};
 pub(crate) use explain::explain;
 
 use crate::channel::closing::{mark_dead_end, wake_sender};

@@ -4,9 +4,10 @@
 //! so that all of the user's code runs as the process. Panics end here: they become failures.
 
 use crate::channel::Ports;
-use crate::graph::Failure;
 use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
 use crate::scheduler::{Kind, Unwound};
+use crate::sync::panics;
+use kahn_report::Failure;
 use std::any::Any;
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -161,7 +162,7 @@ pub(super) const fn fits<B>() -> bool {
 }
 
 fn failure(payload: Box<dyn Any + Send>) -> Result<(), Failure> {
-    if payload.is::<Unwound>() { Ok(()) } else { Err(Failure::from_panic(payload)) }
+    if payload.is::<Unwound>() { Ok(()) } else { Err(panics::failure(payload)) }
 }
 
 #[inline(never)]

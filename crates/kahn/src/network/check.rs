@@ -2,8 +2,8 @@
 
 use super::core::Core;
 use crate::channel::raw::End;
-use crate::graph::Name;
 use foldhash::fast::FixedState;
+use kahn_report::Name;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::BuildHasher as _;

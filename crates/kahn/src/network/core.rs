@@ -9,11 +9,11 @@ use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
-use crate::deadlock::{Activity, Detection, Explanation, Found, Resolver, explain};
-use crate::graph::{Ending, Misuse, Name};
+use crate::deadlock::{Detection, Found, Resolver, explain};
 use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, mark, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
+use kahn_report::{Activity, Ending, Explanation, Misuse, Name};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -296,7 +296,7 @@ impl Core {
             }
             _ => {
                 let process = by.map_or_else(|| to.clone(), |(task, _)| task.info().name.clone());
-                let kind = crate::graph::MisuseKind::NotYours { channel: channel.name().clone() };
+                let kind = kahn_report::MisuseKind::NotYours { channel: channel.name().clone() };
                 self.misuse(Misuse { process, kind });
                 false
             }

@@ -3,9 +3,9 @@
 use super::core::{By, Core};
 use super::{Channel, Process, ProcessResult};
 use crate::channel::{Port, Ports, Receiver, Sender};
-use crate::graph::Name;
 use crate::scheduler::{Scheduler, Worker};
 use crate::sync::Arc;
+use kahn_report::Name;
 use std::marker::PhantomData;
 use std::sync::Weak;
 

@@ -1,8 +1,8 @@
 //! A run from outside: stop it, look into it.
 
 use super::core::{Core, Verdict};
-use crate::deadlock::{Activity, Explanation};
 use crate::sync::{Arc, Ordering::*};
+use kahn_report::{Activity, Explanation};
 use std::sync::Weak;
 use std::time::Duration;
 

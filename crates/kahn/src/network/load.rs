@@ -2,9 +2,9 @@
 
 use super::core::Core;
 use crate::channel::table::Volume;
-use crate::graph::Identity;
 use crate::scheduler::policy::{ChannelLoad, Load, ProcessLoad};
 use crate::scheduler::{Kind, TaskRef};
+use kahn_report::Identity;
 use std::collections::BTreeMap;
 
 /// What was measured when the policy was asked last.

@@ -37,9 +37,10 @@ use crate::channel::digest::{DigestFn, Digests, digest_at};
 use crate::channel::raw::End;
 use crate::channel::weight::{Weigh, Weighing};
 use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
-use crate::graph::{Arrow, DotBox, Name, Shape, dot};
+use crate::graph::{Arrow, DotBox, Shape, dot};
 use crate::scheduler::Kind;
 use crate::sync::{Arc, Ordering::*};
+use kahn_report::Name;
 use std::marker::PhantomData;
 
 /// The capacity of channels that name none: 64 messages.

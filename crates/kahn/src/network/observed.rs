@@ -26,12 +26,11 @@
 //! gave them away. If it could have been ended before, when it still had them, it is told as pruned:
 //! in some runs it was, and then there was no failure.
 
-use crate::accounting::{FailureReport, ProcessReport};
 use crate::channel::table::LastSender;
-use crate::graph::{Ending, Identity, ProcessEnd};
 use crate::network::left::Left;
 use crate::network::run::process_report;
 use crate::scheduler::ProcessRecord;
+use kahn_report::{Ending, FailureReport, Identity, ProcessEnd, ProcessReport};
 use std::collections::BTreeSet;
 use std::mem;
 

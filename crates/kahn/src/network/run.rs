@@ -6,12 +6,9 @@ use super::observed::Observed;
 use super::options::{Choice, RunOptions};
 use super::weights::{growth, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
-use crate::accounting::{
-    Accounting, ChannelReport, Detail, ProcessReport, Rebalances, Report, Summary, WorkerReport,
-};
+use crate::accounting::Accounting;
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
-use crate::graph::{Ending, Name, ProcessEnd};
 use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
 use crate::scheduler::{
     Balance, Config, Crew, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings,
@@ -19,6 +16,10 @@ use crate::scheduler::{
 };
 use crate::sync::system::{ThreadDoor, clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
+use kahn_report::{
+    ChannelReport, Detail, ProcessReport, Rebalances, Report, Summary, WorkerReport,
+};
+use kahn_report::{Ending, Name, ProcessEnd};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;

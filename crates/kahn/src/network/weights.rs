@@ -1,8 +1,8 @@
 //! What a report says of growth, and of what messages weighed.
 
-use crate::accounting::GrowthReport;
 use crate::channel::table::ChannelRecord;
-use crate::graph::Name;
+use kahn_report::GrowthReport;
+use kahn_report::Name;
 
 impl ChannelRecord {
     /// What a message owned on average, if it is known.

@@ -59,7 +59,6 @@ pub(crate) use threads::Unwound;
 pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;
-use crate::graph::Ending;
 use crate::sync::system::ThreadDoor;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
@@ -67,6 +66,7 @@ use crate::sync::{
 };
 use census::Census;
 pub(crate) use crew::Crew;
+use kahn_report::Ending;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
 use std::sync::{OnceLock, Weak};
@@ -113,7 +113,7 @@ pub(crate) trait Hooks: Send + Sync {
     /// Nobody is busy: look for rings; give the verdict if nothing is pending.
     fn stuck(&self, worker: &Worker);
     /// A process has ended and some end of its was not dropped: the channel's name.
-    fn end_left_behind(&self, task: TaskRef) -> Option<crate::graph::Name>;
+    fn end_left_behind(&self, task: TaskRef) -> Option<kahn_report::Name>;
     /// A process has parked; only called with `central` detection.
     fn parked(&self, task: TaskRef);
     /// A process was woken; only called with `central` detection.
@@ -122,7 +122,7 @@ pub(crate) trait Hooks: Send + Sync {
     /// are to move, if anything changes.
     fn share_out(&self) -> Option<u64>;
     /// Something happened that ends the run for a reason of the layers above.
-    fn misuse(&self, task: TaskRef, what: crate::graph::Misuse);
+    fn misuse(&self, task: TaskRef, what: kahn_report::Misuse);
     /// The system refused a thread that the run needs: which, and why.
     fn out_of_threads(&self, text: String);
 }

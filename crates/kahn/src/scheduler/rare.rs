@@ -5,9 +5,9 @@
 
 use super::foreign::Foreign;
 use super::task::{Task, TaskRef};
-use crate::graph::Identity;
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
+use kahn_report::Identity;
 use std::ptr;
 
 /// What few processes have; made when it is first wanted.

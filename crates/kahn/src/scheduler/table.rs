@@ -2,8 +2,8 @@
 
 use super::task::{Plan, Task, TaskRef};
 use super::{BUILDING, Scheduler};
-use crate::graph::{Ending, Identity, Name};
 use crate::sync::{BlockPool, Ordering::*};
+use kahn_report::{Ending, Identity, Name};
 
 /// What is kept of a process for the report.
 #[derive(Clone, Debug)]

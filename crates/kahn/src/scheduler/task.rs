@@ -33,11 +33,11 @@
 use super::Scheduler;
 use super::local::Local;
 use super::rare::Rare;
-use crate::graph::{Failure, Identity, Name};
 use crate::sync::{
     AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*,
     PlainAtomicU32, PlainAtomicU64,
 };
+use kahn_report::{Failure, Identity, Name};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};

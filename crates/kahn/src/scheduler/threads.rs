@@ -4,9 +4,9 @@ use super::task::{TaskRef, mark, own};
 use super::word::Park;
 use super::worker::{Defect, PATIENCE};
 use super::{Bell, EndCause, Request, Scheduler, Worker};
-use crate::graph::Ending;
 use crate::sync::system::{ThreadDoor, ThreadPlace};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
+use kahn_report::Ending;
 use std::panic::resume_unwind;
 
 /// What the thread of a blocking process unwinds with when the process must end. Not a panic: no

@@ -1,6 +1,7 @@
 //! Panics of processes: where they began, and their payloads, whose destructors may panic too.
 
 use super::StaticMutex;
+use kahn_report::Failure;
 use std::any::Any;
 use std::cell::Cell;
 use std::mem;
@@ -64,12 +65,12 @@ fn text_of(payload: &dyn Any) -> String {
 }
 
 /// What a panic says, and where it began if the hook was told: it is not of what is resumed only.
-pub(crate) fn told(payload: Box<dyn Any + Send>) -> (String, Option<String>) {
+pub(crate) fn failure(payload: Box<dyn Any + Send>) -> Failure {
     let message = text_of(payload.as_ref());
     // An earlier panic that was caught may be the last that was noted.
     let at = place_of(payload.as_ref());
     discard(payload);
-    (message, at)
+    Failure { message, panicked: true, at }
 }
 
 /// Drops the payload of a panic. What its destructor panics with is forgotten: dropping that may

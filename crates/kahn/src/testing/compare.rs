@@ -12,10 +12,10 @@
 //! created first.
 
 use super::schedule::Schedule;
-use crate::accounting::{FailureReport, Summary};
 use crate::channel::table::ChannelRecord;
-use crate::graph::{Name, ProcessEnd};
 use crate::network::Outcome;
+use kahn_report::{FailureReport, Summary};
+use kahn_report::{Name, ProcessEnd};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

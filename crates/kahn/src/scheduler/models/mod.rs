@@ -42,12 +42,12 @@ mod word;
 use crate::channel::raw::ChannelRef;
 use crate::channel::table::Capacities;
 use crate::deadlock::{Detection, Resolver};
-use crate::graph::Ending;
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
 use crate::scheduler::{Config, Crew, Scheduler, Settings, TaskRef, Worker};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
 use crate::{Accounting, ProcessResult, Receiver, Sender};
+use kahn_report::Ending;
 use std::collections::VecDeque;
 
 /// Checks `model` with all interleavings that have at most so many preemptions.

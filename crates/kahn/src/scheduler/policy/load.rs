@@ -1,7 +1,7 @@
 //! What a policy may know of a network before it places its processes: who talks to whom and how
 //! much, and who computes.
 
-use crate::graph::Name;
+use kahn_report::Name;
 
 /// A network as a graph: processes with the work they do, channels with the volume they carry.
 ///

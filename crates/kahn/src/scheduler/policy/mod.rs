@@ -73,8 +73,8 @@ pub use placement::{Place, Placement, PlacementError};
 pub use table::{DEFAULT, DEFAULT_TAU, Entry, POLICIES, Setup, Threads};
 
 use super::task::{Kind, TaskRef};
-use crate::graph::Name;
 use crate::sync::Ordering::Relaxed;
+use kahn_report::Name;
 use std::fmt;
 use std::time::Duration;
 

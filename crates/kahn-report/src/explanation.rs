@@ -1,6 +1,7 @@
 //! Who waits for whom, as data and as a person reads it.
 
-use super::Name;
+use crate::Name;
+#[cfg(feature = "json")]
 use serde::Serialize;
 use std::fmt;
 
@@ -10,8 +11,8 @@ const SHOWN: usize = 20;
 /// Who waits for whom in a network, at one moment.
 ///
 /// Prints as text for people, and is data as well.
-#[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Explanation {
     /// Processes that have not ended, in the order of their creation.
     pub waiting: Vec<Waiting>,
@@ -22,8 +23,8 @@ pub struct Explanation {
 }
 
 /// A process that has not ended, and what it does.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Waiting {
     /// The process.
     pub process: Name,
@@ -34,16 +35,17 @@ pub struct Waiting {
     /// Whether nobody who runs can let it go on, at once or through others: it waits for ever. Told
     /// of communicating processes. An end of a channel is taken to be with the process that used it
     /// last: one that was handed on, and not used since, may still help.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub is_stuck: bool,
     /// The line that created it, of communicating processes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub created_at: Option<String>,
 }
 
 /// What a process does at one moment.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Activity {
     /// It waits for a message.
@@ -140,8 +142,8 @@ pub enum Activity {
 }
 
 /// An end of a channel that an outside party holds.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Held {
     /// The channel.
     pub channel: Name,
@@ -152,8 +154,8 @@ pub struct Held {
 }
 
 /// A process in a ring.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 pub struct RingMember {
     /// The process.
     pub process: Name,
@@ -163,12 +165,13 @@ pub struct RingMember {
     pub full: bool,
     /// What it waits to do, of communicating processes; then `channel` may be the name of a
     /// barrier, of what is claimed, or of a process.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub operation: Option<&'static str>,
 }
 
 impl Explanation {
     /// Returns the explanation as JSON.
+    #[cfg(feature = "json")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
             .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string())

@@ -1,6 +1,6 @@
 //! What a process must not do with its ends, and what to do instead.
 
-use super::Name;
+use crate::Name;
 use std::fmt;
 
 /// A use of a channel end that would let the schedule leak into a result.

@@ -1,11 +1,4 @@
-//! What a run COST: counters, times, the report.
-
-mod report;
-
-pub use report::{
-    ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport, MeetingState,
-    ProcessReport, Rebalances, Report, Summary, WorkerReport,
-};
+//! How much a run counts about itself.
 
 /// How much a run counts about itself.
 ///

@@ -21,7 +21,7 @@ use std::{ptr, slice};
 /// # Examples
 ///
 /// ```
-/// use kahn::Name;
+/// use kahn_report::Name;
 ///
 /// let fixed = Name::from("split");
 /// let made = Name::from(format!("count {}", 3));
@@ -190,6 +190,7 @@ impl fmt::Debug for Name {
     }
 }
 
+#[cfg(feature = "json")]
 impl serde::Serialize for Name {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

@@ -9,7 +9,7 @@
 ///
 /// Everyone has one: two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Identity {
+pub struct Identity {
     ancestor: u32,
     /// How many creators lie between in the upper [`DEPTH_BITS`], as far as they can tell, and the
     /// chain of creators, folded.
@@ -23,17 +23,17 @@ const FOLDED_BITS: u32 = u64::BITS - DEPTH_BITS;
 
 impl Identity {
     /// The `order`-th thing created before the run.
-    pub(crate) fn fixed(order: u32) -> Self {
+    pub fn fixed(order: u32) -> Self {
         Self { ancestor: order, chain: [0; 2], order }
     }
 
     /// How many were created before this one, or the one it descends from, before the run.
-    pub(crate) fn ancestor(self) -> usize {
+    pub fn ancestor(self) -> usize {
         self.ancestor as usize
     }
 
     /// The `order`-th thing that `self` creates while the network runs.
-    pub(crate) fn child(self, order: u64) -> Self {
+    pub fn child(self, order: u64) -> Self {
         let (high, low) = halves(order);
         let depth = (self.chain() >> FOLDED_BITS) + 1;
         let depth = depth.min((1 << DEPTH_BITS) - 1);
@@ -44,7 +44,7 @@ impl Identity {
 
     /// The child of the same creator that has this order, if none of their orders' upper halves
     /// differ.
-    pub(crate) fn with_order(self, order: u32) -> Self {
+    pub fn with_order(self, order: u32) -> Self {
         Self { order, ..self }
     }
 
@@ -54,14 +54,14 @@ impl Identity {
 
     /// A number for it, odd, that hardly any other has.
     #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
-    pub(crate) fn digest(self) -> usize {
+    pub fn digest(self) -> usize {
         let place = u64::from(self.ancestor) << 32 | u64::from(self.order);
         // By a large odd number: neighbours differ in all upper bits.
         (self.chain() ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(32) as usize | 1
     }
 
     /// A number to draw from, in every run with this seed the same.
-    pub(crate) fn draw_from(self, seed: u64) -> u64 {
+    pub fn draw_from(self, seed: u64) -> u64 {
         mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))
     }
 }

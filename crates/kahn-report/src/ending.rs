@@ -1,37 +1,31 @@
 //! How a process ended.
 
-use super::Name;
-use crate::sync::panics;
+use crate::Name;
+#[cfg(feature = "json")]
 use serde::Serialize;
-use std::any::Any;
 use std::fmt;
 
 /// Why a process failed, in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// The error's text, or the panic's message.
-    pub(crate) message: String,
-    pub(crate) panicked: bool,
+    pub message: String,
+    /// Whether it panicked.
+    pub panicked: bool,
     /// Where it panicked, if that is known: file, line and column.
-    pub(crate) at: Option<String>,
+    pub at: Option<String>,
 }
 
 impl Failure {
     /// The failure of a process that returned an error.
-    pub(crate) fn of(message: String) -> Self {
+    pub fn of(message: String) -> Self {
         Self { message, panicked: false, at: None }
-    }
-
-    /// The failure of a process that panicked with this.
-    pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
-        let (message, at) = panics::told(payload);
-        Self { message, panicked: true, at }
     }
 }
 
 /// How a process ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// It returned.
     Finished,
     /// It returned an error or panicked.
@@ -71,8 +65,9 @@ pub(crate) enum Ending {
 /// assert_eq!(report.processes[1].ending.to_string(), "finished");
 /// # Ok::<(), kahn::RunError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "how", rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "json", serde(tag = "how", rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ProcessEnd {
     /// It returned.
@@ -116,7 +111,7 @@ impl fmt::Display for ProcessEnd {
 
 impl ProcessEnd {
     /// What is told of a process; `None`: it has not ended.
-    pub(crate) fn of(ending: Option<&Ending>) -> Self {
+    pub fn of(ending: Option<&Ending>) -> Self {
         match ending {
             None => Self::Never,
             Some(Ending::Finished) => Self::Finished,

@@ -1,0 +1,34 @@
+//! What a run tells: names and identities of processes and channels, how processes ended, who waits
+//! for whom, and the report with its tables and its JSON.
+//!
+//! The data of all runtimes of Kahn, without any of them: nothing here runs, locks or counts. Users
+//! see these types by way of the crate whose networks they run; `kahn` re-exports them.
+//!
+//! | module | what it tells |
+//! |---|---|
+//! | `name` | what a process or a channel is called |
+//! | `identity` | which it is, in every run the same |
+//! | `ending` | how a process ended |
+//! | `misuse` | what a process did that the schedule could show through |
+//! | `explanation` | who waits for whom |
+//! | `report` | what happened in a run, and what it cost |
+//!
+//! Reports are made by runtimes and read by everybody else. A new counter is a new field, so a new
+//! version: `kahn-report` is pinned exactly by the crates that fill it.
+
+mod ending;
+mod explanation;
+mod identity;
+mod misuse;
+mod name;
+mod report;
+
+pub use ending::{Ending, Failure, ProcessEnd};
+pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
+pub use identity::Identity;
+pub use misuse::{Misuse, MisuseKind};
+pub use name::Name;
+pub use report::{
+    ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport, MeetingState,
+    ProcessReport, Rebalances, Report, Summary, WorkerReport,
+};
