@@ -23,16 +23,19 @@ const FOLDED_BITS: u32 = u64::BITS - DEPTH_BITS;
 
 impl Identity {
     /// The `order`-th thing created before the run.
+    #[inline]
     pub fn fixed(order: u32) -> Self {
         Self { ancestor: order, chain: [0; 2], order }
     }
 
     /// How many were created before this one, or the one it descends from, before the run.
+    #[inline]
     pub fn ancestor(self) -> usize {
         self.ancestor as usize
     }
 
     /// The `order`-th thing that `self` creates while the network runs.
+    #[inline]
     pub fn child(self, order: u64) -> Self {
         let (high, low) = halves(order);
         let depth = (self.chain() >> FOLDED_BITS) + 1;
@@ -44,15 +47,18 @@ impl Identity {
 
     /// The child of the same creator that has this order, if none of their orders' upper halves
     /// differ.
+    #[inline]
     pub fn with_order(self, order: u32) -> Self {
         Self { order, ..self }
     }
 
+    #[inline]
     fn chain(self) -> u64 {
         u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
     }
 
     /// A number for it, odd, that hardly any other has.
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
     pub fn digest(self) -> usize {
         let place = u64::from(self.ancestor) << 32 | u64::from(self.order);
@@ -61,6 +67,7 @@ impl Identity {
     }
 
     /// A number to draw from, in every run with this seed the same.
+    #[inline]
     pub fn draw_from(self, seed: u64) -> u64 {
         mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))
     }
@@ -68,11 +75,13 @@ impl Identity {
 
 /// The upper and the lower half of a number.
 #[expect(clippy::cast_possible_truncation, reason = "halves have half the bits")]
+#[inline]
 fn halves(number: u64) -> (u32, u32) {
     ((number >> 32) as u32, number as u32)
 }
 
 /// The finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014): every bit moves every bit.
+#[inline]
 fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -16,10 +16,13 @@
 //! Reports are made by runtimes and read by everybody else. A new counter is a new field, so a new
 //! version: `kahn-report` is pinned exactly by the crates that fill it.
 
+#![deny(unsafe_code)]
+
 mod ending;
 mod explanation;
 mod identity;
 mod misuse;
+#[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
 mod name;
 mod report;
 

@@ -49,12 +49,14 @@ unsafe impl Send for Name {}
 unsafe impl Sync for Name {}
 
 /// A word of seven bytes and of a kind in the place of the eighth.
+#[inline]
 fn word(mut bytes: [u8; 8], kind: u8) -> NonZeroU64 {
     bytes[7] = kind + 1;
     NonZeroU64::new(u64::from_ne_bytes(bytes)).expect("the last byte is not zero")
 }
 
 impl Name {
+    #[inline]
     fn short(text: &str) -> Self {
         let mut bytes = [[0; 8]; 2];
         bytes.as_flattened_mut()[..text.len()].copy_from_slice(text.as_bytes());
@@ -64,6 +66,7 @@ impl Name {
         Self { start: MaybeUninit::new(u64::from_ne_bytes(start)), rest }
     }
 
+    #[inline]
     fn far(text: *const str, kind: u8) -> Self {
         // Fewer than 2^56, so the eighth byte of the number is not missed.
         let length = ((text as *const [u8]).len() as u64).to_le_bytes();
@@ -73,6 +76,7 @@ impl Name {
         Self { start, rest: word(length, kind) }
     }
 
+    #[inline]
     fn kind(&self) -> u8 {
         let [.., kind] = self.rest.get().to_ne_bytes();
         kind - 1
@@ -90,6 +94,7 @@ impl Name {
     }
 
     /// Returns the text.
+    #[inline]
     pub fn as_str(&self) -> &str {
         match self.kind() {
             length @ 0..FIXED => {
@@ -106,6 +111,7 @@ impl Name {
 }
 
 impl From<&'static str> for Name {
+    #[inline]
     fn from(text: &'static str) -> Self {
         Self::far(text, FIXED)
     }
@@ -141,6 +147,7 @@ macro_rules! equal_to_texts {
 equal_to_texts!(str, &str, String);
 
 impl Clone for Name {
+    #[inline]
     fn clone(&self) -> Self {
         if self.kind() == HEAP {
             return Self::from(self.as_str().to_owned());
@@ -150,6 +157,7 @@ impl Clone for Name {
 }
 
 impl Drop for Name {
+    #[inline]
     fn drop(&mut self) {
         if self.kind() == HEAP {
             // SAFETY: made from a box, which is this name's alone.

@@ -46,6 +46,9 @@ const CRATES: [(&str, &[&str]); 9] = [
 /// What the tests of any crate may use.
 const FOR_TESTS: &str = "kahn-laws";
 
+/// A crate whose documentation shows what its users do, and the crate that they do it with.
+const FOR_EXAMPLES: (&str, &str) = ("kahn-report", "kahn");
+
 /// A folder of models for loom: they are tests, and put together what they need.
 const MODELS: &str = "models";
 
@@ -169,6 +172,21 @@ fn threads_locks_and_atomics_come_through_one_door() {
 }
 
 #[test]
+fn what_a_run_tells_knows_no_threads_and_only_names_are_unsafe() {
+    let told = sources(&workspace().join("crates/kahn-report/src"));
+    assert!(!told.is_empty());
+    for source in told {
+        for runs in ["std::thread", "std::sync", "parking_lot", "kahn::"] {
+            let found = source.after(runs);
+            assert!(found.is_empty(), "{found:?}: what is told does not run");
+        }
+        let is_name = source.path.ends_with("name.rs");
+        let unsafe_code = source.after("unsafe ");
+        assert!(is_name || unsafe_code.is_empty(), "{unsafe_code:?}: only names need it");
+    }
+}
+
+#[test]
 fn lib_is_a_table_of_contents() {
     let lib = fs::read_to_string(src().join("lib.rs")).expect("the crate has a lib.rs");
     for word in ["struct ", "enum ", "trait ", "impl "] {
@@ -222,7 +240,8 @@ fn arrows_between_crates_go_down() {
             }
             let end = line.find(['.', ' ', '=']).unwrap_or(line.len());
             let used = &line[..end];
-            let for_tests = section == "[dev-dependencies]" && used == FOR_TESTS;
+            let for_tests = section == "[dev-dependencies]"
+                && (used == FOR_TESTS || (name, used) == FOR_EXAMPLES);
             assert!(for_tests || allowed.contains(&used), "{name} may not depend on {used}");
         }
     }
