@@ -187,8 +187,49 @@ impl RunArguments {
         &self.schedule.placing
     }
 
-    /// Understands the options of a run.
-    pub(crate) fn options(&self) -> Result<RunOptions, Failure> {
+    /// Refuses what this form of the program would not heed.
+    fn check_heeded(&self, app: &App, variant: Variant) -> Result<(), Failure> {
+        let Schedule { workers, policy, placing, accounting, pin, .. } = &self.schedule;
+        let Schedule { capacity, capacity_at_most, budget, detection, .. } = &self.schedule;
+        // Of every network, and of Kahn networks alone.
+        let scheduled = [
+            ("--workers", workers.is_some()),
+            ("--policy", policy.is_some()),
+            ("--placement", placing.has_placement()),
+            ("--tau", placing.tau().is_some()),
+            ("--accounting", accounting.is_some()),
+            ("--pin", *pin),
+        ];
+        let of_channels = [
+            ("--capacity", capacity.is_some()),
+            ("--capacity-at-most", capacity_at_most.is_some()),
+            ("--budget", budget.is_some()),
+            ("--detection", detection.is_some()),
+        ];
+        let (unheeded, why) = match variant {
+            Variant::Network | Variant::MapReduce => return Ok(()),
+            Variant::Sequential => {
+                ([&scheduled[..], &of_channels[..]].concat(), "it runs on one thread, in a loop")
+            }
+            Variant::Threads => {
+                ([&scheduled[..], &of_channels[..]].concat(), "the system schedules its threads")
+            }
+            _ => (
+                of_channels.to_vec(),
+                "its processes choose: their channels have the room that the program gives them",
+            ),
+        };
+        let Some((option, _)) = unheeded.into_iter().find(|(_, is_typed)| *is_typed) else {
+            return Ok(());
+        };
+        let (app, variant) = (app.name, variant.name());
+        let what = format!("{option} has no effect on the variant `{variant}` of `{app}`");
+        Err(Failure::input(what).with_help(format!("{why}; leave {option} out")))
+    }
+
+    /// Understands the options of a run of this form.
+    pub(crate) fn options(&self, app: &App, variant: Variant) -> Result<RunOptions, Failure> {
+        self.check_heeded(app, variant)?;
         let Schedule {
             workers,
             policy,

@@ -39,6 +39,11 @@ impl Placing {
         Ok(())
     }
 
+    /// Whether a placement is asked for.
+    pub(crate) fn has_placement(&self) -> bool {
+        self.placement.is_some()
+    }
+
     /// The placement that is asked for.
     pub(crate) fn placement(&self) -> Result<Option<Placement>, Failure> {
         let Some(typed) = &self.placement else { return Ok(None) };

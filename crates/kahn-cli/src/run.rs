@@ -21,7 +21,7 @@ pub(crate) fn run(
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
     }
-    let options = arguments.options()?;
+    let options = arguments.options(app, variant)?;
     let interrupt = Interrupt::new();
     let settings = app.settings(arguments.shape.parts, arguments.shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
