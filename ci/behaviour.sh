@@ -111,9 +111,9 @@ mutation polls-off-by-one "$laws" counters_fit_together scheduler/task.rs \
     's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
 mutation polls-not-counted "$laws" waits_are_counted_at scheduler/worker.rs \
     's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation waits-in-the-wrong-column "$laws" each_column_of accounting/report.rs \
+mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
     's/self\.waits_full\.to_string\(\)/self.waits_empty.to_string()/'
-mutation sleeps-in-the-wrong-column "$laws" each_column_of accounting/report.rs \
+mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
     's/worker\.sleeps\.to_string\(\)/worker.spins.to_string()/'
 mutation unknown-times-are-zero "$laws" not_measured_are_unknown scheduler/table.rs \
     's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'

@@ -12,8 +12,7 @@ use crate::network::{RunError, RunOptions};
 use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
-use kahn_report::{Detail, FailureReport, Report, Summary};
-use kahn_report::{Ending, ProcessEnd};
+use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
 use std::panic::Location;
 use std::ptr::NonNull;
 

@@ -10,8 +10,7 @@ use super::meeting::{Meeting, Side, flag};
 use super::memory::{self, Ended};
 use crate::scheduler::ProcessRecord;
 use crate::sync::Ordering::Relaxed;
-use kahn_report::Name;
-use kahn_report::{MeetingKind, MeetingReport, MeetingState};
+use kahn_report::{MeetingKind, MeetingReport, MeetingState, Name};
 
 /// What is told of a channel when the run is over.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use crate::channel::raw::{End, flag};
 use crate::channel::table::ChannelTable;
 use crate::deadlock::is_dead;
 use crate::deadlock::walk::edge_of;
-use kahn_report::Identity;
 use crate::scheduler::Scheduler;
+use kahn_report::Identity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

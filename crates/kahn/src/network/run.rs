@@ -17,9 +17,9 @@ use crate::scheduler::{
 use crate::sync::system::{ThreadDoor, clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
 use kahn_report::{
-    ChannelReport, Detail, ProcessReport, Rebalances, Report, Summary, WorkerReport,
+    ChannelReport, Detail, Ending, Name, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
+    WorkerReport,
 };
-use kahn_report::{Ending, Name, ProcessEnd};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;

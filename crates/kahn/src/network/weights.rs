@@ -1,8 +1,7 @@
 //! What a report says of growth, and of what messages weighed.
 
 use crate::channel::table::ChannelRecord;
-use kahn_report::GrowthReport;
-use kahn_report::Name;
+use kahn_report::{GrowthReport, Name};
 
 impl ChannelRecord {
     /// What a message owned on average, if it is known.

@@ -14,8 +14,7 @@
 use super::schedule::Schedule;
 use crate::channel::table::ChannelRecord;
 use crate::network::Outcome;
-use kahn_report::{FailureReport, Summary};
-use kahn_report::{Name, ProcessEnd};
+use kahn_report::{FailureReport, Name, ProcessEnd, Summary};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
