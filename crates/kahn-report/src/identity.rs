@@ -9,6 +9,7 @@
 ///
 /// Everyone has one: two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Identity {
     ancestor: u32,
     /// How many creators lie between in the upper [`DEPTH_BITS`], as far as they can tell, and the
