@@ -3,6 +3,7 @@
 //! `kahn-bench soak` runs more of the same, and names the seed of a case that fails.
 
 use kahn::{Network, RunOptions};
+use kahn_laws::network::program::{Channel, How, Port, Process, Program, Statement};
 use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary, soak};
 use kahn_laws::{csp, network};
 use std::time::Duration;
@@ -24,6 +25,55 @@ fn random_communicating_processes_run_one_of_their_traces() {
     let summary = campaign(&Communicating::default(), 500, 20);
     assert!(summary.is_good(), "{summary}");
     assert!(summary.cases > 300, "{summary}");
+}
+
+fn process(ports: Vec<Port>, body: Vec<Statement>) -> Process {
+    Process { how: How::Async, creates: false, effects: false, ports, guard: None, body }
+}
+
+fn program(processes: Vec<Process>) -> Program {
+    let channel = Channel { capacity: Some(1), initial: 1, weight: None, digest: true };
+    let ends = processes.iter().map(|process| process.ports.len()).sum::<usize>();
+    Program { channels: vec![channel; ends / 2], processes }
+}
+
+/// The second is pruned if the third was before it began, and the first if the second was.
+#[test]
+fn the_model_finds_what_only_one_order_of_pruning_prunes() {
+    let reads = |body| Statement::While { from: 0, body };
+    let relay = |from: usize| vec![Port::Receiver(from), Port::Sender(from + 1)];
+    let meaning = network::interpret(
+        &program(vec![
+            process(vec![Port::Sender(0)], Vec::new()),
+            process(relay(0), vec![reads(Vec::new())]),
+            process(relay(1), vec![Statement::Drop(1), reads(Vec::new())]),
+            process(relay(2), Vec::new()),
+            process(vec![Port::Receiver(3)], Vec::new()),
+        ]),
+        None,
+    );
+    let meaning = meaning.expect("it ends");
+    assert!(meaning.processes["p1"].may_be_pruned, "{meaning:?}");
+    assert!(!meaning.channels["c0"].exact, "{meaning:?}");
+}
+
+/// The second feeds the third for ever and never reads what the first sends, which waits there and
+/// would end all if it ended. No ring is to be resolved.
+#[test]
+fn the_model_leaves_open_what_ends_only_with_room_for_what_is_never_read() {
+    let send = || Statement::Send { to: 0, add: 1 };
+    let feed = Statement::Forever { body: vec![Statement::Send { to: 1, add: 1 }] };
+    let read = Statement::While { from: 0, body: Vec::new() };
+    let first = process(vec![Port::Sender(0), Port::Receiver(2)], vec![send(), send()]);
+    let meaning = network::interpret(
+        &program(vec![
+            Process { effects: true, ..first },
+            process(vec![Port::Receiver(0), Port::Sender(1)], vec![feed]),
+            process(vec![Port::Receiver(1), Port::Sender(2)], vec![read]),
+        ]),
+        None,
+    );
+    assert_eq!(meaning.err(), Some(network::Unending::Narrow));
 }
 
 /// In how many of some cases a promise is broken.

@@ -58,7 +58,12 @@ impl Campaign for Networks {
     }
 
     fn check(&self, program: &Program, draw: &mut Draw, tally: &mut Tally) -> Result<(), Trouble> {
-        let unending = |Unending| Trouble::Refused("does not end within some thousand steps");
+        let unending = |why| {
+            Trouble::Refused(match why {
+                Unending::Long => "does not end within some thousand steps",
+                Unending::Narrow => "ends only with more room than a run may have",
+            })
+        };
         let meaning = interpret(program, self.mistake).map_err(unending)?;
         if self.mistake.is_some() {
             // What ends by mistake alone would run for ever.

@@ -18,6 +18,8 @@ enum Mark {
 #[derive(Debug)]
 pub(super) struct Wire {
     queue: VecDeque<u64>,
+    /// The messages at which its sender gives way to others.
+    room: usize,
     pub(super) history: Vec<u64>,
     /// Every process that has held the receiver.
     pub(super) readers: Vec<usize>,
@@ -63,6 +65,8 @@ pub(super) struct World<'p> {
     pub(super) actors: Vec<Actor<'p>>,
     mistake: Option<Mistake>,
     prunes: bool,
+    /// Whether channels hold as few messages as they may in a run.
+    narrow: bool,
 }
 
 #[derive(PartialEq, Eq)]
@@ -80,8 +84,23 @@ fn held(end: Option<(Held, usize)>) -> Held {
 
 impl<'p> World<'p> {
     pub(super) fn new(program: &'p Program, mistake: Option<Mistake>, prunes: bool) -> Self {
+        Self::with_room(program, mistake, prunes, false)
+    }
+
+    /// Channels hold one message, or those they begin with; they grow in rings alone, or when
+    /// nothing else can run.
+    pub(super) fn narrow(program: &'p Program, mistake: Option<Mistake>) -> Self {
+        Self::with_room(program, mistake, true, true)
+    }
+
+    fn with_room(
+        program: &'p Program,
+        mistake: Option<Mistake>,
+        prunes: bool,
+        narrow: bool,
+    ) -> Self {
         let prunes = prunes && mistake != Some(Mistake::NothingIsPruned);
-        let mut world = Self { wires: Vec::new(), actors: Vec::new(), mistake, prunes };
+        let mut world = Self { wires: Vec::new(), actors: Vec::new(), mistake, prunes, narrow };
         for (number, channel) in program.channels.iter().enumerate() {
             world.wire(format!("c{number}"), channel.initial);
         }
@@ -103,8 +122,10 @@ impl<'p> World<'p> {
 
     fn wire(&mut self, name: String, initial: u64) -> usize {
         let initial = if self.mistake == Some(Mistake::NoInitialMessages) { 0 } else { initial };
+        let queue: VecDeque<u64> = (1..=initial).collect();
         self.wires.push(Wire {
-            queue: (1..=initial).collect(),
+            room: if self.narrow { queue.len().max(1) } else { PLENTY },
+            queue,
             history: Vec::new(),
             readers: Vec::new(),
             sender: None,
@@ -178,6 +199,10 @@ impl<'p> World<'p> {
             self.is_unread(wire)
         });
         any && unread
+    }
+
+    fn is_full(&self, wire: usize) -> bool {
+        self.wires[wire].queue.len() >= self.wires[wire].room
     }
 
     fn put(&mut self, wire: usize, value: u64) {
@@ -277,7 +302,7 @@ impl<'p> World<'p> {
         let wire_at = |place: usize| places[place].map_or(usize::MAX, |(_, wire)| wire);
         match action {
             Action::Send { to, .. } | Action::SendAll { to, .. }
-                if patient && self.wires[wire_at(to)].queue.len() >= PLENTY =>
+                if patient && self.is_full(wire_at(to)) =>
             {
                 self.actors[number].pending = Some(action);
                 return Step::GivesWay;
@@ -286,6 +311,11 @@ impl<'p> World<'p> {
             Action::SendAll { to, first, count } => {
                 let wire = wire_at(to);
                 for more in 0..count {
+                    if more > 0 && self.narrow && self.is_full(wire) {
+                        let (first, count) = (first.wrapping_add(more), count - more);
+                        self.actors[number].pending = Some(Action::SendAll { to, first, count });
+                        break;
+                    }
                     self.put(wire, first.wrapping_add(more));
                 }
             }
@@ -398,6 +428,19 @@ impl<'p> World<'p> {
         self.wires[wire].sender
     }
 
+    /// Whether a process that gives way waits in a ring.
+    fn is_in_ring(&self, number: usize) -> bool {
+        let reader = |at: usize| match self.actors[at].pending {
+            Some(Action::Send { to, .. } | Action::SendAll { to, .. }) => {
+                let (_, wire) = self.actors[at].places.get(to).copied().flatten()?;
+                self.wires[wire].receiver.filter(|_| self.is_full(wire))
+            }
+            _ => self.awaited(at),
+        };
+        let ring = std::iter::successors(reader(number), |&at| reader(at));
+        ring.take(self.actors.len()).any(|at| at == number)
+    }
+
     /// Notes the dead, and returns whether there are more.
     fn note_dead(&mut self) -> bool {
         let mut more = false;
@@ -419,7 +462,7 @@ impl<'p> World<'p> {
         more
     }
 
-    /// Runs to the end; those in `late`, in order, only when nobody else can.
+    /// Runs to the end; those in `late` only when nobody else can, first those that are pruned.
     pub(super) fn run(&mut self, late: &[&str]) -> Result<(), Unending> {
         let mut steps = 0;
         loop {
@@ -443,10 +486,18 @@ impl<'p> World<'p> {
                     }
                     steps += 1;
                     if steps > STEPS {
-                        return Err(Unending);
+                        return Err(Unending::Long);
                     }
                 }
                 at += 1;
+            }
+            if self.narrow {
+                for &at in &giving_way {
+                    if self.is_in_ring(at) {
+                        steps += 1;
+                        moved |= self.step(at, false) == Step::Moved;
+                    }
+                }
             }
             if moved || self.note_dead() {
                 continue;
@@ -455,11 +506,15 @@ impl<'p> World<'p> {
                 steps += 1;
                 moved |= self.step(at, false) == Step::Moved;
             }
-            for name in late {
-                if !moved
-                    && let Some(at) = self.actors.iter().position(|actor| actor.name == *name)
-                    && self.actors[at].fate == Fate::Running
-                {
+            let running = |name: &&str| {
+                let is = |actor: &Actor<'_>| actor.name == **name && actor.fate == Fate::Running;
+                self.actors.iter().position(is)
+            };
+            let mut held_back: Vec<usize> = late.iter().filter_map(running).collect();
+            // Who is pruned now lets others be pruned that would run on otherwise.
+            held_back.sort_by_key(|&at| !self.is_prunable(at));
+            for at in held_back {
+                if !moved {
                     steps += 1;
                     moved = self.step(at, true) == Step::Moved
                         || self.step(at, false) == Step::Moved
@@ -467,7 +522,7 @@ impl<'p> World<'p> {
                 }
             }
             if steps > STEPS {
-                return Err(Unending);
+                return Err(Unending::Long);
             }
             if !moved {
                 return Ok(());
