@@ -498,6 +498,9 @@ impl<'p> World<'p> {
                         moved |= self.step(at, false) == Step::Moved;
                     }
                 }
+                if steps > STEPS {
+                    return Err(Unending::Long);
+                }
             }
             if moved || self.note_dead() {
                 continue;
