@@ -103,6 +103,34 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
 }
 
 #[test]
+fn a_box_waits_for_what_it_emits_where_branches_come_together_in_any_order() {
+    let program = program(
+        "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
+         net main connect count .. ([{<i>} -> {<i>}] | [{<i>, <other>} -> {<i>}]) .. pass;",
+    );
+    for options in ways() {
+        let written = Arc::new(AtomicUsize::new(0));
+        let mut boxes = Boxes::of(&program);
+        let most = adds_count(&mut boxes, 20_000, &written);
+        // It takes nothing for so long that a box that does not wait would have emitted all.
+        let ahead = Arc::clone(&most);
+        let pass = move |i: Tag, out: &mut Emitter<'_>| {
+            let mut patience = if i.0 == 0 { 100_000 } else { 0 };
+            while patience > 0 && ahead.load(Ordering::SeqCst) < 10_000 {
+                std::thread::yield_now();
+                patience -= 1;
+            }
+            out.emit(1, (i,))
+        };
+        boxes.add("pass", pass).expect("it fits");
+        let mut sink = Written(Arc::clone(&written), usize::MAX);
+        outcome(&program, &boxes, &options, 1, &mut sink).expect("it runs");
+        let most = most.load(Ordering::SeqCst);
+        assert!(most < 8_000, "{most} were inside at once: {options:?}");
+    }
+}
+
+#[test]
 fn a_box_that_emits_without_end_is_ended_by_who_takes_no_more() {
     let program = program(
         "box count ((<n>) -> (<i>));
