@@ -123,7 +123,9 @@ impl Hired {
                     Order::Wait => {}
                     Order::Leave => return,
                     Order::Work(scheduler) => {
-                        bell.unpark();
+                        if worker >= scheduler.config().most_awake {
+                            bell.unpark();
+                        }
                         return Worker::new(&scheduler, worker).work();
                     }
                 }
