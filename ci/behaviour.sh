@@ -153,7 +153,7 @@ mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/crew.rs \
     's/const MOST_AHEAD: usize = 512/const MOST_AHEAD: usize = usize::MAX/'
 mutation calls-far-too-early "$emissions" a_box_that_emits_without_end runtime/crew.rs \
     's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
-mutation meetings-without-level "$emissions" where_branches_come_together \
+mutation meetings-without-level "$emissions" in_a_network_a_box_waits \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
 
 summary

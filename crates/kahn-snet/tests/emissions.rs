@@ -103,12 +103,13 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
 }
 
 #[test]
-fn a_box_waits_for_what_it_emits_where_branches_come_together_in_any_order() {
+fn in_a_network_a_box_waits_where_branches_come_together_in_any_order() {
     let program = program(
         "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
          net main connect count .. ([{<i>} -> {<i>}] | [{<i>, <other>} -> {<i>}]) .. pass;",
     );
-    for options in ways() {
+    // A call of `front` that is ahead goes on when a worker has nothing else to do.
+    for options in ways().into_iter().filter(|way| way.runtime != Runtime::Front) {
         let written = Arc::new(AtomicUsize::new(0));
         let mut boxes = Boxes::of(&program);
         let most = adds_count(&mut boxes, 20_000, &written);
