@@ -206,20 +206,14 @@ impl RunArguments {
             ("--budget", budget.is_some()),
             ("--detection", detection.is_some()),
         ];
-        let (unheeded, why) = match variant {
+        let why = match variant {
             Variant::Network | Variant::MapReduce => return Ok(()),
-            Variant::Sequential => {
-                ([&scheduled[..], &of_channels[..]].concat(), "it runs on one thread, in a loop")
-            }
-            Variant::Threads => {
-                ([&scheduled[..], &of_channels[..]].concat(), "the system schedules its threads")
-            }
-            _ => (
-                of_channels.to_vec(),
-                "its processes choose: their channels have the room that the program gives them",
-            ),
+            Variant::Sequential => "it runs on one thread, in a loop",
+            Variant::Threads => "the system schedules its threads",
+            _ => "its processes choose: their channels have the room that the program gives them",
         };
-        let Some((option, _)) = unheeded.into_iter().find(|(_, is_typed)| *is_typed) else {
+        let mut unheeded = scheduled.iter().filter(|_| !variant.chooses()).chain(&of_channels);
+        let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };
         let (app, variant) = (app.name, variant.name());

@@ -1,5 +1,8 @@
 //! Boxes that are Rust closures: what they are given, in which order, and how they fail.
 
+mod common;
+
+use common::{numbers, program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,16 +12,6 @@ use kahn_snet::boxes::{BoxError, Boxes, Emitter, Field, Tag};
 use kahn_snet::record::{Record, Value};
 use kahn_snet::runtime::{Concurrency, Failure, Options, Ready, Report, RunError, run};
 use parking_lot::{Condvar, Mutex};
-
-fn program(source: &str) -> Program {
-    let program = Program::read("main.snet", source);
-    assert!(program.is_valid(), "{}", program.render(false));
-    program
-}
-
-fn numbers(count: i64) -> impl Iterator<Item = Record> + Send {
-    (0..count).map(|n| Record::new().tag("n", n))
-}
 
 fn outcome(
     program: &Program,

@@ -1,5 +1,8 @@
 //! What a box emits is a stream: it goes on while the box runs, and the box waits for who takes it.
 
+mod common;
+
+use common::{numbers, program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,16 +11,6 @@ use kahn_snet::Program;
 use kahn_snet::boxes::{Boxes, Emitter, Tag};
 use kahn_snet::record::{Record, WriteError};
 use kahn_snet::runtime::{Concurrency, Options, Ready, Report, RunError, Runtime, Sink, run};
-
-fn program(source: &str) -> Program {
-    let program = Program::read("main.snet", source);
-    assert!(program.is_valid(), "{}", program.render(false));
-    program
-}
-
-fn numbers(count: i64) -> impl Iterator<Item = Record> + Send {
-    (0..count).map(|n| Record::new().tag("n", n))
-}
 
 /// Every runtime, with one worker, two and seven, and one call of a box at once, or three.
 fn ways() -> Vec<Options> {

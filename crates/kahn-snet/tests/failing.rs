@@ -1,15 +1,12 @@
 //! Runs that fail: what they still write, what they say, and that both hold for every way to run.
 
+mod common;
+
+use common::program;
 use kahn_snet::Program;
 use kahn_snet::boxes::{Boxes, Emitter, Tag};
 use kahn_snet::record::{ReadError, Record};
 use kahn_snet::runtime::{Options, Ready, Runtime, Source, run};
-
-fn program(source: &str) -> Program {
-    let program = Program::read("main.snet", source);
-    assert!(program.is_valid(), "{}", program.render(false));
-    program
-}
 
 /// What is written in every way to run, which must be the same, and what is said of the failure.
 fn written(program: &Program, boxes: &Boxes, input: &[Record]) -> (Vec<String>, String) {
@@ -40,7 +37,7 @@ fn tags(name: &str, values: impl IntoIterator<Item = i64>) -> Vec<String> {
 }
 
 fn numbers(count: i64) -> Vec<Record> {
-    (0..count).map(|n| Record::new().tag("n", n)).collect()
+    common::numbers(count).collect()
 }
 
 #[test]

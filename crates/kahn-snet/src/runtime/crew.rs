@@ -73,7 +73,7 @@ pub(super) struct Role {
     /// Whether the landing taken last was at the bottom.
     pub(super) from_bottom: bool,
     /// Where many records wait, and this worker has put more.
-    pub(super) crowd: Option<Arc<Landing>>,
+    pub(super) backlog: Option<Arc<Landing>>,
     pub(super) stolen: u64,
     pub(super) activations: u64,
 }
@@ -92,7 +92,7 @@ impl Role {
             waited: vec![0; operations],
             until_bottom: FAIR,
             from_bottom: false,
-            crowd: None,
+            backlog: None,
             stolen: 0,
             activations: 0,
         }
@@ -204,9 +204,9 @@ pub(super) struct Crew {
     told: Condvar,
     /// How many calls wait.
     waiting: AtomicUsize,
-    /// How many calls have handed on what they emitted; for as long, crowds are noted.
+    /// How many calls have handed on what they emitted; for as long, backlogs are noted.
     long: AtomicUsize,
-    crowds: Mutex<Vec<Arc<Landing>>>,
+    backlogs: Mutex<Vec<Arc<Landing>>>,
 }
 
 impl Crew {
@@ -217,24 +217,24 @@ impl Crew {
 
     /// Whether no records should be read: there are too many, of a call that is on its way.
     pub(super) fn holds_input(&self) -> bool {
-        self.long.load(SeqCst) > 0 && (self.has_waiting() || self.is_crowded())
+        self.long.load(SeqCst) > 0 && (self.has_waiting() || self.has_backlogs())
     }
 
     /// Notes that many records wait at a landing.
-    pub(super) fn note_crowd(&self, landing: &Arc<Landing>) {
+    pub(super) fn note_backlog(&self, landing: &Arc<Landing>) {
         if self.long.load(SeqCst) == 0 {
             return;
         }
-        let mut crowds = self.crowds.lock();
-        if !crowds.iter().any(|known| Arc::ptr_eq(known, landing)) {
-            crowds.push(Arc::clone(landing));
+        let mut backlogs = self.backlogs.lock();
+        if !backlogs.iter().any(|known| Arc::ptr_eq(known, landing)) {
+            backlogs.push(Arc::clone(landing));
         }
     }
 
-    fn is_crowded(&self) -> bool {
-        let mut crowds = self.crowds.lock();
-        crowds.retain(|landing| landing.waiting.is_crowded());
-        !crowds.is_empty()
+    fn has_backlogs(&self) -> bool {
+        let mut backlogs = self.backlogs.lock();
+        backlogs.retain(|landing| landing.waiting.is_crowded());
+        !backlogs.is_empty()
     }
 
     /// Has a call wait, whose role goes to another thread; returns the role that it goes on with.
@@ -264,7 +264,7 @@ impl Crew {
 
     /// Takes the call that goes on: one that may, or the first of all if there is nothing else to do.
     fn next(&self, regions: &Regions, nothing_else: bool) -> Option<Arc<Seat>> {
-        if !nothing_else && self.is_crowded() {
+        if !nothing_else && self.has_backlogs() {
             return None;
         }
         let mut state = self.state.lock();
@@ -364,7 +364,7 @@ impl Worker<'_, '_> {
         let was_long = emission.last.is_none_or(|last| at.duration_since(last) >= LONG);
         emission.last = Some(at);
         let is_ahead = (was_long || emission.ahead >= MOST_AHEAD)
-            && (!self.role.local.is_empty() || crew.is_crowded());
+            && (!self.role.local.is_empty() || crew.has_backlogs());
         let is_early = emission.ahead >= MOST_EARLY && !behind.is_first(self.facts.regions);
         if is_ahead || is_early {
             self.facts.rests(true);

@@ -106,8 +106,8 @@ impl<'w, 'r> Worker<'w, 'r> {
             if let Some(task) = self.bottom_in_turn() {
                 return Some(task);
             }
-            if let Some(crowd) = self.role.crowd.take()
-                && let Some(task) = self.relief(&crowd)
+            if let Some(backlog) = self.role.backlog.take()
+                && let Some(task) = self.relief(&backlog)
             {
                 return Some(task);
             }
@@ -153,7 +153,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     ///
     /// Best is that landing itself, then what another worker has, which may lead to it. If that
     /// other worker is at it already, a short rest lets it catch up; nobody waits for anybody.
-    fn relief(&mut self, crowd: &Arc<Landing>) -> Option<Task> {
+    fn relief(&mut self, backlog: &Arc<Landing>) -> Option<Task> {
         if self.shared.stealers.len() == 1 {
             return None;
         }
@@ -161,7 +161,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             let mut others = Vec::new();
             let mut found = None;
             while let Some(task) = self.role.local.pop() {
-                if Arc::ptr_eq(&task.landing, crowd) {
+                if Arc::ptr_eq(&task.landing, backlog) {
                     found = Some(task);
                     break;
                 }
@@ -173,7 +173,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
         }
         let stolen = self.steal();
-        if stolen.is_none() && crowd.waiting.is_crowded() {
+        if stolen.is_none() && backlog.waiting.is_crowded() {
             std::thread::park_timeout(REST);
         }
         stolen
@@ -265,8 +265,8 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
             Put::Behind => {}
             Put::InCrowd => {
-                self.shared.crew.note_crowd(landing);
-                self.role.crowd = Some(Arc::clone(landing));
+                self.shared.crew.note_backlog(landing);
+                self.role.backlog = Some(Arc::clone(landing));
             }
         }
     }

@@ -397,7 +397,7 @@ impl Core {
             self.over_budget(channel);
             return;
         }
-        // Nobody runs, so it is the same whoever comes here first.
+        // Nobody runs, so any that comes here finds the same.
         let _ = self.left.set(Left::new(scheduler, &self.channels));
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent

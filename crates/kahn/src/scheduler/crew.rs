@@ -16,9 +16,11 @@
 //!
 //! *No bell is lost.* A thread that is rung before it has its orders parks again. So all have their
 //! orders before anything runs that could ring, but for the end of the run: the thread that gives
-//! them looks afterwards whether that has come, and rings again. A thread with orders rings its own bell
-//! once more before it goes to work, where it may find itself among the sleepers and park: there it
-//! is told from a sleeper by nothing but the list (see [`super::idle`]).
+//! them looks afterwards whether that has come, and rings again. The thread of a worker that begins
+//! among the sleepers rings its own bell once more before it goes to work, where it parks: there it
+//! is told from a sleeper by nothing but the list (see [`super::idle`]). That of a worker with a core
+//! has been rung for the start or for the end alone, and looks whether the run has ended before it
+//! parks.
 //!
 //! *When the system refuses a thread*, the run has the workers that it granted, and its report says
 //! so. Nothing else needs to know: no queue is made for a worker that has no thread.
