@@ -150,7 +150,7 @@ fn a_panic_is_reported_with_its_file_and_line() {
             (first, report)
         },
         |(first, report)| {
-            for (text, line) in [("spawned", 0), ("forked", 4), ("on a thread of its own", 10)] {
+            for (text, line) in [("spawned", 0), ("forked", 4), ("on a thread of its own", 11)] {
                 let place = format!("{}:{}:", file!(), first + line);
                 let failure = report.failures.iter().find(|failure| failure.message == text);
                 let failure = failure.unwrap_or_else(|| panic!("{text}: {:?}", report.failures));
