@@ -2,17 +2,17 @@
 //!
 //! ```text
 //!   flags of the gate: how many of the enrolled are missing
-//!   crowds: those who wait for the phase alone, by worker      offers: those who wait for other things too
+//!   waiters: those who wait for the phase alone, by worker      offers: those who wait for other things too
 //! ```
 //!
 //! | step | who | does, behind the gate |
 //! |---|---|---|
 //! | enrol | whoever clones a handle | one more enrolled, one more missing |
-//! | come | a process that waits for this alone | enters itself in the crowd of its worker, one less missing |
+//! | come | a process that waits for this alone | enters itself among the waiters of its worker, one less missing |
 //! | offer | an alternation, from this guard | enters itself among the offers, one less missing |
 //! | withdraw | an alternation that has something else | takes itself out, one more missing |
-//! | complete | whoever brings the missing to none | takes all offers or none; begins the next phase, takes the crowds |
-//! | release | the same, when the gate is open | makes those ready that ran on its worker, and sends the others' crowds home |
+//! | complete | whoever brings the missing to none | takes all offers or none; begins the next phase, takes the waiters |
+//! | release | the same, when the gate is open | makes those ready that ran on its worker, and hands the others to their home workers, a batch each |
 //! | resign | whoever drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
 //!
 //! # States of an enrolled process
@@ -20,7 +20,7 @@
 //! | state | counted as missing | leaves by |
 //! |---|---|---|
 //! | elsewhere | yes | it comes, offers or resigns |
-//! | committed, in a crowd | no | the phase is complete |
+//! | committed, among the waiters | no | the phase is complete |
 //! | offering | no | the phase is complete; another guard of its alternation is chosen → gone |
 //! | gone: its offer was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
 //!
@@ -50,7 +50,7 @@
 //!
 //! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
 //! found empty. With `n` offers a phase sorts `n` addresses. Whoever completes touches none of the
-//! processes that ran elsewhere: their crowd is handed to their worker as it is, so that release is
+//! processes that ran elsewhere: each worker gets its batch as it is, so that release is
 //! parallel, and what each of them has in the cache of its core stays there.
 //!
 //! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
@@ -62,7 +62,7 @@ use super::known;
 use super::meeting::{How, Wake};
 use super::offer::{self, Leave, Ticket};
 use crate::scheduler::task::Task;
-use crate::scheduler::{Crowds, TaskRef, Worker};
+use crate::scheduler::{TaskRef, Waiters, Worker};
 use crate::sync::{Arc, AtomicU64, Cell, Ordering::Relaxed};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -101,12 +101,12 @@ struct Enrolment {
 #[derive(Debug, Default)]
 struct State {
     enrolled: u32,
-    crowds: Crowds,
+    waiters: Waiters,
     offers: Vec<Offered>,
     members: Vec<Enrolment>,
     free: Vec<Member>,
     /// Lists that are empty between the phases: no phase takes memory.
-    spare: Crowds,
+    spare: Waiters,
     order: Vec<u32>,
     wakes: Vec<Wake>,
 }
@@ -180,7 +180,7 @@ impl Meet {
         state.members[member as usize].is_enrolled = false;
         state.free.push(member);
         let flags = flags - ONE;
-        let somebody_waits = !state.crowds.are_empty() || !state.offers.is_empty();
+        let somebody_waits = !state.waiters.are_empty() || !state.offers.is_empty();
         if flags < ONE && somebody_waits && self.hold_offers() {
             self.complete(worker, None);
         } else {
@@ -237,7 +237,7 @@ impl Meet {
         };
         enrolled.came_for = phase;
         match how {
-            How::Plain => state.crowds.add(task, worker),
+            How::Plain => state.waiters.add(task, worker),
             How::Offer { ticket, guard } => {
                 enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
                 state.offers.push(Offered { task, ticket, guard, member });
@@ -283,7 +283,7 @@ impl Meet {
         // Relaxed: behind the gate.
         self.phase.store(self.phase() + 1, Relaxed);
         let spare = mem::take(&mut state.spare);
-        let mut crowds = mem::replace(&mut state.crowds, spare);
+        let mut waiters = mem::replace(&mut state.waiters, spare);
         let mut wakes = mem::take(&mut state.wakes);
         for offered in state.offers.drain(..) {
             if Some(offered.task) == own {
@@ -295,14 +295,14 @@ impl Meet {
         self.gate.unlock(state.enrolled * ONE);
         let Some(worker) = worker else { return };
         // The lists are ours: they have left the state.
-        worker.release(&mut crowds);
+        worker.release(&mut waiters);
         for wake in wakes.drain(..) {
             wake.up(worker);
         }
         // The empty lists go back.
         let flags = self.gate.lock(worker.solo());
         let state = self.state();
-        state.spare = crowds;
+        state.spare = waiters;
         state.wakes = wakes;
         self.gate.unlock(flags);
     }
@@ -319,7 +319,7 @@ impl Meet {
 
     /// Behind the gate; `false` if it stands nowhere.
     fn take_out(&self, member: Member) -> bool {
-        let State { offers, crowds, members, .. } = self.state();
+        let State { offers, waiters, members, .. } = self.state();
         let Enrolment { place, task, .. } = members[member as usize];
         let place = place as usize;
         if offers.get(place).is_some_and(|offered| offered.member == member) {
@@ -327,7 +327,7 @@ impl Meet {
             if let Some(moved) = offers.get(place) {
                 members[moved.member as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
             }
-        } else if !crowds.remove(task) {
+        } else if !waiters.remove(task) {
             // Only whoever is dropped while it waits comes so far.
             return false;
         }
@@ -351,7 +351,8 @@ impl Meet {
     pub(super) fn has(&self, task: TaskRef) -> bool {
         let flags = self.gate.lock(false);
         let state = self.state();
-        let has = state.crowds.has(task) || state.offers.iter().any(|offered| offered.task == task);
+        let has =
+            state.waiters.has(task) || state.offers.iter().any(|offered| offered.task == task);
         self.gate.unlock(flags);
         has
     }

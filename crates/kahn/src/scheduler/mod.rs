@@ -25,7 +25,6 @@
 mod balance;
 pub(crate) mod census;
 mod crew;
-mod crowds;
 pub(crate) mod deque;
 pub(crate) mod fifo;
 pub(crate) mod foreign;
@@ -45,17 +44,18 @@ mod stopwatch;
 mod table;
 pub(crate) mod task;
 mod threads;
+mod waiters;
 pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
-pub(crate) use crowds::Crowds;
 pub(crate) use places::Urgency;
 pub(crate) use rare::Bell;
 pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
 pub(crate) use task::{Kind, TaskRef};
 pub(crate) use threads::Unwound;
+pub(crate) use waiters::Waiters;
 pub(crate) use worker::Worker;
 
 use crate::accounting::Accounting;

@@ -352,7 +352,7 @@ impl Worker {
             if task.polls.load(Relaxed) > 0 {
                 Task::count(&task.stolen);
                 if let Some(lane) = self.lane() {
-                    lane.count_move();
+                    lane.count_migration();
                 }
             }
             task.home.store(number, Relaxed);

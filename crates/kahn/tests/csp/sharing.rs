@@ -138,7 +138,7 @@ fn a_process_of_a_worker_runs_there_only() {
 
 /// More than are pushed one by one, of all kinds, with work enough for several workers to take part.
 #[test]
-fn a_crowd_at_a_barrier_goes_on_in_step() {
+fn many_at_a_barrier_go_on_in_step() {
     const PROCESSES: u32 = 120;
     const PHASES: u32 = 12;
     everywhere(
@@ -147,7 +147,7 @@ fn a_crowd_at_a_barrier_goes_on_in_step() {
             let here = &here;
             succeeds(options, async move |scope| {
                 let barrier = csp::Barrier::new("phase");
-                let forks = scope.forks("crowd");
+                let forks = scope.forks("members");
                 for n in 0..PROCESSES {
                     let mut barrier = barrier.clone();
                     let process = csp::Process::named(format!("p{n}"));

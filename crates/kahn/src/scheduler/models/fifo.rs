@@ -37,7 +37,7 @@ impl Model {
     }
 
     /// Takes half, and then what it has got.
-    fn raider(self: &Arc<Self>) -> Thief {
+    fn half_thief(self: &Arc<Self>) -> Thief {
         thief(self, |model, taken| {
             if let Some((first, size)) = model.thief.take_half_of(&model.victim, 0) {
                 assert!(model.thief.len() < size);
@@ -54,8 +54,8 @@ impl Model {
         expected: usize,
     ) {
         let rest = |taken: &mut Vec<usize>| while self.take(&self.victim, taken) {};
-        let loot = assert_all_taken_once(taken, thieves, rest, expected);
-        assert!(loot.iter().all(|loot| loot.is_sorted()), "{loot:?}");
+        let stolen = assert_all_taken_once(taken, thieves, rest, expected);
+        assert!(stolen.iter().all(|stolen| stolen.is_sorted()), "{stolen:?}");
     }
 }
 
@@ -79,7 +79,7 @@ fn slots_are_used_again_while_a_thief_looks() {
     check(3, || {
         let model = Model::new();
         let mut taken = Vec::new();
-        let thief = model.raider();
+        let thief = model.half_thief();
         for number in 1..=5 {
             model.push(number, &mut taken);
             if number == 3 {
@@ -98,7 +98,7 @@ fn two_thieves_and_the_owner_share_without_loss() {
         model.push(1, &mut taken);
         model.push(2, &mut taken);
         model.push(3, &mut taken);
-        let thieves = [model.raider(), model.taker(1)];
+        let thieves = [model.half_thief(), model.taker(1)];
         model.take(&model.victim, &mut taken);
         model.push(4, &mut taken);
         model.take(&model.victim, &mut taken);
@@ -107,7 +107,7 @@ fn two_thieves_and_the_owner_share_without_loss() {
 }
 
 #[test]
-fn loot_may_be_taken_from_the_thief() {
+fn what_was_stolen_may_be_stolen_from_the_thief() {
     check(3, || {
         let model = Model::new();
         let mut taken = Vec::new();
@@ -115,7 +115,7 @@ fn loot_may_be_taken_from_the_thief() {
         let other = thief(&model, |model, taken| {
             model.take(&model.thief, taken);
         });
-        let thieves = [model.raider(), other];
+        let thieves = [model.half_thief(), other];
         model.assert_all_taken_once_and_in_order(taken, thieves, 3);
     });
 }

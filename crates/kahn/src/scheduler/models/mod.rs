@@ -5,7 +5,7 @@
 //! | `word` | publish, park and close on the words of one channel | 2 |
 //! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
-//! | `fifo` | the same of the queue of those who wait, and what becomes of the loot | 2 to 3 |
+//! | `fifo` | the same of the queue of those who wait, and what becomes of what is stolen | 2 to 3 |
 //! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
 //! | `window` | the owner of a migration window against thieves | 2 to 3 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |

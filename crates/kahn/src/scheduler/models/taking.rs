@@ -71,11 +71,11 @@ pub(super) fn assert_all_taken_once(
     rest: impl FnOnce(&mut Vec<usize>),
     expected: usize,
 ) -> Vec<Vec<usize>> {
-    let loot = thieves.into_iter().map(|thief| thief.join().expect("a thief does not panic"));
-    let loot: Vec<_> = loot.collect();
+    let stolen = thieves.into_iter().map(|thief| thief.join().expect("a thief does not panic"));
+    let stolen: Vec<_> = stolen.collect();
     rest(&mut taken);
-    taken.extend(loot.iter().flatten());
+    taken.extend(stolen.iter().flatten());
     taken.sort_unstable();
     assert_eq!(taken, (1..=expected).collect::<Vec<_>>());
-    loot
+    stolen
 }

@@ -20,7 +20,7 @@
 //! the queues when it began, and what is woken meanwhile is queued behind. Nothing is taken out of
 //! the queues for it, so thieves find all that they would find otherwise.
 
-use super::raids::{Pace, Raid};
+use super::rates::{LastSteal, Rate};
 use super::{Ready, Steals};
 use crate::scheduler::TaskRef;
 use crate::scheduler::deque::{Deque, Steal};
@@ -32,10 +32,10 @@ use std::iter;
 use std::time::Duration;
 
 /// At most so many processes change hands at once.
-const LOOT: usize = 32;
+const MOST_STOLEN: usize = 32;
 
 /// How long a process is left to its own worker. There is no time in a model.
-const RIPE: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
+const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
 
 /// So many ready processes are not worth a round.
 const FEW: usize = 128;
@@ -66,8 +66,8 @@ pub struct Lane {
     /// The number of the oldest process when a thief last saw another one, and the ticks then.
     oldest: PlainAtomicUsize,
     since: PlainAtomicU64,
-    pub(super) pace: Pace,
-    pub(super) raid: Raid,
+    pub(super) rate: Rate,
+    pub(super) last_steal: LastSteal,
     /// How often its worker has asked for what has waited longest.
     asked: PlainAtomicU64,
     /// The least that was ready here since the last round.
@@ -91,8 +91,8 @@ impl Lane {
             rest_len: AtomicUsize::new(0),
             oldest: PlainAtomicUsize::new(usize::MAX),
             since: PlainAtomicU64::new(0),
-            pace: Pace::new(),
-            raid: Raid::new(),
+            rate: Rate::new(),
+            last_steal: LastSteal::new(),
             asked: PlainAtomicU64::new(0),
             least: PlainAtomicUsize::new(0),
             tried: PlainAtomicU64::new(0),
@@ -104,24 +104,24 @@ impl Lane {
     #[inline]
     pub(crate) fn take(&self) -> Option<TaskRef> {
         let task = self.hot.pop().or_else(|| self.front.take())?;
-        self.pace.count();
+        self.rate.count();
         Some(task)
     }
 
     /// Owner: a process runs here that ran elsewhere before.
     #[cold]
-    pub(crate) fn count_move(&self) {
-        self.pace.count_move();
+    pub(crate) fn count_migration(&self) {
+        self.rate.count_migration();
     }
 
-    /// Anybody: its worker does not get on; thieves may have what it has, at once.
+    /// Anybody: its worker makes no progress; thieves may have what it has, at once.
     pub(crate) fn stands_still(&self) {
-        self.pace.end_pause();
+        self.rate.end_backoff();
     }
 
     /// Whether thieves may have what only its worker puts here.
     pub(crate) fn is_open(&self) -> bool {
-        self.pace.is_open()
+        self.rate.is_open()
     }
 
     /// Whether nobody but its worker takes anything here.
@@ -189,7 +189,7 @@ impl Lane {
             (false, false) => None,
         };
         match &ready {
-            Some(_) => self.pace.count(),
+            Some(_) => self.rate.count(),
             None => self.least.store(self.ready(), Relaxed),
         }
         ready
@@ -215,9 +215,9 @@ impl Lane {
     }
 
     /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if
-    /// that is not left alone.
+    /// thieves do not back off.
     pub(super) fn take_cold(&self) -> Option<Ready> {
-        let is_open = self.has_front() && self.pace.is_open();
+        let is_open = self.has_front() && self.rate.is_open();
         let front = if is_open { self.front.take().map(Ready::new) } else { None };
         front.or_else(|| self.pop_rest(|_| {}))
     }
@@ -272,7 +272,7 @@ impl Lane {
         self.front.len() > 0
     }
 
-    /// Whether it has something that only its worker puts there, who does not sleep before that is
+    /// Whether it has something that only its worker puts there, which does not sleep before that is
     /// gone: so what thieves may not have is not forgotten.
     pub(super) fn has_own(&self) -> bool {
         self.has_hot() || self.has_front()
@@ -285,29 +285,29 @@ impl Lane {
     }
 
     /// Thief: whether the oldest process of its deque has been that for long.
-    pub(super) fn is_ripe(&self, now: u64) -> bool {
+    pub(super) fn is_aged(&self, now: u64) -> bool {
         let Some(oldest) = self.hot.oldest() else { return false };
         if self.oldest.load(Relaxed) != oldest {
             self.oldest.store(oldest, Relaxed);
             self.since.store(now, Relaxed);
         }
-        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= RIPE
+        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= AGED
     }
 
-    /// Owner, as a thief: takes half of what another has: of its deque only if that `is_ripe`, of
+    /// Owner, as a thief: takes half of what another has: of its deque only if that `is_aged`, of
     /// its own at all only if it `is_open`. Gives the first and how many.
-    pub(super) fn take_loot(
+    pub(super) fn steal_from(
         &self,
         victim: &Self,
         is_open: bool,
-        is_ripe: bool,
+        is_aged: bool,
     ) -> Option<(Ready, usize)> {
         bump(&self.tried);
-        let hot = if is_ripe { self.take_some(victim) } else { None };
+        let hot = if is_aged { self.take_some(victim) } else { None };
         let front = || if is_open { self.take_half_front(victim) } else { None };
-        let loot = hot.or_else(front).or_else(|| self.take_half_rest(victim))?;
+        let stolen = hot.or_else(front).or_else(|| self.take_half_rest(victim))?;
         bump(&self.won);
-        Some(loot)
+        Some(stolen)
     }
 
     pub(super) fn steals(&self) -> Steals {
@@ -316,7 +316,7 @@ impl Lane {
 
     /// Moves half of another's deque here, and gives the first and how many.
     fn take_some(&self, victim: &Self) -> Option<(Ready, usize)> {
-        let wanted = victim.hot.len().div_ceil(2).min(LOOT);
+        let wanted = victim.hot.len().div_ceil(2).min(MOST_STOLEN);
         let mut first = None;
         let mut size = 0;
         for _ in 0..wanted {

@@ -55,7 +55,7 @@ mod partition;
 mod parts;
 mod placement;
 mod queues;
-mod raids;
+mod rates;
 mod seeded;
 mod sequential;
 mod shared;
@@ -227,13 +227,13 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// Takes processes that ran on worker `home` last and that worker `by` has made ready together,
     /// as those that waited at a barrier: they are best run there. `false`, and none of them taken,
     /// if the policy would rather have them pushed one by one. Some sleeping worker is told.
-    fn take_crowd(
+    fn push_batch(
         &self,
         by: usize,
         home: usize,
-        crowd: &mut dyn ExactSizeIterator<Item = Ready>,
+        batch: &mut dyn ExactSizeIterator<Item = Ready>,
     ) -> bool {
-        let _ = (by, home, crowd);
+        let _ = (by, home, batch);
         false
     }
 

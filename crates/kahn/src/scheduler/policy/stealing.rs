@@ -9,9 +9,9 @@
 //! has, from the cold end. The process that a worker has woken last it runs next, without asking
 //! anybody.
 //!
-//! A thief takes only what is *ripe*: the oldest process of a deque that has been its oldest for
-//! `RIPE`. A victim that gets on by itself takes it sooner. And it steals only while that pays: see
-//! [`super::raids`].
+//! A thief takes only what is *aged*: the oldest process of a deque that has been its oldest for
+//! `AGED`. A victim that needs no help takes it sooner. And it steals only while that pays: see
+//! [`super::rates`].
 //!
 //! Now and then a worker runs what has waited longest, in its deque or its queue, for what lies at
 //! the bottom of the deque, under others that come and go, would never run; and what has waited
@@ -55,20 +55,20 @@ impl Stealing {
         let count = self.lanes.len();
         let own = &self.lanes[thief];
         let now = clock::ticks();
-        own.raid.judge(&own.pace, |victim| &self.lanes[victim].pace, now);
+        own.last_steal.judge(&own.rate, |victim| &self.lanes[victim].rate, now);
         for offset in 1..count {
             let index = (thief + offset) % count;
             let victim = &self.lanes[index];
-            let is_open = victim.has_own() && !victim.pace.is_left_alone(now);
+            let is_open = victim.has_own() && !victim.rate.is_backed_off(now);
             let has_hot = is_open && victim.has_hot();
-            let is_ripe = has_hot && victim.is_ripe(now);
-            let has_some = is_ripe || is_open && victim.has_front() || victim.has_rest();
-            if has_some && let Some((first, size)) = own.take_loot(victim, is_open, is_ripe) {
-                own.raid.begin(&own.pace, index, &victim.pace, size, now);
+            let is_aged = has_hot && victim.is_aged(now);
+            let has_some = is_aged || is_open && victim.has_front() || victim.has_rest();
+            if has_some && let Some((first, size)) = own.steal_from(victim, is_open, is_aged) {
+                own.last_steal.begin(&own.rate, index, &victim.rate, size, now);
                 return Some(first);
             }
             if has_hot {
-                own.raid.watch(index, &victim.pace, now);
+                own.last_steal.watch(index, &victim.rate, now);
             }
         }
         None
@@ -106,13 +106,13 @@ impl Policy for Stealing {
                 None => own.pop_cold().or_else(|| self.steal(worker)),
             },
             Turn::Back => {
-                own.pace.look_at_steps();
+                own.rate.look_at_steps();
                 let others = || self.pop_next_cold(worker);
                 if own.asks_others_first() { others() } else { own.pop_oldest() }
             }
         };
         if found.is_some() {
-            own.pace.count();
+            own.rate.count();
         }
         found
     }
@@ -121,7 +121,7 @@ impl Policy for Stealing {
         let now = clock::ticks();
         let mut lanes = self.lanes.iter().enumerate();
         lanes.any(|(index, lane)| {
-            let may_have_own = || index == worker || !lane.pace.is_left_alone(now);
+            let may_have_own = || index == worker || !lane.rate.is_backed_off(now);
             lane.has_rest() || lane.has_own() && may_have_own()
         })
     }
@@ -136,21 +136,21 @@ impl Policy for Stealing {
         }
     }
 
-    /// As if the worker at home had stolen them: so it is found out here, too, whether that pays.
-    fn take_crowd(
+    /// As if the home worker had stolen them: so whether that pays is measured here, too.
+    fn push_batch(
         &self,
         by: usize,
         home: usize,
-        crowd: &mut dyn ExactSizeIterator<Item = Ready>,
+        batch: &mut dyn ExactSizeIterator<Item = Ready>,
     ) -> bool {
         let (own, theirs) = (&self.lanes[by], &self.lanes[home]);
         let now = clock::ticks();
-        if own.pace.is_left_alone(now) {
+        if own.rate.is_backed_off(now) {
             return false;
         }
-        let size = crowd.len();
-        theirs.extend_rest(crowd);
-        theirs.raid.begin(&theirs.pace, by, &own.pace, size, now);
+        let size = batch.len();
+        theirs.extend_rest(batch);
+        theirs.last_steal.begin(&theirs.rate, by, &own.rate, size, now);
         true
     }
 
@@ -162,7 +162,7 @@ impl Policy for Stealing {
     /// what would not pay.
     fn has_to_spare(&self, worker: usize) -> bool {
         let lane = &self.lanes[worker];
-        lane.has_rest() || lane.has_own() && lane.pace.opens()
+        lane.has_rest() || lane.has_own() && lane.rate.opens()
     }
 
     fn keeps_hot(&self) -> bool {

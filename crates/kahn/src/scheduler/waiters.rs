@@ -1,26 +1,27 @@
-//! Processes that wait together and go on together: where they ran, there they go on.
+//! Processes that wait for one event, as a phase of a barrier, and are woken together: each goes on
+//! where it ran last.
 //!
-//! Whoever releases them makes those ready that ran on its own worker. The others it hands to the
-//! policy for their worker, as they are, one lock for a crowd: their headers and bodies are in that
-//! core's cache, and it makes its way through them at the same time. The policy may refuse: processes
-//! that do nothing but wait for each other are faster on one core.
+//! The worker that wakes them makes those ready that ran on it. The others it hands to the policy for
+//! their home worker, a batch under one lock: their headers and bodies are in that core's cache, and
+//! both workers run their share at the same time. The policy may refuse: processes that do nothing
+//! but wait for each other are faster on one core.
 
 use super::policy::Ready;
 use super::task::{Task, own};
 use super::{Kind, TaskRef, Worker};
 
 /// For fewer a lock and a wake-up cost more than they save.
-const CROWD: usize = 16;
+const FEWEST_OF_A_BATCH: usize = 16;
 
 /// Processes that wait, by worker.
 #[derive(Debug, Default)]
-pub(crate) struct Crowds {
+pub(crate) struct Waiters {
     /// First those that run in a place of their own: a priority, a worker they are pinned to, a
     /// thread. Then, for each worker, those that ran there last.
     lists: Vec<Vec<TaskRef>>,
 }
 
-impl Crowds {
+impl Waiters {
     /// Adds a process that `worker` runs.
     #[inline]
     pub(crate) fn add(&mut self, task: TaskRef, worker: &Worker) {
@@ -52,30 +53,30 @@ impl Crowds {
 
 impl Worker {
     /// Makes all of them ready, and runs one of its own next.
-    pub(crate) fn release(&self, crowds: &mut Crowds) {
+    pub(crate) fn release(&self, waiters: &mut Waiters) {
         let own = if self.is_dedicated() { 0 } else { self.index() + 1 };
-        for (place, crowd) in crowds.lists.iter_mut().enumerate() {
-            let sent = place != own && place > 0 && self.send_home(place - 1, crowd);
+        for (place, batch) in waiters.lists.iter_mut().enumerate() {
+            let sent = place != own && place > 0 && self.wake_at_home(place - 1, batch);
             if !sent && place != own {
-                self.wake_all(crowd.drain(..));
+                self.wake_all(batch.drain(..));
             }
         }
-        if let Some(crowd) = crowds.lists.get_mut(own) {
-            self.wake_all(crowd.drain(..));
+        if let Some(batch) = waiters.lists.get_mut(own) {
+            self.wake_all(batch.drain(..));
         }
     }
 
-    /// Hands a crowd to its worker; `false`, and nothing done, if it is small, or the policy would
-    /// rather have them here.
-    fn send_home(&self, worker: usize, crowd: &mut Vec<TaskRef>) -> bool {
+    /// Hands a batch to its home worker; `false`, and nothing done, if it is small or the policy
+    /// refuses.
+    fn wake_at_home(&self, worker: usize, batch: &mut Vec<TaskRef>) -> bool {
         if self.is_dedicated() {
             return false;
         }
         let Some(policy) = self.policy() else { return false };
-        let sent = crowd.len() >= CROWD
-            && policy.take_crowd(self.index(), worker, &mut crowd.iter().copied().map(Ready::new));
+        let sent = batch.len() >= FEWEST_OF_A_BATCH
+            && policy.push_batch(self.index(), worker, &mut batch.iter().copied().map(Ready::new));
         if sent {
-            crowd.clear();
+            batch.clear();
             self.scheduler().notify_anyone();
         }
         sent
