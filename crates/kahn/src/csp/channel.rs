@@ -4,7 +4,7 @@ use super::attempt::{Attempt, Look, Outcome, Step, gone};
 use super::error::Gone;
 use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wake, flag};
 use super::memory::{self, Unread};
-use super::outside;
+use super::outside::{self, Over};
 use super::wait::Stage;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::Cell;
@@ -413,7 +413,7 @@ impl<T> Channel<T> {
     /// was said where the network does not run, the sender has sent it.
     #[cold]
     pub(super) fn let_go(self, worker: &Worker) {
-        outside::run_errands(worker.scheduler());
+        outside::finish_releases(worker.scheduler());
         self.release(worker);
     }
 
@@ -421,8 +421,10 @@ impl<T> Channel<T> {
         self.meeting().gate.peek() & flag::SENDER_HELD != 0
     }
 
-    /// The receiver has failed before it had acted: the sender gets its message back.
-    pub(super) fn give_back(self, worker: &Worker, message: T, why: Gone) {
+    /// The receiver has failed before it had acted: the sender gets its message back. Returns it if
+    /// no sender waits for it any more.
+    #[must_use = "what is left of a message is dropped where users' code may run"]
+    pub(super) fn give_back(self, worker: &Worker, message: T, why: Gone) -> Option<T> {
         let meeting = self.meeting();
         let mut flags = meeting.gate.lock(worker.solo());
         let is_running = flags & flag::SENDER_RUNS != 0;
@@ -441,8 +443,7 @@ impl<T> Channel<T> {
         }
         meeting.gate.unlock(flags);
         woken.up(worker);
-        // Nobody waits for it any more: it may be anything, and is dropped with the gate open.
-        drop(message);
+        message
     }
 
     /// Behind the gate: releases the sender that is held, if one is, with this in its slot. The
@@ -476,22 +477,35 @@ impl<T> Channel<T> {
     ///
     /// # Safety
     /// The meeting is that of a channel of this type, which has ends.
-    pub(super) unsafe fn release_at(meeting: *const (), worker: Option<&Worker>) {
+    pub(super) unsafe fn release_at(
+        meeting: *const (),
+        worker: Option<&Worker>,
+        is_over: Over<'_>,
+    ) {
         if let (Some(meeting), Some(worker)) = (NonNull::new(meeting.cast_mut().cast()), worker) {
             Self { meeting, type_of: PhantomData }.release(worker);
         }
+        is_over();
     }
 
     /// Gives a message back outside of a process of the network.
     ///
     /// # Safety
     /// The message is a [`Returned`] of this type, in a box, and the caller's.
-    pub(super) unsafe fn give_back_at(returned: *const (), worker: Option<&Worker>) {
+    pub(super) unsafe fn give_back_at(
+        returned: *const (),
+        worker: Option<&Worker>,
+        is_over: Over<'_>,
+    ) {
         // SAFETY: said by the caller.
         let returned = unsafe { Box::from_raw(returned.cast_mut().cast::<Returned<T>>()) };
-        if let Some(worker) = worker {
-            returned.channel.give_back(worker, returned.message, Gone::Poisoned);
-        }
+        let Returned { channel, message } = *returned;
+        let left = match worker {
+            Some(worker) => channel.give_back(worker, message, Gone::Poisoned),
+            None => Some(message),
+        };
+        is_over();
+        drop(left);
     }
 
     // --- the end ----------------------------------------------------------------------------------

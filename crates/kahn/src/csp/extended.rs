@@ -164,13 +164,14 @@ pub(super) fn leave<T: Send>(channel: Channel<T>, message: T) {
     match Worker::running_in(network) {
         Some((worker, task)) => {
             if let Some(why) = failure_of(task) {
-                return channel.give_back(worker, message, why);
+                // Nobody may wait for it any more: it may be anything, and the gate is open.
+                return drop(channel.give_back(worker, message, why));
             }
         }
         None if thread::panicking() => {
             let what = Box::into_raw(Box::new(Returned { channel, message }));
-            let call = Channel::<T>::give_back_at;
-            return outside::leave(network, Errand::Call { what: what.cast(), call });
+            let release = Channel::<T>::give_back_at;
+            return outside::leave(network, Errand::Release { what: what.cast(), release });
         }
         None => {}
     }
@@ -185,7 +186,7 @@ fn let_go<T: Send>(channel: Channel<T>) {
         Some((worker, _)) => channel.release(worker),
         None => outside::leave(
             network,
-            Errand::Call { what: channel.place().cast(), call: Channel::<T>::release_at },
+            Errand::Release { what: channel.place().cast(), release: Channel::<T>::release_at },
         ),
     }
 }

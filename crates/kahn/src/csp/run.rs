@@ -276,7 +276,7 @@ fn report(core: &Core, channels: &Ended, ticks: u64, own_threads: bool) -> Repor
         warnings: scheduler.config().refusal.clone().into_iter().collect(),
         processes: records
             .iter()
-            .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref())))
+            .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref()), ticks))
             .collect(),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: Vec::new(),

@@ -139,8 +139,9 @@ impl<'a> Observed<'a> {
         found.is_ok_and(|place| self.may_be_pruned[place])
     }
 
-    /// What is told of each process. `is_cut_short`: they are told as they were when the run ended.
-    pub(super) fn processes(&self, is_cut_short: bool) -> Vec<ProcessReport> {
+    /// What is told of each process of a run that took so many ticks. `is_cut_short`: they are told as
+    /// they were when the run ended.
+    pub(super) fn processes(&self, is_cut_short: bool, ticks: u64) -> Vec<ProcessReport> {
         let all = self.records.iter().zip(&self.may_be_pruned);
         let reports = all.map(|(record, may_be_pruned)| {
             let ending = if *may_be_pruned && !is_cut_short {
@@ -148,7 +149,7 @@ impl<'a> Observed<'a> {
             } else {
                 ProcessEnd::of(record.ending.as_ref())
             };
-            process_report(record, ending)
+            process_report(record, ending, ticks)
         });
         reports.collect()
     }

@@ -407,7 +407,7 @@ fn clear_away(
         weight_unknown: weight_unknown(&channels),
         walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings,
-        processes: observed.processes(is_cut_short),
+        processes: observed.processes(is_cut_short, ticks),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
@@ -451,8 +451,16 @@ fn records(core: &Core, verdict: Option<&Verdict>) -> Vec<ProcessRecord> {
     records
 }
 
-pub(crate) fn process_report(record: &ProcessRecord, ending: ProcessEnd) -> ProcessReport {
-    ProcessReport { name: record.name.clone(), ending, ..process_sums(&record.counts) }
+/// What is told of one process of a run that took so many ticks.
+pub(crate) fn process_report(
+    record: &ProcessRecord,
+    ending: ProcessEnd,
+    ticks: u64,
+) -> ProcessReport {
+    // An estimate from samples may come to more than one thread can have run.
+    let counts =
+        ProcessCounts { busy: record.counts.busy.map(|busy| busy.min(ticks)), ..record.counts };
+    ProcessReport { name: record.name.clone(), ending, ..process_sums(&counts) }
 }
 
 pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {

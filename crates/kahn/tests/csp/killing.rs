@@ -1,6 +1,7 @@
 //! Killing a process wherever it is: its ends are dropped, and nobody else is hurt.
 
 use crate::{everywhere, succeeds};
+use kahn::RunOptions;
 use kahn::csp::{self, Gone, OneOf2, Process};
 use std::time::Duration;
 
@@ -192,6 +193,9 @@ fn a_process_may_be_killed_at_both_ends_of_a_race() {
 }
 
 /// How the receiver of an extended rendezvous fails while its sender waits.
+/// How often a race is tried.
+const ROUNDS: usize = 100;
+
 #[derive(Clone, Copy, Debug)]
 enum Failing {
     Panics,
@@ -282,6 +286,56 @@ fn the_sender_of_a_message_that_its_receiver_fails_over_gets_it_back() {
                     assert!(killed_early || sent.message == "message!", "{}", sent.message);
                 },
             );
+        }
+    }
+}
+
+/// While one worker sees to what was dropped outside, the receiver goes on, on another.
+#[test]
+fn what_was_dropped_outside_is_told_before_its_receiver_goes_on() {
+    const PAIRS: usize = 40;
+    for round in 0..ROUNDS {
+        let sent = succeeds(RunOptions::new().workers(3), async move |scope| {
+            let mut senders = Vec::new();
+            for pair in 0..PAIRS {
+                let (mut out, mut input) = csp::channel::<String>("extended");
+                scope.spawn("receiver", async move {
+                    let message = input.recv_extended().await.expect("it is sent");
+                    std::thread::scope(|threads| {
+                        let panics = pair % 2 == 0;
+                        let thread = threads.spawn(move || {
+                            let _message = message;
+                            if panics {
+                                std::panic::resume_unwind(Box::new("no message"));
+                            }
+                        });
+                        assert_eq!(thread.join().is_err(), panics);
+                    });
+                    // The sender may be held by the next message, and not by the last one's end.
+                    let message = input.recv_extended().await;
+                    csp::yield_now().await;
+                    drop(message);
+                });
+                let sender = async move {
+                    (out.send("one".to_owned()).await, out.send("two".to_owned()).await)
+                };
+                senders.push(scope.fork("sender", sender));
+            }
+            let mut sent = Vec::new();
+            for sender in senders {
+                sent.push(sender.join().await.expect("the sender ends"));
+            }
+            sent
+        });
+        for (pair, (one, two)) in sent.into_iter().enumerate() {
+            match one {
+                Ok(()) => assert!(pair % 2 == 1, "round {round}: the receiver failed over it"),
+                Err(back) => {
+                    assert!(pair % 2 == 0, "round {round}: {back}");
+                    assert_eq!((back.message.as_str(), back.why), ("one", Gone::Poisoned));
+                }
+            }
+            assert_eq!(two, Ok(()), "round {round}");
         }
     }
 }

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 /// and 64 dispatches pass for each process that waits.
 const MOST_ROUNDS: u32 = 100_000;
 
+/// Where others have a thread of their own, it is the system's turn to run that: the process gives
+/// way to other threads now and then, and may do so many times as many rounds.
+const FOR_THE_SYSTEM: u32 = 100;
+
 /// What a process that never waits does in a round.
 type Round = for<'a> fn(&'a mut Busy) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
@@ -28,11 +32,16 @@ fn everyone_runs_beside(what: &str, most: u32, round: Round) {
         let create = network.creator();
         let others = ["a", "b", "c"];
         let (seen, count) = (Arc::clone(&ran), Arc::clone(&rounds));
+        let has_threads = schedule.workers > 1 || schedule.policy == "threads";
+        let most = if has_threads { most * FOR_THE_SYSTEM } else { most };
         let busy = Process::named("busy").effects();
         network.process_with(busy, (out, back, create), async move |(out, back, create)| {
             let mut busy = Busy { out, back, create };
             while seen.load(Relaxed) < 3 && count.fetch_add(1, Relaxed) < most {
                 round(&mut busy).await;
+                if has_threads && count.load(Relaxed).is_multiple_of(FOR_THE_SYSTEM) {
+                    std::thread::yield_now();
+                }
             }
         });
         for name in others {

@@ -42,7 +42,7 @@ use crate::sync::system::clock;
 use crate::sync::{Ordering::*, PlainAtomicU32, PlainAtomicU64, PlainAtomicUsize};
 use std::time::Duration;
 
-/// A last_steal that lasts so long for each crossing is worth it in any case: some twenty lines from another
+/// A steal that lasts so long for each migration pays in any case: some twenty lines from another
 /// core, and as long again in work. There is no time in a model: there everything pays.
 const PLAIN: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(2) };
 /// How long thieves back off after a steal that did not pay, at least and at most.
