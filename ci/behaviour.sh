@@ -65,8 +65,8 @@ mutation a-pin-is-urgent "$csp" a_pinned_process_waits scheduler/places.rs \
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
 mutation gives-way-late "$csp" that_wakes_a_more_urgent scheduler/places.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
-mutation releases-are-not-waited-for "$csp" what_was_dropped_outside csp/outside.rs \
-    's/self\.releases \+= usize::from\(is_release\);//; s/left\.releases -= 1;//'
+mutation releases-are-done-later "$csp" what_was_dropped_outside csp/channel.rs \
+    's/outside::finish_releases\(worker\.scheduler\(\)\);//'
 mutation goes-behind-others "$csp" that_has_given_way_to scheduler/places.rs \
     's/self\.make_ready\(task, Reason::Preempted\);/self.give_way(task);/'
 mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
