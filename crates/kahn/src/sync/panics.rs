@@ -73,10 +73,13 @@ pub(crate) fn failure(payload: Box<dyn Any + Send>) -> Failure {
     Failure { message, panicked: true, at }
 }
 
-/// Drops the payload of a panic. What its destructor panics with is forgotten: dropping that may
-/// panic for ever.
+/// Drops the payload of a panic. What its destructor panics with is dropped if it is a text, as
+/// nearly always, and forgotten otherwise: dropping that may panic for ever.
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+        && !again.is::<&str>()
+        && !again.is::<String>()
+    {
         mem::forget(again);
     }
 }
