@@ -3,6 +3,7 @@
 use crate::{everywhere, succeeds};
 use kahn::csp;
 use kahn::{Network, RunError, RunOptions, Summary};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -126,9 +127,12 @@ fn a_clock_without_a_thread_ends_the_run_only_if_somebody_waits_for_a_time() {
 fn no_more_blocking_calls_run_at_once_than_were_allowed() {
     everywhere(
         |options| {
-            let (now, most) = (leak(), leak());
+            let now = Arc::new(AtomicUsize::new(0));
+            let most = Arc::new(AtomicUsize::new(0));
+            let most_at_once = Arc::clone(&most);
             let numbers = succeeds(options.blocking_calls(3), async move |scope| {
                 let call = |n: u32| {
+                    let (now, most) = (Arc::clone(&now), Arc::clone(&most_at_once));
                     csp::blocking(move || {
                         most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
                         std::thread::yield_now();
@@ -145,8 +149,4 @@ fn no_more_blocking_calls_run_at_once_than_were_allowed() {
             assert!((1..=3).contains(&most), "{most} at once");
         },
     );
-}
-
-fn leak() -> &'static AtomicUsize {
-    Box::leak(Box::new(AtomicUsize::new(0)))
 }
