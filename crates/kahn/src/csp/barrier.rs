@@ -11,7 +11,7 @@ use super::core::network_here;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
 use super::meet::{Meet, Member, NEVER};
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::word::Park;
 use crate::scheduler::{TaskRef, Worker};
@@ -175,7 +175,7 @@ impl Drop for Barrier {
         }
         let resigned = Resigned { meet: Arc::clone(&self.meet), member: self.member };
         let what = Box::into_raw(Box::new(resigned)).cast_const().cast();
-        outside::leave(self.meet.network, Errand::Call { what, call: resign_at });
+        outside::defer(self.meet.network, Deferred::Call { what, call: resign_at });
     }
 }
 

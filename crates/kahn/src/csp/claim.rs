@@ -20,7 +20,7 @@ use super::known;
 use super::look::{At, Awaited};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::task::Task;
 use crate::scheduler::word::Park;
@@ -528,9 +528,9 @@ impl<E> Shared<E> {
         let queue = &self.inner.queue;
         match Worker::running_in(queue.network) {
             Some((worker, _)) => queue.release(Some(worker)),
-            None => outside::leave(
+            None => outside::defer(
                 queue.network,
-                Errand::Call {
+                Deferred::Call {
                     what: Arc::into_raw(Arc::clone(&self.inner)).cast(),
                     call: release_at::<E>,
                 },
@@ -540,7 +540,7 @@ impl<E> Shared<E> {
 }
 
 unsafe fn release_at<E>(inner: *const (), worker: Option<&Worker>) {
-    // SAFETY: the errand has a counted reference, which is given up here.
+    // SAFETY: the call has a counted reference, which is given up here.
     let inner = unsafe { Arc::from_raw(inner.cast::<Inner<E>>()) };
     inner.queue.release(worker);
 }

@@ -296,7 +296,7 @@ impl Hooks for Way {
     }
 
     fn glance(&self, _worker: &Worker, _budget: usize, _in_passing: bool) -> usize {
-        outside::run_errands(&self.core().scheduler);
+        outside::run_deferred(&self.core().scheduler);
         0
     }
 
@@ -314,7 +314,7 @@ impl Hooks for Way {
         if !scheduler.is_running() || scheduler.live.load(SeqCst) == 0 {
             return;
         }
-        if outside::run_errands(scheduler) {
+        if outside::run_deferred(scheduler) {
             return;
         }
         if !scheduler.census.is_over() || !scheduler.is_running() {

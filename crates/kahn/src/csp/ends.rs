@@ -4,7 +4,7 @@ use super::attempt::{Attempt, Outcome};
 use super::channel::{Channel, Slot};
 use super::error::{Gone, Unsent};
 use super::meeting::{Entry, How, Meeting, Side};
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::task::own;
 use crate::scheduler::word::Park;
@@ -184,9 +184,9 @@ fn drop_end<T: Send>(channel: Channel<T>, side: Side, poison: bool) {
             let poison = poison || task.notes() & own::POISONED != 0 || thread::panicking();
             channel.close(side, poison, Some(worker));
         }
-        None => outside::leave(
+        None => outside::defer(
             network,
-            Errand::Close {
+            Deferred::Close {
                 meeting: channel.place(),
                 close: Channel::<T>::close_at,
                 side,

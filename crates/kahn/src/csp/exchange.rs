@@ -7,7 +7,7 @@ use super::error::{Gone, Unsent};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::{At, Awaited};
 use super::meeting::{Entry, How, Meeting, Side, flag};
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
 use crate::scheduler::task::own;
 use crate::scheduler::word::Park;
@@ -106,9 +106,9 @@ impl<A: Send, B: Send> Drop for Exchange<A, B> {
             self.channel.close(self.side, poison, Some(worker));
             return;
         }
-        outside::leave(
+        outside::defer(
             network,
-            Errand::Close {
+            Deferred::Close {
                 meeting: self.channel.place(),
                 close: Channel::<()>::close_at,
                 side: self.side,

@@ -6,7 +6,7 @@ use super::ends::{Receiver, Receiving};
 use super::error::Gone;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::look::Awaited;
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use crate::scheduler::task::own;
 use crate::scheduler::{TaskRef, Worker};
 use crate::sync::thread;
@@ -171,7 +171,7 @@ pub(super) fn leave<T: Send>(channel: Channel<T>, message: T) {
         None if thread::panicking() => {
             let what = Box::into_raw(Box::new(Returned { channel, message }));
             let release = Channel::<T>::give_back_at;
-            return outside::leave(network, Errand::Release { what: what.cast(), release });
+            return outside::defer(network, Deferred::Release { what: what.cast(), release });
         }
         None => {}
     }
@@ -184,9 +184,9 @@ fn let_go<T: Send>(channel: Channel<T>) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {
         Some((worker, _)) => channel.release(worker),
-        None => outside::leave(
+        None => outside::defer(
             network,
-            Errand::Release { what: channel.place().cast(), release: Channel::<T>::release_at },
+            Deferred::Release { what: channel.place().cast(), release: Channel::<T>::release_at },
         ),
     }
 }

@@ -12,7 +12,7 @@
 
 use super::core::{Core, Verdict};
 use super::explain::explain;
-use super::outside::{self, Errand};
+use super::outside::{self, Deferred};
 use crate::network::StillRunning;
 use crate::scheduler::{Kind, Worker};
 use crate::sync::{Arc, Condvar, Mutex};
@@ -179,7 +179,7 @@ impl Handle {
         drop(state);
         let answer = Arc::new(Answer::default());
         let what = Arc::into_raw(Arc::clone(&answer)).cast();
-        outside::leave(network, Errand::Call { what, call: answer_at });
+        outside::defer(network, Deferred::Call { what, call: answer_at });
         let mut text = answer.text.lock();
         answer.bell.wait_while_for(&mut text, |text| text.is_none(), PATIENCE);
         text.take().unwrap_or(Explanation { waiting: busy, ..Explanation::default() })
@@ -238,7 +238,7 @@ struct Answer {
 }
 
 unsafe fn answer_at(answer: *const (), worker: Option<&Worker>) {
-    // SAFETY: the errand has a counted reference, which is given up here.
+    // SAFETY: the call has a counted reference, which is given up here.
     let answer = unsafe { Arc::from_raw(answer.cast::<Answer>()) };
     let text = worker.map(|worker| Core::with_worker(worker, explain)).unwrap_or_default();
     *answer.text.lock() = Some(text);

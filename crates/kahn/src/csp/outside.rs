@@ -1,36 +1,36 @@
 //! What is dropped where its network does not run: on another thread, or after the run.
 //!
 //! Ends and handles are values, so they may come to a thread that runs no process of their network.
-//! There they only can be dropped. While the network runs, the dropping is left to it as an errand:
+//! There they only can be dropped. While the network runs, the call that closes the end is deferred to it:
 //! its workers alone may touch what stands behind the gates, for with one worker these are not
 //! locked. After the run nobody waits for anything, and the end is dropped on the spot.
 //!
 //! # A sender that is held
 //!
-//! A message whose sender still waits may be dropped outside as well; that errand, a *release*, says
+//! A message whose sender still waits may be dropped outside as well; that call, a *release*, says
 //! what became of the message. Its receiver may go on or end at the same time, on another worker, and
-//! must not say anything else. So errands are begun in the order in which they were left, and nothing
+//! must not say anything else. So calls are begun in the order in which they were deferred, and nothing
 //! else happens to the channel between the drop outside and the end of the release:
 //!
-//! | state of a release | `errands` | `releases` | the receiver comes back, or goes |
+//! | state of a release | `calls` | `releases` | the receiver comes back, or goes |
 //! |---|---|---|---|
-//! | left | holds it | – | begins it by [`finish_releases`] |
+//! | deferred | holds it | – | begins it by [`finish_releases`] |
 //! | begun by a worker | – | counts it | waits until the count is 0 |
 //! | over, when the gate is open | – | – | finds a sender that is held no more |
 //!
-//! It is left and begun under one lock, so it is in one of the first two states until it is over. A
-//! begun release takes a gate and runs no code of users before it is over, so waiting is short. An
-//! errand that is no release is not begun while there is a release, for it may be the receiver's end.
+//! It is deferred and begun under one lock, so it is in one of the first two states until it is over. A
+//! begun release takes a gate and runs no code of users before it is over, so waiting is short. A
+//! call that is no release is not begun while there is a release, for it may be the receiver's end.
 
 use super::body;
 use super::meeting::{Meeting, Side};
-use crate::scheduler::{ERRAND, Scheduler, TaskRef, Worker};
+use crate::scheduler::{DEFERRED, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Ordering::*, StaticMutex, thread};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Something that only a worker of the network may do.
 #[derive(Clone, Copy)]
-pub(super) enum Errand {
+pub(super) enum Deferred {
     /// Close an end; the function knows the type of the messages.
     Close {
         meeting: *const Meeting,
@@ -46,20 +46,20 @@ pub(super) enum Errand {
     Handle(TaskRef),
 }
 
-// SAFETY: what it names is type-stable memory, or kept by the reference that the errand holds.
-unsafe impl Send for Errand {}
+// SAFETY: what it names is type-stable memory, or kept by the reference that the call holds.
+unsafe impl Send for Deferred {}
 
 /// To be called when a release has let go of the gate, before code of users may run.
 pub(super) type Over<'a> = &'a dyn Fn();
 
-impl Errand {
+impl Deferred {
     fn run(self, network: u32, worker: Option<&Worker>) {
         match self {
-            // SAFETY: the errand took over the end.
+            // SAFETY: the call took over the end.
             Self::Close { meeting, close, side, poison } => unsafe {
                 close(meeting, side, poison, worker);
             },
-            // SAFETY: the errand took over the reference.
+            // SAFETY: the call took over the reference.
             Self::Call { what, call } => unsafe { call(what, worker) },
             // SAFETY: as above.
             Self::Release { what, release } => unsafe {
@@ -75,73 +75,73 @@ impl Errand {
     }
 }
 
-struct Left {
+struct Running {
     scheduler: Arc<Scheduler>,
-    errands: VecDeque<Errand>,
+    calls: VecDeque<Deferred>,
     /// Releases that were begun and are not over.
     releases: usize,
 }
 
-impl Left {
-    /// Begins the next errand, unless there is none or it has to wait for a release.
-    fn begin(&mut self) -> Option<Errand> {
-        let is_release = matches!(self.errands.front()?, Errand::Release { .. });
+impl Running {
+    /// Begins the next call, unless there is none or it has to wait for a release.
+    fn begin(&mut self) -> Option<Deferred> {
+        let is_release = matches!(self.calls.front()?, Deferred::Release { .. });
         if self.releases > 0 && !is_release {
             return None;
         }
         self.releases += usize::from(is_release);
         // Relaxed: a hint.
-        self.scheduler.first.fetch_sub(ERRAND, Relaxed);
-        self.errands.pop_front()
+        self.scheduler.first.fetch_sub(DEFERRED, Relaxed);
+        self.calls.pop_front()
     }
 }
 
 fn release_is_over(network: u32) {
-    if let Some(left) = RUNNING.lock().get_mut(&network) {
-        left.releases -= 1;
+    if let Some(running) = RUNNING.lock().get_mut(&network) {
+        running.releases -= 1;
     }
 }
 
-/// The networks that run now, with what others have left for them.
-static RUNNING: StaticMutex<BTreeMap<u32, Left>> = StaticMutex::new(BTreeMap::new());
+/// The networks that run now, with what was deferred to them.
+static RUNNING: StaticMutex<BTreeMap<u32, Running>> = StaticMutex::new(BTreeMap::new());
 
-/// A network runs from now on: what is dropped elsewhere is left for it.
+/// A network runs from now on: what is dropped elsewhere is deferred to it.
 pub(super) fn begin(scheduler: &Arc<Scheduler>) {
-    let left = Left { scheduler: Arc::clone(scheduler), errands: VecDeque::new(), releases: 0 };
-    RUNNING.lock().insert(scheduler.number, left);
+    let running = Running { scheduler: Arc::clone(scheduler), calls: VecDeque::new(), releases: 0 };
+    RUNNING.lock().insert(scheduler.number, running);
 }
 
 /// A network has ended: nobody waits in it any more.
 pub(super) fn end(network: u32) {
-    let left = RUNNING.lock().remove(&network);
-    for errand in left.into_iter().flat_map(|left| left.errands) {
-        errand.run(network, None);
+    let running = RUNNING.lock().remove(&network);
+    for call in running.into_iter().flat_map(|running| running.calls) {
+        call.run(network, None);
     }
 }
 
-/// Does what was left for a network until now; tells whether there was anything.
-pub(super) fn run_errands(scheduler: &Scheduler) -> bool {
+/// Makes the calls that were deferred to a network until now; tells whether there were any.
+pub(super) fn run_deferred(scheduler: &Scheduler) -> bool {
     let network = scheduler.number;
-    let count = RUNNING.lock().get(&network).map_or(0, |left| left.errands.len());
+    let count = RUNNING.lock().get(&network).map_or(0, |running| running.calls.len());
     if count == 0 {
         return false;
     }
     // Not as the worker that looks: it may be about to sleep, and must not keep what it wakes.
     let worker = Worker::for_clearing(scheduler);
     for _ in 0..count {
-        let Some(errand) = next_of(network) else { break };
-        errand.run(network, Some(&worker));
+        let Some(call) = next_of(network) else { break };
+        call.run(network, Some(&worker));
     }
     true
 }
 
-/// Begins the next errand of a network; waits for releases that it has to wait for.
-fn next_of(network: u32) -> Option<Errand> {
+/// Begins the next call of a network; waits for releases that it has to wait for.
+fn next_of(network: u32) -> Option<Deferred> {
     loop {
-        if let Some(left) = RUNNING.lock().get_mut(&network)
-            && !left.errands.is_empty()
+        if let Some(running) = RUNNING.lock().get_mut(&network)
+            && !running.calls.is_empty()
         {
-            let next = left.begin();
+            let next = running.begin();
             if next.is_some() {
                 return next;
             }
@@ -152,36 +152,36 @@ fn next_of(network: u32) -> Option<Errand> {
     }
 }
 
-/// Returns when no release that was left before is left or begun. A release on this thread does not
+/// Returns when no release that was deferred before is deferred or begun. A release on this thread does not
 /// wait for itself: it is over before anything else runs there.
 #[cold]
 pub(super) fn finish_releases(scheduler: &Scheduler) {
-    let has_release = |left: &Left| {
-        left.releases > 0 || left.errands.iter().any(|all| matches!(all, Errand::Release { .. }))
+    let has_release = |running: &Running| {
+        running.releases > 0 || running.calls.iter().any(|all| matches!(all, Deferred::Release { .. }))
     };
     while RUNNING.lock().get(&scheduler.number).is_some_and(has_release) {
-        if !run_errands(scheduler) {
+        if !run_deferred(scheduler) {
             thread::yield_now();
         }
     }
 }
 
-/// Leaves something to a network, or does it here if that has ended.
-pub(super) fn leave(network: u32, errand: Errand) {
+/// Defers a call to a network, or makes it here if that has ended.
+pub(super) fn defer(network: u32, call: Deferred) {
     let scheduler = {
-        let mut running = RUNNING.lock();
-        running.get_mut(&network).map(|left| {
-            left.errands.push_back(errand);
-            left.scheduler.first.fetch_add(ERRAND, Relaxed);
-            Arc::clone(&left.scheduler)
+        let mut all = RUNNING.lock();
+        all.get_mut(&network).map(|running| {
+            running.calls.push_back(call);
+            running.scheduler.first.fetch_add(DEFERRED, Relaxed);
+            Arc::clone(&running.scheduler)
         })
     };
-    match (scheduler, errand) {
+    match (scheduler, call) {
         (Some(scheduler), _) => scheduler.look_again(),
         // The block of the process is gone with its network.
-        (None, Errand::Handle(_)) => {}
-        (None, Errand::Close { .. } | Errand::Call { .. } | Errand::Release { .. }) => {
-            errand.run(network, None);
+        (None, Deferred::Handle(_)) => {}
+        (None, Deferred::Close { .. } | Deferred::Call { .. } | Deferred::Release { .. }) => {
+            call.run(network, None);
         }
     }
 }

@@ -294,7 +294,7 @@ impl<R> Drop for Forked<R> {
         let Some(task) = self.task else { return };
         let Some((worker, _)) = Worker::running_in(self.network) else {
             // The network may be gone, and with it the block; else it is cleared away with the run.
-            outside::leave(self.network, outside::Errand::Handle(task));
+            outside::defer(self.network, outside::Deferred::Handle(task));
             return;
         };
         if body::join_of(task).detach(worker.solo()) {

@@ -153,7 +153,7 @@ const RUNNING: u8 = 1;
 const ENDING: u8 = 2;
 
 /// In [`Scheduler::first`]: something is to be done that is no process; see `csp::outside`.
-pub(crate) const ERRAND: usize = 1 << (usize::BITS / 2);
+pub(crate) const DEFERRED: usize = 1 << (usize::BITS / 2);
 
 /// In [`Scheduler::first`]: the run has ended.
 const OVER: usize = 1 << (usize::BITS - 1);
@@ -265,7 +265,7 @@ pub(crate) struct Scheduler {
     hooks: OnceLock<Box<dyn Hooks>>,
     /// Whether a process of this network has run communicating processes, which may choose.
     pub(crate) chose: AtomicBool,
-    /// Ready processes that are urgent, [errands](ERRAND), and [`OVER`]: the one thing a worker looks
+    /// Ready processes that are urgent, [deferred calls](DEFERRED), and [`OVER`]: the one thing a worker looks
     /// at before it takes what is at hand.
     pub(crate) first: AtomicUsize,
     /// What a network of communicating processes shares, while it runs; null in others.

@@ -2,7 +2,7 @@
 //!
 //! | looked at | when |
 //! |---|---|
-//! | urgent processes, errands, the end of the run | whenever [`Scheduler::first`](super::Scheduler) is not zero |
+//! | urgent processes, deferred calls, the end of the run | whenever [`Scheduler::first`](super::Scheduler) is not zero |
 //! | what has waited longest, in each of the queues; rings of waits | every so many dispatches |
 //! | the hot slot, then the worker's own lane | always: what is found there costs no question to anybody |
 //! | the policy, and processes of this worker alone, in turn | when that is empty |
@@ -16,7 +16,7 @@
 
 use super::policy::{Ready, Turn};
 use super::task::{TaskRef, own};
-use super::{ERRAND, Reason, Worker};
+use super::{DEFERRED, Reason, Worker};
 use crate::sync::Ordering::*;
 use std::ptr;
 
@@ -115,13 +115,13 @@ impl Worker {
         ready.map(Ready::into_task).or_else(|| self.rest_until_ready())
     }
 
-    /// Takes an urgent process; does the errands that were left meanwhile.
+    /// Takes an urgent process; makes the calls that were deferred meanwhile.
     pub(super) fn take_urgent(&self) -> Option<Ready> {
         let first = self.first().load(Relaxed);
         if first == 0 {
             return None;
         }
-        if first >= ERRAND {
+        if first >= DEFERRED {
             self.scheduler().hooks().glance(self, 0, true);
         }
         self.scheduler().pop_urgent(self.index())
