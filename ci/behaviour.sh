@@ -108,7 +108,7 @@ mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs 
 mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
     's/waits_empty: counts\.blocked_empty,/waits_empty: counts.blocked_full,/'
 mutation migrations-not-counted "$laws" counters_fit_together scheduler/worker.rs \
-    's/Task::count\(&task\.stolen\);//'
+    's/Task::count\(&task\.migrations\);//'
 mutation polls-off-by-one "$laws" counters_fit_together scheduler/task.rs \
     's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
 mutation polls-not-counted "$laws" waits_are_counted_at scheduler/worker.rs \

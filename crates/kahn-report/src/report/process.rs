@@ -23,8 +23,8 @@ pub struct ProcessReport {
     pub waits_empty: u64,
     /// Times it waited for room.
     pub waits_full: u64,
-    /// Times it changed workers.
-    pub steals: u64,
+    /// Times it went on on another worker than before.
+    pub migrations: u64,
 }
 
 /// A process that failed.

@@ -63,7 +63,7 @@ impl fmt::Display for Report {
             writeln!(f, "processes that choose took part: the result may depend on the schedule")?;
         }
         let mut table =
-            new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "steals"], 2);
+            new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "migrations"], 2);
         for process in &self.processes {
             let ending = process.ending.to_string();
             table.add_row(process.row(process.name.to_string(), ending));
@@ -76,7 +76,7 @@ impl fmt::Display for Report {
         let table = if meets { self.meeting_table() } else { self.channel_table() };
         writeln!(f, "\n{table}")?;
         let mut table =
-            new_table(&["worker", "busy s", "idle s", "spins", "sleeps", "steals", "won"], 0);
+            new_table(&["worker", "busy s", "idle s", "spins", "sleeps", "tried", "won"], 0);
         for worker in &self.worker_reports {
             table.add_row(vec![
                 worker.worker.to_string(),
@@ -174,7 +174,7 @@ impl ProcessReport {
             self.polls.to_string(),
             self.waits_empty.to_string(),
             self.waits_full.to_string(),
-            self.steals.to_string(),
+            self.migrations.to_string(),
         ]
     }
 }

@@ -157,7 +157,8 @@ fn next_of(network: u32) -> Option<Deferred> {
 #[cold]
 pub(super) fn finish_releases(scheduler: &Scheduler) {
     let has_release = |running: &Running| {
-        running.releases > 0 || running.calls.iter().any(|all| matches!(all, Deferred::Release { .. }))
+        running.releases > 0
+            || running.calls.iter().any(|all| matches!(all, Deferred::Release { .. }))
     };
     while RUNNING.lock().get(&scheduler.number).is_some_and(has_release) {
         if !run_deferred(scheduler) {

@@ -471,7 +471,7 @@ pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
         polls: counts.polls,
         waits_empty: counts.blocked_empty,
         waits_full: counts.blocked_full,
-        steals: counts.stolen,
+        migrations: counts.migrations,
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct ProcessCounts {
     pub(crate) polls: u64,
     pub(crate) blocked_empty: u64,
     pub(crate) blocked_full: u64,
-    pub(crate) stolen: u64,
+    pub(crate) migrations: u64,
 }
 
 impl ProcessCounts {
@@ -35,7 +35,7 @@ impl ProcessCounts {
         self.polls += other.polls;
         self.blocked_empty += other.blocked_empty;
         self.blocked_full += other.blocked_full;
-        self.stolen += other.stolen;
+        self.migrations += other.migrations;
     }
 }
 
@@ -200,7 +200,7 @@ impl TaskRef {
             polls: self.polls.load(Relaxed),
             blocked_empty: self.blocked_empty.load(Relaxed).into(),
             blocked_full: self.blocked_full.load(Relaxed).into(),
-            stolen: self.stolen.load(Relaxed).into(),
+            migrations: self.migrations.load(Relaxed).into(),
         }
     }
 }

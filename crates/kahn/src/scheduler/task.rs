@@ -164,7 +164,7 @@ pub(crate) struct Task {
     pub(crate) offer: AtomicU64,
     pub(crate) blocked_empty: PlainAtomicU32,
     pub(crate) blocked_full: PlainAtomicU32,
-    pub(crate) stolen: PlainAtomicU32,
+    pub(crate) migrations: PlainAtomicU32,
     pub(crate) marks: AtomicU8,
     pub(crate) own: AtomicU8,
     kind: Cell<Kind>,
@@ -295,7 +295,7 @@ impl Task {
             task.traits.store(traits, Relaxed);
             task.assigned.store(NOWHERE, Relaxed);
             task.pinned.store(pinned, Relaxed);
-            task.stolen.store(0, Relaxed);
+            task.migrations.store(0, Relaxed);
             task.observed.store(0, Relaxed);
             task.references.store(1, Relaxed);
             task.body.set(plan.body);
@@ -325,7 +325,7 @@ impl Task {
                 traits: AtomicU8::new(traits),
                 assigned: AtomicU16::new(NOWHERE),
                 pinned: AtomicU16::new(pinned),
-                stolen: PlainAtomicU32::new(0),
+                migrations: PlainAtomicU32::new(0),
                 observed: AtomicU32::new(0),
                 references: AtomicU32::new(1),
                 local: Local::new(),

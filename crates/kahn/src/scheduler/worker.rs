@@ -350,7 +350,7 @@ impl Worker {
         let number = self.index as u16;
         if task.home.load(Relaxed) != number {
             if task.polls.load(Relaxed) > 0 {
-                Task::count(&task.stolen);
+                Task::count(&task.migrations);
                 if let Some(lane) = self.lane() {
                     lane.count_migration();
                 }

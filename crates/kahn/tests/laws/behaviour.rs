@@ -383,6 +383,6 @@ fn messages_that_change_workers_are_counted_as_remote_and_no_others() {
         });
         let report = finish(network, RunOptions::new().workers(2).policy("static"));
         assert_eq!(report.channels[0].remote, remote, "{report}");
-        assert!(report.processes.iter().all(|process| process.steals == 0), "{report}");
+        assert!(report.processes.iter().all(|process| process.migrations == 0), "{report}");
     }
 }

@@ -71,7 +71,7 @@ fn under_static_nobody_changes_workers_and_placement_decides_what_crosses() {
     {
         let options = RunOptions::new().workers(2).policy("static").placement(placement);
         let report = run_ring(16, 100, options);
-        assert!(report.processes.iter().all(|process| process.steals == 0));
+        assert!(report.processes.iter().all(|process| process.migrations == 0));
         assert_about(remote_share(&report), crossings / 16.0);
     }
 }
@@ -126,7 +126,7 @@ fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
 }
 
 fn migrations(report: &Report) -> u64 {
-    report.processes.iter().map(|process| process.steals).sum()
+    report.processes.iter().map(|process| process.migrations).sum()
 }
 
 /// Whether a worker of two is idle while the other one computes.
@@ -291,7 +291,7 @@ fn under_batch_a_lone_group_is_stolen_but_does_not_go_back_and_forth() {
         });
         let report = run(network, RunOptions::new().workers(workers).policy("batch"));
         assert_eq!(report.outcome, Summary::Finished);
-        let moves: u64 = report.processes.iter().map(|process| process.steals).sum();
+        let moves: u64 = report.processes.iter().map(|process| process.migrations).sum();
         // Those behind the process that holds are stolen. Each may be at the start, once or twice,
         // and drift to the one that wakes it; 8000 messages follow that.
         assert!(steals_won(&report) > 0, "the neighbours were stolen: {report}");

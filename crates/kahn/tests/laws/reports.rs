@@ -150,7 +150,7 @@ fn counters_fit_together() {
         for (process, polls) in report.processes.iter().zip(&polls) {
             let polls = polls.lock();
             let moves = polls.windows(2).filter(|two| two[0] != two[1]).count();
-            let found = (process.polls, process.steals);
+            let found = (process.polls, process.migrations);
             assert_eq!(found, (polls.len() as u64, moves as u64), "{report}");
             // The last poll ends in no wait.
             assert!(process.waits_empty + process.waits_full < process.polls, "{report}");
@@ -175,7 +175,7 @@ fn each_column_of_the_tables_shows_its_own_counter() {
     let mut report = Schedule::sequential(1).finish(network);
     let process = &mut report.processes[1];
     process.cpu_seconds = Some(1.5);
-    (process.polls, process.waits_empty, process.waits_full, process.steals) = (11, 12, 13, 14);
+    (process.polls, process.waits_empty, process.waits_full, process.migrations) = (11, 12, 13, 14);
     let channel = &mut report.channels[0];
     (channel.received, channel.remote, channel.most_waiting) = (21, 22, 23);
     (channel.capacity, channel.growths) = (24, 25);
@@ -191,7 +191,7 @@ fn each_column_of_the_tables_shows_its_own_counter() {
         line.unwrap_or_else(|| panic!("no row of `{begin}`: {text}")).split_whitespace().collect()
     });
     let found: Vec<Vec<&str>> = found.to_vec();
-    assert_eq!(found[0], ["process", "ended", "cpu", "s", "polls", "empty", "full", "steals"]);
+    assert_eq!(found[0], ["process", "ended", "cpu", "s", "polls", "empty", "full", "migrations"]);
     assert_eq!(found[1], ["listen", "finished", "1.500", "11", "12", "13", "14"]);
     assert_eq!(
         found[2][3..],
@@ -201,7 +201,7 @@ fn each_column_of_the_tables_shows_its_own_counter() {
         found[3],
         ["numbers", "numbers", "listen", "21", "22", "23", "24", "25", "26", "27"]
     );
-    assert_eq!(found[4], ["worker", "busy", "s", "idle", "s", "spins", "sleeps", "steals", "won"]);
+    assert_eq!(found[4], ["worker", "busy", "s", "idle", "s", "spins", "sleeps", "tried", "won"]);
     assert_eq!(found[5], ["0", "3.125", "3.250", "31", "32", "33", "34"]);
 }
 
