@@ -11,14 +11,14 @@
 
 use super::digest::type_of;
 use super::raw::{ChannelRef, End, kind};
-use crate::sync::{Cell, Ordering::Relaxed, PlainAtomicU64};
+use crate::sync::{Cell, Ordering::Relaxed, PlainAtomicU64, StaticMutex};
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::mem::{needs_drop, size_of_val};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells how many bytes a message owns beside its own, for the byte budget of a run.
@@ -218,11 +218,13 @@ impl Weighing {
 
     /// By what is known of the type.
     pub(crate) fn find<T>() -> Self {
-        static ORDINARY: OnceLock<Ordinary> = OnceLock::new();
+        // Not a `OnceLock`: the thread sanitizer does not see into the standard library's.
+        static ORDINARY: StaticMutex<Option<&'static Ordinary>> = StaticMutex::new(None);
         if !needs_drop::<T>() {
             return Self::Size;
         }
-        let ordinary = ORDINARY.get_or_init(Ordinary::new);
+        let make = || &*Box::leak(Box::new(Ordinary::new()));
+        let ordinary = *ORDINARY.lock().get_or_insert_with(make);
         ordinary.0.get(&type_of::<T>()).map_or(Self::Unknown, |weigh| Self::By(*weigh))
     }
 
