@@ -202,6 +202,8 @@ mutation csp-foreign-asked-late offers::a_partner_and csp/offer.rs \
     's/if seen & FOREIGN != 0 \{/if task.offer.load(Acquire) \& FOREIGN != 0 {/'
 mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
     's/return \(flags, wake\);/return (flags & !HELD, wake);/'
+mutation csp-failure-without-a-handle places::a_failure csp/core.rs \
+    's/if matches!\(ending, Ending::Finished\) \{/if false {/'
 mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
     's/(let flags = self\.gate\.lock\(alone\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
 

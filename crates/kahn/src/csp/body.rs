@@ -17,6 +17,10 @@
 //! The future and its result share the block of the process, and a handle holds a reference to the
 //! block: forking and joining takes no memory but that. The result belongs to the process until
 //! `ENDED`, then to the handle; without a handle nobody wants it and it is dropped at once.
+//!
+//! *A failure is told once.* It is the network's if there is no handle when the process fails. If there
+//! is one, the failure stands in the place of the result, and whoever drops that unseen tells the
+//! network: the handle, if it goes after `ENDED`, else the process's worker, which finds `HANDLE` gone.
 
 use super::error::Failed;
 use super::gate::{FIRST_FLAG, Gate};
@@ -227,7 +231,7 @@ impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
     /// The functions of a process whose result somebody may want.
     pub(super) const FORKED: BodyType = BodyType {
         poll: Self::poll_forked,
-        drop: Self::drop,
+        drop: Self::drop_forked,
         size: size_of::<Placed<Join, Body<F, End<R>>>>(),
         blocking: false,
         joined: true,
@@ -270,6 +274,27 @@ impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
         // SAFETY: a process of this module.
         let told = join_of(unsafe { TaskRef::new(task) }).gate.peek() & HANDLE != 0;
         if told { Ok(()) } else { Err(failure) }
+    }
+
+    /// Drops the future, or a result that nobody wants; that it was a failure is returned.
+    ///
+    /// # Safety
+    /// The caller holds the process, or has its only handle and it has ended.
+    unsafe fn drop_forked(task: NonNull<Task>) -> Result<(), Failure> {
+        // SAFETY: said by the caller.
+        let header = unsafe { task.as_ref() };
+        if header.body_stage.get() != stage::END {
+            // SAFETY: said by the caller.
+            return unsafe { Self::drop(task) };
+        }
+        header.body_stage.set(stage::OVER);
+        // SAFETY: said by the caller.
+        let body = unsafe { &mut *body_of::<Join, F, End<R>>(task) };
+        // SAFETY: it was there, and is not looked at again.
+        let result = unsafe { ManuallyDrop::take(&mut body.end) }.map_err(|failure| *failure)?;
+        // What its destructor panics with is lost with it.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(result))).map_err(panics::discard);
+        Ok(())
     }
 }
 

@@ -248,6 +248,23 @@ impl Core {
         !self.scheduler.settings().solo
     }
 
+    /// The network of a process of this module; not after its run.
+    pub(super) fn of<'a>(task: TaskRef) -> &'a Core {
+        let core = task.scheduler().extension.load(Acquire).cast::<Core>();
+        // SAFETY: set by `run`, whose core outlives every process.
+        unsafe { core.as_ref() }.expect("a process of this module")
+    }
+
+    /// Drops the result of a process that has ended and that nobody has a handle of any more. If it
+    /// failed, only the handle was to tell so.
+    pub(super) fn drop_result(&self, task: TaskRef) {
+        let Some(body) = task.body() else { return };
+        // SAFETY: it has ended, and the result is the caller's.
+        if let Err(failure) = unsafe { (body.drop)(task.non_null()) } {
+            self.unheard(Failed::from(&failure).of(&task.info().name));
+        }
+    }
+
     /// A process failed, and whoever had its handle did not ask.
     pub(super) fn unheard(&self, failed: Failed) {
         self.unheard.lock().push(failed);
@@ -282,10 +299,16 @@ impl Way {
 impl Hooks for Way {
     fn settled(&self, _task: TaskRef, _worker: &Worker) {}
 
-    fn ended(&self, task: TaskRef, _ending: &Ending, worker: &Worker) {
+    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
         let has_handle = body::join_if_any(task).is_some_and(|join| join.end(worker));
-        if !has_handle && let Some(body) = task.body() {
-            // Nobody wants the result. What its destructor panics with is lost with it.
+        if has_handle {
+            return;
+        }
+        if matches!(ending, Ending::Finished) {
+            // If it failed, there was a handle a moment ago.
+            self.core().drop_result(task);
+        } else if let Some(body) = task.body() {
+            // Its end is told already.
             // SAFETY: we hold the process; the future is gone.
             let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
         }

@@ -23,6 +23,7 @@
 //! call that is no release is not begun while there is a release, for it may be the receiver's end.
 
 use super::body;
+use super::core::Core;
 use super::meeting::{Meeting, Side};
 use crate::scheduler::{DEFERRED, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, Ordering::*, StaticMutex, thread};
@@ -66,9 +67,9 @@ impl Deferred {
                 release(what, worker, &|| release_is_over(network));
             },
             Self::Handle(task) => {
-                // Its result, if there is one by now, is dropped with the network's memory: nobody
-                // here knows its type. That is a leak of what it owns, and only of that.
-                body::join_of(task).detach(false);
+                if body::join_of(task).detach(false) {
+                    Core::of(task).drop_result(task);
+                }
                 task.scheduler().release(task, false);
             }
         }

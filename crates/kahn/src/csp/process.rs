@@ -298,14 +298,9 @@ impl<R> Drop for Forked<R> {
             return;
         };
         if body::join_of(task).detach(worker.solo()) {
-            if let Some(Err(failed)) = self.take()
-                && failed.panicked
-            {
-                Core::with_here("a handle", |core, _, _| core.unheard(failed));
-            }
-        } else {
-            task.scheduler().release(task, worker.solo());
+            Core::of(task).drop_result(task);
         }
+        task.scheduler().release(task, worker.solo());
     }
 }
 

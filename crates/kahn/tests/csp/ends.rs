@@ -1,8 +1,8 @@
 //! How channels end: closing, poison, ends that are dropped elsewhere.
 
 use crate::{everywhere, fails, succeeds};
-use kahn::RunOptions;
 use kahn::csp::{self, Gone, Unsent};
+use kahn::{RunError, RunOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -303,4 +303,36 @@ fn what_stands_in_a_buffer_is_dropped_with_the_run_even_if_it_is_the_buffers_own
         |()| {},
     );
     assert_eq!(Arc::strong_count(&token), 1, "messages are left");
+}
+
+#[test]
+fn a_failure_is_told_once_whenever_the_handle_of_its_process_goes() {
+    for steps in 0..4 {
+        for (waits, elsewhere) in [(0, false), (1, false), (2, false), (3, false), (2, true)] {
+            everywhere(
+                |options| {
+                    let run = csp::run(options, async move |scope| {
+                        let child = scope.fork("child", async move {
+                            for _ in 0..steps {
+                                csp::yield_now().await;
+                            }
+                            be_sore();
+                        });
+                        for _ in 0..waits {
+                            csp::yield_now().await;
+                        }
+                        if elsewhere {
+                            // On a thread that runs no process.
+                            csp::blocking(move || drop(child)).await;
+                        } else {
+                            drop(child);
+                        }
+                    });
+                    let Err(RunError::Ended(report)) = run else { panic!("it fails") };
+                    report.failures.iter().map(|failure| failure.process.clone()).collect()
+                },
+                |failed: Vec<_>| assert_eq!(failed, ["child"]),
+            );
+        }
+    }
 }

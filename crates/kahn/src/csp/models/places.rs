@@ -5,6 +5,7 @@ use crate::csp::barrier::Barrier;
 use crate::csp::claim::Shared;
 use crate::csp::yielding::yield_now;
 use crate::sync::Cell;
+use kahn_report::Ending;
 
 #[test]
 fn a_claim_goes_from_hand_to_hand() {
@@ -85,5 +86,22 @@ fn the_joiner_gets_the_result() {
         model.run();
         model.all_ended();
         assert_eq!(model.result(parent).map(|n| *n).ok(), Some(5));
+    });
+}
+
+/// A process fails while its handle is given up.
+#[test]
+fn a_failure_is_told_once_whenever_the_handle_goes() {
+    check(3, || {
+        let mut model = Driven::new(2);
+        let child = model.process(0, "child".into(), async {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        });
+        let _ = model.process(1, "holder".into(), async move { drop(child) });
+        model.run();
+        let records = model.core.scheduler.table.lock().records();
+        let failed =
+            records.iter().filter(|record| matches!(record.ending, Some(Ending::Failed(_))));
+        assert_eq!(failed.count() + model.core.unheard.lock().len(), 1);
     });
 }
