@@ -72,6 +72,11 @@ mutation goes-behind-others "$csp" that_has_given_way_to scheduler/places.rs \
 mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
+# --- batches ------------------------------------------------------------------------------------
+
+mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs \
+    's/if least == 0 && this\.next\.is_none\(\) \{/if most == Some(usize::MAX) \&\& this.next.is_none() {/'
+
 # --- options ------------------------------------------------------------------------------------
 
 mutation pin-does-nothing "$laws" a_pinned_worker scheduler/worker.rs \

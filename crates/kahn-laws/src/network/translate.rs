@@ -360,11 +360,15 @@ impl<'e> Actor<'e> {
                     self.many(from, count, &values);
                 }
                 Action::Flush => {
-                    for place in places {
-                        if let Kept::Sender(Out::Number(sender)) = place {
-                            sender.flush().await;
-                            break;
-                        }
+                    let mut ends = places.iter_mut();
+                    match ends.find(|place| place.held() != Held::Nothing) {
+                        Some(Kept::Sender(Out::Number(sender))) => sender.flush().await,
+                        Some(Kept::Sender(Out::Parcel(sender, _))) => sender.flush().await,
+                        Some(Kept::Receiver(tapped)) => match &mut tapped.receiver {
+                            In::Number(receiver) => receiver.flush().await,
+                            In::Parcel(receiver) => receiver.flush().await,
+                        },
+                        _ => {}
                     }
                 }
                 _ => {}

@@ -187,11 +187,17 @@ impl<'p> World<'p> {
         }
     }
 
+    /// Whether it runs on though nobody reads what it sends.
+    pub(super) fn is_never_pruned(&self, number: usize) -> bool {
+        let process = self.actors[number].process;
+        process.effects || process.creates || process.how() == How::Party
+    }
+
     pub(super) fn is_prunable(&self, number: usize) -> bool {
-        let actor = &self.actors[number];
-        if actor.process.effects || actor.process.creates || actor.process.how() == How::Party {
+        if self.is_never_pruned(number) {
             return false;
         }
+        let actor = &self.actors[number];
         let mut senders = actor.places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
         let mut any = false;
         let unread = senders.all(|&(_, wire)| {
@@ -280,14 +286,21 @@ impl<'p> World<'p> {
             Some(action) => action,
             None => actor.machine.next(),
         };
-        let operates = matches!(
-            action,
+        let operates = match action {
+            // With no message it is no operation.
+            Action::SendAll { count, .. } | Action::RecvMany { count, .. } if count == 0 => {
+                return Step::Moved;
+            }
             Action::Send { .. }
-                | Action::SendAll { .. }
-                | Action::Recv { .. }
-                | Action::RecvMany { .. }
-                | Action::Flush
-        );
+            | Action::SendAll { .. }
+            | Action::Recv { .. }
+            | Action::RecvMany { .. } => true,
+            // One that blocks has none, and it is that of an end.
+            Action::Flush => {
+                actor.process.how() == How::Async && actor.places.iter().any(Option::is_some)
+            }
+            _ => false,
+        };
         if operates {
             if begins {
                 self.operation(number, Mark::Clean);
@@ -310,13 +323,11 @@ impl<'p> World<'p> {
             Action::Send { to, value } => self.put(wire_at(to), value),
             Action::SendAll { to, first, count } => {
                 let wire = wire_at(to);
-                for more in 0..count {
-                    if more > 0 && self.narrow && self.is_full(wire) {
-                        let (first, count) = (first.wrapping_add(more), count - more);
-                        self.actors[number].pending = Some(Action::SendAll { to, first, count });
-                        break;
-                    }
-                    self.put(wire, first.wrapping_add(more));
+                // It may wait before each message.
+                self.put(wire, first);
+                if count > 1 {
+                    let (first, count) = (first.wrapping_add(1), count - 1);
+                    self.actors[number].pending = Some(Action::SendAll { to, first, count });
                 }
             }
             Action::Recv { from } => {
@@ -541,10 +552,7 @@ impl<'p> World<'p> {
         } else {
             actor.sender_when_failed
         };
-        !senders
-            || actor.process.effects
-            || actor.process.creates
-            || actor.process.how() == How::Party
+        !senders || self.is_never_pruned(number)
     }
 
     /// The failed processes that count, and with them those that failed with one.

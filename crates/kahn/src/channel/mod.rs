@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `sender`, `receiver` | the ends, and the fast path of their operations |
+//! | `sending` | the operations that send, as futures |
 //! | `received`, `slot` | the same in place: a message stays in its slot |
 //! | `turn` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
@@ -31,6 +32,7 @@ mod received;
 mod receiver;
 pub(crate) mod ring;
 mod sender;
+mod sending;
 mod slot;
 pub(crate) mod table;
 mod turn;
@@ -43,6 +45,7 @@ pub(crate) use ports::PortKind;
 pub use ports::{Port, Ports};
 pub use received::{Received, ReceivingInPlace};
 pub use receiver::{Receiver, Receiving};
-pub use sender::{Sender, Sending, SendingAll};
+pub use sender::Sender;
+pub use sending::{Sending, SendingAll};
 pub use slot::{Reserving, Slot};
 pub use weight::Weigh;

@@ -3,6 +3,7 @@
 use super::closing;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
+use super::sending::{Sending, SendingAll, SendingBatch};
 use super::turn::{Turn, blocks, report, turn, waiting_channel};
 use super::weight::count_weight;
 use crate::scheduler::foreign::{is_base_waker, polled_task};
@@ -12,8 +13,7 @@ use crate::sync::{Ordering::*, thread};
 use kahn_report::{MisuseKind, Name};
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::{mem, vec};
 
 /// The sending end of a channel.
@@ -115,7 +115,9 @@ impl<T: Send> Sender<T> {
 
     /// Sends all messages of an iterator, in order.
     ///
-    /// The iterator is asked for the next message only when there is room for it.
+    /// The iterator is asked for the next message only when there is room for it; if its
+    /// [`size_hint`](Iterator::size_hint) leaves open whether there is one, as soon as the one before is
+    /// sent. When all are sent it waits no more. With no message it is no operation.
     ///
     /// # Examples
     ///
@@ -218,7 +220,7 @@ impl<T: Send> Sender<T> {
 
 impl<T: Send> Sender<T> {
     /// Puts as many messages as there is room for into their slots.
-    fn write_many(&mut self, messages: &mut vec::Drain<'_, T>, worker: Option<&Worker>) {
+    pub(super) fn write_many(&mut self, messages: &mut vec::Drain<'_, T>, worker: Option<&Worker>) {
         let side = &self.channel.sender;
         let (number, room) = (side.local.get(), side.room.get());
         let given = messages.len().min(room as usize);
@@ -447,152 +449,4 @@ pub(super) fn abandoned(channel: ChannelRef, end: End) {
         return;
     }
     report(owner, MisuseKind::Abandoned { channel: channel.name().clone() });
-}
-
-/// The future of [`Sender::send`].
-#[must_use = "nothing is sent unless the operation is awaited"]
-pub struct Sending<'a, T: Send> {
-    sender: &'a mut Sender<T>,
-    message: Option<T>,
-    waited: bool,
-}
-
-impl<T: Send> fmt::Debug for Sending<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Sending").field(self.sender.name()).finish()
-    }
-}
-
-// The message is moved, never pinned.
-impl<T: Send> Unpin for Sending<'_, T> {}
-
-impl<T: Send> Future for Sending<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = self.get_mut();
-        match permit(this.sender.channel, End::Sender, context, &mut this.waited) {
-            Permit::Go(worker) => {
-                let message = this.message.take().expect("not polled after completion");
-                this.waited = false;
-                this.sender.write(message, worker);
-                Poll::Ready(())
-            }
-            Permit::Wait => Poll::Pending,
-            Permit::Over => {
-                this.waited = false;
-                this.message = None;
-                Poll::Ready(())
-            }
-        }
-    }
-}
-
-impl<T: Send> Drop for Sending<'_, T> {
-    fn drop(&mut self) {
-        if self.waited {
-            abandoned(self.sender.channel, End::Sender);
-        }
-    }
-}
-
-/// The future of [`Sender::send_all`].
-#[must_use = "nothing is sent unless the operation is awaited"]
-pub struct SendingAll<'a, T: Send, I: Iterator<Item = T>> {
-    sender: &'a mut Sender<T>,
-    messages: I,
-    next: Option<T>,
-    waited: bool,
-}
-
-impl<T: Send, I: Iterator<Item = T>> fmt::Debug for SendingAll<'_, T, I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SendingAll").field(self.sender.name()).finish()
-    }
-}
-
-// The iterator and its messages are moved, never pinned.
-impl<T: Send, I: Iterator<Item = T>> Unpin for SendingAll<'_, T, I> {}
-
-impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = self.get_mut();
-        loop {
-            match permit(this.sender.channel, End::Sender, context, &mut this.waited) {
-                Permit::Go(worker) => {
-                    this.waited = false;
-                    // As many as there is room for; a look at the notes after each, for the
-                    // iterator may run code of the process.
-                    for _ in 0..this.sender.channel.sender.room.get() {
-                        let Some(message) = this.next.take().or_else(|| this.messages.next())
-                        else {
-                            this.sender.keep_room(worker);
-                            return Poll::Ready(());
-                        };
-                        if this.sender.channel.sender.room.get() == 0 {
-                            this.next = Some(message);
-                            break;
-                        }
-                        this.sender.write(message, worker);
-                    }
-                }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
-                    this.waited = false;
-                    this.next = None;
-                    if this.messages.next().is_none() {
-                        return Poll::Ready(());
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl<T: Send, I: Iterator<Item = T>> Drop for SendingAll<'_, T, I> {
-    fn drop(&mut self) {
-        if self.waited {
-            abandoned(self.sender.channel, End::Sender);
-        }
-    }
-}
-
-/// Sends what is left of a vector.
-struct SendingBatch<'a, T: Send> {
-    sender: &'a mut Sender<T>,
-    rest: vec::Drain<'a, T>,
-    waited: bool,
-}
-
-impl<T: Send> Future for SendingBatch<'_, T> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = self.get_mut();
-        while !this.rest.as_slice().is_empty() {
-            match permit(this.sender.channel, End::Sender, context, &mut this.waited) {
-                Permit::Go(worker) => {
-                    this.waited = false;
-                    this.sender.write_many(&mut this.rest, worker);
-                }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
-                    this.waited = false;
-                    break;
-                }
-            }
-        }
-        Poll::Ready(())
-    }
-}
-
-impl<T: Send> Drop for SendingBatch<'_, T> {
-    fn drop(&mut self) {
-        if self.waited {
-            abandoned(self.sender.channel, End::Sender);
-        }
-    }
 }

@@ -13,8 +13,8 @@ where
 impl<'env> Network<'env> {
     /// Sends what an iterator gives, and ends with it.
     ///
-    /// The iterator is made and run by the process, and asked for the next item only when there is
-    /// room for it. An endless one ends when nobody reads any more.
+    /// The iterator is made and run by the process, and asked for the next item as
+    /// [`Sender::send_all`] does. An endless one ends when nobody reads any more.
     ///
     /// # Examples
     ///

@@ -244,6 +244,39 @@ fn an_iterator_is_asked_for_a_message_only_when_there_is_room_for_it() {
 }
 
 #[test]
+fn what_has_sent_all_its_messages_waits_for_no_more_room() {
+    everywhere(|schedule| {
+        for is_size_known in [true, false] {
+            let mut network = Network::new();
+            let (out, one) = network.channel::<u64>("one");
+            let (late_out, late) = network.channel::<u64>("late");
+            let heard = Heard::default();
+            let tell = heard.clone();
+            network.process("send", (out, late), async move |(mut out, mut late)| {
+                if is_size_known {
+                    out.send_all(0..1).await;
+                } else {
+                    out.send_all((0..5).filter(|n| *n == 0)).await;
+                }
+                // Its reader may leave from now on. One that waits here for room is pruned then.
+                drop(out);
+                while let Some(n) = late.recv().await {
+                    tell.push(n);
+                }
+                tell.complete();
+            });
+            network.process("read", (one, late_out), async |(mut one, mut late)| {
+                assert_eq!(one.recv().await, Some(0));
+                drop(one);
+                late.send(7).await;
+            });
+            let report = schedule.finish(network);
+            assert!(heard.all() == [7] && heard.is_complete(), "size {is_size_known}: {report}");
+        }
+    });
+}
+
+#[test]
 fn two_parallel_channels_keep_their_own_order() {
     everywhere(|schedule| {
         let mut network = Network::new();

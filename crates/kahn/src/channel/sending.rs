@@ -1,0 +1,164 @@
+//! The operations that send, as futures.
+
+use super::raw::End;
+use super::sender::{Permit, Sender, abandoned, permit};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::vec;
+
+/// The future of [`Sender::send`].
+#[must_use = "nothing is sent unless the operation is awaited"]
+pub struct Sending<'a, T: Send> {
+    pub(super) sender: &'a mut Sender<T>,
+    pub(super) message: Option<T>,
+    pub(super) waited: bool,
+}
+
+impl<T: Send> fmt::Debug for Sending<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sending").field(self.sender.name()).finish()
+    }
+}
+
+// The message is moved, never pinned.
+impl<T: Send> Unpin for Sending<'_, T> {}
+
+impl<T: Send> Future for Sending<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+            Permit::Go(worker) => {
+                let message = this.message.take().expect("not polled after completion");
+                this.waited = false;
+                this.sender.write(message, worker);
+                Poll::Ready(())
+            }
+            Permit::Wait => Poll::Pending,
+            Permit::Over => {
+                this.waited = false;
+                this.message = None;
+                Poll::Ready(())
+            }
+        }
+    }
+}
+
+impl<T: Send> Drop for Sending<'_, T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel(), End::Sender);
+        }
+    }
+}
+
+/// The future of [`Sender::send_all`].
+#[must_use = "nothing is sent unless the operation is awaited"]
+pub struct SendingAll<'a, T: Send, I: Iterator<Item = T>> {
+    pub(super) sender: &'a mut Sender<T>,
+    pub(super) messages: I,
+    pub(super) next: Option<T>,
+    pub(super) waited: bool,
+}
+
+impl<T: Send, I: Iterator<Item = T>> fmt::Debug for SendingAll<'_, T, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SendingAll").field(self.sender.name()).finish()
+    }
+}
+
+// The iterator and its messages are moved, never pinned.
+impl<T: Send, I: Iterator<Item = T>> Unpin for SendingAll<'_, T, I> {}
+
+impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        loop {
+            // What has sent its last message waits for no more room: one that waited there could be
+            // ended there, after it has done all that it was to do.
+            if this.next.is_none() {
+                let (least, most) = this.messages.size_hint();
+                if least == 0 && most != Some(0) {
+                    this.next = this.messages.next();
+                }
+                if least == 0 && this.next.is_none() {
+                    return Poll::Ready(());
+                }
+            }
+            match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+                Permit::Go(worker) => {
+                    this.waited = false;
+                    // As many as there is room for; a look at the notes after each, for the
+                    // iterator may run code of the process.
+                    for _ in 0..this.sender.channel().sender.room.get() {
+                        let Some(message) = this.next.take().or_else(|| this.messages.next())
+                        else {
+                            this.sender.keep_room(worker);
+                            return Poll::Ready(());
+                        };
+                        if this.sender.channel().sender.room.get() == 0 {
+                            this.next = Some(message);
+                            break;
+                        }
+                        this.sender.write(message, worker);
+                    }
+                }
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
+                    this.waited = false;
+                    this.next = None;
+                }
+            }
+        }
+    }
+}
+
+impl<T: Send, I: Iterator<Item = T>> Drop for SendingAll<'_, T, I> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel(), End::Sender);
+        }
+    }
+}
+
+/// Sends what is left of a vector.
+pub(super) struct SendingBatch<'a, T: Send> {
+    pub(super) sender: &'a mut Sender<T>,
+    pub(super) rest: vec::Drain<'a, T>,
+    pub(super) waited: bool,
+}
+
+impl<T: Send> Future for SendingBatch<'_, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        while !this.rest.as_slice().is_empty() {
+            match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+                Permit::Go(worker) => {
+                    this.waited = false;
+                    this.sender.write_many(&mut this.rest, worker);
+                }
+                Permit::Wait => return Poll::Pending,
+                Permit::Over => {
+                    this.waited = false;
+                    break;
+                }
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<T: Send> Drop for SendingBatch<'_, T> {
+    fn drop(&mut self) {
+        if self.waited {
+            abandoned(self.sender.channel(), End::Sender);
+        }
+    }
+}
