@@ -72,8 +72,12 @@ mutation goes-behind-others "$csp" that_has_given_way_to scheduler/places.rs \
 mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
-# --- batches ------------------------------------------------------------------------------------
+# --- what is told of failures -------------------------------------------------------------------
 
+mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.rs \
+    's/let just_sent = is_last && task\.has_just_sent\(channel\.as_ptr\(\)\.cast\(\)\);/let just_sent = false;/'
+mutation operations-not-noted "$laws" before_it_drops_its_sender scheduler/task.rs \
+    's/(fn note_sent\(&self, channel: \*const \(\)\) \{)/$1\n if channel.is_null() { return; }/'
 mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs \
     's/if least == 0 && this\.next\.is_none\(\) \{/if most == Some(usize::MAX) \&\& this.next.is_none() {/'
 
@@ -136,7 +140,7 @@ mutation count-passes-as-equal "$testing" equal_by_count_only testing/verify.rs 
 mutation party-holds-nothing "$laws" a_forgotten_end_outside deadlock/explain.rs \
     's/channel\.owner\(\*end\) == Some\(party\)/channel.owner(*end).is_none()/'
 mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.rs \
-    's/Some\(worker\) if side\.room\.get\(\) > 0 => this\.sender\.write\(message, Some\(worker\)\),//'
+    's/this\.sender\.write\(message, Some\(worker\)\);//'
 
 # --- S-Net --------------------------------------------------------------------------------------
 

@@ -109,7 +109,9 @@ pub struct Meaning {
     /// The failures that count.
     pub failures: BTreeSet<String>,
     /// Failures that are not compared with the interpreter's, only between runs. The process failed
-    /// without a sender, so it counts; and could have been pruned before it dropped its last, so not.
+    /// without a sender, so it counts; and could have been pruned before it dropped its last, so not;
+    /// or all who read what it sent last may be pruned, and who looks at one run alone cannot tell
+    /// whether it could.
     pub open: BTreeSet<String>,
 }
 
@@ -185,7 +187,11 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
             meaning.failures.insert(actor.name.clone());
         }
         let stands = matches!(actor.fate, Fate::Failed | Fate::FailedWith(_)) && world.stands(at);
-        if may_be_pruned && stands {
+        let is_unseen = |reader: &usize| pruned.contains(&world.actors[*reader].name);
+        let is_unsure = !world.is_never_pruned(at)
+            && !actor.last_readers.is_empty()
+            && actor.last_readers.iter().all(is_unseen);
+        if stands && (may_be_pruned || is_unsure) {
             let root = match actor.fate {
                 Fate::FailedWith(root) => root,
                 _ => at,

@@ -54,6 +54,8 @@ pub(super) struct Actor<'p> {
     dead: bool,
     had_sender: bool,
     sender_when_failed: bool,
+    /// The readers of the senders that it dropped last, when it had no other left.
+    pub(super) last_readers: Vec<usize>,
     channels: usize,
     children: usize,
     pub(super) effects: Vec<u64>,
@@ -163,6 +165,7 @@ impl<'p> World<'p> {
             dead: false,
             had_sender,
             sender_when_failed: false,
+            last_readers: Vec::new(),
             channels: 0,
             children: 0,
             effects: Vec::new(),
@@ -234,7 +237,13 @@ impl<'p> World<'p> {
 
     /// Lets drops take effect.
     fn operation(&mut self, number: usize, mark: Mark) {
-        for wire in std::mem::take(&mut self.actors[number].dropped) {
+        let dropped = std::mem::take(&mut self.actors[number].dropped);
+        let mut held = self.actors[number].places.iter().flatten();
+        if !dropped.is_empty() && held.all(|(held, _)| *held == Held::Receiver) {
+            let readers = dropped.iter().filter_map(|&wire| self.wires[wire].readers.last());
+            self.actors[number].last_readers = readers.copied().collect();
+        }
+        for wire in dropped {
             self.wires[wire].end = Some(mark);
             self.wires[wire].sender = None;
         }

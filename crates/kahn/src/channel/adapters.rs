@@ -6,7 +6,7 @@
 //! [`tee`](crate::Network::tee) and a process of one's own do that.
 
 use super::raw::End;
-use super::sender::{Permit, abandoned, permit};
+use super::sender::{Permit, abandoned, note_sent, permit};
 use super::{Receiver, Sender};
 use crate::scheduler::Worker;
 use crate::sync::Ordering::Relaxed;
@@ -122,6 +122,7 @@ impl<T: Send> SenderSink<T> {
                         self.sender.keep_room(worker);
                         return Poll::Ready(());
                     };
+                    note_sent(self.sender.channel());
                     self.sender.write(message, worker);
                 }
                 Permit::Wait => return Poll::Pending,
@@ -164,7 +165,10 @@ impl<T: Send> Sink<T> for SenderSink<T> {
         // Room is the process's own, as is its poll; somebody else must not even look.
         match Worker::holding(side.owner.load(Relaxed)) {
             _ if this.is_over => drop(message),
-            Some(worker) if side.room.get() > 0 => this.sender.write(message, Some(worker)),
+            Some(worker) if side.room.get() > 0 => {
+                note_sent(this.sender.channel());
+                this.sender.write(message, Some(worker));
+            }
             _ => this.pending = Some(message),
         }
         Ok(())

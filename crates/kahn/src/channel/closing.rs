@@ -10,9 +10,9 @@
 //! The first of the two ends to close takes the channel off the sender's count of observers; the
 //! second frees the channel. Both are decided under the channel's gate.
 //!
-//! *How a process ends is seen* by the readers of the senders it held last, if they see those end:
-//! both are noted with the channel, for the report tells of nothing that nobody could see
-//! (`network/observed.rs`).
+//! *How a process ends is seen* by the readers of the senders it held last, if they see those end, or
+//! receive what it sent after it could be pruned last: both are noted with the channel, for the report
+//! tells of nothing that nobody could see (`network/observed.rs`).
 //!
 //! *Who is named.* An end that is open names a process that has not ended, or that has left the end
 //! behind and keeps its memory. So the one at the open end may be woken and counted down. One that
@@ -65,6 +65,10 @@ pub(crate) fn hand_over(
             gate.note_handed_on();
         }
         to.gain_end(is_sender);
+        if is_sender {
+            // It does not run yet.
+            to.note_sent(ptr::null());
+        }
         if is_observed {
             to.add_observer(solo);
         }
@@ -119,7 +123,8 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     if owner.kind() == Kind::Outside {
         channel.table().kept_end_closes();
     }
-    if channel.is_closed_for_good(end.peer()) {
+    let just_sent = end == End::Sender && owner.has_just_sent(channel.as_ptr().cast());
+    if channel.is_closed_for_good(end.peer()) && !just_sent {
         // There is nobody to be told how it ends.
         owner.lose_end(end == End::Sender);
         free(channel, end, worker.solo());
@@ -167,6 +172,7 @@ pub(super) async fn flush(task: TaskRef) {
         if task.notes() & (own::CLOSES | own::ENDING) == own::CLOSES {
             close_dropped(task, worker, false);
         }
+        task.note_sent(ptr::null());
         worker.flush();
     }
     let mut has_yielded = false;
@@ -194,7 +200,8 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
     let moved = channel.word(End::Sender).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
-    shut(channel, End::Sender, task, worker.solo(), is_last);
+    let just_sent = is_last && task.has_just_sent(channel.as_ptr().cast());
+    shut(channel, End::Sender, task, worker.solo(), is_last.then_some(just_sent));
     // Its other receivers may all have departed; but a process that ends is not cut short.
     if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
@@ -207,7 +214,7 @@ fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let moved = channel.word(End::Receiver).close(side.local.get(), worker.solo());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
-    shut(channel, End::Receiver, task, worker.solo(), false);
+    shut(channel, End::Receiver, task, worker.solo(), None);
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
@@ -218,13 +225,14 @@ fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
     }
 }
 
-/// Marks an end of this process as closed; the second to close frees the channel.
-fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, is_last_sender: bool) {
+/// Marks an end of this process as closed; the second to close frees the channel. `last_sender`: it was
+/// one of the last, and whether the process sent there since it could be pruned last.
+fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, last_sender: Option<bool>) {
     let is_last = channel.with_gate(solo, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
-        if is_last_sender {
-            gate.note_last();
+        if let Some(just_sent) = last_sender {
+            gate.note_last(just_sent);
         }
         if is_last {
             return true;
@@ -329,6 +337,8 @@ pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
     {
         report(task, MisuseKind::Abandoned { channel });
     }
+    // What it had when it ended counts as held to the end.
+    task.note_sent(ptr::null());
     close_dropped(task, worker, failed);
     if task.local.ends.get() > 0 && !matches!(ending, Ending::Stopped) {
         let channel = task.scheduler().hooks().end_left_behind(task);

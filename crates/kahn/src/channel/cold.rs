@@ -31,14 +31,15 @@ pub(crate) mod flag {
 }
 
 /// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
-/// those that closed with it, whether who saw the end has handed the receiver on, and a lock for a few
-/// instructions.
+/// those that closed with it, whether who saw the end has handed the receiver on, whether the sender's
+/// process has sent here since it could be pruned last, and a lock for a few instructions.
 mod gate {
     pub(super) const SENDER: u8 = 1;
     pub(super) const RECEIVER: u8 = 2;
     pub(super) const LOCKED: u8 = 4;
     pub(super) const LAST: u8 = 8;
     pub(super) const HANDED: u8 = 16;
+    pub(super) const JUST_SENT: u8 = 32;
 }
 
 /// What is seldom needed.
@@ -145,6 +146,12 @@ impl RawChannel {
         self.cold.gate.load(Acquire) & gate::LAST != 0
     }
 
+    /// Whether the sender's process could not be pruned any more when it sent the last message. Nobody
+    /// closes an end meanwhile.
+    pub(super) fn was_just_sent(&self) -> bool {
+        self.cold.gate.load(Acquire) & gate::JUST_SENT != 0
+    }
+
     /// Whether the process that saw its end has handed the receiver on. Nobody does so meanwhile.
     pub(super) fn was_handed_on(&self) -> bool {
         self.cold.gate.load(Acquire) & gate::HANDED != 0
@@ -231,8 +238,9 @@ impl Gate {
         self.bits |= gate::HANDED;
     }
 
-    /// The sender closes, among the last of its process.
-    pub(super) fn note_last(&mut self) {
-        self.bits |= gate::LAST;
+    /// The sender closes, among the last of its process; `just_sent`: that could not be pruned any more
+    /// when it sent the last message.
+    pub(super) fn note_last(&mut self, just_sent: bool) {
+        self.bits |= gate::LAST | if just_sent { gate::JUST_SENT } else { 0 };
     }
 }

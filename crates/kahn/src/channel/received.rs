@@ -41,7 +41,7 @@ use super::Receiver;
 use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
-use super::sender::{Permit, abandoned, owner_of, permit, wait_for_turn};
+use super::sender::{Permit, abandoned, note_sent, owner_of, permit, wait_for_turn};
 use super::slot::Slot;
 use super::turn::report;
 use super::weight::count_weight;
@@ -304,6 +304,9 @@ pub(super) unsafe fn next_slot<T>(side: &Side) -> NonNull<MaybeUninit<T>> {
 #[inline]
 pub(super) fn advance(channel: ChannelRef, end: End, worker: &Worker) {
     let side = channel.side(end);
+    if end == End::Sender {
+        note_sent(channel);
+    }
     side.local.set(side.local.get() + 1);
     if side.room.get() == 0 {
         channel.publish(end, worker);

@@ -14,7 +14,7 @@ use kahn_report::{MisuseKind, Name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::task::{Context, Waker};
-use std::{mem, vec};
+use std::{mem, ptr, vec};
 
 /// The sending end of a channel.
 ///
@@ -180,6 +180,7 @@ impl<T: Send> Sender<T> {
     /// Panics if this end was never given to a process.
     pub fn send_blocking(&mut self, message: T) {
         if let Some(worker) = wait_for_turn(self.channel, End::Sender) {
+            note_sent(self.channel);
             self.write(message, Some(worker));
         }
     }
@@ -283,10 +284,8 @@ pub(super) enum Permit {
     Over,
 }
 
-/// The way every operation that is polled begins: a few instructions, if there is room.
-///
-/// A waker that carries the address of a process exists only while that process is polled
-/// (`scheduler::foreign`), so it proves that the caller acts for the owner.
+/// The way every operation that is polled begins: a few instructions, if there is room. Of one that
+/// sends there and then, see [`permit_to_send`].
 #[inline(always)]
 pub(super) fn permit(
     channel: ChannelRef,
@@ -294,18 +293,55 @@ pub(super) fn permit(
     context: &Context<'_>,
     waited: &mut bool,
 ) -> Permit {
+    permit_and_note(channel, end, ptr::null(), context, waited)
+}
+
+/// The way operations begin that send when they may go on.
+#[inline(always)]
+pub(super) fn permit_to_send(
+    channel: ChannelRef,
+    context: &Context<'_>,
+    waited: &mut bool,
+) -> Permit {
+    permit_and_note(channel, End::Sender, channel.as_ptr().cast(), context, waited)
+}
+
+/// A message is sent that an operation has made room for.
+pub(super) fn note_sent(channel: ChannelRef) {
+    owner_of(channel, End::Sender).note_sent(channel.as_ptr().cast());
+}
+
+/// If the operation may go on, `sent` is noted as the channel it sends to.
+///
+/// A waker that carries the address of a process exists only while that process is polled
+/// (`scheduler::foreign`), so it proves that the caller acts for the owner.
+#[inline(always)]
+fn permit_and_note(
+    channel: ChannelRef,
+    end: End,
+    sent: *const (),
+    context: &Context<'_>,
+    waited: &mut bool,
+) -> Permit {
     let side = channel.side(end);
     let owner = side.owner.load(Relaxed);
     if context.waker().data() == owner.cast_const().cast() {
-        // SAFETY: where there is room there is an owner, whose memory outlives its channels.
-        if side.room.get() > 0 && unsafe { &*owner }.marks.load(Relaxed) == 0 {
-            return Permit::Go(None);
+        if side.room.get() > 0 {
+            // SAFETY: where there is room there is an owner, whose memory outlives its channels.
+            let task = unsafe { &*owner };
+            if task.marks.load(Relaxed) == 0 {
+                task.note_sent(sent);
+                return Permit::Go(None);
+            }
         }
         if let Some(worker) = Worker::holding(owner) {
             // SAFETY: we hold the process, so it is alive.
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
             return match turn(channel, end, worker, task, waited) {
-                Turn::Go => Permit::Go(Some(worker)),
+                Turn::Go => {
+                    task.note_sent(sent);
+                    Permit::Go(Some(worker))
+                }
                 Turn::Wait => Permit::Wait,
                 Turn::Over => Permit::Over,
             };

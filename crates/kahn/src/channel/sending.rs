@@ -1,7 +1,7 @@
 //! The operations that send, as futures.
 
 use super::raw::End;
-use super::sender::{Permit, Sender, abandoned, permit};
+use super::sender::{Permit, Sender, abandoned, permit_to_send};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -30,7 +30,7 @@ impl<T: Send> Future for Sending<'_, T> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+        match permit_to_send(this.sender.channel(), context, &mut this.waited) {
             Permit::Go(worker) => {
                 let message = this.message.take().expect("not polled after completion");
                 this.waited = false;
@@ -90,7 +90,7 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                     return Poll::Ready(());
                 }
             }
-            match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+            match permit_to_send(this.sender.channel(), context, &mut this.waited) {
                 Permit::Go(worker) => {
                     this.waited = false;
                     // As many as there is room for; a look at the notes after each, for the
@@ -139,7 +139,7 @@ impl<T: Send> Future for SendingBatch<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         while !this.rest.as_slice().is_empty() {
-            match permit(this.sender.channel(), End::Sender, context, &mut this.waited) {
+            match permit_to_send(this.sender.channel(), context, &mut this.waited) {
                 Permit::Go(worker) => {
                     this.waited = false;
                     this.sender.write_many(&mut this.rest, worker);

@@ -38,8 +38,11 @@ pub(crate) struct ChannelRecord {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastSender {
     pub(crate) writer: Identity,
-    /// `None` if the receiver's process left before the end.
+    /// The receiver's process, if it saw the end, or received what the writer sent last, when that
+    /// could not be pruned any more.
     pub(crate) reader: Option<Identity>,
+    /// The receiver's process saw the end.
+    pub(crate) was_seen: bool,
     /// Another process saw the end and handed the receiver on: it may create others.
     pub(crate) was_handed_on: bool,
     pub(crate) is_mark: bool,
@@ -513,8 +516,11 @@ impl ChannelRef {
         let identity = |end| self.owner(end).map(|task| task.info().identity);
         let is_mark = self.has_flag(flag::FAILED);
         let writer = identity(End::Sender).filter(|_| is_mark || self.was_last())?;
-        let reader = identity(End::Receiver).filter(|_| self.has_flag(flag::SEEN));
-        Some(LastSender { writer, reader, was_handed_on: self.was_handed_on(), is_mark })
+        let was_seen = self.has_flag(flag::SEEN);
+        let is_empty = self.count(End::Sender) == self.count(End::Receiver);
+        let reader =
+            identity(End::Receiver).filter(|_| was_seen || self.was_just_sent() && is_empty);
+        Some(LastSender { writer, reader, was_seen, was_handed_on: self.was_handed_on(), is_mark })
     }
 
     fn counts(self) -> ChannelCounts {

@@ -21,6 +21,7 @@ use crate::scheduler::word::Seen;
 use crate::scheduler::{EndCause, Kind, Request, Worker};
 use crate::sync::Ordering::*;
 use kahn_report::{Misuse, MisuseKind, Name};
+use std::ptr;
 
 /// What an operation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,7 @@ fn may_look(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef, waite
         task.stop_waiting();
     }
     worker.patience.set(patience - 1);
+    task.note_sent(ptr::null());
     true
 }
 
@@ -131,6 +133,8 @@ fn attend(
     if notes & own::CLOSES != 0 {
         closing::close_dropped(task, worker, false);
     }
+    // From here on it may be pruned.
+    task.note_sent(ptr::null());
     let marks = task.marks.load(Acquire);
     if marks & (mark::STOP | mark::PRUNE) != 0
         && let Some(cause) = worker.must_end(task)

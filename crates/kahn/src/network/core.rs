@@ -14,6 +14,7 @@ use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, mark, own};
 use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_report::{Activity, Ending, Explanation, Misuse, Name};
+use std::ptr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -282,7 +283,7 @@ impl Core {
     /// Whether an end may be given to a new process: the one who gives it must have it. What was
     /// done there is published.
     fn may_give(&self, channel: ChannelRef, end: End, by: By<'_>, to: &Name) -> bool {
-        let here = std::ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
+        let here = ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
         assert!(
             here,
             "an end of channel `{}` belongs to another network: an end works only in its own",
@@ -516,7 +517,11 @@ impl Hooks for Joined {
     }
 
     fn settled(&self, task: TaskRef, worker: &Worker) {
-        close_dropped(task, worker, false);
+        if task.notes() & own::CLOSES != 0 {
+            close_dropped(task, worker, false);
+        }
+        // It may wait for something foreign, and be pruned there.
+        task.note_sent(ptr::null());
     }
 
     fn failed_by(&self, _task: TaskRef, channel: *const ()) -> Ending {

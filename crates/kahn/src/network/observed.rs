@@ -9,13 +9,19 @@
 //! |---|---|
 //! | has effects, may create others, never had a sender, is outside | no |
 //! | some reader of the senders it held last may not be pruned itself, and saw their end | no |
+//! | it ended without one, and some such reader received what it sent after it could be pruned last | no |
 //! | some such reader waits for ever, and would go on if this process did | no |
 //! | any other | yes |
 //!
 //! *Why that is the same in every run.* A process that may not be pruned by this table was not pruned:
 //! when a process is pruned, every reader of the senders it has left has gone, or is dead for another
 //! reason than this process, without having seen an end. So it did what it does in every run, and
-//! whether it saw an end, or for whom it waits for ever, is the same in every run. The senders a process
+//! whether it saw an end, or for whom it waits for ever, is the same in every run. A process is pruned
+//! when it begins an operation or waits: one that sends a message, and then begins none and waits for
+//! nothing until it has no sender any more, was not pruned if that message was received, for its reader
+//! had not left before. What it sent last, and whether one received it that may not be pruned, is the
+//! same in every run. (A reader that may be pruned may come to that only after it has received the
+//! message; this is not known here, and the process is told as pruned.) The senders a process
 //! held last are the same if it was not pruned, and if it was, they were among those it had then,
 //! whose readers leave in every run before an end, or are dead, or may be pruned. A process that may
 //! be pruned is told as pruned also if it came to a wait for the dead first: nobody reads on, so
@@ -71,7 +77,7 @@ impl<'a> Observed<'a> {
             observers[writer] += 1;
             if let Some(reader) = place(&reader).filter(|_| !sender.was_handed_on) {
                 observes[reader].push(writer);
-                if let Some(reached) = marks {
+                if let Some(reached) = marks.filter(|_| sender.was_seen) {
                     reached.push(reader);
                 }
             }

@@ -160,8 +160,12 @@ pub(crate) struct Task {
     pub(crate) waits_at: AtomicPtr<()>,
     body: Cell<Option<&'static BodyType>>,
     pub(crate) polls: PlainAtomicU64,
-    /// What it offers while it waits for one of several things; see `csp::offer`.
+    /// What it offers while it waits for one of several things; see `csp::offer`. Of a Kahn process
+    /// the channel of [`note_sent`](Self::note_sent).
     pub(crate) offer: AtomicU64,
+    /// That channel where loom would take it for one more step that threads may be ordered by.
+    #[cfg(loom)]
+    sent: PlainAtomicU64,
     pub(crate) blocked_empty: PlainAtomicU32,
     pub(crate) blocked_full: PlainAtomicU32,
     pub(crate) migrations: PlainAtomicU32,
@@ -314,6 +318,8 @@ impl Task {
                 body: Cell::new(plan.body),
                 polls: PlainAtomicU64::new(0),
                 offer: AtomicU64::new(0),
+                #[cfg(loom)]
+                sent: PlainAtomicU64::new(0),
                 marks: AtomicU8::new(0),
                 own: AtomicU8::new(0),
                 blocked_empty: PlainAtomicU32::new(0),
@@ -502,6 +508,27 @@ impl Task {
         // Whoever has the only one is alone, and nobody can add any. AcqRel: the last one sees all
         // that the others did with the header.
         self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
+    }
+
+    /// The holder: a message is sent on this channel; null: an operation begins, or the process waits,
+    /// so that it may be pruned.
+    #[inline(always)]
+    pub(crate) fn note_sent(&self, channel: *const ()) {
+        // Relaxed: the holder's own.
+        self.sent().store(channel.addr() as u64, Relaxed);
+    }
+
+    /// The holder: whether a message was sent on this channel since the process could be pruned last.
+    pub(crate) fn has_just_sent(&self, channel: *const ()) -> bool {
+        self.sent().load(Relaxed) == channel.addr() as u64
+    }
+
+    #[inline(always)]
+    fn sent(&self) -> &PlainAtomicU64 {
+        #[cfg(loom)]
+        return &self.sent;
+        #[cfg(not(loom))]
+        &self.offer
     }
 
     /// Whether it runs on though nobody observes it: then nobody counts who does.

@@ -396,7 +396,7 @@ impl Worker {
     /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
     /// published. Returns what to do with it, `None` if it has ended.
     fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
-        if task.notes() & own::CLOSES != 0 && !matches!(request, Request::End) {
+        if !matches!(request, Request::End) {
             self.scheduler.hooks().settled(task, self);
         }
         self.flush();

@@ -142,6 +142,77 @@ fn a_failure_of_a_process_without_senders_counts() {
     });
 }
 
+/// A process that sends and fails when it has no sender any more, and a reader that takes what it sends
+/// and leaves.
+fn fails_when_its_reader_has_left(way: Way) -> Network<'static> {
+    let mut network = Network::new();
+    let late = count(&mut network, "late", 1);
+    let (out, on) = network.channel::<u64>("on");
+    if way.blocks {
+        network.blocking("fail", (late, out), move |(mut late, mut out)| {
+            out.send_blocking(1);
+            if way.operates {
+                late.recv_blocking();
+            }
+            drop(out);
+            late.recv_blocking();
+            Err::<(), _>("on purpose")
+        });
+    } else {
+        network.process("fail", (late, out), async move |(mut late, mut out)| {
+            match way.form {
+                0 => out.send(1).await,
+                1 => out.send_all([1]).await,
+                2 => out.send_batch(&mut vec![1]).await,
+                _ => out.reserve().await.send(1),
+            }
+            if way.operates {
+                late.recv().await;
+            }
+            drop(out);
+            late.recv().await;
+            Err::<(), _>("on purpose")
+        });
+    }
+    network.process("leave", on, async |mut on| {
+        on.recv().await;
+    });
+    network
+}
+
+#[derive(Clone, Copy)]
+struct Way {
+    form: u32,
+    blocks: bool,
+    /// It begins an operation, where it may be pruned, while it still has its sender.
+    operates: bool,
+}
+
+#[test]
+fn a_failure_counts_of_a_process_whose_reader_left_with_the_last_message() {
+    everywhere(|schedule| {
+        for (form, blocks) in [(0, false), (1, false), (2, false), (3, false), (0, true)] {
+            let way = Way { form, blocks, operates: false };
+            let report = schedule.run(fails_when_its_reader_has_left(way));
+            let told = (report.outcome, failed(&report));
+            assert_eq!(told, (Summary::Failed, vec!["fail"]), "form {form}, {blocks}: {report}");
+        }
+    });
+}
+
+#[test]
+fn a_failure_of_a_process_that_may_be_pruned_before_it_drops_its_sender_is_told_in_no_run() {
+    everywhere(|schedule| {
+        for blocks in [false, true] {
+            let way = Way { form: 0, blocks, operates: true };
+            let report = schedule.run(fails_when_its_reader_has_left(way));
+            assert_eq!((report.outcome, failed(&report)), (Summary::Finished, vec![]), "{report}");
+            let ending = report.processes.iter().find(|process| process.name == "fail");
+            assert_eq!(ending.map(|process| &process.ending), Some(&ProcessEnd::Pruned));
+        }
+    });
+}
+
 #[test]
 fn a_failure_deep_in_networks_within_networks_is_told_in_one_line() {
     fn nest(depth: usize) -> Network<'static> {
