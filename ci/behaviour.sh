@@ -78,6 +78,8 @@ mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.r
     's/let just_sent = is_last && task\.has_just_sent\(channel\.as_ptr\(\)\.cast\(\)\);/let just_sent = false;/'
 mutation operations-not-noted "$laws" before_it_drops_its_sender scheduler/task.rs \
     's/(fn note_sent\(&self, channel: \*const \(\)\) \{)/$1\n if channel.is_null() { return; }/'
+mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
+    's/this\.next\.take\(\)\.or_else\(\|\| this\.messages\.next\(\)\)\.is_none\(\) \{/this.next.take().is_none() {/'
 mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs \
     's/if least == 0 && this\.next\.is_none\(\) \{/if most == Some(usize::MAX) \&\& this.next.is_none() {/'
 

@@ -111,7 +111,10 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                 Permit::Wait => return Poll::Pending,
                 Permit::Over => {
                     this.waited = false;
-                    this.next = None;
+                    // Discards a message, which has not been asked for if it was known to be there.
+                    if this.next.take().or_else(|| this.messages.next()).is_none() {
+                        return Poll::Ready(());
+                    }
                 }
             }
         }

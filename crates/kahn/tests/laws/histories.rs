@@ -244,6 +244,34 @@ fn an_iterator_is_asked_for_a_message_only_when_there_is_room_for_it() {
 }
 
 #[test]
+fn a_batch_comes_to_its_end_though_its_reader_has_left() {
+    everywhere(|schedule| {
+        for is_size_known in [true, false] {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel::<u64>("numbers");
+            let asked = Heard::default();
+            let tell = asked.clone();
+            // One with effects is not pruned.
+            let send = Process::named("send").effects();
+            network.process_with(send, out, async move |mut out| {
+                let numbers = (0..50).inspect(|&n| tell.push(n));
+                if is_size_known {
+                    out.send_all(numbers).await;
+                } else {
+                    out.send_all(numbers.filter(|_| true)).await;
+                }
+                tell.complete();
+            });
+            network.process("leave", numbers, async |mut numbers| {
+                numbers.recv().await;
+            });
+            schedule.finish(network);
+            assert!(asked.all() == (0..50).collect::<Vec<_>>() && asked.is_complete());
+        }
+    });
+}
+
+#[test]
 fn what_has_sent_all_its_messages_waits_for_no_more_room() {
     everywhere(|schedule| {
         for is_size_known in [true, false] {
