@@ -162,11 +162,21 @@ mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs
 mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs \
     's/self\.shapes\.iter\(\)\.any\(\|wanted\| shape\.fits\(wanted\)\)/shape.fields < usize::MAX/'
 emissions='--test emissions'
-mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/crew.rs \
+mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/emission.rs \
     's/const MOST_AHEAD: usize = 512/const MOST_AHEAD: usize = usize::MAX/'
-mutation calls-far-too-early "$emissions" a_box_that_emits_without_end runtime/crew.rs \
+mutation early-without-a-crowd "$emissions" a_box_waits_where runtime/crowd.rs \
     's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
-mutation meetings-without-level "$emissions" in_a_network_a_box_waits \
+mutation orders-without-a-crowd "$emissions" a_box_waits_where runtime/worker.rs \
+    's/crowds\.note\(\|\| Crowd::Order\(region\)\)/let _ = (crowds, Crowd::Order(region))/'
+mutation calls-without-a-crowd "$emissions" a_box_waits_where runtime/calls.rs \
+    's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
+mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/crowd.rs \
+    's/position\(&home, landing\.op\) < position/position(\&home, landing.op) != position/'
+mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/desk.rs \
+    's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
+mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/crew.rs \
+    's/self\.away\.load\(SeqCst\) > 0/self.away.load(SeqCst) > usize::MAX \/ 2/'
+mutation meetings-without-level "$emissions" a_box_waits_where \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
 
 summary

@@ -6,11 +6,13 @@ use common::{numbers, program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use kahn_snet::Program;
-use kahn_snet::boxes::{Boxes, Emitter, Tag};
+use kahn_snet::boxes::{BoxError, Boxes, Emitter, Tag};
 use kahn_snet::record::{Record, WriteError};
 use kahn_snet::runtime::{Concurrency, Options, Ready, Report, RunError, Runtime, Sink, run};
+use parking_lot::{Condvar, Mutex};
 
 /// Every runtime, with one worker, two and seven, and one call of a box at once, or three.
 fn ways() -> Vec<Options> {
@@ -95,32 +97,140 @@ fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much(
     }
 }
 
+/// A box that emits 20 000 records into `behind`, where `pass` takes nothing for so long that a box
+/// that does not wait would have emitted all; how far it was ahead of what was written, at most.
+fn most_before_one_that_stands(behind: &str, options: &Options) -> usize {
+    let program = program(&format!(
+        "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>)); net main connect count .. {behind};",
+    ));
+    let written = Arc::new(AtomicUsize::new(0));
+    let mut boxes = Boxes::of(&program);
+    let most = adds_count(&mut boxes, 20_000, &written);
+    let ahead = Arc::clone(&most);
+    let pass = move |i: Tag, out: &mut Emitter<'_>| {
+        let mut patience = if i.0 == 0 { 30_000 } else { 0 };
+        while patience > 0 && ahead.load(Ordering::SeqCst) < 10_000 {
+            std::thread::yield_now();
+            patience -= 1;
+        }
+        out.emit(1, (i,))
+    };
+    boxes.add("pass", pass).expect("it fits");
+    let mut sink = Written(Arc::clone(&written), usize::MAX);
+    outcome(&program, &boxes, options, 1, &mut sink).expect("it runs");
+    assert_eq!(written.load(Ordering::SeqCst), 20_000, "{behind}: {options:?}");
+    most.load(Ordering::SeqCst)
+}
+
 #[test]
-fn in_a_network_a_box_waits_where_branches_come_together_in_any_order() {
+fn a_box_waits_where_one_behind_it_stands() {
+    // Where branches come together, behind calls of a box that run at once, and in every order.
+    for behind in [
+        "([{<i>} -> {<i>}] | [{<i>, <other>} -> {<i>}]) .. pass",
+        "pass",
+        "([{<i>} -> if <i == 0> then {<i>, <first>} else {<i>}]
+            .. (([{<first>} -> {}] .. pass) || [{<i>} -> {<i>}]))",
+        "([{<i>} -> {<i>, <c=1>}] .. ([{<i>, <c>} -> {<i>, <c=c - 1>}] .. pass) ** {<c>} if <c <= 0>)",
+    ] {
+        for options in ways() {
+            let most = most_before_one_that_stands(behind, &options);
+            assert!(most < 8_000, "{most} were inside at once: {behind}: {options:?}");
+        }
+    }
+}
+
+#[test]
+fn boxes_in_a_row_that_emit_much_keep_few_records_before_each() {
     let program = program(
-        "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
-         net main connect count .. ([{<i>} -> {<i>}] | [{<i>, <other>} -> {<i>}]) .. pass;",
+        "box count ((<n>) -> (<i>)); box tens ((<i>) -> (<i>)); box pass ((<i>) -> (<i>));
+         net main connect count .. tens .. tens .. pass;",
     );
-    // A call of `front` that is ahead goes on when a worker has nothing else to do.
-    for options in ways().into_iter().filter(|way| way.runtime != Runtime::Front) {
+    for options in ways().into_iter().filter(|way| way.runtime == Runtime::Front) {
         let written = Arc::new(AtomicUsize::new(0));
         let mut boxes = Boxes::of(&program);
-        let most = adds_count(&mut boxes, 20_000, &written);
-        // It takes nothing for so long that a box that does not wait would have emitted all.
-        let ahead = Arc::clone(&most);
-        let pass = move |i: Tag, out: &mut Emitter<'_>| {
-            let mut patience = if i.0 == 0 { 100_000 } else { 0 };
-            while patience > 0 && ahead.load(Ordering::SeqCst) < 10_000 {
-                std::thread::yield_now();
-                patience -= 1;
+        adds_count(&mut boxes, 3_000, &written);
+        let tens = |i: Tag, out: &mut Emitter<'_>| {
+            (0..10).try_for_each(|k| out.emit(1, (Tag(10 * i.0 + k),)))
+        };
+        boxes.add("tens", tens).expect("it fits");
+        boxes.add("pass", |i: Tag, out: &mut Emitter<'_>| out.emit(1, (i,))).expect("it fits");
+        let mut sink = Written(Arc::clone(&written), usize::MAX);
+        let report = outcome(&program, &boxes, &options, 1, &mut sink).expect("it runs");
+        assert_eq!(written.load(Ordering::SeqCst), 300_000, "{options:?}");
+        // Of several calls that run at once, what the later ones emit comes all together.
+        let most = if options.concurrency.default == Some(1) { 2_000 } else { 8_000 };
+        for component in report.components {
+            let (name, waited) = (component.name, component.waited);
+            assert!(waited < most, "{waited} waited before {name}: {options:?}");
+        }
+    }
+}
+
+/// Counts what was written, for those that wait until it was.
+#[derive(Default)]
+struct Counted {
+    written: Mutex<i64>,
+    changed: Condvar,
+}
+
+impl Counted {
+    /// Waits until so many were written; fails if that takes absurdly long.
+    fn wait_for(&self, count: i64) -> Result<(), BoxError> {
+        let mut written = self.written.lock();
+        let patience = Duration::from_mins(1);
+        let waited =
+            self.changed.wait_while_for(&mut written, |written| *written < count, patience);
+        if waited.timed_out() {
+            return Err(BoxError::new(format!("{} of {count} came out", *written)));
+        }
+        Ok(())
+    }
+}
+
+struct Shown(Arc<Counted>);
+
+impl Sink for Shown {
+    fn write(&mut self, _: Record) -> Result<(), WriteError> {
+        *self.0.written.lock() += 1;
+        self.0.changed.notify_all();
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_box_may_wait_until_what_it_has_emitted_is_out() {
+    let program = program(
+        "box ask ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
+         net main connect ask .. ([{<i>} -> {<i>, <done>}] ** {<done>}) .. pass;",
+    );
+    for options in ways() {
+        let shown = Arc::new(Counted::default());
+        let mut boxes = Boxes::of(&program);
+        let seen = Arc::clone(&shown);
+        let ask = move |_: Tag, out: &mut Emitter<'_>| {
+            let mut emitted = 0;
+            for count in [1, 1, 2, 70, 600, 3] {
+                (emitted..emitted + count).try_for_each(|i| out.emit(1, (Tag(i),)))?;
+                emitted += count;
+                seen.wait_for(emitted)?;
             }
-            out.emit(1, (i,))
+            Ok(())
+        };
+        boxes.add("ask", ask).expect("it fits");
+        let seen = Arc::clone(&shown);
+        let pass = move |i: Tag, out: &mut Emitter<'_>| {
+            out.emit(1, (Tag(i.0),))?;
+            if i.0 % 100 == 1 { seen.wait_for(i.0 + 1) } else { Ok(()) }
         };
         boxes.add("pass", pass).expect("it fits");
-        let mut sink = Written(Arc::clone(&written), usize::MAX);
-        outcome(&program, &boxes, &options, 1, &mut sink).expect("it runs");
-        let most = most.load(Ordering::SeqCst);
-        assert!(most < 8_000, "{most} were inside at once: {options:?}");
+        let mut sink = Shown(Arc::clone(&shown));
+        let ran = outcome(&program, &boxes, &options, 1, &mut sink);
+        ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
+        assert_eq!(*shown.written.lock(), 677, "{options:?}");
     }
 }
 

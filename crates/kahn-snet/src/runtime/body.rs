@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::emission::Origin;
 use super::exec::entity;
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Owner};
 use super::graph::{Kind, OpId};
@@ -29,7 +30,8 @@ impl Worker<'_, '_> {
                 self.body_of(&landing, frame, &nothing);
                 self.settle(nothing.tickets);
             } else {
-                self.call_and_go_on(frame, *op, nothing);
+                let (frame, op) = (Arc::clone(frame), *op);
+                self.call(Origin { frame, op, at: None }, nothing);
             }
         }
     }

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::answers::Facts;
 use super::collector::Collector;
-use super::crew::{Behind, Emission};
+use super::crowd::{Crowd, MOST_EARLY};
+use super::emission::{Emission, Origin};
 use super::exec::entity;
 use super::failure::{Failure, Flow};
 use super::frame::{Entity, Frame, Kind as LandingKind, Landing, Turn};
@@ -40,18 +41,8 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Calls a box, and carries on what it emits at once.
-    pub(super) fn call_and_go_on(&mut self, frame: &Arc<Frame>, op: OpId, rec: Rec) {
-        let next = self.facts.graph.ops[op.0].next.unwrap_or(op);
-        self.call(op, rec, None, &mut |worker, outputs| {
-            for out in outputs.drain(..) {
-                worker.exec(frame, next, out);
-            }
-        });
-    }
-
     /// Takes one record from the landing of a box and calls it; others may do the same.
-    pub(super) fn call_in_turn(&mut self, task: &Task, turn: &Turn) {
+    pub(super) fn call_in_turn(&mut self, task: &Task, home: &Arc<Frame>, turn: &Turn) {
         let landing = &task.landing;
         let Some(call) = landing.waiting.begin(turn.limit) else { return };
         let Call { record, number, waited, others_may } = call;
@@ -59,11 +50,9 @@ impl Worker<'_, '_> {
         if others_may {
             self.offer(task.clone());
         }
-        let behind = Some((landing, number));
-        self.call(landing.op, record, behind, &mut |worker, outputs| {
-            worker.hand_in(turn, number, std::mem::take(outputs), false);
-        });
-        self.hand_in(turn, number, Vec::new(), true);
+        let (frame, at) = (Arc::clone(home), Some((Arc::clone(landing), number)));
+        self.call(Origin { frame, op: landing.op, at }, record);
+        self.hand_in(landing, turn, number, Vec::new(), true);
         if landing.waiting.end(turn.limit) {
             // Below what it made, which is nearer to the output.
             self.role.ready.insert(0, task.clone());
@@ -71,51 +60,47 @@ impl Worker<'_, '_> {
     }
 
     /// Hands outputs of a call to the collector.
-    fn hand_in(&mut self, turn: &Turn, number: u64, outputs: Vec<Rec>, done: bool) {
+    pub(super) fn hand_in(
+        &mut self,
+        landing: &Arc<Landing>,
+        turn: &Turn,
+        number: u64,
+        outputs: Vec<Rec>,
+        done: bool,
+    ) {
         turn.collector.hand_in(number, outputs, done, |out| self.put_now(&turn.exit, out));
+        if turn.collector.early() > MOST_EARLY {
+            self.shared.crew.crowds.note(|| Crowd::Calls(Arc::clone(landing)));
+        }
     }
 
-    /// Calls a box; `go_on` gets its outputs, chunk by chunk, and its mark if it fails. The call comes
-    /// behind others of the landing, if one is given.
-    fn call(
-        &mut self,
-        op: OpId,
-        rec: Rec,
-        call: Option<(&Arc<Landing>, u64)>,
-        go_on: &mut dyn FnMut(&mut Self, &mut Vec<Rec>),
-    ) {
-        let facts = self.facts;
+    /// Calls a box; what it emits goes on while it runs, and its mark if it fails.
+    pub(super) fn call(&mut self, origin: Origin, rec: Rec) {
+        let (facts, shared) = (self.facts, self.shared);
         if rec.is_mark() {
-            return go_on(self, &mut vec![rec]);
+            return self.go_on(&origin, &mut vec![rec]);
         }
-        let failures = &self.shared.failures;
-        let wants = || failures.wants(rec.number);
+        let op = origin.op;
+        let wants = || shared.failures.wants(rec.number);
+        let mut emission = Emission::of(origin);
         let called = match (&facts.graph.ops[op.0].kind, self.steps.of_box(facts, op, rec.shape)) {
             _ if !wants() => Ok(()),
             (Kind::Box(id) | Kind::Initialiser(id), Some(step)) => {
-                let function = Arc::clone(&self.shared.functions[id.0]);
-                let mut emission = Emission::default();
-                let mut behind = None;
-                let called = facts.call(&*function, *id, step, &rec, &wants, &mut |out| {
-                    if emission.take(out) {
-                        go_on(self, &mut emission.outputs);
-                        let behind = behind.get_or_insert_with(|| Behind {
-                            tickets: rec.tickets.clone(),
-                            call: call.map(|(landing, number)| (Arc::clone(landing), number)),
-                        });
-                        self.hand_on(&mut emission, rec.number, behind);
-                    }
+                let function = &*shared.functions[id.0];
+                self.begin_emission(&mut emission, &rec);
+                let called = facts.call(function, *id, step, &rec, &wants, &mut |out| {
+                    self.emit(&mut emission, &rec, out);
                 });
                 // What it emitted before it failed counts.
-                go_on(self, &mut emission.outputs);
-                self.emitted(&emission);
+                self.end_emission(&mut emission, &rec);
                 called
             }
             _ => Err(facts.misfit(op, &rec).into()),
         };
         match called {
             Err(failure) if wants() => {
-                go_on(self, &mut vec![failures.mark(rec.number, rec.tickets, *failure)]);
+                let mark = shared.failures.mark(rec.number, rec.tickets, *failure);
+                self.hand_out(&mut emission, Some(mark));
             }
             _ => self.settle(rec.tickets),
         }

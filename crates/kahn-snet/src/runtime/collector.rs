@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::sync::Mutex;
+use super::sync::Ordering::Relaxed;
+use super::sync::{AtomicUsize, Mutex};
 
 #[derive(Debug)]
 struct Calls<R> {
@@ -14,11 +15,16 @@ struct Calls<R> {
 
 /// What keeps the order of a box that runs for several records at once.
 #[derive(Debug)]
-pub(super) struct Collector<R>(Mutex<Calls<R>>);
+pub(super) struct Collector<R> {
+    calls: Mutex<Calls<R>>,
+    /// How many outputs wait; written under the lock.
+    early: AtomicUsize,
+}
 
 impl<R> Collector<R> {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Calls { first: 0, waiting: BTreeMap::new() }))
+        let calls = Mutex::new(Calls { first: 0, waiting: BTreeMap::new() });
+        Self { calls, early: AtomicUsize::new(0) }
     }
 
     /// Takes outputs of a call, the last ones if `done`; `out` gets, in order, what need not wait.
@@ -31,8 +37,9 @@ impl<R> Collector<R> {
         done: bool,
         mut out: impl FnMut(R),
     ) {
-        let mut calls = self.0.lock();
+        let mut calls = self.calls.lock();
         if calls.first != call {
+            self.early.fetch_add(outputs.len(), Relaxed);
             let entry = calls.waiting.entry(call).or_default();
             entry.0.append(&mut outputs);
             entry.1 |= done;
@@ -44,13 +51,19 @@ impl<R> Collector<R> {
             calls.first += 1;
             let first = calls.first;
             let Some((ready, ended)) = calls.waiting.remove(&first) else { return };
+            self.early.fetch_sub(ready.len(), Relaxed);
             ready.into_iter().for_each(&mut out);
             done = ended;
         }
     }
 
+    /// How many outputs wait for calls before theirs.
+    pub(super) fn early(&self) -> usize {
+        self.early.load(Relaxed)
+    }
+
     /// Whether all calls before this one have ended.
     pub(super) fn is_turn_of(&self, call: u64) -> bool {
-        self.0.lock().first == call
+        self.calls.lock().first == call
     }
 }

@@ -1,181 +1,96 @@
 //! Roles, and threads that take them: a call that has emitted too much waits while others go on.
 //!
 //! There are as many *roles* as workers: a role is all that a worker has, its deque above all. A
-//! thread with a role works. What a box emits goes on while the box runs; if nobody comes to it,
-//! the call waits on its thread, and its role goes to another thread, which works the records off.
+//! thread with a role works. What a box emits goes on while the box runs; if nobody comes to it, its
+//! role goes to another thread, which works the records off.
 //!
-//! | a thread      | has a role | until                                                            |
-//! |---------------|------------|------------------------------------------------------------------|
-//! | works         | yes        | a call on it waits; or it finds nothing to do while a call waits |
-//! | waits         | no         | a thread that finds nothing to do hands its role over            |
-//! | is in reserve | no         | a call begins to wait, and hands its role over                   |
+//! | a thread             | its role is         | until                                                       |
+//! |----------------------|---------------------|-------------------------------------------------------------|
+//! | works                | its own             | a call on it has emitted something; or a call asks or waits, and it has nothing else to do, or many records wait for that call: that gets its role |
+//! | calls, has emitted   | on its desk         | the call emits again or ends: *works*; or another thread is given the role: *away* (see `desk`) |
+//! | away                 | another's           | the call emits again or ends: *asks*                         |
+//! | asks                 | another's           | what it had left on the desk is handed on, and a worker gives it its role: *works* |
+//! | waits                | another's           | no crowd holds it up (see `crowd`), and a worker gives it its role: *works* |
+//! | is in reserve        | none                | a role is given to it: *works*                                |
 //!
-//! So a call that waits is as the input: it goes on when a worker has nothing else to do, and no new
-//! records are read before.
+//! A call waits before it begins, if a crowd holds it up. And it waits when it hands on what it emitted,
+//! if (a) that lies where nobody has come to it, or (b) a crowd holds it up; and if it has emitted 512 records
+//! since it last waited, or the last a millisecond ago.
 //!
-//! | a call                                              | waits until                           |
-//! |-----------------------------------------------------|---------------------------------------|
-//! | of which [`MOST_AHEAD`] records, or those of a [`LONG`] time, lie where nobody has come to them, or of which many wait anywhere | a worker has nothing else to do, and nowhere many records wait |
-//! | that comes behind others, in an order or among the calls of its box, and of which [`MOST_EARLY`] records wait for those | the same, and it comes first |
+//! So of what a call has emitted there are inside, at most: those 512; what makes a crowd, wherever
+//! there is one; and what workers have in their hands. And nobody waits for ever:
 //!
-//! When all sleep and nothing can be read, the first of those that wait goes on in any case: so
-//! nobody waits for ever. Of several the first is that for the earliest record of the input.
-//! There are at most [`MOST_THREADS`] such threads; a call beyond them does not wait.
+//! | what a call waits for                       | comes, because                                           |
+//! |---------------------------------------------|----------------------------------------------------------|
+//! | a worker with nothing else to do            | no records are read while a call waits, and each worker looks for calls before it sleeps |
+//! | records at a landing                        | workers come to it; at one of a box, calls do, which lie nearer to the output, and the order of these places is total |
+//! | calls before it, and places before its own  | of those that wait, what comes first in a sequential run goes on |
+//!
+//! The last of these is by force, where orders cross each other: when all workers sleep and nothing
+//! can be read, the call that waits for the earliest record of the input goes on in any case, unless
+//! what holds it up may be a call that is away: then that one will come.
+//!
+//! While a call is away, one more thread than there are workers may compute. There are at most
+//! [`MOST_THREADS`] such threads; a call beyond them neither waits nor is away.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::SeqCst;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 
-use crossbeam_deque::Worker as Deque;
 use parking_lot::{Condvar, Mutex};
 
-use super::frame::{Kind as LandingKind, Landing};
-use super::order::{End, Regions, Tickets};
-use super::shape::Rec;
-use super::watch::now;
-use super::worker::{FAIR, Task, Worker};
+use super::crowd::{Crowd, Crowds};
+use super::desk::{Desk, Emitted, LOOK, Left, Since};
+use super::emission::Origin;
+use super::idle::Idle;
+use super::order::{Regions, Tickets};
+use super::role::{Counted, Handed, Role, Seat};
+use super::worker::Worker;
 use super::{RunError, STACK, Shared};
 
-/// Outputs of a call that are handed on together.
-const CHUNK: usize = 64;
-/// How long a call may take until the next record that it emits is handed on by itself.
-const LONG: Duration = Duration::from_millis(1);
-/// How many records a call may emit while others lie where nobody has come to them.
-const MOST_AHEAD: usize = 512;
-/// How many records a call may emit that wait for other calls.
-const MOST_EARLY: usize = 4096;
 /// Threads beyond one for each role.
 const MOST_THREADS: usize = 256;
+/// How often nothing is found on desks until they are not looked at any more.
+const VAIN: usize = 8;
 
-/// What a worker has, on whichever thread.
+/// Which calls a worker gives its role to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// One that may go on, and that many records wait for.
+    InCrowd,
+    /// One that may go on.
+    Any,
+    /// One that may go on, or the first that is held up: nothing else can be done.
+    Last,
+}
+
+/// What a call waits for, besides a worker that has nothing else to do.
 #[derive(Debug)]
-pub(super) struct Role {
-    /// Its number; none if a thread is without a role.
-    pub(super) index: Option<usize>,
-    pub(super) local: Deque<Task>,
-    /// Landings that became ready, not yet in the deque.
-    pub(super) ready: Vec<Task>,
-    pub(super) outbox: Vec<(Arc<Landing>, VecDeque<Rec>)>,
-    /// Whether the outbox is being emptied.
-    pub(super) flushing: bool,
-    /// Ends of places that the orders are not told of yet.
-    pub(super) ends: Vec<End>,
-    /// Empty queues with room.
-    pub(super) emptied: Vec<VecDeque<Rec>>,
-    /// How many records came to each operation.
-    pub(super) counts: Vec<u64>,
-    /// How many records waited for each when a batch was taken, at most.
-    pub(super) waited: Vec<usize>,
-    /// Searches until the bottom of the deque comes first.
-    pub(super) until_bottom: usize,
-    /// Whether the landing taken last was at the bottom.
-    pub(super) from_bottom: bool,
-    /// Where many records wait, and this worker has put more.
-    pub(super) backlog: Option<Arc<Landing>>,
-    pub(super) stolen: u64,
-    pub(super) activations: u64,
+pub(super) enum Until {
+    /// What it left on a desk is handed on.
+    HandedOn(Since),
+    /// No crowd holds it up; with the places of its record.
+    Room(Origin, Tickets),
 }
 
-impl Role {
-    pub(super) fn new(index: Option<usize>, local: Deque<Task>, operations: usize) -> Self {
-        Self {
-            index,
-            local,
-            ready: Vec::new(),
-            outbox: Vec::new(),
-            flushing: false,
-            ends: Vec::new(),
-            emptied: Vec::new(),
-            counts: vec![0; operations],
-            waited: vec![0; operations],
-            until_bottom: FAIR,
-            from_bottom: false,
-            backlog: None,
-            stolen: 0,
-            activations: 0,
-        }
-    }
-
-    /// Takes the role away from a thread.
-    fn leave(&mut self) -> Box<Self> {
-        let nothing = Self::new(None, Deque::new_lifo(), self.counts.len());
-        Box::new(std::mem::replace(self, nothing))
-    }
-}
-
-/// What a thread gets that waits for a role.
-#[derive(Debug)]
-enum Handed {
-    Nothing,
-    Role(Box<Role>),
-    /// The run is over.
-    Over,
-}
-
-/// Where a thread gets a role.
-#[derive(Debug)]
-pub(super) struct Seat {
-    handed: Mutex<Handed>,
-    changed: Condvar,
-}
-
-impl Seat {
-    fn new(handed: Handed) -> Arc<Self> {
-        Arc::new(Self { handed: Mutex::new(handed), changed: Condvar::new() })
-    }
-
-    pub(super) fn with(role: Role) -> Arc<Self> {
-        Self::new(Handed::Role(Box::new(role)))
-    }
-
-    fn hand(&self, handed: Handed) {
-        *self.handed.lock() = handed;
-        self.changed.notify_one();
-    }
-
-    /// Waits for a role; there is none once the run is over.
-    pub(super) fn take(&self) -> Option<Box<Role>> {
-        let mut handed = self.handed.lock();
-        loop {
-            match std::mem::replace(&mut *handed, Handed::Nothing) {
-                Handed::Nothing => self.changed.wait(&mut handed),
-                Handed::Role(role) => return Some(role),
-                Handed::Over => return None,
-            }
-        }
-    }
-}
-
-/// A call that waits.
+/// A call that waits, or asks for a role.
 #[derive(Debug)]
 struct Waiting {
     seat: Arc<Seat>,
     /// The number of its record, and how many calls have waited before.
     rank: (u32, u64),
-    /// What it comes behind, if it waits until it comes first.
-    behind: Option<Behind>,
+    until: Until,
 }
 
-/// What a call may come behind: in the orders around, and among the calls of its box.
-#[derive(Debug, Clone)]
-pub(super) struct Behind {
-    pub(super) tickets: Tickets,
-    pub(super) call: Option<(Arc<Landing>, u64)>,
-}
-
-impl Behind {
-    fn is_first(&self, regions: &Regions) -> bool {
-        let in_turn = match &self.call {
-            None => true,
-            Some((landing, number)) => match &landing.kind {
-                LandingKind::Box(Some(turn)) => turn.collector.is_turn_of(*number),
-                _ => true,
-            },
-        };
-        in_turn && self.tickets.are_first(regions)
-    }
+/// A call that is away.
+#[derive(Debug)]
+struct Away {
+    since: Since,
+    origin: Origin,
+    /// Places in the orders that its record is in.
+    within: Tickets,
+    handed_on: bool,
 }
 
 /// What the thread that starts the others is told.
@@ -185,96 +100,248 @@ pub(super) enum News {
     Wanted(Arc<Seat>),
     /// The worker of a role has ended, by a panic if there are no counts.
     Ended(Option<Counted>),
+    /// It is time to look at the desks.
+    Look,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waiting: Vec<Waiting>,
     waits: u64,
+    /// Those that are away, or were and ask for a role.
+    away: Vec<Away>,
     reserve: Vec<Arc<Seat>>,
     threads: usize,
     news: VecDeque<News>,
     over: bool,
 }
 
+impl State {
+    /// The call that goes on.
+    fn next(&self, crowds: &[Crowd], regions: &Regions, wanted: Wanted) -> Option<usize> {
+        let is_wanted = |origin: &Origin, tickets: &Tickets| {
+            wanted != Wanted::InCrowd || crowds.iter().any(|it| it.waits_for(origin, tickets))
+        };
+        let rank = |one: &Waiting| match &one.until {
+            Until::HandedOn(since) => {
+                let away = self.away.iter().find(|away| away.since == *since)?;
+                let may = away.handed_on && is_wanted(&away.origin, &away.within);
+                may.then_some((false, one.rank))
+            }
+            Until::Room(origin, tickets) => {
+                if !is_wanted(origin, tickets) {
+                    return None;
+                }
+                let mut held_up = false;
+                for crowd in crowds.iter().filter(|it| it.holds_up(origin, tickets, regions)) {
+                    let comes = |away: &Away| crowd.waits_for(&away.origin, &away.within);
+                    if wanted != Wanted::Last || self.away.iter().any(comes) {
+                        return None;
+                    }
+                    held_up = true;
+                }
+                Some((held_up, one.rank))
+            }
+        };
+        let all = self.waiting.iter().enumerate();
+        let ranks = all.filter_map(|(index, one)| Some((rank(one)?, index)));
+        ranks.min().map(|(_, index)| index)
+    }
+
+    /// Has a call wait; returns where it gets a role.
+    fn waits(&mut self, number: u32, until: Until) -> Arc<Seat> {
+        let seat = Seat::new(if self.over { Handed::Over } else { Handed::Nothing });
+        let rank = (number, self.waits);
+        self.waits += 1;
+        self.waiting.push(Waiting { seat: Arc::clone(&seat), rank, until });
+        seat
+    }
+}
+
 /// The threads of a run, as far as they have no role.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Crew {
     state: Mutex<State>,
     told: Condvar,
-    /// How many calls wait.
+    /// How many calls wait or ask.
     waiting: AtomicUsize,
-    /// How many calls have handed on what they emitted; for as long, backlogs are noted.
-    long: AtomicUsize,
-    backlogs: Mutex<Vec<Arc<Landing>>>,
+    /// How many calls are away, and do not ask yet.
+    away: AtomicUsize,
+    pub(super) crowds: Crowds,
+    desks: Box<[Desk]>,
+    /// Whether nobody looks at the desks.
+    unattended: AtomicBool,
 }
 
 impl Crew {
-    /// Whether a call waits.
+    pub(super) fn new(roles: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            told: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            away: AtomicUsize::new(0),
+            crowds: Crowds::default(),
+            desks: (0..roles).map(|_| Desk::default()).collect(),
+            unattended: AtomicBool::new(true),
+        }
+    }
+
+    /// Whether a call waits or asks for a role.
     pub(super) fn has_waiting(&self) -> bool {
         self.waiting.load(SeqCst) > 0
     }
 
+    /// Whether a call is away.
+    pub(super) fn has_away(&self) -> bool {
+        self.away.load(SeqCst) > 0
+    }
+
     /// Whether no records should be read: there are too many, of a call that is on its way.
-    pub(super) fn holds_input(&self) -> bool {
-        self.long.load(SeqCst) > 0 && (self.has_waiting() || self.has_backlogs())
-    }
-
-    /// Notes that many records wait at a landing.
-    pub(super) fn note_backlog(&self, landing: &Arc<Landing>) {
-        if self.long.load(SeqCst) == 0 {
-            return;
-        }
-        let mut backlogs = self.backlogs.lock();
-        if !backlogs.iter().any(|known| Arc::ptr_eq(known, landing)) {
-            backlogs.push(Arc::clone(landing));
-        }
-    }
-
-    fn has_backlogs(&self) -> bool {
-        let mut backlogs = self.backlogs.lock();
-        backlogs.retain(|landing| landing.waiting.is_crowded());
-        !backlogs.is_empty()
+    pub(super) fn holds_input(&self, regions: &Regions) -> bool {
+        self.crowds.are_noted() && (self.has_waiting() || !self.crowds.left(regions).is_empty())
     }
 
     /// Has a call wait, whose role goes to another thread; returns the role that it goes on with.
     /// Gives its own back at once if there is no thread for it.
-    fn wait(&self, role: Box<Role>, number: u32, behind: Option<Behind>) -> Option<Box<Role>> {
+    pub(super) fn wait(&self, role: Box<Role>, number: u32, until: Until) -> Option<Box<Role>> {
         let mut state = self.state.lock();
         let another = state.reserve.pop();
         if another.is_none() && state.threads == MOST_THREADS {
             return Some(role);
         }
-        let seat = Seat::new(if state.over { Handed::Over } else { Handed::Nothing });
-        let rank = (number, state.waits);
-        state.waits += 1;
-        state.waiting.push(Waiting { seat: Arc::clone(&seat), rank, behind });
+        let seat = state.waits(number, until);
         self.waiting.fetch_add(1, SeqCst);
         if let Some(another) = another {
             drop(state);
             another.hand(Handed::Role(role));
         } else {
             state.threads += 1;
-            state.news.push_back(News::Wanted(Seat::new(Handed::Role(role))));
+            state.news.push_back(News::Wanted(Seat::with(role)));
             drop(state);
             self.told.notify_one();
         }
+        self.attend();
         seat.take()
     }
 
-    /// Takes the call that goes on: one that may, or the first of all if there is nothing else to do.
-    fn next(&self, regions: &Regions, nothing_else: bool) -> Option<Arc<Seat>> {
-        if !nothing_else && self.has_backlogs() {
+    /// Puts the role of a call on its desk; returns how often that was done there.
+    pub(super) fn leave(&self, desk: usize, left: Left) -> u64 {
+        let times = self.desks[desk].put(left);
+        self.attend();
+        times
+    }
+
+    /// Takes back what a call has put on its desk, if it still lies there.
+    pub(super) fn take_back(&self, since: Since) -> Option<Left> {
+        self.desks[since.desk].take_back(since.times)
+    }
+
+    /// Has a call wait that was away; returns the role that it goes on with, and where it comes from.
+    pub(super) fn ask(
+        &self,
+        since: Since,
+        number: u32,
+        idle: &Idle,
+    ) -> (Option<Box<Role>>, Option<Origin>) {
+        let mut state = self.state.lock();
+        let seat = state.waits(number, Until::HandedOn(since));
+        // In this order, so that whoever sees nobody away sees the one that waits.
+        self.waiting.fetch_add(1, SeqCst);
+        self.away.fetch_sub(1, SeqCst);
+        drop(state);
+        idle.wake();
+        self.attend();
+        let role = seat.take();
+        let mut state = self.state.lock();
+        let away = state.away.iter().position(|away| away.since == since);
+        let origin = away.map(|index| state.away.swap_remove(index).origin);
+        drop(state);
+        self.crowds.end();
+        (role, origin)
+    }
+
+    /// Says that what a call had left on its desk is handed on.
+    pub(super) fn is_handed_on(&self, since: Since) {
+        let mut state = self.state.lock();
+        if let Some(away) = state.away.iter_mut().find(|away| away.since == since) {
+            away.handed_on = true;
+        }
+    }
+
+    /// Sees to it that desks are looked at.
+    fn attend(&self) {
+        // Pairs with the fence in `stop_looking`: either we see that nobody looks, or what was done is seen.
+        fence(SeqCst);
+        if self.unattended.load(Relaxed) && self.unattended.swap(false, SeqCst) {
+            self.tell(News::Look);
+        }
+    }
+
+    fn is_anything_there(&self) -> bool {
+        self.has_waiting() || self.has_away() || self.desks.iter().any(|it| it.wanted().is_some())
+    }
+
+    /// Looks at the desks no more, until something is there.
+    fn stop_looking(&self) {
+        self.unattended.store(true, SeqCst);
+        fence(SeqCst); // pairs with that in `attend`
+        if self.is_anything_there() {
+            self.unattended.store(false, SeqCst);
+        }
+    }
+
+    /// Gives roles to threads in reserve that have lain on their desks since the last look; returns
+    /// how many threads are wanted for more.
+    fn look(&self, seen: &mut [Option<u64>]) -> usize {
+        let mut wanted = 0;
+        for (index, seen) in seen.iter_mut().enumerate() {
+            let desk = &self.desks[index];
+            let now = desk.wanted();
+            let Some(times) = now.filter(|_| std::mem::replace(seen, now) == now) else {
+                *seen = now;
+                continue;
+            };
+            let mut state = self.state.lock();
+            let Some(another) = state.reserve.pop() else {
+                let more = state.threads < MOST_THREADS;
+                state.threads += usize::from(more);
+                wanted += usize::from(more);
+                continue;
+            };
+            let Some(Left { mut role, outputs, origin, within }) = desk.take_away(times) else {
+                state.reserve.push(another);
+                continue;
+            };
+            let since = Since { desk: index, times };
+            let first = || outputs.first().map(|out| out.tickets.clone());
+            let within = within.or_else(first).unwrap_or_default();
+            state.away.push(Away { since, origin: origin.clone(), within, handed_on: false });
+            self.away.fetch_add(1, SeqCst);
+            self.crowds.begin();
+            drop(state);
+            role.emitted = Some(Emitted { outputs, origin, since });
+            another.hand(Handed::Role(role));
+        }
+        wanted
+    }
+
+    /// Whether a call may go on.
+    pub(super) fn has_next(&self, regions: &Regions, wanted: Wanted) -> bool {
+        if !self.has_waiting() {
+            return false;
+        }
+        let crowds = self.crowds.left(regions);
+        self.state.lock().next(&crowds, regions, wanted).is_some()
+    }
+
+    /// Takes the call that goes on.
+    fn next(&self, regions: &Regions, wanted: Wanted) -> Option<Arc<Seat>> {
+        let crowds = self.crowds.left(regions);
+        if crowds.is_empty() && wanted == Wanted::InCrowd {
             return None;
         }
         let mut state = self.state.lock();
-        let waits = |one: &Waiting| one.behind.as_ref().is_some_and(|it| !it.is_first(regions));
-        let all = state.waiting.iter().enumerate();
-        let first = all.map(|(index, one)| (waits(one), one.rank, index)).min();
-        let (waits, _, index) = first?;
-        if waits && !nothing_else {
-            return None;
-        }
+        let index = state.next(&crowds, regions, wanted)?;
         self.waiting.fetch_sub(1, SeqCst);
         Some(state.waiting.swap_remove(index).seat)
     }
@@ -297,20 +364,24 @@ impl Crew {
         self.told.notify_one();
     }
 
-    /// Waits until there is something to tell.
-    pub(super) fn news(&self) -> News {
+    /// Waits until there is something to tell, or it is time to look at the desks.
+    fn news(&self) -> News {
         let mut state = self.state.lock();
         loop {
-            match state.news.pop_front() {
-                Some(news) => return news,
-                None => self.told.wait(&mut state),
+            if let Some(news) = state.news.pop_front() {
+                return news;
+            }
+            if self.unattended.load(SeqCst) {
+                self.told.wait(&mut state);
+            } else if self.told.wait_for(&mut state, LOOK).timed_out() {
+                return News::Look;
             }
         }
     }
 
     /// Gives a role, for which there is no thread, to a call that waits; tells whether there is one.
     pub(super) fn give_back(&self, role: Box<Role>, regions: &Regions) -> bool {
-        let next = self.next(regions, true);
+        let next = self.next(regions, Wanted::Last);
         next.map(|seat| seat.hand(Handed::Role(role))).is_some()
     }
 
@@ -324,93 +395,34 @@ impl Crew {
     }
 }
 
-/// What a call has emitted.
-#[derive(Debug, Default)]
-pub(super) struct Emission {
-    /// What has not been handed on.
-    pub(super) outputs: Vec<Rec>,
-    /// How many were emitted since the call has waited.
-    ahead: usize,
-    /// When something was handed on, or the first was emitted.
-    last: Option<Instant>,
-    /// Whether the crew knows of it.
-    long: bool,
-}
-
-impl Emission {
-    /// Takes a record; tells whether it is time to hand on.
-    pub(super) fn take(&mut self, rec: Rec) -> bool {
-        self.outputs.push(rec);
-        self.ahead += 1;
-        self.outputs.len() >= CHUNK || self.last.get_or_insert_with(now).elapsed() >= LONG
-    }
-}
-
 impl Worker<'_, '_> {
-    /// Lets what was carried on go to others while the call runs that emitted it; the call waits here
-    /// if it is far ahead of them.
-    pub(super) fn hand_on(&mut self, emission: &mut Emission, number: u32, behind: &Behind) {
-        if self.role.flushing || self.shared.idle.is_stopped() {
-            return;
-        }
-        let crew = &self.shared.crew;
-        if !std::mem::replace(&mut emission.long, true) {
-            crew.long.fetch_add(1, SeqCst);
-        }
-        self.flush();
-        self.publish();
-        self.shared.idle.wake();
-        let at = now();
-        let was_long = emission.last.is_none_or(|last| at.duration_since(last) >= LONG);
-        emission.last = Some(at);
-        let is_ahead = (was_long || emission.ahead >= MOST_AHEAD)
-            && (!self.role.local.is_empty() || crew.has_backlogs());
-        let is_early = emission.ahead >= MOST_EARLY && !behind.is_first(self.facts.regions);
-        if is_ahead || is_early {
-            self.facts.rests(true);
-            let role = self.role.leave();
-            let role = crew.wait(role, number, is_early.then(|| behind.clone()));
-            if let Some(role) = role {
-                self.role = *role;
-            }
-            self.facts.rests(false);
-            emission.ahead = 0;
-            emission.last = Some(now());
-        }
-    }
-
-    /// Ends what the crew knows of a call.
-    pub(super) fn emitted(&self, emission: &Emission) {
-        if emission.long {
-            self.shared.crew.long.fetch_sub(1, SeqCst);
-        }
-    }
-
     /// Hands the role to a call that may go on, and waits for another; tells whether there was one.
-    pub(super) fn hand_over(&mut self, nothing_else: bool) -> bool {
-        let Some(seat) = self.shared.crew.next(self.facts.regions, nothing_else) else {
+    pub(super) fn hand_over(&mut self, wanted: Wanted) -> bool {
+        let Some(seat) = self.shared.crew.next(self.facts.regions, wanted) else {
             return false;
         };
-        seat.hand(Handed::Role(self.role.leave()));
+        seat.hand(Handed::Role(self.without_role()));
         let role = self.shared.crew.rest();
-        if let Some(role) = role {
-            self.role = *role;
-        }
+        self.with_role(role);
         true
     }
 }
 
 /// Runs the workers to the end; returns what each of them counted.
 pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>, RunError> {
+    let crew = &shared.crew;
     std::thread::scope(|scope| {
-        let start = |name: String, seat: &Arc<Seat>, begins| {
-            let (seat, builder) = (Arc::clone(seat), std::thread::Builder::new().name(name));
-            let body = move || work_as(shared, &seat, begins);
+        // In reserve, if it gets no seat.
+        let start = |name: String, seat: Option<Arc<Seat>>, begins| {
+            let body = move || work_as(shared, seat, begins);
+            let builder = std::thread::Builder::new().name(name);
             builder.stack_size(STACK).spawn_scoped(scope, body)
         };
+        let in_place = |seat| start("snet in place".to_owned(), seat, false);
         let (mut threads, mut first_error) = (Vec::new(), None);
+        let mut working = 0;
         for (index, role) in roles.into_iter().enumerate() {
-            match start(format!("snet {index}"), &Seat::with(role), index == 0) {
+            match start(format!("snet {index}"), Some(Seat::with(Box::new(role))), index == 0) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     shared.idle.halt();
@@ -418,19 +430,20 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
                     break;
                 }
             }
+            working += 1;
         }
-        let (mut totals, mut working) = (Vec::new(), threads.len());
+        let (mut totals, mut seen, mut in_vain) = (Vec::new(), vec![None; working], 0);
         while working > 0 {
-            match shared.crew.news() {
+            match crew.news() {
                 News::Ended(counted) => {
                     totals.extend(counted);
                     working -= 1;
                 }
-                News::Wanted(seat) => match start("snet in place".to_owned(), &seat, false) {
+                News::Wanted(seat) => match in_place(Some(Arc::clone(&seat))) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
                         if let Some(role) = seat.take()
-                            && !shared.crew.give_back(role, shared.facts.regions)
+                            && !crew.give_back(role, shared.facts.regions)
                         {
                             shared.idle.halt();
                             first_error = Some(RunError::Thread(error));
@@ -438,9 +451,19 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
                         }
                     }
                 },
+                News::Look => {
+                    let wanted = crew.look(&mut seen);
+                    threads.extend((0..wanted).filter_map(|_| in_place(None).ok()));
+                    shared.wake_for_calls();
+                    in_vain = if crew.is_anything_there() { 0 } else { in_vain + 1 };
+                    if in_vain == VAIN {
+                        in_vain = 0;
+                        crew.stop_looking();
+                    }
+                }
             }
         }
-        shared.crew.close();
+        crew.close();
         // Joined one by one: thread sanitizer sees that, but not the end of the scope.
         for thread in threads {
             if let Err(panic) = thread.join() {
@@ -452,10 +475,14 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
 }
 
 /// Runs a worker on this thread, in one role after the other, to the end.
-fn work_as(shared: &Shared<'_>, seat: &Seat, begins: bool) {
+fn work_as(shared: &Shared<'_>, seat: Option<Arc<Seat>>, begins: bool) {
     let _guard = HaltOnPanic(shared);
-    let Some(role) = seat.take() else { return };
-    let mut worker = Worker::new(shared, *role);
+    let role = match seat {
+        Some(seat) => seat.take(),
+        None => shared.crew.rest(),
+    };
+    let Some(role) = role else { return };
+    let mut worker = Worker::new(shared, role);
     if begins {
         worker.start();
         shared.idle.open_input();
@@ -463,7 +490,7 @@ fn work_as(shared: &Shared<'_>, seat: &Seat, begins: bool) {
     worker.run();
     let role = worker.role;
     if role.index.is_some() {
-        let Role { counts, waited, activations, stolen, .. } = role;
+        let Role { counts, waited, activations, stolen, .. } = *role;
         shared.crew.tell(News::Ended(Some(Counted { counts, waited, activations, stolen })));
     }
 }
@@ -478,13 +505,4 @@ impl Drop for HaltOnPanic<'_, '_> {
             self.0.crew.tell(News::Ended(None));
         }
     }
-}
-
-/// What a worker counted.
-#[derive(Debug)]
-pub(super) struct Counted {
-    pub(super) counts: Vec<u64>,
-    pub(super) waited: Vec<usize>,
-    pub(super) activations: u64,
-    pub(super) stolen: u64,
 }

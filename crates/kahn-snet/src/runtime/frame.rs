@@ -9,6 +9,8 @@
 //! Filters, choices and tests keep nothing, so they have no entity: a worker carries a record
 //! through them from one landing to the next; who may work at a landing, `licence` says.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::FixedState;
@@ -23,10 +25,15 @@ use super::order::RegionId;
 use super::place::Place;
 use super::shape::Rec;
 
+/// How many frames were made; only their order matters.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 /// An instance of a scope.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) scope: ScopeId,
+    /// How many were made before.
+    pub(super) made: u64,
     pub(super) owner: Owner,
     pub(super) entities: Box<[Place<Entity>]>,
 }
@@ -75,7 +82,8 @@ impl Next {
 
 impl Frame {
     pub(super) fn new(scope: ScopeId, entities: usize, owner: Owner) -> Self {
-        Self { scope, owner, entities: (0..entities).map(|_| Place::new()).collect() }
+        let made = MADE.fetch_add(1, Relaxed);
+        Self { scope, made, owner, entities: (0..entities).map(|_| Place::new()).collect() }
     }
 }
 

@@ -31,6 +31,17 @@ pub(super) enum Slept {
     Over,
 }
 
+/// What is said of the calls that have no role (see `crew`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// There are none.
+    None,
+    /// One may go on.
+    MayGoOn,
+    /// One will go on by itself, or when others have done something.
+    WillGoOn,
+}
+
 /// The workers of a run, as far as they sleep.
 #[derive(Debug)]
 pub(super) struct Idle {
@@ -88,12 +99,17 @@ impl Idle {
         }
     }
 
+    /// Whether a worker sleeps.
+    pub(super) fn any_sleeps(&self) -> bool {
+        self.sleeping.load(SeqCst) > 0
+    }
+
     /// Sleeps until there may be work, or there never will be. `is_there_work` is asked once more,
-    /// and told whether the input counts; `calls_wait`, for no more than so many awake.
+    /// and told whether the input counts; `calls` is told how many are awake.
     pub(super) fn sleep(
         &self,
         is_there_work: impl FnOnce(bool) -> bool,
-        calls_wait: impl FnOnce(usize) -> bool,
+        calls: impl FnOnce(usize) -> Calls,
     ) -> Slept {
         let mut state = self.state.lock();
         if state.done || self.is_stopped() {
@@ -105,11 +121,12 @@ impl Idle {
             self.sleeping.fetch_sub(1, SeqCst);
             return Slept::Again;
         }
-        if calls_wait(self.workers - asleep) {
+        let calls = calls(self.workers - asleep);
+        if calls == Calls::MayGoOn {
             self.sleeping.fetch_sub(1, SeqCst);
             return Slept::Last;
         }
-        if asleep == self.workers && state.input_open {
+        if asleep == self.workers && state.input_open && calls == Calls::None {
             state.done = true;
             self.woken.notify_all();
         }

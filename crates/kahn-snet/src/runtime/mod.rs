@@ -11,6 +11,8 @@
 //! | `licence`    | who may work at a landing; `place`: who makes an entity                    |
 //! | `idle`       | workers who sleep, and who wakes them                                     |
 //! | `crew`       | calls that wait until what they emit is taken, and threads in their place |
+//! | `role`       | what a worker has; `desk`: where it lies while a box goes on that has emitted |
+//! | `emission`   | what a box emits; `crowd`: where that waits, and which calls wait for it  |
 //! | `calls`      | how boxes are called, several at once; `collector`: the order kept         |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
 //! | `marks`      | what a run that fails still writes: all that is complete before           |
@@ -25,6 +27,9 @@ mod calls;
 mod cell;
 mod collector;
 mod crew;
+mod crowd;
+mod desk;
+mod emission;
 mod exec;
 mod expression;
 mod failure;
@@ -40,6 +45,7 @@ mod observe;
 mod order;
 mod place;
 mod report;
+mod role;
 mod shape;
 mod step;
 mod sync;
@@ -63,13 +69,14 @@ use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{ReadError, Record, WriteError};
 use answers::{Answers, Facts};
-use crew::{Counted, Crew, Role};
+use crew::{Crew, Wanted};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
-use idle::{Idle, Slept};
+use idle::{Calls, Idle, Slept};
 use marks::Failures;
 use observe::Observers;
 use order::{Regions, Tickets};
+use role::{Counted, Role};
 use shape::{Door, Rec, Shapes};
 use watch::Watch;
 use worker::{Task, Worker};
@@ -305,7 +312,7 @@ fn run_front(
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
-        crew: Crew::default(),
+        crew: Crew::new(options.workers.max(1)),
         failures: Failures::new(graph.chooses),
         collecting: options.collect,
     };
@@ -447,27 +454,54 @@ impl Shared<'_> {
 
     /// Sleeps until there may be work, or there never will be.
     fn sleep(&self) -> Slept {
+        let regions = self.facts.regions;
         let is_there_work = |input_counts: bool| {
-            let input = || self.input.try_lock().is_some_and(|input| input.open);
+            let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
             self.stealers.iter().any(|stealer| !stealer.is_empty())
-                || (input_counts && !self.crew.holds_input() && input())
+                || self.crew.has_next(regions, Wanted::Any)
+                || (input_counts && !self.crew.holds_input(regions) && input())
         };
-        // One that waits for input is as good as asleep.
-        let calls_wait = |awake| {
-            let reads = || self.input.try_lock().is_none();
-            self.crew.has_waiting() && (awake == 0 || (awake == 1 && reads()))
+        let calls = |awake| {
+            // One that waits for input is as good as asleep.
+            let all_sleep = awake == 0 || (awake == 1 && self.input.try_lock().is_none());
+            // Asked first: a call that is not away any more is seen to wait.
+            let are_away = self.crew.has_away();
+            if all_sleep && self.crew.has_next(regions, Wanted::Last) {
+                Calls::MayGoOn
+            } else if are_away || self.crew.has_waiting() {
+                Calls::WillGoOn
+            } else {
+                Calls::None
+            }
         };
-        self.idle.sleep(is_there_work, calls_wait)
+        self.idle.sleep(is_there_work, calls)
+    }
+
+    /// Wakes a worker for what may go on without another having said so.
+    fn wake_for_calls(&self) {
+        let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
+        let away = || self.crew.has_away() && !self.crew.holds_input(self.facts.regions) && input();
+        if self.idle.any_sleeps() && (self.crew.has_next(self.facts.regions, Wanted::Any) || away())
+        {
+            self.idle.wake();
+        }
+    }
+
+    /// Whether records may be read: the only worker does not wait for them while a call is away, which
+    /// will need it.
+    fn may_read(&self, input: &Input<'_>) -> bool {
+        let may_wait = self.stealers.len() > 1 || !self.crew.has_away();
+        input.open && (may_wait || input.source.is_ready())
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
-        if self.crew.holds_input() {
+        if self.crew.holds_input(self.facts.regions) {
             return false;
         }
         let Some(mut input) = self.input.try_lock() else { return false };
         input.open &= !self.failures.any();
-        if !input.open || !self.idle.is_input_open() {
+        if !self.may_read(&input) || !self.idle.is_input_open() {
             return false;
         }
         if !input.source.is_ready() {

@@ -18,7 +18,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*, fence};
 use loom::thread;
 
 use super::collector::Collector;
-use super::idle::{Idle, Slept};
+use super::idle::{Calls, Idle, Slept};
 use super::licence::{Put, Waiting};
 use super::place::Place;
 use super::sync::Mutex;
@@ -178,7 +178,7 @@ fn sleep_is_beside_no_work_and_the_run_ends() {
                 fence(SeqCst); // as the deque does
                 work.load(Acquire) == 1
             };
-            if idle.sleep(look, |_| false) == Slept::Over {
+            if idle.sleep(look, |_| Calls::None) == Slept::Over {
                 return;
             }
         };

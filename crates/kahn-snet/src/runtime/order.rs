@@ -32,10 +32,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::crowd::MOST_EARLY;
 use super::frame::Landing;
 use super::shape::Rec;
 
@@ -103,14 +106,23 @@ impl Tickets {
 }
 
 impl Tickets {
-    /// Whether the places are the first of their regions: all that comes before is out.
-    pub(super) fn are_first(&self, regions: &Regions) -> bool {
-        let is_first =
-            |ticket: &Ticket| regions.0[ticket.region.0].list.lock().first == ticket.place;
+    /// The place in a region.
+    fn of(&self, region: RegionId) -> Option<&Ticket> {
         match self {
-            Self::One(ticket) => is_first(ticket),
-            Self::Other(all) => all.iter().flat_map(|all| all.iter()).all(is_first),
+            Self::One(ticket) => Some(ticket).filter(|ticket| ticket.region == region),
+            Self::Other(all) => all.as_ref()?.iter().find(|ticket| ticket.region == region),
         }
+    }
+
+    /// Whether one of the places is in a region.
+    pub(super) fn are_in(&self, region: RegionId) -> bool {
+        self.of(region).is_some()
+    }
+
+    /// Whether one of the places is the first of a region: all that comes before is out.
+    pub(super) fn are_first_in(&self, region: RegionId, regions: &Regions) -> bool {
+        let is_first = |ticket: &Ticket| regions.0[region.0].list.lock().first == ticket.place;
+        self.of(region).is_some_and(is_first)
     }
 }
 
@@ -138,6 +150,8 @@ pub(super) struct Regions(boxcar::Vec<Region>);
 #[repr(align(64))]
 pub(super) struct Region {
     list: Mutex<List>,
+    /// How many records wait in their places; written under the lock.
+    early: AtomicUsize,
     /// Where records go on behind it.
     exit: Arc<Landing>,
     /// The body of a feedback that records enter one after the other.
@@ -173,6 +187,8 @@ struct List {
     free: u32,
     first: u32,
     last: u32,
+    /// How many records wait in their places.
+    waiting: usize,
 }
 
 impl List {
@@ -218,13 +234,16 @@ impl List {
             && let Some(rec) = rec
         {
             self.places[place as usize].waits = Waits::Out(Box::new(rec));
+            self.waiting += 1;
             return None;
         }
         ready.extend(rec);
         self.remove(place);
         // A first place whose record is out has waited for this one.
         while let Some(place) = self.places.get_mut(self.first as usize) {
-            match std::mem::take(&mut place.waits) {
+            let waits = std::mem::take(&mut place.waits);
+            self.waiting -= usize::from(!matches!(waits, Waits::Nothing));
+            match waits {
                 Waits::Nothing => return None,
                 Waits::Out(rec) => ready.push_back(*rec),
                 Waits::Entering(rec) => return Some(*rec),
@@ -238,8 +257,9 @@ impl List {
 impl Regions {
     /// Creates a region whose records go on at `exit`, and enter `body` one after the other.
     pub(super) fn create(&self, exit: Arc<Landing>, body: Option<Arc<Landing>>) -> RegionId {
-        let list = List { places: Vec::new(), free: NONE, first: NONE, last: NONE };
-        RegionId(self.0.push(Region { list: Mutex::new(list), exit, body }))
+        let list = List { places: Vec::new(), free: NONE, first: NONE, last: NONE, waiting: 0 };
+        let early = AtomicUsize::new(0);
+        RegionId(self.0.push(Region { list: Mutex::new(list), early, exit, body }))
     }
 
     /// Gives a record back that may enter the body of the feedback it is at; any other waits in its
@@ -251,7 +271,14 @@ impl Regions {
             return Some(rec);
         }
         list.places[place as usize].waits = Waits::Entering(Box::new(rec));
+        list.waiting += 1;
+        self.0[region.0].early.store(list.waiting, Relaxed);
         None
+    }
+
+    /// How many records of a region wait for others before them.
+    pub(super) fn early(&self, id: RegionId) -> usize {
+        self.0[id.0].early.load(Relaxed)
     }
 
     /// Gives records the last places of a region, in their order.
@@ -273,22 +300,28 @@ impl Regions {
     }
 
     /// Ends places, in their order, those of one region under one lock; `go_on` gets, in order, what
-    /// may go on or enter a body, and where, and leaves none of it.
+    /// may go on or enter a body, and where, and leaves none of it; `crowded` is told of a region where
+    /// many records wait.
     ///
-    /// It is called under the lock of the region, so that it sees the order; `ready` is room for it.
+    /// They are called under the lock of the region, so that `go_on` sees the order; `ready` is room for it.
     pub(super) fn end(
         &self,
         ends: &mut [End],
         ready: &mut VecDeque<Rec>,
         mut go_on: impl FnMut(&Arc<Landing>, &mut VecDeque<Rec>),
+        crowded: impl Fn(RegionId),
     ) {
         for ends in ends.chunk_by_mut(|one, next| one.0.region == next.0.region) {
             let region = &self.0[ends[0].0.region.0];
             let mut list = region.list.lock();
             // One at most: it is the first now, and does not end before it has entered.
             let mut entering = None;
-            for (ticket, rec) in ends {
+            for (ticket, rec) in ends.iter_mut() {
                 entering = list.end(ticket.place, rec.take(), ready).or(entering);
+            }
+            region.early.store(list.waiting, Relaxed);
+            if list.waiting > MOST_EARLY {
+                crowded(ends[0].0.region);
             }
             if !ready.is_empty() {
                 go_on(&region.exit, ready);

@@ -25,7 +25,9 @@ use crossbeam_deque::Steal;
 
 use super::Shared;
 use super::answers::{Facts, Steps};
-use super::crew::Role;
+use super::crew::Wanted;
+use super::crowd::Crowd;
+use super::emission::Origin;
 use super::exec::is_dead;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
 use super::graph::{Kind, Op, OpId};
@@ -33,6 +35,7 @@ use super::idle::Slept;
 use super::licence::Put;
 use super::marks::BEFORE_ALL;
 use super::order::{Ticket, Tickets};
+use super::role::Role;
 use super::shape::Rec;
 
 /// Records taken from a landing at once.
@@ -64,17 +67,22 @@ pub(super) struct Worker<'w, 'r> {
     pub(super) shared: &'w Shared<'r>,
     pub(super) facts: Facts<'w>,
     pub(super) steps: Steps<'w>,
-    pub(super) role: Role,
+    pub(super) role: Box<Role>,
+    /// For when the thread has no role.
+    pub(super) nobody: Option<Box<Role>>,
 }
 
 impl<'w, 'r> Worker<'w, 'r> {
-    pub(super) fn new(shared: &'w Shared<'r>, role: Role) -> Self {
-        Self { shared, facts: shared.facts, steps: Steps::default(), role }
+    pub(super) fn new(shared: &'w Shared<'r>, role: Box<Role>) -> Self {
+        Self { shared, facts: shared.facts, steps: Steps::default(), role, nobody: None }
     }
 
     /// Works until the input has ended and nothing is left to do, or the run fails.
     pub(super) fn run(&mut self) {
         while self.role.index.is_some() && !self.shared.idle.is_stopped() {
+            if let Some(emitted) = self.role.emitted.take() {
+                self.hand_on_for(emitted);
+            }
             if let Some(task) = self.search() {
                 self.activate(task);
                 continue;
@@ -82,11 +90,15 @@ impl<'w, 'r> Worker<'w, 'r> {
             if self.role.index.is_none() {
                 return;
             }
+            if self.role.emitted.is_some() {
+                // It is another role.
+                continue;
+            }
             self.shared.show();
             match self.shared.sleep() {
                 Slept::Again => {}
                 Slept::Last => {
-                    self.hand_over(true);
+                    self.hand_over(Wanted::Last);
                 }
                 Slept::Over => return,
             }
@@ -103,6 +115,9 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     fn search(&mut self) -> Option<Task> {
         for _ in 0..PATIENCE {
+            if self.shared.crew.has_waiting() && self.hand_over(Wanted::InCrowd) {
+                return None;
+            }
             if let Some(task) = self.bottom_in_turn() {
                 return Some(task);
             }
@@ -118,7 +133,7 @@ impl<'w, 'r> Worker<'w, 'r> {
                 if let Some(task) = self.steal() {
                     return Some(task);
                 }
-                if self.hand_over(false) {
+                if self.hand_over(Wanted::Any) {
                     return None;
                 }
             }
@@ -239,7 +254,10 @@ impl<'w, 'r> Worker<'w, 'r> {
             return;
         }
         let (mut ends, mut ready) = (std::mem::take(&mut self.role.ends), self.emptied());
-        self.facts.regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out));
+        let crowds = &self.shared.crew.crowds;
+        let crowded = |region| crowds.note(|| Crowd::Order(region));
+        let regions = self.facts.regions;
+        regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out), crowded);
         self.keep_emptied(ready);
         ends.clear();
         self.role.ends = ends;
@@ -265,7 +283,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
             Put::Behind => {}
             Put::InCrowd => {
-                self.shared.crew.note_backlog(landing);
+                self.shared.crew.crowds.note(|| Crowd::Landing(Arc::clone(landing)));
                 self.role.backlog = Some(Arc::clone(landing));
             }
         }
@@ -358,8 +376,8 @@ impl<'w, 'r> Worker<'w, 'r> {
         let from_bottom = std::mem::take(&mut self.role.from_bottom);
         let landing = Arc::clone(&task.landing);
         match (&landing.kind, &task.home) {
-            (LandingKind::Box(Some(turn)), _) => {
-                self.call_in_turn(&task, turn);
+            (LandingKind::Box(Some(turn)), Some(home)) => {
+                self.call_in_turn(&task, home, turn);
                 self.flush();
                 self.publish();
                 return;
@@ -367,7 +385,8 @@ impl<'w, 'r> Worker<'w, 'r> {
             (LandingKind::Box(None), Some(home)) => {
                 if let Some((rec, waited)) = landing.waiting.take_one() {
                     self.found_waiting(landing.op, waited);
-                    self.call_and_go_on(home, landing.op, rec);
+                    let (frame, at) = (Arc::clone(home), Some((Arc::clone(&landing), 0)));
+                    self.call(Origin { frame, op: landing.op, at }, rec);
                 }
             }
             (LandingKind::Output, _) => {

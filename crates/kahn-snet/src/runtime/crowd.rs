@@ -1,0 +1,183 @@
+//! Where many records wait, and which calls wait for that before they emit more.
+//!
+//! | a crowd                 | where                                                                | whom it holds up                                           |
+//! |-------------------------|----------------------------------------------------------------------|------------------------------------------------------------|
+//! | [`Landing`](Crowd::Landing) | more records than [`licence`](super::licence) allows wait at a landing | of a box: calls of boxes before it; of anything else: every call |
+//! | [`Calls`](Crowd::Calls) | more than [`MOST_EARLY`] outputs of a box wait for calls of it before theirs | the other calls of the box but the first; calls of boxes before it |
+//! | [`Order`](Crowd::Order) | more than [`MOST_EARLY`] records wait in an order for those before them | every call but one whose place there is the first          |
+//!
+//! A box must not be held up by what waits before it: only its calls can change that. So places in
+//! the program are compared, see [`position`].
+//!
+//! Crowds are noted while a call is *long*: while one has handed on what it emitted, or is away.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+
+use parking_lot::Mutex;
+
+use super::emission::Origin;
+use super::frame::{Frame, Kind as LandingKind, Landing, Owner};
+use super::graph::OpId;
+use super::order::{RegionId, Regions, Tickets};
+
+/// How many records may wait in one place for others that come before them.
+pub(super) const MOST_EARLY: usize = 4096;
+
+/// A place where many records wait.
+#[derive(Debug, Clone)]
+pub(super) enum Crowd {
+    /// They wait at a landing.
+    Landing(Arc<Landing>),
+    /// They are outputs of calls that come behind others of the landing.
+    Calls(Arc<Landing>),
+    /// They come behind others in an order.
+    Order(RegionId),
+}
+
+impl PartialEq for Crowd {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Landing(one), Self::Landing(other)) | (Self::Calls(one), Self::Calls(other)) => {
+                Arc::ptr_eq(one, other)
+            }
+            (Self::Order(one), Self::Order(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+impl Crowd {
+    fn is_left(&self, regions: &Regions) -> bool {
+        match self {
+            Self::Landing(landing) => landing.waiting.is_crowded(),
+            Self::Calls(landing) => match &landing.kind {
+                LandingKind::Box(Some(turn)) => turn.collector.early() > MOST_EARLY,
+                _ => false,
+            },
+            Self::Order(region) => regions.early(*region) > MOST_EARLY,
+        }
+    }
+
+    /// Whether it holds up a call whose record has these places.
+    pub(super) fn holds_up(&self, call: &Origin, tickets: &Tickets, regions: &Regions) -> bool {
+        match self {
+            Self::Landing(landing) => match &landing.kind {
+                LandingKind::Box(_) => lies_behind(landing, call),
+                _ => true,
+            },
+            Self::Calls(landing) => match (&call.at, &landing.kind) {
+                (Some((at, number)), LandingKind::Box(Some(turn))) if Arc::ptr_eq(at, landing) => {
+                    !turn.collector.is_turn_of(*number)
+                }
+                _ => lies_behind(landing, call),
+            },
+            Self::Order(region) => !tickets.are_first_in(*region, regions),
+        }
+    }
+
+    /// Whether a call, whose record has places in these orders, may be what it waits for.
+    pub(super) fn waits_for(&self, call: &Origin, tickets: &Tickets) -> bool {
+        match self {
+            Self::Landing(landing) | Self::Calls(landing) => match (&landing.kind, &call.at) {
+                (LandingKind::Box(_), Some((at, _))) => Arc::ptr_eq(at, landing),
+                (LandingKind::Box(_), None) => false,
+                _ => true,
+            },
+            Self::Order(region) => tickets.are_in(*region),
+        }
+    }
+}
+
+/// Whether a landing of a box lies between a call of another and the output.
+fn lies_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
+    if call.at.as_ref().is_some_and(|(at, _)| Arc::ptr_eq(at, landing)) {
+        return false;
+    }
+    landing
+        .home
+        .upgrade()
+        .is_some_and(|home| position(&home, landing.op) < position(&call.frame, call.op))
+}
+
+/// Where something lies: less is nearer to the output. What is nearer is built first, so its operation
+/// is the less; of two replicas of a star the one nearer to the output is made later.
+fn position(frame: &Arc<Frame>, op: OpId) -> Vec<(usize, Reverse<u64>)> {
+    let mut position = vec![(op.0, Reverse(u64::MAX))];
+    let mut inner = frame;
+    loop {
+        let (outer, at) = match &inner.owner {
+            Owner::Program => break,
+            Owner::Stage { parent, star: at, .. }
+            | Owner::Dead { parent, star: at, .. }
+            | Owner::Replica { parent, after: at }
+            | Owner::Loop { parent, feedback: at } => (parent, at),
+        };
+        position.push((at.0, Reverse(inner.made)));
+        inner = outer;
+    }
+    position.reverse();
+    position
+}
+
+/// The crowds of a run.
+#[derive(Debug, Default)]
+pub(super) struct Crowds {
+    /// How many calls are long.
+    long: AtomicUsize,
+    noted: Mutex<Vec<Crowd>>,
+}
+
+impl Crowds {
+    /// Says that a call is long from now on.
+    pub(super) fn begin(&self) {
+        self.long.fetch_add(1, SeqCst);
+    }
+
+    /// Says that a long call has ended.
+    pub(super) fn end(&self) {
+        self.long.fetch_sub(1, SeqCst);
+    }
+
+    /// Whether a call is long.
+    pub(super) fn are_noted(&self) -> bool {
+        self.long.load(SeqCst) > 0
+    }
+
+    /// Notes one. It may hold up what it will: the lock of what it is about may be held meanwhile.
+    pub(super) fn note(&self, crowd: impl FnOnce() -> Crowd) {
+        if !self.are_noted() {
+            return;
+        }
+        let crowd = crowd();
+        let mut noted = self.noted.lock();
+        if !noted.contains(&crowd) {
+            noted.push(crowd);
+        }
+    }
+
+    /// Those that are left.
+    pub(super) fn left(&self, regions: &Regions) -> Vec<Crowd> {
+        // Looked at without the lock, for one may be noted under the lock of what it is about.
+        let mut known = self.noted.lock().clone();
+        if known.is_empty() {
+            return known;
+        }
+        let all = known.len();
+        let mut gone = Vec::new();
+        known.retain(|crowd| {
+            let left = crowd.is_left(regions);
+            if !left {
+                gone.push(crowd.clone());
+            }
+            left
+        });
+        if known.len() < all {
+            // One that has come back meanwhile is noted again with the next record.
+            self.noted.lock().retain(|crowd| !gone.contains(crowd));
+        }
+        known
+    }
+}
