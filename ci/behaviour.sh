@@ -153,6 +153,8 @@ without_mutation '' -p kahn-snet --test failing
 
 mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/graph.rs \
     's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'
+mutation beginnings-out-of-turn "$laws" deterministic_programs_give runtime/graph.rs \
+    's/self\.keeps_records\(\*body\) \|\| self\.begins\(\*body\)/self.keeps_records(*body)/'
 mutation beginnings-without-places "$laws" deterministic_programs_give runtime/body.rs \
     's/let tickets = cause\.before\(facts\.regions\);/let tickets = Tickets::default();/'
 mutation the-rest-goes-on "$failing" behind_the_part_of_it_that_fails runtime/marks.rs \
@@ -172,6 +174,8 @@ mutation calls-without-a-crowd "$emissions" a_box_waits_where runtime/calls.rs \
     's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
 mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/crowd.rs \
     's/position\(&home, landing\.op\) < position/position(\&home, landing.op) != position/'
+mutation calls-begin-in-a-crowd "$emissions" boxes_in_a_row runtime/calls.rs \
+    's/self\.begin_emission\(&mut emission, &rec\);//'
 mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/desk.rs \
     's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
 mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/crew.rs \

@@ -456,7 +456,8 @@ impl Builder<'_> {
         self.graph.scopes[scope.0].initialisers.push((op, around));
     }
 
-    /// Whether a part keeps records for later, so that their order matters to it.
+    /// Whether what a part does with a record may depend on those before it: it keeps records for later,
+    /// or has replicas where something begins with the first.
     fn keeps_records(&self, part: PartId) -> bool {
         match &self.plan.part(part).kind {
             PartKind::Error | PartKind::Identity | PartKind::Filter(_) | PartKind::Box(_) => false,
@@ -465,9 +466,25 @@ impl Builder<'_> {
             PartKind::Serial(parts) | PartKind::Choice { branches: parts, .. } => {
                 parts.iter().any(|part| self.keeps_records(*part))
             }
-            PartKind::Star { body, .. }
-            | PartKind::Feedback { body, .. }
-            | PartKind::Split { body, .. } => self.keeps_records(*body),
+            PartKind::Feedback { body, .. } => self.keeps_records(*body),
+            PartKind::Star { body, .. } | PartKind::Split { body, .. } => {
+                self.keeps_records(*body) || self.begins(*body)
+            }
+        }
+    }
+
+    /// Whether something in a part begins without a record.
+    fn begins(&self, part: PartId) -> bool {
+        match &self.plan.part(part).kind {
+            PartKind::Error | PartKind::Identity | PartKind::Filter(_) | PartKind::Cell(_) => false,
+            PartKind::Box(id) => self.plan.box_plan(*id).input.is_none(),
+            PartKind::Net(net) => self.begins(self.plan.net(*net).body),
+            PartKind::Serial(parts) | PartKind::Choice { branches: parts, .. } => {
+                parts.iter().any(|part| self.begins(*part))
+            }
+            PartKind::Feedback { body, .. }
+            | PartKind::Star { body, .. }
+            | PartKind::Split { body, .. } => self.begins(*body),
         }
     }
 

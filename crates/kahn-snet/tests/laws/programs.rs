@@ -2,40 +2,26 @@
 
 use proptest::prelude::*;
 
-use crate::tree::{Order, Tree};
+use crate::tree::Tree;
 
-/// Networks without boxes that fail.
-pub(crate) fn tree(order: Order) -> impl Strategy<Value = Tree> {
-    network(order, false)
-}
-
-/// Networks with boxes that fail for some numbers.
-pub(crate) fn failing_tree(order: Order) -> impl Strategy<Value = Tree> {
-    network(order, true)
-}
-
-fn network(order: Order, fails: bool) -> impl Strategy<Value = Tree> {
-    let filter = (0_u8..8).prop_map(Tree::Filter);
-    let stateless = prop_oneof![
-        8 => filter,
+/// Networks; with boxes that fail for some numbers, if `fails`.
+pub(crate) fn tree(fails: bool) -> impl Strategy<Value = Tree> {
+    let leaf = prop_oneof![
+        8 => (0_u8..8).prop_map(Tree::Filter),
         3 => (0_u8..2).prop_map(Tree::Box),
         1 => Just(Tree::Begin),
         1 => Just(if fails { Tree::Picky } else { Tree::Box(0) }),
+        2 => Just(Tree::Cell),
     ];
-    let leaf = if order == Order::All {
-        prop_oneof![4 => stateless, 1 => Just(Tree::Cell)].boxed()
-    } else {
-        stateless.boxed()
-    };
     leaf.prop_recursive(4, 12, 2, |inner| {
         let boxed = || inner.clone().prop_map(Box::new);
         prop_oneof![
             3 => (boxed(), boxed()).prop_map(|(a, b)| Tree::Series(a, b)),
             2 => (boxed(), boxed()).prop_map(|(a, b)| Tree::Choice(a, b)),
-            2 => boxed().prop_map(|body| Tree::Star(Box::new(body.without_initialisers()))),
+            2 => boxed().prop_map(Tree::Star),
             2 => boxed().prop_map(Tree::Split),
-            1 => boxed().prop_map(|body| Tree::Range(Box::new(body.without_initialisers()))),
-            2 => boxed().prop_map(|body| Tree::Loop(Box::new(body.without_initialisers()))),
+            1 => boxed().prop_map(Tree::Range),
+            2 => boxed().prop_map(Tree::Loop),
         ]
     })
 }

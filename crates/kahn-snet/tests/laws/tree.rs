@@ -1,8 +1,7 @@
 //! Programs as trees: every network in them takes `{<n>, <k>}` and gives the same.
 //!
-//! Left out is, and `docs/snet.md` says so: synchro-cells where a single combinator lets records
-//! overtake each other, for what they join is the schedule's choice then; and initialisers inside of
-//! stars, feedbacks and splits over a range, whose counters and bounds their records would lack.
+//! The records of initialisers inside of stars, feedbacks and splits over a range get the counters and
+//! bounds that the other records there have.
 
 /// A network.
 #[derive(Debug, Clone)]
@@ -45,37 +44,46 @@ pub(crate) enum Order {
 }
 
 impl Tree {
-    /// Replaces initialisers.
-    pub(crate) fn without_initialisers(self) -> Self {
-        let inner = |tree: Box<Self>| Box::new(tree.without_initialisers());
+    /// The parts.
+    pub(crate) fn parts(&self) -> Vec<&Self> {
         match self {
-            Self::Begin => Self::Box(1),
-            Self::Series(a, b) => Self::Series(inner(a), inner(b)),
-            Self::Choice(a, b) => Self::Choice(inner(a), inner(b)),
-            Self::Split(body) => Self::Split(inner(body)),
-            // Inner ones have none already.
-            other => other,
+            Self::Series(a, b) | Self::Choice(a, b) => vec![a, b],
+            Self::Star(body) | Self::Split(body) | Self::Range(body) | Self::Loop(body) => {
+                vec![body]
+            }
+            Self::Filter(_) | Self::Cell | Self::Box(_) | Self::Picky | Self::Begin => Vec::new(),
         }
     }
 
-    fn begins(&self) -> bool {
+    /// Whether something in it is as asked for.
+    pub(crate) fn has(&self, wanted: fn(&Self) -> bool) -> bool {
+        wanted(self) || self.parts().into_iter().any(|part| part.has(wanted))
+    }
+
+    /// Without the initialisers that begin when a record makes a replica.
+    pub(crate) fn without_late_beginnings(&self, in_replica: bool) -> Self {
+        let within = |tree: &Self| Box::new(tree.without_late_beginnings(true));
+        let here = |tree: &Self| Box::new(tree.without_late_beginnings(in_replica));
         match self {
-            Self::Begin => true,
-            Self::Series(a, b) | Self::Choice(a, b) => a.begins() || b.begins(),
-            Self::Star(body) | Self::Split(body) | Self::Range(body) | Self::Loop(body) => {
-                body.begins()
-            }
-            Self::Filter(_) | Self::Cell | Self::Box(_) | Self::Picky => false,
+            Self::Begin if in_replica => Self::Filter(6),
+            Self::Series(a, b) => Self::Series(here(a), here(b)),
+            Self::Choice(a, b) => Self::Choice(here(a), here(b)),
+            Self::Star(body) => Self::Star(within(body)),
+            Self::Split(body) => Self::Split(within(body)),
+            Self::Range(body) => Self::Range(within(body)),
+            Self::Loop(body) => Self::Loop(here(body)),
+            other => other.clone(),
         }
     }
 
     pub(crate) fn program(&self, order: Order) -> String {
-        let begins = if self.begins() { ", -> ..." } else { "" };
-        let network = self.text(order);
+        let begins = if self.has(|part| matches!(part, Self::Begin)) { ", -> ..." } else { "" };
+        let network = self.text(order, "", 0);
         format!("{BOXES}net main ({{<n>, <k>}} -> ...{begins}) connect {network};\n")
     }
 
-    fn text(&self, ordered: Order) -> String {
+    /// The network, so deep inside of others, where records have these counters and bounds as well.
+    fn text(&self, ordered: Order, around: &str, depth: usize) -> String {
         let doubled = match ordered {
             Order::All => true,
             Order::None => false,
@@ -87,7 +95,10 @@ impl Tree {
             Self::Box(0) => "linger".to_owned(),
             Self::Box(_) => "parts".to_owned(),
             Self::Picky => "picky".to_owned(),
-            Self::Begin => format!("(begin {} [])", twice("|")),
+            Self::Begin if around.is_empty() => format!("(begin {} [])", twice("|")),
+            Self::Begin => {
+                format!("((begin .. [{{<n>, <k>}} -> {{<n>, <k>{around}}}]) {} [])", twice("|"))
+            }
             Self::Filter(which) => match which {
                 0 => "[{<n>} -> {<n=n + 1>}]",
                 1 => "[{<n>} -> {<n=n * 3 % 101>}]",
@@ -100,54 +111,49 @@ impl Tree {
             }
             .to_owned(),
             Self::Cell => "[| {<n>} if <n % 2 == 0>, {<n>} if <n % 2 != 0> |]".to_owned(),
-            Self::Series(a, b) => format!("({} .. {})", a.text(ordered), b.text(ordered)),
+            Self::Series(a, b) => {
+                format!(
+                    "({} .. {})",
+                    a.text(ordered, around, depth),
+                    b.text(ordered, around, depth)
+                )
+            }
             Self::Choice(a, b) => format!(
                 "([{{<n>}} -> if <n % 2 == 0> then {{<n>, <even>}} else {{<n>, <odd>}}] .. \
                  (([{{<even>}} -> {{}}] .. {}) {} ([{{<odd>}} -> {{}}] .. {})))",
-                a.text(ordered),
+                a.text(ordered, around, depth),
                 twice("|"),
-                b.text(ordered)
+                b.text(ordered, around, depth)
             ),
             Self::Star(body) => format!(
                 "([{{<n>}} -> {{<n>, <i=abs n % 4>}}] .. \
-                 (([{{<i>}} -> {{<up=i>}}] .. {} .. [{{<up>}} -> {{<i=up - 1>}}]) {} {{<i>}} if <i <= 0>) \
-                 .. [{{<i>}} -> {{}}])",
-                body.guarded(ordered, "i"),
+                 (([{{<i>}} -> {{<up{depth}=i>}}] .. {} .. [{{<up{depth}>}} -> {{<i=up{depth} - 1>}}]) \
+                 {} {{<i>}} if <i <= 0>) .. [{{<i>}} -> {{}}])",
+                // What begins in a replica leaves it, lest there be a next one for ever.
+                body.text(ordered, &format!("{around}, <up{depth}=1>"), depth + 1),
                 twice("*")
             ),
-            Self::Split(body) => format!("({} {} <k>)", body.text(ordered), twice("!")),
-            Self::Range(body) => {
-                let text = body.text(ordered);
-                // Unlike those of inner ones.
-                let depth = text.matches("<low").count();
-                format!(
-                    "([{{<n>}} -> {{<n>, <low{depth}=abs n % 2>, <high{depth}=abs n % 2 + 1>}}] .. \
-                     ({text} {} <low{depth}>:<high{depth}>) .. \
-                     [{{<low{depth}>, <high{depth}>}} -> {{}}])",
-                    twice("!")
-                )
+            Self::Split(body) => {
+                format!("({} {} <k>)", body.text(ordered, around, depth), twice("!"))
             }
+            Self::Range(body) => format!(
+                "([{{<n>}} -> {{<n>, <low{depth}=abs n % 2>, <high{depth}=abs n % 2 + 1>}}] .. \
+                 ({} {} <low{depth}>:<high{depth}>) .. [{{<low{depth}>, <high{depth}>}} -> {{}}])",
+                body.text(
+                    ordered,
+                    &format!("{around}, <low{depth}=0>, <high{depth}=1>"),
+                    depth + 1
+                ),
+                twice("!")
+            ),
             Self::Loop(body) => format!(
                 "([{{<n>}} -> {{<n>, <j=abs n % 3>}}] .. \
-                 (([{{<j>}} -> {{<again=j>}}] .. {} .. [{{<again>}} -> {{<j=again - 1>}}]) {} {{<j>}} if <j > 0>) \
+                 (([{{<j>}} -> {{<again{depth}=j>}}] .. {} .. \
+                 [{{<again{depth}>}} -> {{<j=again{depth} - 1>}}]) {} {{<j>}} if <j > 0>) \
                  .. [{{<j>}} -> {{}}])",
-                body.guarded(ordered, "j"),
+                body.text(ordered, &format!("{around}, <again{depth}=2>"), depth + 1),
                 twice("\\")
             ),
         }
-    }
-
-    /// The network, with the counters of inner stars and loops kept apart from those around.
-    fn guarded(&self, ordered: Order, counter: &str) -> String {
-        let (from, to) = match counter {
-            "i" => ("up", "outer_up"),
-            _ => ("again", "outer_again"),
-        };
-        let text = self.text(ordered);
-        let deeper = text.matches(&format!("<{to}")).count();
-        let to = format!("{to}{deeper}");
-        format!(
-            "([{{<{from}>}} -> {{<{to}={from}>}}] .. {text} .. [{{<{to}>}} -> {{<{from}={to}>}}])"
-        )
     }
 }

@@ -6,6 +6,7 @@ use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
 
 use super::reference::{self, Instance, Outcome};
+use super::tree::{Order, Tree};
 
 /// Every way to run a program: the runtime, and how many workers.
 pub(crate) fn ways() -> impl Iterator<Item = (Runtime, usize)> {
@@ -47,28 +48,117 @@ pub(crate) fn outcome(
     let mut records = Vec::new();
     let source = Ready(input.iter().cloned());
     let ran = run(program, net, &boxes(program), &options, source, &mut records);
-    Outcome { records, failed: ran.is_err() }
+    Outcome { records, failed: ran.is_err(), ..Outcome::default() }
 }
 
-/// What the reference gives; none if it is too much.
-pub(crate) fn expected(source: &str, input: &[Record]) -> Option<Outcome> {
+/// What the reference gives, and behind how many records it fails; none if it is too much.
+fn followed(source: &str, input: &[Record], any: bool) -> Option<(Outcome, usize)> {
     let parsed = syntax::parse(source);
-    let mut instance = Instance::of_program(&parsed.definitions);
+    let mut instance = Instance::of_program(&parsed.definitions, any);
     let mut output = instance.start();
+    let mut before = 0;
     for record in input {
         if output.failed {
             break;
         }
+        before += 1;
         if record.tags.contains_key("foreign") {
             output.failed = true;
             break;
         }
-        let next = instance.feed(record.clone());
-        output.records.extend(next.records);
-        output.failed = next.failed;
-        if output.records.len() > 4000 {
+        output.add(instance.feed(record.clone()));
+        if output.too_much {
             return None;
         }
     }
-    Some(output)
+    (!output.too_much).then_some((output, before))
+}
+
+/// What the reference gives; none if it is too much.
+pub(crate) fn expected(source: &str, input: &[Record]) -> Option<Outcome> {
+    followed(source, input, false).map(|(output, _)| output)
+}
+
+/// What a run of a program may give.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// These records in this order.
+    InOrder(Outcome),
+    /// These records, in some order.
+    InSomeOrder(Outcome),
+    /// A failure; and before it some of `most`, but all of `least`.
+    Failing { least: Vec<String>, most: Vec<String> },
+    /// Some of these, as a cell joins them in some order; and perhaps a failure.
+    Some { all: Vec<String>, may_fail: bool },
+}
+
+impl Wanted {
+    /// What a program may give; none if it is too much.
+    pub(crate) fn of(tree: &Tree, order: Order, input: &[Record]) -> Option<Self> {
+        let source = tree.program(order);
+        if order == Order::All {
+            return expected(&source, input).map(Self::InOrder);
+        }
+        let lenient = |source: &str| source.replace("picky", "lenient");
+        let fitting: Vec<Record> = input.iter().filter(|it| !is_foreign(it)).cloned().collect();
+        if tree.has(|part| matches!(part, Tree::Cell)) {
+            let (all, _) = followed(&lenient(&source), &fitting, true)?;
+            let may_fail =
+                tree.has(|part| matches!(part, Tree::Picky)) || input.len() > fitting.len();
+            return Some(Self::Some { all: lines(&all.records), may_fail });
+        }
+        let (whole, before) = followed(&source, input, false)?;
+        if !whole.failed {
+            return Some(Self::InSomeOrder(whole));
+        }
+        let most = expected(&lenient(&source), &fitting)?;
+        // What begins in a replica is of the record that comes there first, which may be a later one.
+        let certain = tree.without_late_beginnings(false).program(order);
+        let least = match before.checked_sub(1) {
+            None => Outcome::default(),
+            Some(before) => expected(&certain, &input[..before])?,
+        };
+        Some(Self::Failing { least: sorted(&least.records), most: sorted(&most.records) })
+    }
+
+    /// Says what is wrong about what a run gave.
+    pub(crate) fn differs(&self, found: &Outcome) -> Option<String> {
+        let holds = match self {
+            Self::InOrder(wanted) => {
+                lines(&found.records) == lines(&wanted.records) && found.failed == wanted.failed
+            }
+            Self::InSomeOrder(wanted) => {
+                sorted(&found.records) == sorted(&wanted.records) && found.failed == wanted.failed
+            }
+            Self::Failing { least, most } => {
+                let found_lines = sorted(&found.records);
+                found.failed && are_among(least, &found_lines) && are_among(&found_lines, most)
+            }
+            Self::Some { all, may_fail } => {
+                (*may_fail || !found.failed)
+                    && lines(&found.records).iter().all(|line| all.contains(line))
+            }
+        };
+        (!holds).then(|| format!("expected {self:?}; got {found:?}"))
+    }
+}
+
+fn is_foreign(record: &Record) -> bool {
+    record.tags.contains_key("foreign")
+}
+
+fn lines(records: &[Record]) -> Vec<String> {
+    records.iter().map(ToString::to_string).collect()
+}
+
+fn sorted(records: &[Record]) -> Vec<String> {
+    let mut lines = lines(records);
+    lines.sort();
+    lines
+}
+
+/// Whether all of some sorted lines are among others, each as often.
+fn are_among(some: &[String], others: &[String]) -> bool {
+    let mut others = others.iter();
+    some.iter().all(|line| others.any(|other| other == line))
 }
