@@ -15,6 +15,11 @@
 //! may overtake each other nobody knows which is which, and all of number *n* is written.
 //!
 //! Several records may fail. That with the least number counts, whichever failed first in time.
+//!
+//! Why not the failure marks of the core, which `network` has at hand? Such a mark is the end of its
+//! channel, and of each process that reads it. Here records behind the mark are still to come, of
+//! numbers before it: where branches meet, in feedbacks, and in replicas that others lead to as well. And
+//! which failure counts is a matter of these numbers, which the core does not know.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
