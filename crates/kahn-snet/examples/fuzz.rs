@@ -143,8 +143,14 @@ impl Counts {
     }
 }
 
-/// Whether a process used time of a core.
+/// Whether a process used time of a core, or waits for one: the machine may have much else to do.
 fn works(id: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let mut states =
+        threads.filter_map(|one| std::fs::read_to_string(one.path().join("stat")).ok());
+    if states.any(|text| text.rsplit(')').next().is_some_and(|rest| rest.starts_with(" R"))) {
+        return true;
+    }
     let Ok(text) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { return true };
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split(' ').collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
