@@ -27,8 +27,9 @@
 //! | calls before it, and places before its own  | of those that wait, what comes first in a sequential run goes on |
 //!
 //! The last of these is by force, where orders cross each other: when all workers sleep and nothing
-//! can be read, the call that waits for the earliest record of the input goes on in any case, unless
-//! what holds it up may be a call that is away: then that one will come.
+//! can be read, the call for the earliest record of the input, of several the one nearest to the output,
+//! goes on in any case, unless what holds it up is a call that is away, or one that waits for such: that
+//! will come.
 //!
 //! While a call is away, one more thread than there are workers may compute. There are at most
 //! [`MOST_THREADS`] such threads; a call beyond them neither waits nor is away.
@@ -40,7 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::crowd::{Crowd, Crowds};
+use super::crowd::{Crowd, Crowds, position};
 use super::desk::{Desk, Emitted, LOOK, Left, Since};
 use super::emission::Origin;
 use super::idle::Idle;
@@ -122,30 +123,48 @@ impl State {
         let is_wanted = |origin: &Origin, tickets: &Tickets| {
             wanted != Wanted::InCrowd || crowds.iter().any(|it| it.waits_for(origin, tickets))
         };
-        let rank = |one: &Waiting| match &one.until {
+        let may = |one: &Waiting| match &one.until {
             Until::HandedOn(since) => {
-                let away = self.away.iter().find(|away| away.since == *since)?;
-                let may = away.handed_on && is_wanted(&away.origin, &away.within);
-                may.then_some((false, one.rank))
+                let away = self.away.iter().find(|away| away.since == *since);
+                away.is_some_and(|it| it.handed_on && is_wanted(&it.origin, &it.within))
             }
             Until::Room(origin, tickets) => {
-                if !is_wanted(origin, tickets) {
-                    return None;
-                }
-                let mut held_up = false;
-                for crowd in crowds.iter().filter(|it| it.holds_up(origin, tickets, regions)) {
-                    let comes = |away: &Away| crowd.waits_for(&away.origin, &away.within);
-                    if wanted != Wanted::Last || self.away.iter().any(comes) {
-                        return None;
-                    }
-                    held_up = true;
-                }
-                Some((held_up, one.rank))
+                is_wanted(origin, tickets)
+                    && !crowds.iter().any(|it| it.holds_up(origin, tickets, regions))
             }
         };
         let all = self.waiting.iter().enumerate();
-        let ranks = all.filter_map(|(index, one)| Some((rank(one)?, index)));
-        ranks.min().map(|(_, index)| index)
+        let first = all.filter(|(_, one)| may(one)).min_by_key(|(_, one)| one.rank);
+        let first = first.map(|(index, _)| index);
+        if wanted == Wanted::Last { first.or_else(|| self.last(crowds, regions)) } else { first }
+    }
+
+    /// Of the calls that are held up the one that goes on all the same: for the earliest record, nearest to
+    /// the output, and not held up by what a call that is away will change, be it by way of others.
+    fn last(&self, crowds: &[Crowd], regions: &Regions) -> Option<usize> {
+        let rooms = self.waiting.iter().enumerate().filter_map(|(index, one)| match &one.until {
+            Until::Room(origin, tickets) => Some((index, one.rank, origin, tickets)),
+            Until::HandedOn(_) => None,
+        });
+        let mut left: Vec<_> = rooms.collect();
+        let mut come: Vec<(&Origin, &Tickets)> =
+            self.away.iter().map(|away| (&away.origin, &away.within)).collect();
+        // Each call that will come lets those come that wait for it.
+        while let Some((coming, within)) = come.pop() {
+            let of_it: Vec<&Crowd> =
+                crowds.iter().filter(|it| it.waits_for(coming, within)).collect();
+            left.retain(|(_, _, origin, tickets)| {
+                let comes = of_it.iter().any(|it| it.holds_up(origin, tickets, regions));
+                if comes {
+                    come.push((origin, tickets));
+                }
+                !comes
+            });
+        }
+        let place = |origin: &Origin| position(&origin.frame, origin.op);
+        left.into_iter()
+            .min_by_key(|(_, rank, origin, _)| (rank.0, place(origin), rank.1))
+            .map(|(index, ..)| index)
     }
 
     /// Has a call wait; returns where it gets a role.

@@ -2,7 +2,7 @@
 //!
 //! | a crowd                 | where                                                                | whom it holds up                                           |
 //! |-------------------------|----------------------------------------------------------------------|------------------------------------------------------------|
-//! | [`Landing`](Crowd::Landing) | more records than [`licence`](super::licence) allows wait at a landing | of a box: calls of boxes before it; of anything else: every call |
+//! | [`Landing`](Crowd::Landing) | more records than [`licence`](super::licence) allows wait at a landing | calls of boxes before it |
 //! | [`Calls`](Crowd::Calls) | more than [`MOST_EARLY`] outputs of a box wait for calls of it before theirs | the other calls of the box but the first; calls of boxes before it |
 //! | [`Order`](Crowd::Order) | more than [`MOST_EARLY`] records wait in an order for those before them | every call but one whose place there is the first          |
 //!
@@ -64,10 +64,7 @@ impl Crowd {
     /// Whether it holds up a call whose record has these places.
     pub(super) fn holds_up(&self, call: &Origin, tickets: &Tickets, regions: &Regions) -> bool {
         match self {
-            Self::Landing(landing) => match &landing.kind {
-                LandingKind::Box(_) => lies_behind(landing, call),
-                _ => true,
-            },
+            Self::Landing(landing) => lies_behind(landing, call),
             Self::Calls(landing) => match (&call.at, &landing.kind) {
                 (Some((at, number)), LandingKind::Box(Some(turn))) if Arc::ptr_eq(at, landing) => {
                     !turn.collector.is_turn_of(*number)
@@ -91,7 +88,7 @@ impl Crowd {
     }
 }
 
-/// Whether a landing of a box lies between a call of another and the output.
+/// Whether a landing lies between a call of a box and the output.
 fn lies_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
     if call.at.as_ref().is_some_and(|(at, _)| Arc::ptr_eq(at, landing)) {
         return false;
@@ -104,7 +101,7 @@ fn lies_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
 
 /// Where something lies: less is nearer to the output. What is nearer is built first, so its operation
 /// is the less; of two replicas of a star the one nearer to the output is made later.
-fn position(frame: &Arc<Frame>, op: OpId) -> Vec<(usize, Reverse<u64>)> {
+pub(super) fn position(frame: &Arc<Frame>, op: OpId) -> Vec<(usize, Reverse<u64>)> {
     let mut position = vec![(op.0, Reverse(u64::MAX))];
     let mut inner = frame;
     loop {
