@@ -169,7 +169,7 @@ mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/emission.
 mutation early-without-a-crowd "$emissions" a_box_waits_where runtime/crowd.rs \
     's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
 mutation orders-without-a-crowd "$emissions" a_box_waits_where runtime/worker.rs \
-    's/crowds\.note\(\|\| Crowd::Order\(region\)\)/let _ = (crowds, Crowd::Order(region))/'
+    's/crowds\.note\(\|\| Crowd::Order\(region\)\)/drop((crowds, Crowd::Order(region)))/'
 mutation calls-without-a-crowd "$emissions" a_box_waits_where runtime/calls.rs \
     's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
 mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/crowd.rs \
