@@ -37,6 +37,10 @@ pub(super) struct Process {
     pub(super) dropped: Vec<usize>,
     /// The senders it had last: those that ended together, after which it had none.
     pub(super) last: Vec<usize>,
+    /// Where its last operation sent.
+    pub(super) sent: Option<usize>,
+    /// Where it sent last, if it had no sender any more at its next operation.
+    pub(super) sent_at_last: Option<usize>,
     pub(super) creates: bool,
     pub(super) ended: bool,
     pub(super) failed: bool,
@@ -129,7 +133,9 @@ impl Network {
             moved = !process.dropped.is_empty();
             if moved && process.program.senders.is_empty() {
                 process.last.clone_from(&process.dropped);
+                process.sent_at_last = process.sent.filter(|sent| process.dropped.contains(sent));
             }
+            process.sent = None;
             for channel in process.dropped.drain(..) {
                 self.queues[channel].end = End::Clean;
             }
@@ -142,6 +148,7 @@ impl Network {
         match step {
             Step::Send(channel, number) if is_operation => {
                 process.state = mix(process.state, number);
+                process.sent = Some(channel);
                 self.queues[channel].messages.push_back(process.state);
             }
             Step::Recv(channel) if is_operation => {

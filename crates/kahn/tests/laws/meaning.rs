@@ -23,6 +23,7 @@ pub(crate) struct Meaning {
 impl Network {
     /// Which processes may be ended because nobody observes them: all readers of the senders they
     /// had last leave, or stay for ever, before they have seen the end, or may be ended so themselves.
+    /// One that had no sender any more after a send whose message was received cannot have been.
     fn cut(&self) -> Vec<bool> {
         let mut cut = vec![false; self.processes.len()];
         loop {
@@ -30,8 +31,15 @@ impl Network {
                 let queue = &self.queues[*channel];
                 !queue.end_was_seen || queue.readers.iter().any(|&reader| cut[reader])
             };
+            let is_received = |channel: usize| {
+                let queue = &self.queues[channel];
+                queue.messages.is_empty() && !queue.readers.iter().any(|&reader| cut[reader])
+            };
             let is_cut = |process: &Process| {
-                !process.creates && !process.last.is_empty() && process.last.iter().all(is_unseen)
+                !process.creates
+                    && !process.last.is_empty()
+                    && process.last.iter().all(is_unseen)
+                    && !process.sent_at_last.is_some_and(is_received)
             };
             let now: Vec<bool> = self.processes.iter().map(is_cut).collect();
             if now == cut {
