@@ -27,6 +27,7 @@ csp='--test csp'
 without_mutation '' -p kahn --test laws
 without_mutation '' -p kahn --test testing
 without_mutation '' -p kahn --test csp
+without_mutation '' -p kahn --test memory
 
 # --- policies -----------------------------------------------------------------------------------
 
@@ -132,6 +133,23 @@ mutation unknown-times-are-zero "$laws" not_measured_are_unknown scheduler/table
     's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run scheduler/stopwatch.rs \
     's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
+
+# --- endings ------------------------------------------------------------------------------------
+
+mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned scheduler/prune.rs \
+    's/scheduler\.to_prune\.note\(self\);//'
+mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \
+    's/if \*may_be_pruned && !is_cut_short \{/if *may_be_pruned \&\& record.ending.is_some() \&\& !is_cut_short {/'
+mutation dead-through-itself "$laws" whose_reader_waits_for_it network/left.rs \
+    's/!self\.is_dead_without\(\*reader, \*writer\)/self.readers.is_empty()/'
+mutation marks-need-no-reader "$laws" whose_mark_nobody_reaches network/observed.rs \
+    's/self\.marks\[process\]\.is_none\(\) \|\| !with\.is_empty\(\)/true/'
+mutation messages-weigh-nothing '--test memory' what_messages_own channel/weight.rs \
+    's/scales\.total\.store\(scales.*?Relaxed\);/let _ = weight;/s'
+mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
+    's/state\.waits\.insert\(task, edge\);/let _ = edge;/'
+mutation no-turns "$csp" pinned_processes_and_others scheduler/places.rs \
+    's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
 # --- comparing runs -----------------------------------------------------------------------------
 

@@ -148,6 +148,15 @@ mutation look-everywhere-once detector::a_gap deadlock/mod.rs \
 mutation walk-without-fence detector::one_of_those_who_complete deadlock/walk.rs \
     's/(see the module above for why late is early enough\.\s*)fence\(SeqCst\);/$1/'
 
+# --- pruning ----------------------------------------------------------------------------------
+
+mutation woken-without-grace prune::one_of deadlock/prune.rs \
+    's/if period > last_grace \|\| /if /'
+mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
+    's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
+mutation lies-down-without-asking prune::a_worker_that_lies_down scheduler/idle.rs \
+    's/ \|\| self\.must_wake_to_prune\(\)//'
+
 # --- foreign wakers ---------------------------------------------------------------------------
 
 mutation clones-may-be-stale foreign::a_process_whose_last scheduler/foreign.rs \

@@ -310,7 +310,7 @@ fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
         channel.set_flag(flag::LISTED);
     }
     // Who is outside may have the other end when all is reported, whatever else is listed.
-    // Relaxed: set when an end is handed to a party, before anything runs.
+    // Relaxed: set when an end is handed to a party, before anything runs; else it makes no odds.
     let is_left = channel.side(end).eager.load(Relaxed) || channel.receiver.is_recorded();
     is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
 }

@@ -82,7 +82,8 @@ pub(crate) struct Side {
     pub(crate) owner: AtomicPtr<Task>,
     /// Whether the worker has this side on its list.
     pub(super) listed: Cell<bool>,
-    /// An end belongs to a thread or a party: every operation is published at once.
+    /// An end belongs to a thread or a party: every operation is published at once. Or the peer is to
+    /// be pruned while it is parked: see `deadlock::prune`.
     pub(crate) eager: AtomicBool,
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
     /// model: the bit that others ask for never changes.
@@ -187,8 +188,8 @@ impl ChannelRef {
         let place = block.cast::<RawChannel>();
         let channel = Self(place);
         if recycled {
-            // A count never goes back: see `scheduler::word`.
-            let base = channel.count(End::Sender).max(channel.count(End::Receiver));
+            // A new count, so that no wait here is taken for an old one: see `scheduler::word`.
+            let base = channel.count(End::Sender).max(channel.count(End::Receiver)) + 1;
             for end in [End::Sender, End::Receiver] {
                 channel.word(end).restart(base);
                 channel.side(end).restart(base);
@@ -376,7 +377,7 @@ impl ChannelRef {
             // Relaxed, and no read-modify-write: only the receiver writes.
             remote.store(remote.load(Relaxed) + taken, Relaxed);
         }
-        // Relaxed: set when an end is handed to a party, before anything runs.
+        // Relaxed: whoever sets it waits until it is seen, or does so before anything runs.
         let moved = if side.eager.load(Relaxed) {
             word.publish_outside(count)
         } else {

@@ -331,6 +331,8 @@ impl Hooks for Way {
 
     fn look_from(&self, _task: TaskRef) {}
 
+    fn wake_to_prune(&self) {}
+
     fn stuck(&self, _worker: &Worker) {
         let core = self.core();
         let scheduler = &core.scheduler;

@@ -44,6 +44,7 @@
 //! there. It is there to show the difference.
 
 mod explain;
+mod prune;
 pub(crate) mod walk;
 
 pub(crate) use explain::explain;
@@ -98,21 +99,24 @@ pub(crate) enum Found {
 pub(crate) struct Resolver {
     detection: Detection,
     /// Held by whoever resumes processes of others.
-    lock: Mutex<Central>,
+    lock: Mutex<State>,
     /// Walks so far; only a report reads it.
     walks: PlainAtomicU64,
 }
 
-/// What the centralised form keeps: who waits where. It follows the waits here, under the lock; the
-/// words are asked only whether a ring that it finds still holds.
+/// What whoever resumes processes of others knows of them.
 #[derive(Debug, Default)]
-struct Central {
+struct State {
+    /// Who waits where, in the centralised form. It follows the waits here; the words are asked only
+    /// whether a ring that it finds still holds.
     waits: BTreeMap<TaskRef, Edge>,
+    /// Who is to be pruned and may have to be woken for it.
+    to_prune: Vec<prune::Marked>,
 }
 
 impl Resolver {
     pub(crate) fn new(detection: Detection) -> Self {
-        Self { detection, lock: Mutex::new(Central::default()), walks: PlainAtomicU64::new(0) }
+        Self { detection, lock: Mutex::new(State::default()), walks: PlainAtomicU64::new(0) }
     }
 
     /// How often somebody has followed the waits from a process on.
@@ -221,16 +225,16 @@ impl Resolver {
 
     /// The centralised form: a process has parked.
     pub(crate) fn parked(&self, task: TaskRef, scheduler: &Scheduler, table: &ChannelTable) {
-        let mut central = self.lock.lock();
+        let mut state = self.lock.lock();
         let Some(edge) = edge_of(task) else { return };
-        central.waits.insert(task, edge);
+        state.waits.insert(task, edge);
         self.count_walks(1);
-        if let Some(ring) = ring_through(task, &central.waits) {
+        if let Some(ring) = ring_through(task, &state.waits) {
             // Over budget: that is said when nothing else can run.
             let _ = self.resolve(&ring, scheduler, table, false);
             // Whoever goes on waits no more.
             for edge in ring.iter().filter(|edge| edge_of(edge.task) != Some(**edge)) {
-                central.waits.remove(&edge.task);
+                state.waits.remove(&edge.task);
             }
         }
     }

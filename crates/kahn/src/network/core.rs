@@ -1,20 +1,20 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
 use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
+use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
-use crate::channel::closing::{close_dropped, hand_over, own_both, process_ended};
+use crate::channel::closing::{hand_over, own_both};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
-use crate::deadlock::{Detection, Found, Resolver, explain};
+use crate::deadlock::{Detection, Resolver, explain};
 use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, mark, own};
-use crate::scheduler::{EndCause, Hooks, Kind, Scheduler, TaskRef, Worker};
+use crate::scheduler::{EndCause, Kind, Scheduler, TaskRef, Worker};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
-use kahn_report::{Activity, Ending, Explanation, Misuse, Name};
-use std::ptr;
+use kahn_report::{Explanation, Misuse, Name};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -283,7 +283,7 @@ impl Core {
     /// Whether an end may be given to a new process: the one who gives it must have it. What was
     /// done there is published.
     fn may_give(&self, channel: ChannelRef, end: End, by: By<'_>, to: &Name) -> bool {
-        let here = ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
+        let here = std::ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
         assert!(
             here,
             "an end of channel `{}` belongs to another network: an end works only in its own",
@@ -354,7 +354,7 @@ impl Core {
         self.end_with(Verdict::Misuse(misuse));
     }
 
-    fn over_budget(&self, channel: ChannelRef) {
+    pub(super) fn over_budget(&self, channel: ChannelRef) {
         let explanation = explain(&self.scheduler, &self.channels);
         self.end_with(Verdict::OverBudget { channel: channel.name().clone(), explanation });
     }
@@ -363,49 +363,8 @@ impl Core {
         explain(&self.scheduler, &self.channels)
     }
 
-    fn resolver(&self) -> &Resolver {
+    pub(super) fn resolver(&self) -> &Resolver {
         self.resolver.get().expect("set before anything runs")
-    }
-
-    fn stuck(&self, worker: &Worker) {
-        let scheduler = &self.scheduler;
-        if !scheduler.is_running() {
-            return;
-        }
-        // First where it is likely.
-        let suspects = worker.suspects();
-        let (found, _) = self.resolver().glance(scheduler, &self.channels, suspects, 64, false);
-        if found == Found::Freed {
-            return;
-        }
-        let stand_still = scheduler.census.is_over();
-        let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
-        if found == Found::Freed || !stand_still || scheduler.live.load(SeqCst) == 0 {
-            return;
-        }
-        if scheduler.census.is_busy() || !scheduler.is_running() {
-            return;
-        }
-        // A party may go on before whoever freed it has counted it, and wake others: then somebody
-        // is awake all the same, and looks again when it rests.
-        let explanation = self.explain();
-        let is_awake =
-            |activity: &Activity| matches!(activity, Activity::Computes | Activity::Ready);
-        if explanation.waiting.iter().any(|waiting| is_awake(&waiting.activity)) {
-            return;
-        }
-        if let Found::OverBudget(channel) = found {
-            self.over_budget(channel);
-            return;
-        }
-        // Nobody runs, so any that comes here finds the same.
-        let _ = self.left.set(Left::new(scheduler, &self.channels));
-        let verdict = if self.quiescence.load(Relaxed) {
-            Verdict::Quiescent
-        } else {
-            Verdict::Deadlock(explanation)
-        };
-        self.end_with(verdict);
     }
 
     /// Marks channels that lie on no cycle.
@@ -500,100 +459,4 @@ fn see(ports: &impl Ports) -> Seen {
         PortKind::Creates => seen.creates = true,
     });
     seen
-}
-
-/// The scheduler's way up to the network.
-struct Joined(std::sync::Weak<Core>);
-
-impl Joined {
-    fn core(&self) -> Option<Arc<Core>> {
-        self.0.upgrade()
-    }
-}
-
-impl Hooks for Joined {
-    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
-        process_ended(task, ending, worker);
-    }
-
-    fn settled(&self, task: TaskRef, worker: &Worker) {
-        if task.notes() & own::CLOSES != 0 {
-            close_dropped(task, worker, false);
-        }
-        // It may wait for something foreign, and be pruned there.
-        task.note_sent(ptr::null());
-    }
-
-    fn failed_by(&self, _task: TaskRef, channel: *const ()) -> Ending {
-        // SAFETY: a channel that the process has an open end of.
-        let channel = unsafe { ChannelRef::from_ptr(channel) };
-        let sender = channel.and_then(|channel| channel.owner(End::Sender));
-        let (Some(channel), Some(sender)) = (channel, sender) else { return Ending::Stopped };
-        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
-    }
-
-    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
-        let Some(core) = self.core() else { return 0 };
-        // A channel that must not grow is no verdict yet: others run, and may give back bytes.
-        let (scheduler, channels) = (&core.scheduler, &core.channels);
-        let suspects = worker.suspects();
-        core.resolver().glance(scheduler, channels, suspects, budget, in_passing).1
-    }
-
-    fn look_everywhere(&self) {
-        if let Some(core) = self.core() {
-            // A channel that must not grow is no verdict yet, as in `glance`.
-            let _ = core.resolver().look_everywhere(&core.scheduler, &core.channels, false);
-        }
-    }
-
-    fn look_from(&self, task: TaskRef) {
-        if let Some(core) = self.core() {
-            core.resolver().look_from(task, &core.scheduler, &core.channels);
-        }
-    }
-
-    fn stuck(&self, worker: &Worker) {
-        if let Some(core) = self.core() {
-            core.stuck(worker);
-        }
-    }
-
-    fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
-        let core = self.core()?;
-        core.channels.all().into_iter().find_map(|channel| {
-            let has = [End::Sender, End::Receiver]
-                .into_iter()
-                .any(|end| channel.owner(end) == Some(task) && !channel.seen(end).is_closed());
-            has.then(|| channel.name().clone())
-        })
-    }
-
-    fn parked(&self, task: TaskRef) {
-        if let Some(core) = self.core() {
-            core.resolver().parked(task, &core.scheduler, &core.channels);
-        }
-    }
-
-    fn woken(&self, task: TaskRef) {
-        if let Some(core) = self.core() {
-            core.resolver().woken(task);
-        }
-    }
-
-    fn share_out(&self) -> Option<u64> {
-        self.core()?.share_out()
-    }
-
-    fn misuse(&self, _task: TaskRef, what: Misuse) {
-        if let Some(core) = self.core() {
-            core.misuse(what);
-        }
-    }
-
-    fn out_of_threads(&self, text: String) {
-        if let Some(core) = self.core() {
-            core.end_with(Verdict::OutOfThreads(text));
-        }
-    }
 }

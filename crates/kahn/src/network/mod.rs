@@ -16,6 +16,7 @@ mod check;
 pub(crate) mod core;
 mod creator;
 mod handle;
+mod hooks;
 mod left;
 mod load;
 mod observed;

@@ -274,6 +274,7 @@ impl Worker {
         if glances {
             scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
         }
+        self.wake_to_prune();
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
         if self.lie_down(false) { self.watch() } else { None }
@@ -330,6 +331,7 @@ impl Worker {
             }
             steps = self.others_steps();
             scheduler.share_out_if_due();
+            self.wake_to_prune();
             if !scheduler.all_others_sleep() {
                 if glances {
                     scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
@@ -362,7 +364,7 @@ impl Worker {
         fence(SeqCst);
         // Where all cores have a worker that is awake, those will come to the work: the last of
         // them to lie down sees a free core and looks.
-        let has_work = scheduler.has_free_core() && self.has_work();
+        let has_work = scheduler.has_free_core() && self.has_work() || self.must_wake_to_prune();
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }

@@ -37,6 +37,7 @@ mod operation;
 mod pick;
 mod places;
 pub mod policy;
+mod prune;
 mod publication;
 mod rare;
 mod request;
@@ -110,6 +111,8 @@ pub(crate) trait Hooks: Send + Sync {
     fn look_everywhere(&self);
     /// A thread or a party has parked: look whether that closed a ring.
     fn look_from(&self, task: TaskRef);
+    /// Processes may have to be woken that are to be pruned; the caller is in no operation.
+    fn wake_to_prune(&self);
     /// Nobody is busy: look for rings; give the verdict if nothing is pending.
     fn stuck(&self, worker: &Worker);
     /// A process has ended and some end of its was not dropped: the channel's name.
@@ -167,6 +170,8 @@ pub(crate) struct WorkerSlot {
     current: AtomicPtr<Task>,
     /// Processes it has run; tells whether it gets on.
     steps: AtomicU64,
+    /// The last grace period that it has passed; see [`prune`].
+    passed: AtomicU64,
     parker: Arc<Parker>,
     pub(crate) times: WorkerTimes,
 }
@@ -216,6 +221,7 @@ impl Config {
                 hot: AtomicPtr::new(std::ptr::null_mut()),
                 current: AtomicPtr::new(std::ptr::null_mut()),
                 steps: AtomicU64::new(0),
+                passed: AtomicU64::new(0),
                 parker: Arc::clone(bell),
                 times: WorkerTimes::default(),
             })
@@ -262,6 +268,7 @@ pub(crate) struct Scheduler {
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
     rares: rare::Rares,
+    pub(crate) to_prune: prune::ToPrune,
     hooks: OnceLock<Box<dyn Hooks>>,
     /// Whether a process of this network has run communicating processes, which may choose.
     pub(crate) chose: AtomicBool,
@@ -294,6 +301,7 @@ impl Scheduler {
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
             rares: rare::Rares::default(),
+            to_prune: prune::ToPrune::default(),
             hooks: OnceLock::new(),
             chose: AtomicBool::new(false),
             first: AtomicUsize::new(0),

@@ -129,8 +129,11 @@ impl Worker {
 
     /// Runs, instead of the process at hand, what has waited longest in each of the queues.
     fn run_what_waits(&self, step: u64) {
-        if step.is_multiple_of(GLANCE) && self.scheduler().settings().glances {
-            self.glance();
+        if step.is_multiple_of(GLANCE) {
+            self.wake_to_prune();
+            if self.scheduler().settings().glances {
+                self.glance();
+            }
         }
         self.run_round();
         for _ in 0..COLD_ENDS {

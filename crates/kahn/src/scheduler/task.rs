@@ -569,16 +569,10 @@ impl Task {
         }
     }
 
-    /// A receiver of one of its channels has departed or died.
-    pub(crate) fn lose_observer(&self, solo: bool) {
+    /// A receiver of one of its channels has departed or died; whether that was the last observer.
+    pub(super) fn loses_last_observer(&self, solo: bool) -> bool {
         // As for a reference count, the last one sees what the others did.
-        if !self.is_free_of_observers() && count_down(&self.observed, solo) == 0 {
-            self.marks.fetch_or(mark::PRUNE, Release);
-            if let Some(foreign) = self.foreign_if_any() {
-                // It may wait for something foreign for a long time: let it look.
-                foreign.wake();
-            }
-        }
+        !self.is_free_of_observers() && count_down(&self.observed, solo) == 0
     }
 }
 

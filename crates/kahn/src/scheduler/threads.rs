@@ -84,6 +84,9 @@ impl Scheduler {
         if self.settings().glances {
             self.hooks().look_from(task);
         }
+        if self.to_prune.has_any() {
+            self.hooks().wake_to_prune();
+        }
     }
 
     /// Waits for all threads of processes, those included that are started meanwhile.

@@ -15,7 +15,7 @@
 //! | publish   | owner                      | a greater count, clears PARKED           |
 //! | close     | owner                      | sets CLOSED, clears PARKED               |
 //! | park      | peer's worker, *after* the peer has returned from its poll | CAS `seen` → `seen + PARKED` |
-//! | unpark    | the resolver, in a frozen ring; a cancelling party | CAS `seen + PARKED` → `seen` |
+//! | unpark    | the resolver, in a frozen ring or where the owner swaps; a cancelling party | CAS `seen + PARKED` → `seen` |
 //!
 //! **Whoever clears PARKED owns the peer's process** and must make it ready. Only one can: publish
 //! and close swap the whole word, unpark compares it.
@@ -30,10 +30,11 @@
 //! to its next worker.
 //!
 //! *Load before swap.* If the word already shows PARKED the peer sleeps, and nobody but us may wake
-//! it (a resolver acts only in a ring in which we sleep as well): a plain store replaces the swap.
+//! it: a plain store replaces the swap. (A resolver acts in a ring in which we sleep as well, or tells us to
+//! swap and waits until we know, see `deadlock::prune`.)
 //!
-//! A count never goes back, not even when the memory of an ended channel is used again: the new
-//! channel counts on from the old one. So a word that shows PARKED twice with the same count was
+//! A count never goes back, and when the memory of an ended channel is used again, the new channel
+//! begins with a greater one. So a word that shows PARKED twice with the same count was
 //! not touched in between, which is what the detector's second look relies on.
 
 use crate::sync::{AtomicU64, Ordering::*};
@@ -97,7 +98,7 @@ impl Word {
 
     /// Starts the word anew for another channel in the same memory.
     pub(crate) fn restart(&self, count: u64) {
-        debug_assert!(count >= self.load().count(), "a count never goes back");
+        debug_assert!(count > self.load().count(), "no count comes again");
         // Relaxed: the memory was taken from the pool under its lock; stale readers of the
         // detector see the old channel or the new one and find out with their second look.
         self.value.store(count << SHIFT, Relaxed);
@@ -166,8 +167,8 @@ impl Word {
 
     /// Takes a parked peer out of its sleep without moving the count; `true` if it is ours now.
     ///
-    /// For the resolver, which holds its lock and knows that the owner sleeps in the same ring (or
-    /// that all stands still), and for a party that cancels its own wait.
+    /// For the resolver, which holds its lock and knows that the owner sleeps in the same ring, that all
+    /// stands still, or that the owner swaps; and for a party that cancels its own wait.
     pub(crate) fn unpark(&self, seen: Seen) -> bool {
         debug_assert!(seen.is_parked(), "there is somebody to wake");
         self.value.compare_exchange(seen.0, seen.0 & !PARKED, AcqRel, Relaxed).is_ok()

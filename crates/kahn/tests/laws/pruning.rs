@@ -1,7 +1,8 @@
 //! Receivers that leave are invisible; processes that nobody can observe are ended.
 
-use super::schedules::{Heard, Schedule, count, everywhere, listen};
-use kahn::{Network, Process, Receiver, Report, Summary};
+use super::schedules::{Heard, Schedule, count, everywhere, listen, run};
+use kahn::{Detection, Network, Process, Receiver, Report, Summary};
+use std::sync::mpsc;
 
 fn endless(network: &mut Network<'_>, name: &'static str) -> Receiver<u64> {
     let (out, numbers) = network.channel(name);
@@ -296,5 +297,107 @@ fn a_party_that_waits_for_the_dead_keeps_no_sender_waiting() {
         });
         assert_eq!(report.outcome, Summary::Deadlock, "{report}");
         assert_eq!(ending(&report, "numbers"), "pruned", "{report}");
+    });
+}
+
+/// Receives from a source that never ends and sends nothing on, after one message if `begins`.
+fn absorb(network: &mut Network<'_>, begins: bool) -> Receiver<u64> {
+    let source = endless(network, "source");
+    let (out, on) = network.channel("absorbed");
+    network.process("absorb", (source, out), async move |(mut source, mut out)| {
+        if begins {
+            out.send(0).await;
+        }
+        while source.recv().await.is_some() {}
+        out.send(1).await;
+    });
+    on
+}
+
+/// Processes in a row behind one that sends nothing on, and a reader at their end that leaves.
+fn leave_those_who_wait(length: usize, begins: bool, run: impl Fn(Network<'_>) -> Report) {
+    let names: Vec<&'static str> =
+        (0..length).map(|place| &*format!("wait {place}").leak()).collect();
+    let mut network = Network::new();
+    let mut numbers = absorb(&mut network, begins);
+    for name in &names {
+        numbers = pass(&mut network, name, numbers);
+    }
+    network.process("leave", numbers, async move |mut numbers| {
+        if begins {
+            assert_eq!(numbers.recv().await, Some(0));
+        }
+    });
+    let report = run(network);
+    assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+    for name in names.into_iter().chain(["source", "absorb"]) {
+        assert_eq!(ending(&report, name), "pruned");
+    }
+}
+
+/// What feeds it would run for ever, and keeps the workers from standing still.
+#[test]
+fn a_process_that_waits_for_ever_is_pruned_when_its_last_reader_leaves() {
+    everywhere(|schedule| {
+        for length in [1, 2, 40] {
+            for begins in [false, true] {
+                leave_those_who_wait(length, begins, |network| schedule.run(network));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_process_that_waits_for_ever_is_pruned_without_detection_too() {
+    everywhere(|schedule| {
+        for detection in [Detection::Off, Detection::Central] {
+            let options = || schedule.options().detection(detection);
+            leave_those_who_wait(2, true, |network| run(network, options()));
+        }
+    });
+}
+
+/// Tells when it is dropped.
+struct Tells(mpsc::Sender<()>);
+
+impl Drop for Tells {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// The party that it waits for lets it wait until it is gone. It may be a process with a thread.
+#[test]
+fn a_process_that_waits_for_a_party_is_pruned_when_its_reader_leaves_while_all_else_sleeps() {
+    everywhere(|schedule| {
+        for blocks in [false, true] {
+            let mut network = Network::new();
+            let (asks, asked) = network.channel::<u64>("asks");
+            let (out, on) = network.channel::<u64>("on");
+            let (tell, told) = mpsc::channel();
+            let tells = Tells(tell);
+            if blocks {
+                network.blocking("waits", (asked, out), move |(mut asked, _out)| {
+                    let _tells = &tells;
+                    let _ = asked.recv_blocking();
+                });
+            } else {
+                network.process("waits", (asked, out), async move |(mut asked, _out)| {
+                    let _tells = &tells;
+                    let _ = asked.recv().await;
+                });
+            }
+            let (asks, on) = network.outside("party", (asks, on));
+            let report = std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    drop(on);
+                    let _ = told.recv();
+                    drop(asks);
+                });
+                schedule.run(network)
+            });
+            assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
+            assert_eq!(ending(&report, "waits"), "pruned");
+        }
     });
 }

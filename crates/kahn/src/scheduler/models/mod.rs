@@ -9,6 +9,7 @@
 //! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
 //! | `window` | the owner of a migration window against thieves | 2 to 3 |
 //! | `parker` | a thread that sleeps against those who wake it | 2 to 3 |
+//! | `prune` | a resolver against the peer of a process that is parked and to be pruned | 2 |
 //! | `sleep` | a worker that goes to sleep beside another, against one that wakes both | 2 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
 //! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
@@ -32,6 +33,7 @@ mod fifo;
 mod foreign;
 mod hot;
 mod parker;
+mod prune;
 mod run;
 mod sleep;
 mod taking;

@@ -1,0 +1,93 @@
+//! Waking processes that are to be pruned and are parked.
+//!
+//! Only the peer may resume a process that is parked at a channel, and it stores its count without a
+//! comparison where it has seen PARKED (`scheduler::word`). Here the peer may run, so it is told first
+//! to publish by a swap, as at the channels of threads and parties, and is waited for:
+//!
+//! | the process | the peer | then |
+//! |---|---|---|
+//! | runs, is ready, or waits for something else than a channel | | it is looked at again later |
+//! | is parked | may store | its end is made eager, a grace period begins |
+//! | is parked as it was, the period goes on | may store, or swaps | it is looked at again later |
+//! | is parked as it was, the period has ended | swaps | PARKED is cleared by a comparison, and it is made ready |
+//! | is parked elsewhere | may store | as the second |
+//! | has ended, or is dead | | it is forgotten |
+//!
+//! *One of the two wakes it.* After the grace period each publication of the peer either began before
+//! the period and is complete, or sees that the end is eager. So PARKED is cleared by read-modify-writes
+//! alone, and whoever clears it wakes the process.
+//!
+//! *The right process is woken.* A word shows PARKED with one count only while one process waits there
+//! once: counts grow with each wake-up but that of a ring, which the lock excludes, and with each
+//! channel that uses the same memory.
+//!
+//! One that is dead stays so: nobody tells the two endings apart (`network::observed`).
+
+use super::walk::{Edge, edge_of};
+use super::{Resolver, State, is_dead};
+use crate::scheduler::task::mark;
+use crate::scheduler::{Origin, Reason, Scheduler, TaskRef};
+use crate::sync::Ordering::*;
+
+/// A process that is to be pruned, and where it was parked when it was looked at.
+#[derive(Debug)]
+pub(super) struct Marked {
+    task: TaskRef,
+    /// With the grace period after which it may be woken.
+    parked: Option<(Edge, u64)>,
+}
+
+impl Resolver {
+    /// Wakes those that are to be pruned and parked; `true` if there are any. Called by a worker that is in no
+    /// operation, or by a thread of a process.
+    pub(crate) fn wake_to_prune(&self, scheduler: &Scheduler) -> bool {
+        if !scheduler.to_prune.has_any() {
+            return false;
+        }
+        let mut state = self.lock.lock();
+        let new = scheduler.to_prune.take_new();
+        state.to_prune.extend(new.into_iter().map(|task| Marked { task, parked: None }));
+        state.to_prune.retain_mut(|marked| marked.is_left(scheduler));
+        let last_grace = scheduler.last_grace();
+        let before = state.to_prune.len();
+        let State { waits, to_prune } = &mut *state;
+        to_prune.retain(|marked| {
+            let is_woken = marked.wake(last_grace, scheduler);
+            if is_woken {
+                waits.remove(&marked.task);
+            }
+            !is_woken
+        });
+        scheduler.to_prune.keep_asking(!to_prune.is_empty());
+        to_prune.len() < before
+    }
+}
+
+impl Marked {
+    /// Whether it is to be woken, now or later; prepares for it.
+    fn is_left(&mut self, scheduler: &Scheduler) -> bool {
+        let task = self.task;
+        if task.has_ended() || task.marks.load(Acquire) & mark::PRUNE == 0 || is_dead(task) {
+            return false;
+        }
+        let edge = edge_of(task);
+        if self.parked.map(|(edge, _)| edge) != edge {
+            self.parked = edge.map(|edge| {
+                // Relaxed: whoever acts on it has passed the grace period.
+                edge.channel.side(edge.end.peer()).eager.store(true, Relaxed);
+                (edge, scheduler.begin_grace())
+            });
+        }
+        true
+    }
+
+    /// Wakes it if it is still parked there and may be woken.
+    fn wake(&self, last_grace: u64, scheduler: &Scheduler) -> bool {
+        let Some((edge, period)) = self.parked else { return false };
+        if period > last_grace || !edge.channel.word(edge.end.peer()).unpark(edge.seen) {
+            return false;
+        }
+        scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
+        true
+    }
+}

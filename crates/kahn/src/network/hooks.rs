@@ -1,0 +1,159 @@
+//! What the scheduler asks of a network.
+
+use super::core::{Core, Verdict};
+use super::left::Left;
+use crate::channel::closing::{close_dropped, process_ended};
+use crate::channel::raw::{ChannelRef, End};
+use crate::deadlock::Found;
+use crate::scheduler::task::own;
+use crate::scheduler::{Hooks, TaskRef, Worker};
+use crate::sync::{Arc, Ordering::*};
+use kahn_report::{Activity, Ending, Misuse, Name};
+use std::ptr;
+
+/// The scheduler's way up to the network.
+pub(super) struct Joined(pub(super) std::sync::Weak<Core>);
+
+impl Joined {
+    fn core(&self) -> Option<Arc<Core>> {
+        self.0.upgrade()
+    }
+}
+
+impl Hooks for Joined {
+    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
+        process_ended(task, ending, worker);
+    }
+
+    fn settled(&self, task: TaskRef, worker: &Worker) {
+        if task.notes() & own::CLOSES != 0 {
+            close_dropped(task, worker, false);
+        }
+        // It may wait for something foreign, and be pruned there.
+        task.note_sent(ptr::null());
+    }
+
+    fn failed_by(&self, _task: TaskRef, channel: *const ()) -> Ending {
+        // SAFETY: a channel that the process has an open end of.
+        let channel = unsafe { ChannelRef::from_ptr(channel) };
+        let sender = channel.and_then(|channel| channel.owner(End::Sender));
+        let (Some(channel), Some(sender)) = (channel, sender) else { return Ending::Stopped };
+        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
+    }
+
+    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
+        let Some(core) = self.core() else { return 0 };
+        // A channel that must not grow is no verdict yet: others run, and may give back bytes.
+        let (scheduler, channels) = (&core.scheduler, &core.channels);
+        let suspects = worker.suspects();
+        core.resolver().glance(scheduler, channels, suspects, budget, in_passing).1
+    }
+
+    fn look_everywhere(&self) {
+        if let Some(core) = self.core() {
+            // A channel that must not grow is no verdict yet, as in `glance`.
+            let _ = core.resolver().look_everywhere(&core.scheduler, &core.channels, false);
+        }
+    }
+
+    fn look_from(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            core.resolver().look_from(task, &core.scheduler, &core.channels);
+        }
+    }
+
+    fn wake_to_prune(&self) {
+        if let Some(core) = self.core() {
+            core.resolver().wake_to_prune(&core.scheduler);
+        }
+    }
+
+    fn stuck(&self, worker: &Worker) {
+        if let Some(core) = self.core() {
+            core.stuck(worker);
+        }
+    }
+
+    fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
+        let core = self.core()?;
+        core.channels.all().into_iter().find_map(|channel| {
+            let has = [End::Sender, End::Receiver]
+                .into_iter()
+                .any(|end| channel.owner(end) == Some(task) && !channel.seen(end).is_closed());
+            has.then(|| channel.name().clone())
+        })
+    }
+
+    fn parked(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            core.resolver().parked(task, &core.scheduler, &core.channels);
+        }
+    }
+
+    fn woken(&self, task: TaskRef) {
+        if let Some(core) = self.core() {
+            core.resolver().woken(task);
+        }
+    }
+
+    fn share_out(&self) -> Option<u64> {
+        self.core()?.share_out()
+    }
+
+    fn misuse(&self, _task: TaskRef, what: Misuse) {
+        if let Some(core) = self.core() {
+            core.misuse(what);
+        }
+    }
+
+    fn out_of_threads(&self, text: String) {
+        if let Some(core) = self.core() {
+            core.end_with(Verdict::OutOfThreads(text));
+        }
+    }
+}
+
+impl Core {
+    fn stuck(&self, worker: &Worker) {
+        let scheduler = &self.scheduler;
+        if !scheduler.is_running() || self.resolver().wake_to_prune(scheduler) {
+            return;
+        }
+        // First where it is likely.
+        let suspects = worker.suspects();
+        let (found, _) = self.resolver().glance(scheduler, &self.channels, suspects, 64, false);
+        if found == Found::Freed {
+            return;
+        }
+        let stand_still = scheduler.census.is_over();
+        let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
+        // Whoever was found dead may have been the last observer of another.
+        let goes_on = found == Found::Freed || self.resolver().wake_to_prune(scheduler);
+        if goes_on || !stand_still || scheduler.live.load(SeqCst) == 0 {
+            return;
+        }
+        if scheduler.census.is_busy() || !scheduler.is_running() {
+            return;
+        }
+        // A party may go on before whoever freed it has counted it, and wake others: then somebody
+        // is awake all the same, and looks again when it rests.
+        let explanation = self.explain();
+        let is_awake =
+            |activity: &Activity| matches!(activity, Activity::Computes | Activity::Ready);
+        if explanation.waiting.iter().any(|waiting| is_awake(&waiting.activity)) {
+            return;
+        }
+        if let Found::OverBudget(channel) = found {
+            self.over_budget(channel);
+            return;
+        }
+        // Nobody runs, so any that comes here finds the same.
+        let _ = self.left.set(Left::new(scheduler, &self.channels));
+        let verdict = if self.quiescence.load(Relaxed) {
+            Verdict::Quiescent
+        } else {
+            Verdict::Deadlock(explanation)
+        };
+        self.end_with(verdict);
+    }
+}
