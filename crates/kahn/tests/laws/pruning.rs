@@ -10,9 +10,9 @@ fn endless(network: &mut Network<'_>, name: &'static str) -> Receiver<u64> {
     numbers
 }
 
-fn pass(network: &mut Network<'_>, name: &'static str, from: Receiver<u64>) -> Receiver<u64> {
-    let (out, on) = network.channel(name);
-    network.process(name, (from, out), async |(mut from, mut out)| {
+fn pass(network: &mut Network<'_>, name: &str, from: Receiver<u64>) -> Receiver<u64> {
+    let (out, on) = network.channel(name.to_owned());
+    network.process(name.to_owned(), (from, out), async |(mut from, mut out)| {
         while let Some(n) = from.recv().await {
             out.send(n).await;
         }
@@ -316,8 +316,7 @@ fn absorb(network: &mut Network<'_>, begins: bool) -> Receiver<u64> {
 
 /// Processes in a row behind one that sends nothing on, and a reader at their end that leaves.
 fn leave_those_who_wait(length: usize, begins: bool, run: impl Fn(Network<'_>) -> Report) {
-    let names: Vec<&'static str> =
-        (0..length).map(|place| &*format!("wait {place}").leak()).collect();
+    let names: Vec<String> = (0..length).map(|place| format!("wait {place}")).collect();
     let mut network = Network::new();
     let mut numbers = absorb(&mut network, begins);
     for name in &names {
@@ -330,7 +329,7 @@ fn leave_those_who_wait(length: usize, begins: bool, run: impl Fn(Network<'_>) -
     });
     let report = run(network);
     assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
-    for name in names.into_iter().chain(["source", "absorb"]) {
+    for name in names.iter().map(String::as_str).chain(["source", "absorb"]) {
         assert_eq!(ending(&report, name), "pruned");
     }
 }
