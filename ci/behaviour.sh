@@ -201,4 +201,11 @@ mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/crew.rs \
 mutation meetings-without-level "$emissions" a_box_waits_where \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
 
+package=kahn-apps
+programs='--test snet'
+without_mutation '' -p kahn-apps --test snet
+
+mutation made-on-the-way-comes-late "$programs" through_collected_replicas \
+    ../../kahn-snet/src/runtime/worker.rs 's/for \(landing, mut made\) in std::mem::take\(&mut self\.role\.outbox\) \{\s*self\.deliver_at_once\(&landing, &mut made\);\s*self\.keep_emptied\(made\);\s*\}//'
+
 summary

@@ -3,8 +3,10 @@
 
 use kahn_apps::snet::image::{Image, case_of, result};
 use kahn_apps::snet::{PROGRAMS, SnetProgram};
+use kahn_snet::Program;
+use kahn_snet::boxes::Boxes;
 use kahn_snet::record::Record;
-use kahn_snet::runtime::{Options, Runtime};
+use kahn_snet::runtime::{Options, Ready, Runtime, run};
 
 fn ways() -> impl Iterator<Item = Options> {
     let network = |policy: Option<&str>| Runtime::Network { policy: policy.map(str::to_owned) };
@@ -53,6 +55,39 @@ macro_rules! each {
 each! {
     factorial fibonacci fibonacci_ordered poweroftwo poweroftwo_masks sieve matrix cannon cholesky
     image des dictionary filters choices choices_ordered busy
+}
+
+/// Runs the sieve, as it is written or changed, many times on several workers.
+fn sieve_often(change: impl Fn(&'static str) -> String) {
+    let sieve = SnetProgram::named("sieve").expect("it is in the table");
+    let program = Program::read("sieve.snet", change(sieve.source));
+    assert!(program.is_valid(), "{}", program.render(false));
+    let net = program.net(None).expect("it has a net");
+    let boxes = Boxes::of(&program);
+    let case = sieve.case(sieve.small);
+    for _ in 0..30 {
+        for workers in [2, 8] {
+            let options = Options { workers, ..Options::default() };
+            let mut output = Vec::new();
+            let input = case.input.clone().into_iter();
+            let report = run(&program, net, &boxes, &options, Ready(input), &mut output);
+            assert_eq!(report.expect("it runs").half_filled, Vec::<String>::new());
+            case.check(&output).unwrap_or_else(|wrong| panic!("{wrong}"));
+        }
+    }
+}
+
+/// What comes past collected replicas of an ordered star keeps its order: they lie in a net that
+/// declares what it takes.
+#[test]
+fn records_keep_their_order_past_collected_replicas() {
+    sieve_often(str::to_owned);
+}
+
+/// The same where each record is made anew in each replica that it comes past.
+#[test]
+fn records_keep_their_order_through_collected_replicas() {
+    sieve_often(|source| source.replace("(test || [])", "(test || [{<i>} -> {<i=i + 0>}] || [])"));
 }
 
 /// Records go towards the output first, so a recursion is not unfolded before it is folded: what

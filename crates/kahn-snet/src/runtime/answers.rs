@@ -205,6 +205,9 @@ impl<'a> Steps<'a> {
                 op = match &here.kind {
                     Kind::End => return true,
                     Kind::Cell(_) => here.next,
+                    Kind::Entrance(boundary) if boundary.takes(&facts.shapes.get(shape)) => {
+                        here.next
+                    }
                     // A bypass that names its type.
                     Kind::Filter { filter, pattern }
                         if filter.passes() && facts.shapes.get(shape).fits(pattern) =>

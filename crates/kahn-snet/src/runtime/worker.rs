@@ -332,12 +332,22 @@ impl<'w, 'r> Worker<'w, 'r> {
             if rec.is_mark() || self.steps.passes_dead(self.facts, from.op, rec.shape) {
                 through.push_back(rec);
             } else {
+                self.deliver_at_once(to, &mut through);
                 self.put_at_replica(&parent, from.op, forward, rec);
+                for (landing, mut made) in std::mem::take(&mut self.role.outbox) {
+                    self.deliver_at_once(&landing, &mut made);
+                    self.keep_emptied(made);
+                }
             }
         }
-        // At once, for later records of the same stream may be gathered for `to` already.
-        if !through.is_empty() {
-            self.deliver(to, &mut through);
+        self.deliver_at_once(to, &mut through);
+    }
+
+    /// Delivers what is on its way past a collected replica, before anything else: later records of the
+    /// same stream may be gathered for that landing already.
+    fn deliver_at_once(&mut self, landing: &Arc<Landing>, records: &mut VecDeque<Rec>) {
+        if !records.is_empty() {
+            self.deliver(landing, records);
         }
     }
 
