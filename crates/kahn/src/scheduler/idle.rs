@@ -14,7 +14,7 @@
 //!
 //! A core is free while fewer workers are awake than there are cores. Without a free core neither
 //! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. So workers beyond the cores are asleep from the start ([`super::crew`]); the
+//! free core and looks. (What is pinned to a worker, that looks for itself.) So workers beyond the cores are asleep from the start ([`super::crew`]); the
 //! watcher joins in if one that is awake dispatches nothing. All this only under policies that
 //! share their work.
 //!
@@ -363,8 +363,10 @@ impl Worker {
         // Pairs with the fence in `notify_anyone`.
         fence(SeqCst);
         // Where all cores have a worker that is awake, those will come to the work: the last of
-        // them to lie down sees a free core and looks.
-        let has_work = scheduler.has_free_core() && self.has_work() || self.must_wake_to_prune();
+        // them to lie down sees a free core and looks. But nobody else comes to what is pinned here.
+        let has_work = scheduler.has_pinned(self.index())
+            || scheduler.has_free_core() && self.has_work()
+            || self.must_wake_to_prune();
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }

@@ -140,7 +140,11 @@ impl Places {
 
     /// Whether `pop` of a worker would find something.
     fn has_work(&self, worker: usize) -> bool {
-        !self.all.are_empty() || self.of_workers.get(worker).is_some_and(|own| !own.are_empty())
+        !self.all.are_empty() || self.has_pinned(worker)
+    }
+
+    fn has_pinned(&self, worker: usize) -> bool {
+        self.of_workers.get(worker).is_some_and(|own| !own.are_empty())
     }
 }
 
@@ -173,6 +177,11 @@ impl Scheduler {
     /// Takes a process for a worker that has nothing else.
     pub(super) fn pop_background(&self, worker: usize) -> Option<Ready> {
         self.config().places.pop(Urgency::Background, worker)
+    }
+
+    /// Whether a process is ready that this worker alone may run.
+    pub(super) fn has_pinned(&self, worker: usize) -> bool {
+        self.config().places.has_pinned(worker)
     }
 
     /// Whether a worker would find something to run.
