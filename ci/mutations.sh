@@ -133,9 +133,9 @@ mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one sch
 mutation refused-but-not-given-up run::a_stream_ends_without_a_second_thread scheduler/crew.rs \
     's/self\.give_up_missing\(\);\s*(self\.census)/$1/s'
 mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
-    's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if sleeps\(wait\) && scheduler\.is_running\(\) \{/if sleeps(wait) && scheduler.is_running() {\n $1/s'
+    's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
-    's/while sleeps\(&wait\) && scheduler\.is_running\(\) \{\s*parker\.park\(\);\s*\}//'
+    's/while self\.waits\(&wait\) \{\s*parker\.park\(\);\s*\}//'
 
 # --- detector ---------------------------------------------------------------------------------
 

@@ -17,9 +17,10 @@ use super::ports::Ports;
 use super::raw::{ChannelRef, End};
 use super::turn::{Turn, turn};
 use super::{Receiver, Sender};
+use crate::scheduler::task::mark;
 use crate::scheduler::word::{Park, Word};
 use crate::scheduler::{Bell, EndCause, Request, TaskRef, WaitOn, Worker};
-use crate::sync::{Arc, Mutex, Parker, thread};
+use crate::sync::{Arc, Mutex, Ordering::Acquire, Parker, thread};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
 use std::fmt;
@@ -155,6 +156,12 @@ impl Party {
         attempt.unwrap_or(Attempt::Failed(Ended::Run))
     }
 
+    /// Whether a wait goes on. The mark tells that the run has ended, not the phase of the scheduler,
+    /// which changes before: an operation that goes on meanwhile would wait where it waits already.
+    fn waits(&self, wait: &WaitOn) -> bool {
+        sleeps(wait) && self.task.marks.load(Acquire) & mark::STOP == 0
+    }
+
     /// Waits in the calling thread until the operation is done.
     fn block<R>(
         &self,
@@ -177,7 +184,7 @@ impl Party {
                     parker.park();
                     // The start rings every bell it finds, perhaps this one: only who clears
                     // PARKED has counted us as busy.
-                    while sleeps(&wait) && scheduler.is_running() {
+                    while self.waits(&wait) {
                         parker.park();
                     }
                 }
@@ -385,7 +392,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         if let Some(wait) = &this.parked {
             // First the new bell, then the look: whoever wakes us meanwhile rings one of the two.
             this.party.task.set_bell(Bell::Waker(context.waker().clone()));
-            if sleeps(wait) && scheduler.is_running() {
+            if this.party.waits(wait) {
                 return Poll::Pending;
             }
             this.woken();
