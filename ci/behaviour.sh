@@ -184,19 +184,19 @@ mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs 
 emissions='--test emissions'
 mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/emission.rs \
     's/const MOST_AHEAD: usize = 512/const MOST_AHEAD: usize = usize::MAX/'
-mutation early-without-a-crowd "$emissions" a_box_waits_where runtime/crowd.rs \
+mutation early-without-a-backlog "$emissions" a_box_waits_where runtime/backlog.rs \
     's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
-mutation orders-without-a-crowd "$emissions" a_box_waits_where runtime/worker.rs \
-    's/crowds\.note\(\|\| Crowd::Order\(region\)\)/drop((crowds, Crowd::Order(region)))/'
-mutation calls-without-a-crowd "$emissions" a_box_waits_where runtime/calls.rs \
+mutation orders-without-a-backlog "$emissions" a_box_waits_where runtime/worker.rs \
+    's/backlogs\.note\(\|\| Backlog::Order\(region\)\)/drop((backlogs, Backlog::Order(region)))/'
+mutation calls-without-a-backlog "$emissions" a_box_waits_where runtime/calls.rs \
     's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
-mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/crowd.rs \
+mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/backlog.rs \
     's/position\(&home, landing\.op\) < position/position(\&home, landing.op) != position/'
-mutation calls-begin-in-a-crowd "$emissions" boxes_in_a_row runtime/calls.rs \
+mutation calls-begin-in-a-backlog "$emissions" boxes_in_a_row runtime/calls.rs \
     's/self\.begin_emission\(&mut emission, &rec\);//'
-mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/desk.rs \
+mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/handoff.rs \
     's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
-mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/crew.rs \
+mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/threads.rs \
     's/self\.away\.load\(SeqCst\) > 0/self.away.load(SeqCst) > usize::MAX \/ 2/'
 mutation meetings-without-level "$emissions" a_box_waits_where \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'

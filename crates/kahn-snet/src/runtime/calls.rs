@@ -6,8 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::answers::Facts;
+use super::backlog::{Backlog, MOST_EARLY};
 use super::collector::Collector;
-use super::crowd::{Crowd, MOST_EARLY};
 use super::emission::{Emission, Origin};
 use super::exec::entity;
 use super::failure::{Failure, Flow};
@@ -70,7 +70,7 @@ impl Worker<'_, '_> {
     ) {
         turn.collector.hand_in(number, outputs, done, |out| self.put_now(&turn.exit, out));
         if turn.collector.early() > MOST_EARLY {
-            self.shared.crew.crowds.note(|| Crowd::Calls(Arc::clone(landing)));
+            self.shared.threads.backlogs.note(|| Backlog::Calls(Arc::clone(landing)));
         }
     }
 

@@ -1,16 +1,16 @@
 //! What a box emits, and the role of its worker, from the begin of a call to its end.
 //!
 //! Outputs are gathered and handed on by the [`CHUNK`], or when a [`LONG`] time has passed since the
-//! last were; what is left then, and the role, lie on a desk while the box goes on (see `desk`).
+//! last were; what is left then, and the role, are in a handoff slot while the box goes on (see `handoff`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::crew::Until;
-use super::desk::{Emitted, Left, Since};
 use super::frame::{Frame, Kind as LandingKind, Landing};
 use super::graph::OpId;
+use super::handoff::{Emitted, Left, Since};
 use super::shape::Rec;
+use super::threads::Until;
 use super::watch::now;
 use super::worker::Worker;
 
@@ -33,7 +33,7 @@ pub(super) struct Origin {
 /// What a call has emitted.
 #[derive(Debug)]
 pub(super) struct Emission {
-    /// None while it lies on a desk.
+    /// None while it is in a handoff slot.
     origin: Option<Origin>,
     /// What has not been handed on.
     outputs: Vec<Rec>,
@@ -41,9 +41,9 @@ pub(super) struct Emission {
     ahead: usize,
     /// When something was handed on, or the first was emitted.
     last: Option<Instant>,
-    /// Whether crowds are noted because of it.
+    /// Whether backlogs are noted because of it.
     long: bool,
-    /// Since when its role and outputs lie on a desk.
+    /// Since when its role and outputs are in a handoff slot.
     left: Option<Since>,
 }
 
@@ -76,7 +76,7 @@ impl Worker<'_, '_> {
         self.take_up(emission, rec);
         self.hand_out(emission, None);
         if emission.long {
-            self.shared.crew.crowds.end();
+            self.shared.threads.backlogs.end();
         }
     }
 
@@ -123,11 +123,11 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Has a call wait before it begins while a crowd holds it up: each emits little perhaps, and all of
+    /// Has a call wait before it begins while a backlog holds it up: each emits little perhaps, and all of
     /// them much.
     pub(super) fn begin_emission(&mut self, emission: &mut Emission, rec: &Rec) {
         let idle = &self.shared.idle;
-        if !self.shared.crew.crowds.are_noted() || self.role.flushing || idle.is_stopped() {
+        if !self.shared.threads.backlogs.are_noted() || self.role.flushing || idle.is_stopped() {
             return;
         }
         if emission.origin.as_ref().is_some_and(|it| it.at.is_some())
@@ -143,13 +143,13 @@ impl Worker<'_, '_> {
 
     fn is_held_up(&self, emission: &Emission, rec: &Rec) -> bool {
         let (Some(origin), regions) = (&emission.origin, self.facts.regions) else { return false };
-        let crowds = self.shared.crew.crowds.left(regions);
-        crowds.iter().any(|crowd| crowd.holds_up(origin, &rec.tickets, regions))
+        let backlogs = self.shared.threads.backlogs.left(regions);
+        backlogs.iter().any(|backlog| backlog.holds_up(origin, &rec.tickets, regions))
     }
 
     fn is_long(&self, emission: &mut Emission) {
         if !std::mem::replace(&mut emission.long, true) {
-            self.shared.crew.crowds.begin();
+            self.shared.threads.backlogs.begin();
         }
     }
 
@@ -159,28 +159,28 @@ impl Worker<'_, '_> {
         let until = Until::Room(origin.clone(), rec.tickets.clone());
         self.facts.rests(true);
         let role = self.without_role();
-        self.with_role(self.shared.crew.wait(role, rec.number, until));
+        self.with_role(self.shared.threads.wait(role, rec.number, until));
         self.facts.rests(false);
         emission.ahead = 0;
         emission.last = Some(now());
     }
 
-    /// Leaves the role and the outputs on a desk until the call emits again or ends.
+    /// Leaves the role and the outputs in the handoff slot until the call emits again or ends.
     fn leave(&mut self, emission: &mut Emission, rec: &Rec) {
         // Inside of what empties the outbox nobody else could go on.
-        let Some(desk) = self.role.index.filter(|_| !self.role.flushing) else { return };
+        let Some(handoff) = self.role.index.filter(|_| !self.role.flushing) else { return };
         let Some(origin) = emission.origin.take() else { return };
         let (role, outputs) = (self.without_role(), std::mem::take(&mut emission.outputs));
         let within = emission.long.then(|| rec.tickets.clone());
-        let times = self.shared.crew.leave(desk, Left { role, outputs, origin, within });
-        emission.left = Some(Since { desk, times });
+        let times = self.shared.threads.leave(handoff, Left { role, outputs, origin, within });
+        emission.left = Some(Since { handoff, times });
     }
 
-    /// Takes up what was left on a desk, or asks for a role if another thread has it.
+    /// Takes back what was left in the handoff slot, or asks for a role if another thread has it.
     fn take_up(&mut self, emission: &mut Emission, rec: &Rec) {
         let Some(since) = emission.left.take() else { return };
         let shared = self.shared;
-        if let Some(left) = shared.crew.take_back(since) {
+        if let Some(left) = shared.threads.take_back(since) {
             self.with_role(Some(left.role));
             emission.outputs = left.outputs;
             emission.origin = Some(left.origin);
@@ -188,7 +188,7 @@ impl Worker<'_, '_> {
         }
         self.facts.rests(true);
         self.is_long(emission);
-        let (role, origin) = shared.crew.ask(since, rec.number, &shared.idle);
+        let (role, origin) = shared.threads.ask(since, rec.number, &shared.idle);
         self.with_role(role);
         self.facts.rests(false);
         emission.origin = origin;
@@ -200,6 +200,6 @@ impl Worker<'_, '_> {
         self.go_on(&origin, &mut outputs);
         self.flush();
         self.publish();
-        self.shared.crew.is_handed_on(since);
+        self.shared.threads.is_handed_on(since);
     }
 }

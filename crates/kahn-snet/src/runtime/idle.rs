@@ -6,7 +6,7 @@
 //!
 //! When the last one lies down, after the input was opened, and finds nothing, there is nothing:
 //! work lies in deques of workers who are awake. That ends the run, unless a call of a box waits (see
-//! `crew`): then the last one is told, and has it go on.
+//! `threads`): then the last one is told, and has it go on.
 
 use super::sync::Ordering::*;
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence, wait};
@@ -31,7 +31,7 @@ pub(super) enum Slept {
     Over,
 }
 
-/// What is said of the calls that have no role (see `crew`).
+/// What is said of the calls that have no role (see `threads`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Calls {
     /// There are none.

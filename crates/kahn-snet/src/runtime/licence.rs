@@ -35,14 +35,14 @@ impl<R> Queue<R> {
         let ours = self.running < limit && !std::mem::replace(&mut self.licensed, true);
         match ours {
             true => Put::WithLicence,
-            false if self.records.len() > CROWD => Put::InCrowd,
+            false if self.records.len() > BACKLOG => Put::InBacklog,
             false => Put::Behind,
         }
     }
 }
 
 /// How many records wait where somebody should see to it.
-const CROWD: usize = 512;
+const BACKLOG: usize = 512;
 
 /// What came of putting records in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) enum Put {
     /// Somebody else has it.
     Behind,
     /// Somebody else has it, and does not get through.
-    InCrowd,
+    InBacklog,
 }
 
 /// Records that wait, and where they go instead once the landing is closed.
@@ -113,8 +113,8 @@ impl<R, F> Waiting<R, F> {
     }
 
     /// Whether many records wait.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.queue.lock().records.len() > CROWD
+    pub(super) fn has_backlog(&self) -> bool {
+        self.queue.lock().records.len() > BACKLOG
     }
 
     /// Takes the records that wait, up to about `most`, and tells how many there were; `empty` is

@@ -10,9 +10,9 @@
 //! | `step`       | what an operation does with records of one shape; `answers`: worked out once |
 //! | `licence`    | who may work at a landing; `place`: who makes an entity                    |
 //! | `idle`       | workers who sleep, and who wakes them                                     |
-//! | `crew`       | calls that wait until what they emit is taken, and threads in their place |
-//! | `role`       | what a worker has; `desk`: where it lies while a box goes on that has emitted |
-//! | `emission`   | what a box emits; `crowd`: where that waits, and which calls wait for it  |
+//! | `threads`    | calls that wait until what they emit is taken, and threads in their place |
+//! | `role`       | what a worker has; `handoff`: where it is while a box goes on that has emitted |
+//! | `emission`   | what a box emits; `backlog`: where that waits, and which calls wait for it  |
 //! | `calls`      | how boxes are called, several at once; `collector`: the order kept         |
 //! | `order`      | how deterministic combinators keep order under any nesting                 |
 //! | `marks`      | what a run that fails still writes: all that is complete before           |
@@ -22,19 +22,18 @@
 //! Collectors are not components here: where streams meet without order, records simply go on.
 
 mod answers;
+mod backlog;
 mod body;
 mod calls;
 mod cell;
 mod collector;
-mod crew;
-mod crowd;
-mod desk;
 mod emission;
 mod exec;
 mod expression;
 mod failure;
 mod frame;
 mod graph;
+mod handoff;
 mod idle;
 mod licence;
 mod marks;
@@ -49,6 +48,7 @@ mod role;
 mod shape;
 mod step;
 mod sync;
+mod threads;
 mod watch;
 mod worker;
 
@@ -69,7 +69,6 @@ use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{ReadError, Record, WriteError};
 use answers::{Answers, Facts};
-use crew::{Crew, Wanted};
 use frame::{Entity, Frame, Kind as LandingKind, Landing, Owner, Within};
 use graph::{Graph, Kind, OpId, ScopeId, Streams};
 use idle::{Calls, Idle, Slept};
@@ -78,6 +77,7 @@ use observe::Observers;
 use order::{Regions, Tickets};
 use role::{Counted, Role};
 use shape::{Door, Rec, Shapes};
+use threads::{Threads, Wanted};
 use watch::Watch;
 use worker::{Task, Worker};
 
@@ -312,12 +312,12 @@ fn run_front(
         output: Mutex::new(Output { sink, written: 0 }),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
-        crew: Crew::new(options.workers.max(1)),
+        threads: Threads::new(options.workers.max(1)),
         failures: Failures::new(graph.chooses),
         collecting: options.collect,
     };
     let fail = |number, failure| shared.failures.ends_at(number, failure);
-    let totals = Watch::during(facts.watch, facts, fail, || crew::work(&shared, roles))?;
+    let totals = Watch::during(facts.watch, facts, fail, || threads::work(&shared, roles))?;
     let failure = shared.failures.take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
@@ -442,7 +442,7 @@ pub(crate) struct Shared<'r> {
     output: Mutex<Output<'r>>,
     observers: Observers,
     idle: Idle,
-    crew: Crew,
+    threads: Threads,
     failures: Failures,
     collecting: bool,
 }
@@ -458,17 +458,17 @@ impl Shared<'_> {
         let is_there_work = |input_counts: bool| {
             let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
             self.stealers.iter().any(|stealer| !stealer.is_empty())
-                || self.crew.has_next(regions, Wanted::Any)
-                || (input_counts && !self.crew.holds_input(regions) && input())
+                || self.threads.has_next(regions, Wanted::Any)
+                || (input_counts && !self.threads.holds_input(regions) && input())
         };
         let calls = |awake| {
             // One that waits for input is as good as asleep.
             let all_sleep = awake == 0 || (awake == 1 && self.input.try_lock().is_none());
             // Asked first: a call that is not away any more is seen to wait.
-            let are_away = self.crew.has_away();
-            if all_sleep && self.crew.has_next(regions, Wanted::Last) {
+            let are_away = self.threads.has_away();
+            if all_sleep && self.threads.has_next(regions, Wanted::Last) {
                 Calls::MayGoOn
-            } else if are_away || self.crew.has_waiting() {
+            } else if are_away || self.threads.has_waiting() {
                 Calls::WillGoOn
             } else {
                 Calls::None
@@ -480,8 +480,10 @@ impl Shared<'_> {
     /// Wakes a worker for what may go on without another having said so.
     fn wake_for_calls(&self) {
         let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
-        let away = || self.crew.has_away() && !self.crew.holds_input(self.facts.regions) && input();
-        if self.idle.any_sleeps() && (self.crew.has_next(self.facts.regions, Wanted::Any) || away())
+        let away =
+            || self.threads.has_away() && !self.threads.holds_input(self.facts.regions) && input();
+        if self.idle.any_sleeps()
+            && (self.threads.has_next(self.facts.regions, Wanted::Any) || away())
         {
             self.idle.wake();
         }
@@ -490,13 +492,13 @@ impl Shared<'_> {
     /// Whether records may be read: the only worker does not wait for them while a call is away, which
     /// will need it.
     fn may_read(&self, input: &Input<'_>) -> bool {
-        let may_wait = self.stealers.len() > 1 || !self.crew.has_away();
+        let may_wait = self.stealers.len() > 1 || !self.threads.has_away();
         input.open && (may_wait || input.source.is_ready())
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
-        if self.crew.holds_input(self.facts.regions) {
+        if self.threads.holds_input(self.facts.regions) {
             return false;
         }
         let Some(mut input) = self.input.try_lock() else { return false };

@@ -107,7 +107,7 @@ fn closing_a_landing_loses_no_record_and_keeps_their_order() {
                 let mut records = VecDeque::from([record]);
                 match other.put(&mut records, usize::MAX) {
                     Some(Put::WithLicence) => work(&other, &others_seen),
-                    Some(Put::Behind | Put::InCrowd) => {}
+                    Some(Put::Behind | Put::InBacklog) => {}
                     None => {
                         assert_eq!(other.forward(), Some(&7));
                         others_seen.lock().extend(records);

@@ -38,7 +38,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::crowd::MOST_EARLY;
+use super::backlog::MOST_EARLY;
 use super::frame::Landing;
 use super::shape::Rec;
 
@@ -300,7 +300,7 @@ impl Regions {
     }
 
     /// Ends places, in their order, those of one region under one lock; `go_on` gets, in order, what
-    /// may go on or enter a body, and where, and leaves none of it; `crowded` is told of a region where
+    /// may go on or enter a body, and where, and leaves none of it; `on_backlog` is told of a region where
     /// many records wait.
     ///
     /// They are called under the lock of the region, so that `go_on` sees the order; `ready` is room for it.
@@ -309,7 +309,7 @@ impl Regions {
         ends: &mut [End],
         ready: &mut VecDeque<Rec>,
         mut go_on: impl FnMut(&Arc<Landing>, &mut VecDeque<Rec>),
-        crowded: impl Fn(RegionId),
+        on_backlog: impl Fn(RegionId),
     ) {
         for ends in ends.chunk_by_mut(|one, next| one.0.region == next.0.region) {
             let region = &self.0[ends[0].0.region.0];
@@ -321,7 +321,7 @@ impl Regions {
             }
             region.early.store(list.waiting, Relaxed);
             if list.waiting > MOST_EARLY {
-                crowded(ends[0].0.region);
+                on_backlog(ends[0].0.region);
             }
             if !ready.is_empty() {
                 go_on(&region.exit, ready);

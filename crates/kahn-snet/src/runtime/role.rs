@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crossbeam_deque::Worker as Deque;
 use parking_lot::{Condvar, Mutex};
 
-use super::desk::Emitted;
 use super::frame::Landing;
+use super::handoff::Emitted;
 use super::order::End;
 use super::shape::Rec;
 use super::worker::{FAIR, Task, Worker};

@@ -25,8 +25,7 @@ use crossbeam_deque::Steal;
 
 use super::Shared;
 use super::answers::{Facts, Steps};
-use super::crew::Wanted;
-use super::crowd::Crowd;
+use super::backlog::Backlog;
 use super::emission::Origin;
 use super::exec::is_dead;
 use super::frame::{Frame, Kind as LandingKind, Landing, Next, Owner};
@@ -37,6 +36,7 @@ use super::marks::BEFORE_ALL;
 use super::order::{Ticket, Tickets};
 use super::role::Role;
 use super::shape::Rec;
+use super::threads::Wanted;
 
 /// Records taken from a landing at once.
 const BATCH: usize = 64;
@@ -115,7 +115,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     fn search(&mut self) -> Option<Task> {
         for _ in 0..PATIENCE {
-            if self.shared.crew.has_waiting() && self.hand_over(Wanted::InCrowd) {
+            if self.shared.threads.has_waiting() && self.hand_over(Wanted::InBacklog) {
                 return None;
             }
             if let Some(task) = self.bottom_in_turn() {
@@ -129,7 +129,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             if let Some(task) = self.role.local.pop() {
                 return Some(task);
             }
-            if self.shared.crew.has_waiting() {
+            if self.shared.threads.has_waiting() {
                 if let Some(task) = self.steal() {
                     return Some(task);
                 }
@@ -188,7 +188,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             }
         }
         let stolen = self.steal();
-        if stolen.is_none() && backlog.waiting.is_crowded() {
+        if stolen.is_none() && backlog.waiting.has_backlog() {
             std::thread::park_timeout(REST);
         }
         stolen
@@ -254,10 +254,10 @@ impl<'w, 'r> Worker<'w, 'r> {
             return;
         }
         let (mut ends, mut ready) = (std::mem::take(&mut self.role.ends), self.emptied());
-        let crowds = &self.shared.crew.crowds;
-        let crowded = |region| crowds.note(|| Crowd::Order(region));
+        let backlogs = &self.shared.threads.backlogs;
+        let on_backlog = |region| backlogs.note(|| Backlog::Order(region));
         let regions = self.facts.regions;
-        regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out), crowded);
+        regions.end(&mut ends, &mut ready, |exit, out| self.put_all_now(exit, out), on_backlog);
         self.keep_emptied(ready);
         ends.clear();
         self.role.ends = ends;
@@ -282,8 +282,8 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.role.ready.push(Task { landing: Arc::clone(landing), home });
             }
             Put::Behind => {}
-            Put::InCrowd => {
-                self.shared.crew.crowds.note(|| Crowd::Landing(Arc::clone(landing)));
+            Put::InBacklog => {
+                self.shared.threads.backlogs.note(|| Backlog::Landing(Arc::clone(landing)));
                 self.role.backlog = Some(Arc::clone(landing));
             }
         }

@@ -1,22 +1,22 @@
-//! Desks: where the role of a worker lies while a box that has emitted something goes on.
+//! Handoff slots: where the role of a worker is while a box that has emitted something goes on.
 //!
 //! Nothing ends a box, and nothing tells how long it takes until it emits again: it may even wait
-//! until what it has emitted is out. So the role, and what was emitted and not yet handed on, lie on the
-//! *desk* of the role meanwhile. The call takes them back when it emits again or ends. If they lie
+//! until what it has emitted is out. So the role, and what was emitted and not yet handed on, are in the
+//! *handoff slot* of the role meanwhile. The call takes them back when it emits again or ends. If they are
 //! there for longer than a [`LOOK`], the thread that starts the others takes them and gives them to a
 //! thread in reserve, which hands on what was emitted before anything else.
 //!
 //! ```text
 //!              emitted                    two looks, and something to hand on
-//!   with the call ──► on the desk ─────────────────────────► with another thread: the call is away
-//!        ▲                 │                                              │ what lay there is handed on
+//!   with the call ──► in the slot ────────────────────────────► with another thread: the call is away
+//!        ▲                 │                                              │ what was there is handed on
 //!        │  emits or ends  │                                              ▼
 //!        └─────────────────┴────── a worker with nothing else to do ◄── the call emits or ends: it asks
 //! ```
 //!
-//! The thread that looks sleeps while nothing lies on a desk, no call waits and none is away. Who
-//! puts something on a desk does so first, and then looks whether that thread sleeps; that thread says
-//! that it will sleep first, and then looks at the desks once more.
+//! The thread that looks sleeps while every slot is empty, no call waits and none is away. A
+//! call fills its slot first, and then looks whether that thread sleeps; that thread says
+//! that it will sleep first, and then looks at the slots once more.
 
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ use super::order::Tickets;
 use super::role::Role;
 use super::shape::Rec;
 
-/// How often desks are looked at.
+/// How often the slots are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(2);
 
-/// What lies on a desk.
+/// What is in a handoff slot.
 #[derive(Debug)]
 pub(super) struct Left {
     pub(super) role: Box<Role>,
@@ -56,10 +56,10 @@ pub(super) struct Emitted {
     pub(super) since: Since,
 }
 
-/// When something was put on a desk: whose, and how often that was done there before.
+/// When a slot was filled: which one, and how often that was done there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Since {
-    pub(super) desk: usize,
+    pub(super) handoff: usize,
     pub(super) times: u64,
 }
 
@@ -69,12 +69,12 @@ struct Top {
     left: Option<Left>,
 }
 
-/// A desk, on a cache line of its own: it is used for every record that a box emits.
+/// A handoff slot, on a cache line of its own: it is used for every record that a box emits.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Desk(Mutex<Top>);
+pub(super) struct Handoff(Mutex<Top>);
 
-impl Desk {
+impl Handoff {
     /// Puts something there; returns how often that was done.
     pub(super) fn put(&self, left: Left) -> u64 {
         let mut top = self.0.lock();

@@ -7,17 +7,17 @@
 //! | a thread             | its role is         | until                                                       |
 //! |----------------------|---------------------|-------------------------------------------------------------|
 //! | works                | its own             | a call on it has emitted something; or a call asks or waits, and it has nothing else to do, or many records wait for that call: that gets its role |
-//! | calls, has emitted   | on its desk         | the call emits again or ends: *works*; or another thread is given the role: *away* (see `desk`) |
+//! | calls, has emitted   | in its handoff slot | the call emits again or ends: *works*; or another thread is given the role: *away* (see `handoff`) |
 //! | away                 | another's           | the call emits again or ends: *asks*                         |
-//! | asks                 | another's           | what it had left on the desk is handed on, and a worker gives it its role: *works* |
-//! | waits                | another's           | no crowd holds it up (see `crowd`), and a worker gives it its role: *works* |
+//! | asks                 | another's           | what it had left in the slot is handed on, and a worker gives it its role: *works* |
+//! | waits                | another's           | no backlog holds it up (see `backlog`), and a worker gives it its role: *works* |
 //! | is in reserve        | none                | a role is given to it: *works*                                |
 //!
-//! A call waits before it begins, if a crowd holds it up. And it waits when it hands on what it emitted,
-//! if (a) that lies where nobody has come to it, or (b) a crowd holds it up; and if it has emitted 512 records
+//! A call waits before it begins, if a backlog holds it up. And it waits when it hands on what it emitted,
+//! if (a) that lies where nobody has come to it, or (b) a backlog holds it up; and if it has emitted 512 records
 //! since it last waited, or the last a millisecond ago.
 //!
-//! So of what a call has emitted there are inside, at most: those 512; what makes a crowd, wherever
+//! So of what a call has emitted there are inside, at most: those 512; what makes a backlog, wherever
 //! there is one; and what workers have in their hands. And nobody waits for ever:
 //!
 //! | what a call waits for                       | comes, because                                           |
@@ -41,9 +41,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::crowd::{Crowd, Crowds, position};
-use super::desk::{Desk, Emitted, LOOK, Left, Since};
+use super::backlog::{Backlog, Backlogs, position};
 use super::emission::Origin;
+use super::handoff::{Emitted, Handoff, LOOK, Left, Since};
 use super::idle::Idle;
 use super::order::{Regions, Tickets};
 use super::role::{Counted, Handed, Role, Seat};
@@ -52,14 +52,14 @@ use super::{RunError, STACK, Shared};
 
 /// Threads beyond one for each role.
 const MOST_THREADS: usize = 256;
-/// How often nothing is found on desks until they are not looked at any more.
+/// How often nothing is found in the handoff slots until they are not looked at any more.
 const VAIN: usize = 8;
 
 /// Which calls a worker gives its role to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// One that may go on, and that many records wait for.
-    InCrowd,
+    InBacklog,
     /// One that may go on.
     Any,
     /// One that may go on, or the first that is held up: nothing else can be done.
@@ -69,9 +69,9 @@ pub(super) enum Wanted {
 /// What a call waits for, besides a worker that has nothing else to do.
 #[derive(Debug)]
 pub(super) enum Until {
-    /// What it left on a desk is handed on.
+    /// What it left in the handoff slot is handed on.
     HandedOn(Since),
-    /// No crowd holds it up; with the places of its record.
+    /// No backlog holds it up; with the places of its record.
     Room(Origin, Tickets),
 }
 
@@ -101,7 +101,7 @@ pub(super) enum News {
     Wanted(Arc<Seat>),
     /// The worker of a role has ended, by a panic if there are no counts.
     Ended(Option<Counted>),
-    /// It is time to look at the desks.
+    /// It is time to look at the handoff slots.
     Look,
 }
 
@@ -119,9 +119,9 @@ struct State {
 
 impl State {
     /// The call that goes on.
-    fn next(&self, crowds: &[Crowd], regions: &Regions, wanted: Wanted) -> Option<usize> {
+    fn next(&self, backlogs: &[Backlog], regions: &Regions, wanted: Wanted) -> Option<usize> {
         let is_wanted = |origin: &Origin, tickets: &Tickets| {
-            wanted != Wanted::InCrowd || crowds.iter().any(|it| it.waits_for(origin, tickets))
+            wanted != Wanted::InBacklog || backlogs.iter().any(|it| it.waits_for(origin, tickets))
         };
         let may = |one: &Waiting| match &one.until {
             Until::HandedOn(since) => {
@@ -130,18 +130,18 @@ impl State {
             }
             Until::Room(origin, tickets) => {
                 is_wanted(origin, tickets)
-                    && !crowds.iter().any(|it| it.holds_up(origin, tickets, regions))
+                    && !backlogs.iter().any(|it| it.holds_up(origin, tickets, regions))
             }
         };
         let all = self.waiting.iter().enumerate();
         let first = all.filter(|(_, one)| may(one)).min_by_key(|(_, one)| one.rank);
         let first = first.map(|(index, _)| index);
-        if wanted == Wanted::Last { first.or_else(|| self.last(crowds, regions)) } else { first }
+        if wanted == Wanted::Last { first.or_else(|| self.last(backlogs, regions)) } else { first }
     }
 
     /// Of the calls that are held up the one that goes on all the same: for the earliest record, nearest to
     /// the output, and not held up by what a call that is away will change, be it by way of others.
-    fn last(&self, crowds: &[Crowd], regions: &Regions) -> Option<usize> {
+    fn last(&self, backlogs: &[Backlog], regions: &Regions) -> Option<usize> {
         let rooms = self.waiting.iter().enumerate().filter_map(|(index, one)| match &one.until {
             Until::Room(origin, tickets) => Some((index, one.rank, origin, tickets)),
             Until::HandedOn(_) => None,
@@ -151,8 +151,8 @@ impl State {
             self.away.iter().map(|away| (&away.origin, &away.within)).collect();
         // Each call that will come lets those come that wait for it.
         while let Some((coming, within)) = come.pop() {
-            let of_it: Vec<&Crowd> =
-                crowds.iter().filter(|it| it.waits_for(coming, within)).collect();
+            let of_it: Vec<&Backlog> =
+                backlogs.iter().filter(|it| it.waits_for(coming, within)).collect();
             left.retain(|(_, _, origin, tickets)| {
                 let comes = of_it.iter().any(|it| it.holds_up(origin, tickets, regions));
                 if comes {
@@ -179,28 +179,28 @@ impl State {
 
 /// The threads of a run, as far as they have no role.
 #[derive(Debug)]
-pub(super) struct Crew {
+pub(super) struct Threads {
     state: Mutex<State>,
     told: Condvar,
     /// How many calls wait or ask.
     waiting: AtomicUsize,
     /// How many calls are away, and do not ask yet.
     away: AtomicUsize,
-    pub(super) crowds: Crowds,
-    desks: Box<[Desk]>,
-    /// Whether nobody looks at the desks.
+    pub(super) backlogs: Backlogs,
+    handoffs: Box<[Handoff]>,
+    /// Whether no thread looks at the handoff slots.
     unattended: AtomicBool,
 }
 
-impl Crew {
+impl Threads {
     pub(super) fn new(roles: usize) -> Self {
         Self {
             state: Mutex::default(),
             told: Condvar::new(),
             waiting: AtomicUsize::new(0),
             away: AtomicUsize::new(0),
-            crowds: Crowds::default(),
-            desks: (0..roles).map(|_| Desk::default()).collect(),
+            backlogs: Backlogs::default(),
+            handoffs: (0..roles).map(|_| Handoff::default()).collect(),
             unattended: AtomicBool::new(true),
         }
     }
@@ -217,7 +217,7 @@ impl Crew {
 
     /// Whether no records should be read: there are too many, of a call that is on its way.
     pub(super) fn holds_input(&self, regions: &Regions) -> bool {
-        self.crowds.are_noted() && (self.has_waiting() || !self.crowds.left(regions).is_empty())
+        self.backlogs.are_noted() && (self.has_waiting() || !self.backlogs.left(regions).is_empty())
     }
 
     /// Has a call wait, whose role goes to another thread; returns the role that it goes on with.
@@ -243,16 +243,16 @@ impl Crew {
         seat.take()
     }
 
-    /// Puts the role of a call on its desk; returns how often that was done there.
-    pub(super) fn leave(&self, desk: usize, left: Left) -> u64 {
-        let times = self.desks[desk].put(left);
+    /// Puts the role of a call in its handoff slot; returns how often that was done there.
+    pub(super) fn leave(&self, handoff: usize, left: Left) -> u64 {
+        let times = self.handoffs[handoff].put(left);
         self.attend();
         times
     }
 
-    /// Takes back what a call has put on its desk, if it still lies there.
+    /// Takes back what a call has put in its handoff slot, if it is still there.
     pub(super) fn take_back(&self, since: Since) -> Option<Left> {
-        self.desks[since.desk].take_back(since.times)
+        self.handoffs[since.handoff].take_back(since.times)
     }
 
     /// Has a call wait that was away; returns the role that it goes on with, and where it comes from.
@@ -275,11 +275,11 @@ impl Crew {
         let away = state.away.iter().position(|away| away.since == since);
         let origin = away.map(|index| state.away.swap_remove(index).origin);
         drop(state);
-        self.crowds.end();
+        self.backlogs.end();
         (role, origin)
     }
 
-    /// Says that what a call had left on its desk is handed on.
+    /// Says that what a call had left in its handoff slot is handed on.
     pub(super) fn is_handed_on(&self, since: Since) {
         let mut state = self.state.lock();
         if let Some(away) = state.away.iter_mut().find(|away| away.since == since) {
@@ -287,7 +287,7 @@ impl Crew {
         }
     }
 
-    /// Sees to it that desks are looked at.
+    /// Sees to it that the handoff slots are looked at.
     fn attend(&self) {
         // Pairs with the fence in `stop_looking`: either we see that nobody looks, or what was done is seen.
         fence(SeqCst);
@@ -297,10 +297,12 @@ impl Crew {
     }
 
     fn is_anything_there(&self) -> bool {
-        self.has_waiting() || self.has_away() || self.desks.iter().any(|it| it.wanted().is_some())
+        self.has_waiting()
+            || self.has_away()
+            || self.handoffs.iter().any(|it| it.wanted().is_some())
     }
 
-    /// Looks at the desks no more, until something is there.
+    /// Stops looking at the handoff slots until one is filled.
     fn stop_looking(&self) {
         self.unattended.store(true, SeqCst);
         fence(SeqCst); // pairs with that in `attend`
@@ -309,13 +311,13 @@ impl Crew {
         }
     }
 
-    /// Gives roles to threads in reserve that have lain on their desks since the last look; returns
+    /// Gives roles that have been in their handoff slots since the last look to threads in reserve; returns
     /// how many threads are wanted for more.
     fn look(&self, seen: &mut [Option<u64>]) -> usize {
         let mut wanted = 0;
         for (index, seen) in seen.iter_mut().enumerate() {
-            let desk = &self.desks[index];
-            let now = desk.wanted();
+            let handoff = &self.handoffs[index];
+            let now = handoff.wanted();
             let Some(times) = now.filter(|_| std::mem::replace(seen, now) == now) else {
                 *seen = now;
                 continue;
@@ -327,16 +329,16 @@ impl Crew {
                 wanted += usize::from(more);
                 continue;
             };
-            let Some(Left { mut role, outputs, origin, within }) = desk.take_away(times) else {
+            let Some(Left { mut role, outputs, origin, within }) = handoff.take_away(times) else {
                 state.reserve.push(another);
                 continue;
             };
-            let since = Since { desk: index, times };
+            let since = Since { handoff: index, times };
             let first = || outputs.first().map(|out| out.tickets.clone());
             let within = within.or_else(first).unwrap_or_default();
             state.away.push(Away { since, origin: origin.clone(), within, handed_on: false });
             self.away.fetch_add(1, SeqCst);
-            self.crowds.begin();
+            self.backlogs.begin();
             drop(state);
             role.emitted = Some(Emitted { outputs, origin, since });
             another.hand(Handed::Role(role));
@@ -349,18 +351,18 @@ impl Crew {
         if !self.has_waiting() {
             return false;
         }
-        let crowds = self.crowds.left(regions);
-        self.state.lock().next(&crowds, regions, wanted).is_some()
+        let backlogs = self.backlogs.left(regions);
+        self.state.lock().next(&backlogs, regions, wanted).is_some()
     }
 
     /// Takes the call that goes on.
     fn next(&self, regions: &Regions, wanted: Wanted) -> Option<Arc<Seat>> {
-        let crowds = self.crowds.left(regions);
-        if crowds.is_empty() && wanted == Wanted::InCrowd {
+        let backlogs = self.backlogs.left(regions);
+        if backlogs.is_empty() && wanted == Wanted::InBacklog {
             return None;
         }
         let mut state = self.state.lock();
-        let index = state.next(&crowds, regions, wanted)?;
+        let index = state.next(&backlogs, regions, wanted)?;
         self.waiting.fetch_sub(1, SeqCst);
         Some(state.waiting.swap_remove(index).seat)
     }
@@ -383,7 +385,7 @@ impl Crew {
         self.told.notify_one();
     }
 
-    /// Waits until there is something to tell, or it is time to look at the desks.
+    /// Waits until there is something to tell, or it is time to look at the handoff slots.
     fn news(&self) -> News {
         let mut state = self.state.lock();
         loop {
@@ -417,11 +419,11 @@ impl Crew {
 impl Worker<'_, '_> {
     /// Hands the role to a call that may go on, and waits for another; tells whether there was one.
     pub(super) fn hand_over(&mut self, wanted: Wanted) -> bool {
-        let Some(seat) = self.shared.crew.next(self.facts.regions, wanted) else {
+        let Some(seat) = self.shared.threads.next(self.facts.regions, wanted) else {
             return false;
         };
         seat.hand(Handed::Role(self.without_role()));
-        let role = self.shared.crew.rest();
+        let role = self.shared.threads.rest();
         self.with_role(role);
         true
     }
@@ -429,7 +431,7 @@ impl Worker<'_, '_> {
 
 /// Runs the workers to the end; returns what each of them counted.
 pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>, RunError> {
-    let crew = &shared.crew;
+    let control = &shared.threads;
     std::thread::scope(|scope| {
         // In reserve, if it gets no seat.
         let start = |name: String, seat: Option<Arc<Seat>>, begins| {
@@ -453,7 +455,7 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
         }
         let (mut totals, mut seen, mut in_vain) = (Vec::new(), vec![None; working], 0);
         while working > 0 {
-            match crew.news() {
+            match control.news() {
                 News::Ended(counted) => {
                     totals.extend(counted);
                     working -= 1;
@@ -462,7 +464,7 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
                         if let Some(role) = seat.take()
-                            && !crew.give_back(role, shared.facts.regions)
+                            && !control.give_back(role, shared.facts.regions)
                         {
                             shared.idle.halt();
                             first_error = Some(RunError::Thread(error));
@@ -471,18 +473,18 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
                     }
                 },
                 News::Look => {
-                    let wanted = crew.look(&mut seen);
+                    let wanted = control.look(&mut seen);
                     threads.extend((0..wanted).filter_map(|_| in_place(None).ok()));
                     shared.wake_for_calls();
-                    in_vain = if crew.is_anything_there() { 0 } else { in_vain + 1 };
+                    in_vain = if control.is_anything_there() { 0 } else { in_vain + 1 };
                     if in_vain == VAIN {
                         in_vain = 0;
-                        crew.stop_looking();
+                        control.stop_looking();
                     }
                 }
             }
         }
-        crew.close();
+        control.close();
         // Joined one by one: thread sanitizer sees that, but not the end of the scope.
         for thread in threads {
             if let Err(panic) = thread.join() {
@@ -498,7 +500,7 @@ fn work_as(shared: &Shared<'_>, seat: Option<Arc<Seat>>, begins: bool) {
     let _guard = HaltOnPanic(shared);
     let role = match seat {
         Some(seat) => seat.take(),
-        None => shared.crew.rest(),
+        None => shared.threads.rest(),
     };
     let Some(role) = role else { return };
     let mut worker = Worker::new(shared, role);
@@ -510,7 +512,7 @@ fn work_as(shared: &Shared<'_>, seat: Option<Arc<Seat>>, begins: bool) {
     let role = worker.role;
     if role.index.is_some() {
         let Role { counts, waited, activations, stolen, .. } = *role;
-        shared.crew.tell(News::Ended(Some(Counted { counts, waited, activations, stolen })));
+        shared.threads.tell(News::Ended(Some(Counted { counts, waited, activations, stolen })));
     }
 }
 
@@ -521,7 +523,7 @@ impl Drop for HaltOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.idle.halt();
-            self.0.crew.tell(News::Ended(None));
+            self.0.threads.tell(News::Ended(None));
         }
     }
 }

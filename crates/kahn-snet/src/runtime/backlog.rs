@@ -1,15 +1,15 @@
 //! Where many records wait, and which calls wait for that before they emit more.
 //!
-//! | a crowd                 | where                                                                | whom it holds up                                           |
+//! | a backlog                 | where                                                                | whom it holds up                                           |
 //! |-------------------------|----------------------------------------------------------------------|------------------------------------------------------------|
-//! | [`Landing`](Crowd::Landing) | more records than [`licence`](super::licence) allows wait at a landing | calls of boxes before it |
-//! | [`Calls`](Crowd::Calls) | more than [`MOST_EARLY`] outputs of a box wait for calls of it before theirs | the other calls of the box but the first; calls of boxes before it |
-//! | [`Order`](Crowd::Order) | more than [`MOST_EARLY`] records wait in an order for those before them | every call but one whose place there is the first          |
+//! | [`Landing`](Backlog::Landing) | more records than [`licence`](super::licence) allows wait at a landing | calls of boxes before it |
+//! | [`Calls`](Backlog::Calls) | more than [`MOST_EARLY`] outputs of a box wait for calls of it before theirs | the other calls of the box but the first; calls of boxes before it |
+//! | [`Order`](Backlog::Order) | more than [`MOST_EARLY`] records wait in an order for those before them | every call but one whose place there is the first          |
 //!
 //! A box must not be held up by what waits before it: only its calls can change that. So places in
 //! the program are compared, see [`position`].
 //!
-//! Crowds are noted while a call is *long*: while one has handed on what it emitted, or is away.
+//! Backlogs are noted while a call is *long*: while one has handed on what it emitted, or is away.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) const MOST_EARLY: usize = 4096;
 
 /// A place where many records wait.
 #[derive(Debug, Clone)]
-pub(super) enum Crowd {
+pub(super) enum Backlog {
     /// They wait at a landing.
     Landing(Arc<Landing>),
     /// They are outputs of calls that come behind others of the landing.
@@ -37,7 +37,7 @@ pub(super) enum Crowd {
     Order(RegionId),
 }
 
-impl PartialEq for Crowd {
+impl PartialEq for Backlog {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Landing(one), Self::Landing(other)) | (Self::Calls(one), Self::Calls(other)) => {
@@ -49,10 +49,10 @@ impl PartialEq for Crowd {
     }
 }
 
-impl Crowd {
+impl Backlog {
     fn is_left(&self, regions: &Regions) -> bool {
         match self {
-            Self::Landing(landing) => landing.waiting.is_crowded(),
+            Self::Landing(landing) => landing.waiting.has_backlog(),
             Self::Calls(landing) => match &landing.kind {
                 LandingKind::Box(Some(turn)) => turn.collector.early() > MOST_EARLY,
                 _ => false,
@@ -119,15 +119,15 @@ pub(super) fn position(frame: &Arc<Frame>, op: OpId) -> Vec<(usize, Reverse<u64>
     position
 }
 
-/// The crowds of a run.
+/// The backlogs of a run.
 #[derive(Debug, Default)]
-pub(super) struct Crowds {
+pub(super) struct Backlogs {
     /// How many calls are long.
     long: AtomicUsize,
-    noted: Mutex<Vec<Crowd>>,
+    noted: Mutex<Vec<Backlog>>,
 }
 
-impl Crowds {
+impl Backlogs {
     /// Says that a call is long from now on.
     pub(super) fn begin(&self) {
         self.long.fetch_add(1, SeqCst);
@@ -144,19 +144,19 @@ impl Crowds {
     }
 
     /// Notes one. It may hold up what it will: the lock of what it is about may be held meanwhile.
-    pub(super) fn note(&self, crowd: impl FnOnce() -> Crowd) {
+    pub(super) fn note(&self, backlog: impl FnOnce() -> Backlog) {
         if !self.are_noted() {
             return;
         }
-        let crowd = crowd();
+        let backlog = backlog();
         let mut noted = self.noted.lock();
-        if !noted.contains(&crowd) {
-            noted.push(crowd);
+        if !noted.contains(&backlog) {
+            noted.push(backlog);
         }
     }
 
     /// Those that are left.
-    pub(super) fn left(&self, regions: &Regions) -> Vec<Crowd> {
+    pub(super) fn left(&self, regions: &Regions) -> Vec<Backlog> {
         // Looked at without the lock, for one may be noted under the lock of what it is about.
         let mut known = self.noted.lock().clone();
         if known.is_empty() {
@@ -164,16 +164,16 @@ impl Crowds {
         }
         let all = known.len();
         let mut gone = Vec::new();
-        known.retain(|crowd| {
-            let left = crowd.is_left(regions);
+        known.retain(|backlog| {
+            let left = backlog.is_left(regions);
             if !left {
-                gone.push(crowd.clone());
+                gone.push(backlog.clone());
             }
             left
         });
         if known.len() < all {
             // One that has come back meanwhile is noted again with the next record.
-            self.noted.lock().retain(|crowd| !gone.contains(crowd));
+            self.noted.lock().retain(|backlog| !gone.contains(backlog));
         }
         known
     }
