@@ -38,6 +38,8 @@ static INNER: Choice = Choice {
         ("split", 2),
         ("split over a range", 2),
         ("feedback", 3),
+        ("net with a declared type", 2),
+        ("net with an inferred type", 1),
     ],
 };
 static INPUT: Choice =
@@ -91,7 +93,8 @@ fn network(draw: &mut Draw, depth: usize) -> Tree {
         "star" => Tree::Star(inner()),
         "split" => Tree::Split(inner()),
         "split over a range" => Tree::Range(inner()),
-        _ => Tree::Loop(inner()),
+        "feedback" => Tree::Loop(inner()),
+        kind => Tree::Net { declared: kind == "net with a declared type", body: inner() },
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn tree(fails: bool) -> impl Strategy<Value = Tree> {
             2 => boxed().prop_map(Tree::Split),
             1 => boxed().prop_map(Tree::Range),
             2 => boxed().prop_map(Tree::Loop),
+            2 => (any::<bool>(), boxed()).prop_map(|(declared, body)| Tree::Net { declared, body }),
         ]
     })
 }

@@ -118,17 +118,26 @@ fn beginning() -> Outcome {
 impl Instance {
     /// The program; with cells that do all that they could do in some order, if `any`.
     pub(crate) fn of_program(definitions: &[Definition], any: bool) -> Self {
-        match definitions.last() {
-            Some(Definition::Net(net)) => Self::of(&net.body, any),
-            _ => panic!("a program of one net"),
+        match definitions.split_last() {
+            Some((Definition::Net(net), before)) => Self::of(&net.body, before, any),
+            _ => panic!("a program whose last definition is a net"),
         }
     }
 
-    fn of(topology: &Topology, any: bool) -> Self {
-        let part = |topology: &Topology| Self::of(topology, any);
+    /// A network, behind these definitions: a net that it names is its own copy of that.
+    fn of(topology: &Topology, definitions: &[Definition], any: bool) -> Self {
+        let part = |topology: &Topology| Self::of(topology, definitions, any);
+        let net = |name: &str| {
+            definitions.iter().find_map(|definition| match definition {
+                Definition::Net(net) if net.name.name == name => Some(&net.body),
+                _ => None,
+            })
+        };
         match &topology.kind {
             TopologyKind::Filter(filter) => Self::Filter(filter.clone()),
-            TopologyKind::Name(name) => Self::Box(name.name.clone()),
+            TopologyKind::Name(name) => {
+                net(&name.name).map_or_else(|| Self::Box(name.name.clone()), part)
+            }
             TopologyKind::Cell(patterns) if any => {
                 let patterns = Box::new([patterns[0].clone(), patterns[1].clone()]);
                 Self::AnyCell { patterns, seen: Default::default(), told: BTreeSet::new() }

@@ -26,6 +26,11 @@ pub(crate) enum Tree {
     Range(Box<Tree>),
     /// Up to twice more.
     Loop(Box<Tree>),
+    /// A net of its own, which is named here; with a declared type, or an inferred one.
+    Net {
+        declared: bool,
+        body: Box<Tree>,
+    },
 }
 
 /// The boxes of all programs; what they do, `main` and the reference say.
@@ -48,9 +53,11 @@ impl Tree {
     pub(crate) fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Series(a, b) | Self::Choice(a, b) => vec![a, b],
-            Self::Star(body) | Self::Split(body) | Self::Range(body) | Self::Loop(body) => {
-                vec![body]
-            }
+            Self::Star(body)
+            | Self::Split(body)
+            | Self::Range(body)
+            | Self::Loop(body)
+            | Self::Net { body, .. } => vec![body],
             Self::Filter(_) | Self::Cell | Self::Box(_) | Self::Picky | Self::Begin => Vec::new(),
         }
     }
@@ -72,88 +79,107 @@ impl Tree {
             Self::Split(body) => Self::Split(within(body)),
             Self::Range(body) => Self::Range(within(body)),
             Self::Loop(body) => Self::Loop(here(body)),
+            Self::Net { declared, body } => Self::Net { declared: *declared, body: here(body) },
             other => other.clone(),
         }
     }
 
     pub(crate) fn program(&self, order: Order) -> String {
-        let begins = if self.has(|part| matches!(part, Self::Begin)) { ", -> ..." } else { "" };
-        let network = self.text(order, "", 0);
-        format!("{BOXES}net main ({{<n>, <k>}} -> ...{begins}) connect {network};\n")
+        let mut text = Text { order, nets: Vec::new() };
+        let network = text.of(self, "", 0);
+        text.define("main", self, true, &network);
+        format!("{BOXES}{}", text.nets.concat())
+    }
+}
+
+/// The text of a program in the making.
+struct Text {
+    order: Order,
+    /// The nets that are defined, each after those that it names.
+    nets: Vec<String>,
+}
+
+impl Text {
+    fn define(&mut self, name: &str, tree: &Tree, declared: bool, body: &str) {
+        let begins = if tree.has(|part| matches!(part, Tree::Begin)) { ", -> ..." } else { "" };
+        let declared =
+            if declared { format!(" ({{<n>, <k>}} -> ...{begins})") } else { String::new() };
+        self.nets.push(format!("net {name}{declared} connect {body};\n"));
     }
 
     /// The network, so deep inside of others, where records have these counters and bounds as well.
-    fn text(&self, ordered: Order, around: &str, depth: usize) -> String {
-        let doubled = match ordered {
+    fn of(&mut self, tree: &Tree, around: &str, depth: usize) -> String {
+        let doubled = match self.order {
             Order::All => true,
             Order::None => false,
             // As good as chance, and the same whenever the program is printed.
-            Order::Some => format!("{self:?}").len().is_multiple_of(2),
+            Order::Some => format!("{tree:?}").len().is_multiple_of(2),
         };
         let twice = |mark: &str| if doubled { mark.repeat(2) } else { mark.to_owned() };
-        match self {
-            Self::Box(0) => "linger".to_owned(),
-            Self::Box(_) => "parts".to_owned(),
-            Self::Picky => "picky".to_owned(),
-            Self::Begin if around.is_empty() => format!("(begin {} [])", twice("|")),
-            Self::Begin => {
+        match tree {
+            Tree::Box(0) => "linger".to_owned(),
+            Tree::Box(_) => "parts".to_owned(),
+            Tree::Picky => "picky".to_owned(),
+            Tree::Begin if around.is_empty() => format!("(begin {} [])", twice("|")),
+            Tree::Begin => {
                 format!("((begin .. [{{<n>, <k>}} -> {{<n>, <k>{around}}}]) {} [])", twice("|"))
             }
-            Self::Filter(which) => match which {
-                0 => "[{<n>} -> {<n=n + 1>}]",
-                1 => "[{<n>} -> {<n=n * 3 % 101>}]",
-                2 => "[{<n>} -> if <n % 3 == 0> then else {<n>}]",
-                3 => "[{<n>} -> {<n=n - 7>}; {<n=n / 2>}]",
-                4 => "[{<n>, <k>} -> {<n=n max k>, <k=(k + 1) % 4>}]",
-                5 => "[{<n>} -> if <n > 10> then {<n=n - 10>}; {<n=3>} else {<n=-n>}]",
-                6 => "[]",
-                _ => "[{<n>} -> {<n=n ? abs n % 50 : 17>}]",
+            Tree::Filter(which) => filter(*which).to_owned(),
+            Tree::Cell => "[| {<n>} if <n % 2 == 0>, {<n>} if <n % 2 != 0> |]".to_owned(),
+            Tree::Series(a, b) => {
+                format!("({} .. {})", self.of(a, around, depth), self.of(b, around, depth))
             }
-            .to_owned(),
-            Self::Cell => "[| {<n>} if <n % 2 == 0>, {<n>} if <n % 2 != 0> |]".to_owned(),
-            Self::Series(a, b) => {
-                format!(
-                    "({} .. {})",
-                    a.text(ordered, around, depth),
-                    b.text(ordered, around, depth)
-                )
-            }
-            Self::Choice(a, b) => format!(
+            Tree::Choice(a, b) => format!(
                 "([{{<n>}} -> if <n % 2 == 0> then {{<n>, <even>}} else {{<n>, <odd>}}] .. \
                  (([{{<even>}} -> {{}}] .. {}) {} ([{{<odd>}} -> {{}}] .. {})))",
-                a.text(ordered, around, depth),
+                self.of(a, around, depth),
                 twice("|"),
-                b.text(ordered, around, depth)
+                self.of(b, around, depth)
             ),
-            Self::Star(body) => format!(
+            Tree::Star(body) => format!(
                 "([{{<n>}} -> {{<n>, <i=abs n % 4>}}] .. \
                  (([{{<i>}} -> {{<up{depth}=i>}}] .. {} .. [{{<up{depth}>}} -> {{<i=up{depth} - 1>}}]) \
                  {} {{<i>}} if <i <= 0>) .. [{{<i>}} -> {{}}])",
                 // What begins in a replica leaves it, lest there be a next one for ever.
-                body.text(ordered, &format!("{around}, <up{depth}=1>"), depth + 1),
+                self.of(body, &format!("{around}, <up{depth}=1>"), depth + 1),
                 twice("*")
             ),
-            Self::Split(body) => {
-                format!("({} {} <k>)", body.text(ordered, around, depth), twice("!"))
+            Tree::Split(body) => {
+                format!("({} {} <k>)", self.of(body, around, depth), twice("!"))
             }
-            Self::Range(body) => format!(
+            Tree::Range(body) => format!(
                 "([{{<n>}} -> {{<n>, <low{depth}=abs n % 2>, <high{depth}=abs n % 2 + 1>}}] .. \
                  ({} {} <low{depth}>:<high{depth}>) .. [{{<low{depth}>, <high{depth}>}} -> {{}}])",
-                body.text(
-                    ordered,
-                    &format!("{around}, <low{depth}=0>, <high{depth}=1>"),
-                    depth + 1
-                ),
+                self.of(body, &format!("{around}, <low{depth}=0>, <high{depth}=1>"), depth + 1),
                 twice("!")
             ),
-            Self::Loop(body) => format!(
+            Tree::Loop(body) => format!(
                 "([{{<n>}} -> {{<n>, <j=abs n % 3>}}] .. \
                  (([{{<j>}} -> {{<again{depth}=j>}}] .. {} .. \
                  [{{<again{depth}>}} -> {{<j=again{depth} - 1>}}]) {} {{<j>}} if <j > 0>) \
                  .. [{{<j>}} -> {{}}])",
-                body.text(ordered, &format!("{around}, <again{depth}=2>"), depth + 1),
+                self.of(body, &format!("{around}, <again{depth}=2>"), depth + 1),
                 twice("\\")
             ),
+            Tree::Net { declared, body } => {
+                let text = self.of(body, around, depth);
+                let name = format!("inner{}", self.nets.len());
+                self.define(&name, body, *declared, &text);
+                name
+            }
         }
+    }
+}
+
+fn filter(which: u8) -> &'static str {
+    match which {
+        0 => "[{<n>} -> {<n=n + 1>}]",
+        1 => "[{<n>} -> {<n=n * 3 % 101>}]",
+        2 => "[{<n>} -> if <n % 3 == 0> then else {<n>}]",
+        3 => "[{<n>} -> {<n=n - 7>}; {<n=n / 2>}]",
+        4 => "[{<n>, <k>} -> {<n=n max k>, <k=(k + 1) % 4>}]",
+        5 => "[{<n>} -> if <n > 10> then {<n=n - 10>}; {<n=3>} else {<n=-n>}]",
+        6 => "[]",
+        _ => "[{<n>} -> {<n=n ? abs n % 50 : 17>}]",
     }
 }
