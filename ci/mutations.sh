@@ -154,7 +154,7 @@ mutation woken-without-grace prune::one_of deadlock/prune.rs \
     's/if period > last_grace \|\| /if /'
 mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
     's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
-mutation lies-down-without-asking prune::a_worker_that_lies_down scheduler/idle.rs \
+mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep scheduler/idle.rs \
     's/ \|\| self\.must_wake_to_prune\(\)//'
 
 # --- foreign wakers ---------------------------------------------------------------------------

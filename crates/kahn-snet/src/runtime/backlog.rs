@@ -64,12 +64,12 @@ impl Backlog {
     /// Whether it holds up a call whose record has these places.
     pub(super) fn holds_up(&self, call: &Origin, tickets: &Tickets, regions: &Regions) -> bool {
         match self {
-            Self::Landing(landing) => lies_behind(landing, call),
+            Self::Landing(landing) => is_behind(landing, call),
             Self::Calls(landing) => match (&call.at, &landing.kind) {
                 (Some((at, number)), LandingKind::Box(Some(turn))) if Arc::ptr_eq(at, landing) => {
                     !turn.collector.is_turn_of(*number)
                 }
-                _ => lies_behind(landing, call),
+                _ => is_behind(landing, call),
             },
             Self::Order(region) => !tickets.are_first_in(*region, regions),
         }
@@ -88,8 +88,8 @@ impl Backlog {
     }
 }
 
-/// Whether a landing lies between a call of a box and the output.
-fn lies_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
+/// Whether a landing is between a call of a box and the output.
+fn is_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
     if call.at.as_ref().is_some_and(|(at, _)| Arc::ptr_eq(at, landing)) {
         return false;
     }
@@ -99,7 +99,7 @@ fn lies_behind(landing: &Arc<Landing>, call: &Origin) -> bool {
         .is_some_and(|home| position(&home, landing.op) < position(&call.frame, call.op))
 }
 
-/// Where something lies: less is nearer to the output. What is nearer is built first, so its operation
+/// Where something is: less is nearer to the output. What is nearer is built first, so its operation
 /// is the less; of two replicas of a star the one nearer to the output is made later.
 pub(super) fn position(frame: &Arc<Frame>, op: OpId) -> Vec<(usize, Reverse<u64>)> {
     let mut position = vec![(op.0, Reverse(u64::MAX))];

@@ -18,7 +18,7 @@ use super::worker::Worker;
 const CHUNK: usize = 64;
 /// How long a call may take until the next record that it emits is handed on by itself.
 const LONG: Duration = Duration::from_millis(1);
-/// How many records a call may emit while others lie where nobody has come to them.
+/// How many records a call may emit while there are others that no thread has come to.
 const MOST_AHEAD: usize = 512;
 
 /// Where a call of a box comes from, and so where what it emits goes on.
@@ -167,7 +167,7 @@ impl Worker<'_, '_> {
 
     /// Leaves the role and the outputs in the handoff slot until the call emits again or ends.
     fn leave(&mut self, emission: &mut Emission, rec: &Rec) {
-        // Inside of what empties the outbox nobody else could go on.
+        // Inside of what empties the outbox no other thread could go on.
         let Some(handoff) = self.role.index.filter(|_| !self.role.flushing) else { return };
         let Some(origin) = emission.origin.take() else { return };
         let (role, outputs) = (self.without_role(), std::mem::take(&mut emission.outputs));

@@ -83,13 +83,13 @@ impl Handoff {
         top.times
     }
 
-    /// Takes back what was put there that time, if nobody has taken it.
+    /// Takes back what was put there that time, if no thread has taken it.
     pub(super) fn take_back(&self, times: u64) -> Option<Left> {
         let mut top = self.0.lock();
         if top.times == times { top.left.take() } else { None }
     }
 
-    /// Since when something lies there with which another thread would find something to do.
+    /// How often it was filled, if what is there gives another thread something to do.
     pub(super) fn wanted(&self) -> Option<u64> {
         let top = self.0.lock();
         top.left.as_ref().is_some_and(Left::is_wanted).then_some(top.times)

@@ -1,7 +1,7 @@
 //! Roles, and threads that take them: a call that has emitted too much waits while others go on.
 //!
 //! There are as many *roles* as workers: a role is all that a worker has, its deque above all. A
-//! thread with a role works. What a box emits goes on while the box runs; if nobody comes to it, its
+//! thread with a role works. What a box emits goes on while the box runs; if no thread comes to it, its
 //! role goes to another thread, which works the records off.
 //!
 //! | a thread             | its role is         | until                                                       |
@@ -14,16 +14,16 @@
 //! | is in reserve        | none                | a role is given to it: *works*                                |
 //!
 //! A call waits before it begins, if a backlog holds it up. And it waits when it hands on what it emitted,
-//! if (a) that lies where nobody has come to it, or (b) a backlog holds it up; and if it has emitted 512 records
+//! if (a) no thread has come to where that is, or (b) a backlog holds it up; and if it has emitted 512 records
 //! since it last waited, or the last a millisecond ago.
 //!
 //! So of what a call has emitted there are inside, at most: those 512; what makes a backlog, wherever
-//! there is one; and what workers have in their hands. And nobody waits for ever:
+//! there is one; and what workers have in their hands. And no call waits for ever:
 //!
 //! | what a call waits for                       | comes, because                                           |
 //! |---------------------------------------------|----------------------------------------------------------|
 //! | a worker with nothing else to do            | no records are read while a call waits, and each worker looks for calls before it sleeps |
-//! | records at a landing                        | workers come to it; at one of a box, calls do, which lie nearer to the output, and the order of these places is total |
+//! | records at a landing                        | workers come to it; at one of a box, calls do, which are nearer to the output, and the order of these places is total |
 //! | calls before it, and places before its own  | of those that wait, what comes first in a sequential run goes on |
 //!
 //! The last of these is by force, where orders cross each other: when all workers sleep and nothing
@@ -264,7 +264,7 @@ impl Threads {
     ) -> (Option<Box<Role>>, Option<Origin>) {
         let mut state = self.state.lock();
         let seat = state.waits(number, Until::HandedOn(since));
-        // In this order, so that whoever sees nobody away sees the one that waits.
+        // In this order, so that a thread that sees none away sees the one that waits.
         self.waiting.fetch_add(1, SeqCst);
         self.away.fetch_sub(1, SeqCst);
         drop(state);
@@ -289,7 +289,7 @@ impl Threads {
 
     /// Sees to it that the handoff slots are looked at.
     fn attend(&self) {
-        // Pairs with the fence in `stop_looking`: either we see that nobody looks, or what was done is seen.
+        // Pairs with the fence in `stop_looking`: either we see that no thread looks, or it sees what was done.
         fence(SeqCst);
         if self.unattended.load(Relaxed) && self.unattended.swap(false, SeqCst) {
             self.tell(News::Look);

@@ -377,7 +377,7 @@ impl ChannelRef {
             // Relaxed, and no read-modify-write: only the receiver writes.
             remote.store(remote.load(Relaxed) + taken, Relaxed);
         }
-        // Relaxed: whoever sets it waits until it is seen, or does so before anything runs.
+        // Relaxed: it is set before anything runs, or its effect is waited for.
         let moved = if side.eager.load(Relaxed) {
             word.publish_outside(count)
         } else {

@@ -98,19 +98,19 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Resolver {
     detection: Detection,
-    /// Held by whoever resumes processes of others.
+    /// Held by the thread that resumes processes of others.
     lock: Mutex<State>,
     /// Walks so far; only a report reads it.
     walks: PlainAtomicU64,
 }
 
-/// What whoever resumes processes of others knows of them.
+/// What the holder of the resolver's lock knows of processes.
 #[derive(Debug, Default)]
 struct State {
     /// Who waits where, in the centralised form. It follows the waits here; the words are asked only
     /// whether a ring that it finds still holds.
     waits: BTreeMap<TaskRef, Edge>,
-    /// Who is to be pruned and may have to be woken for it.
+    /// Those that are to be pruned and may have to be woken for it.
     to_prune: Vec<prune::Marked>,
 }
 

@@ -15,13 +15,13 @@
 //!
 //! *One of the two wakes it.* After the grace period each publication of the peer either began before
 //! the period and is complete, or sees that the end is eager. So PARKED is cleared by read-modify-writes
-//! alone, and whoever clears it wakes the process.
+//! alone, and the one that clears it wakes the process.
 //!
 //! *The right process is woken.* A word shows PARKED with one count only while one process waits there
 //! once: counts grow with each wake-up but that of a ring, which the lock excludes, and with each
 //! channel that uses the same memory.
 //!
-//! One that is dead stays so: nobody tells the two endings apart (`network::observed`).
+//! One that is dead stays so: the two endings are told as one (`network::observed`).
 
 use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
@@ -73,7 +73,7 @@ impl Marked {
         let edge = edge_of(task);
         if self.parked.map(|(edge, _)| edge) != edge {
             self.parked = edge.map(|edge| {
-                // Relaxed: whoever acts on it has passed the grace period.
+                // Relaxed: what acts on it comes after the grace period.
                 edge.channel.side(edge.end.peer()).eager.store(true, Relaxed);
                 (edge, scheduler.begin_grace())
             });

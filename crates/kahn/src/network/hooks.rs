@@ -127,7 +127,7 @@ impl Core {
         }
         let stand_still = scheduler.census.is_over();
         let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
-        // Whoever was found dead may have been the last observer of another.
+        // A process that was found dead may have been the last observer of another.
         let goes_on = found == Found::Freed || self.resolver().wake_to_prune(scheduler);
         if goes_on || !stand_still || scheduler.live.load(SeqCst) == 0 {
             return;
@@ -135,8 +135,8 @@ impl Core {
         if scheduler.census.is_busy() || !scheduler.is_running() {
             return;
         }
-        // A party may go on before whoever freed it has counted it, and wake others: then somebody
-        // is awake all the same, and looks again when it rests.
+        // A party may go on before the thread that freed it has counted it, and wake others: then one is
+        // awake all the same, and looks again when it rests.
         let explanation = self.explain();
         let is_awake =
             |activity: &Activity| matches!(activity, Activity::Computes | Activity::Ready);
@@ -147,7 +147,7 @@ impl Core {
             self.over_budget(channel);
             return;
         }
-        // Nobody runs, so any that comes here finds the same.
+        // Nothing runs, so any thread that comes here finds the same.
         let _ = self.left.set(Left::new(scheduler, &self.channels));
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent

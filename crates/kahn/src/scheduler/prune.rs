@@ -1,29 +1,30 @@
 //! Processes that are to be pruned, and how it is known that every worker has left its operation.
 //!
-//! A process that nobody can observe any more is marked, and ends when it next runs. One that is
+//! A process that can no longer be observed is marked, and ends when it next runs. One that is
 //! parked may wait for ever at a channel whose other end is never used again. So each that is marked
 //! is noted here too, and workers have the resolver wake those that are parked (`deadlock::prune`):
 //!
 //! | when | why |
 //! |---|---|
 //! | every 1024 dispatches | other processes may run for ever |
-//! | before a worker sleeps, and between the naps of the watcher | nobody else may be awake |
-//! | when nobody is busy, before the verdict and after each look everywhere | the last chance |
+//! | before a worker sleeps, and between the naps of the watcher | no other worker may be awake |
+//! | when nothing is busy, before the verdict and after each look everywhere | the last chance |
 //! | when a thread or a party parks | no worker may be awake |
 //!
-//! *None is overlooked.* Whoever marks a process either is a worker, which comes to one of these
-//! points, or wakes one. A worker that lies down looks whether any was noted since the last time, behind
-//! the fence that pairs with that of whoever wakes it (see [`super::idle`]). A process that is marked and
-//! not parked yet stays noted until it is, or has ended: who parks it asks afterwards whether any is noted,
-//! and who looks whether it is parked does so after the note; a fence stands between the two on either side.
+//! *None is overlooked.* The thread that marks a process is either a worker, which comes to one of these
+//! points, or it wakes a worker. A worker that goes to sleep looks whether any was noted since the last
+//! time, behind the fence that pairs with that of the thread that wakes it (see [`super::idle`]). A process
+//! that is marked and not parked yet stays noted until it is parked or has ended: the worker that parks it
+//! asks afterwards whether any is noted, and the one that looks whether it is parked does so after the note;
+//! a fence stands between the two on either side.
 //!
 //! # Grace periods
 //!
 //! A *grace period* ends when each worker has been outside of all operations since it began. What is
 //! stored before it begins is seen by every operation that goes on after its end. Workers pass it
 //! when they come to one of the points above; one that sleeps is in no operation, and wakes under the
-//! lock of the list of sleepers. A worker that has entered that list looks whether somebody waits for it
-//! who had not found it there. (The quiescent states of user-space RCU: Desnoyers et al. 2012.)
+//! lock of the list of sleepers. A worker that has entered that list looks whether a thread that had not
+//! found it there waits for it. (The quiescent states of user-space RCU: Desnoyers et al. 2012.)
 
 use super::task::{TaskRef, mark};
 use super::{Scheduler, Worker};
@@ -32,7 +33,7 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering::*, fence};
 /// The processes of a network that are to be pruned and may have to be woken for it.
 #[derive(Debug, Default)]
 pub(crate) struct ToPrune {
-    /// Blocks of processes are type-stable: whoever takes one looks what is there now.
+    /// Blocks of processes are type-stable: the thread that takes one looks what is there now.
     noted: Mutex<Vec<TaskRef>>,
     /// Whether any was noted since they were last taken.
     is_new: AtomicBool,
@@ -46,13 +47,13 @@ impl ToPrune {
     fn note(&self, task: TaskRef) {
         let mut noted = self.noted.lock();
         noted.push(task);
-        // Relaxed: who must see it looks behind a fence.
+        // Relaxed: those that must see it look behind a fence.
         self.is_any.store(true, Relaxed);
         self.is_new.store(true, Relaxed);
     }
 
-    /// Whether any is to be looked at. What the caller has parked is seen by whoever has taken them, or
-    /// the caller learns of them here.
+    /// Whether any is to be looked at. What the caller has parked is seen by the thread that has taken
+    /// them, or the caller learns of them here.
     pub(crate) fn has_any(&self) -> bool {
         fence(SeqCst);
         self.is_any.load(Relaxed)
@@ -69,7 +70,7 @@ impl ToPrune {
         new
     }
 
-    /// Whether whoever has taken them wants to be asked again.
+    /// Says whether the thread that has taken them is to be asked again.
     pub(crate) fn keep_asking(&self, is_any: bool) {
         let noted = self.noted.lock();
         self.is_any.store(is_any || !noted.is_empty(), Relaxed);

@@ -1,6 +1,6 @@
 //! A process that is parked and to be pruned, between the resolver and its peer.
 //!
-//! Either may wake it: the peer by its next message, the resolver because nobody observes it any more.
+//! Either may wake it: the peer by its next message, the resolver because it can no longer be observed.
 //! Bounds: two workers and one message, or one worker and one thread outside.
 
 use super::{Driven, check, plan, work_for_others};
@@ -10,7 +10,8 @@ use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::{Accounting, Detection, Network, Receiver, RunOptions, Sender};
 use kahn_report::Ending;
 
-/// What a worker does that has nothing to run: it looks for those to be pruned, and runs who is ready.
+/// What a worker does that has nothing to run: it looks for those to be pruned, and runs those that are
+/// ready.
 fn rest(model: &Driven, index: usize) {
     let scheduler = &model.core.scheduler;
     Worker::new(scheduler, index).wake_to_prune();
@@ -47,7 +48,7 @@ fn one_of_resolver_and_peer_wakes_a_process_that_is_to_be_pruned() {
         rest(&model, 0);
         other.join().expect("the other worker does not panic");
         rest(&model, 0);
-        assert!(pruned.has_ended(), "nobody has woken it");
+        assert!(pruned.has_ended(), "it was not woken");
         Driven::work(&core, 0, [reads]);
         for record in core.scheduler.table.lock().records() {
             let (name, ending) = (record.name, record.ending);
@@ -67,9 +68,9 @@ impl Drop for Rings {
     }
 }
 
-/// The last reader leaves while the only worker lies down, and nothing else would wake that.
+/// The last reader leaves while the only worker goes to sleep, and nothing else would wake that.
 #[test]
-fn a_worker_that_lies_down_learns_of_a_process_that_is_to_be_pruned() {
+fn a_worker_that_goes_to_sleep_learns_of_a_process_that_is_to_be_pruned() {
     check(2, || {
         let mut network = Network::new();
         let (to_pruned, asked) = network.channel::<u32>("asked");
