@@ -77,7 +77,7 @@ mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
 
 mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.rs \
     's/let just_sent = is_last && task\.has_just_sent\(channel\.as_ptr\(\)\.cast\(\)\);/let just_sent = false;/'
-mutation operations-not-noted "$laws" before_it_drops_its_sender scheduler/task.rs \
+mutation operations-not-noted "$laws" before_it_drops_its_sender channel/process.rs \
     's/(fn note_sent\(&self, channel: \*const \(\)\) \{)/$1\n if channel.is_null() { return; }/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
     's/this\.next\.take\(\)\.or_else\(\|\| this\.messages\.next\(\)\)\.is_none\(\) \{/this.next.take().is_none() {/'
@@ -86,8 +86,8 @@ mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs
 
 # --- options ------------------------------------------------------------------------------------
 
-mutation pin-does-nothing "$laws" a_pinned_worker scheduler/worker.rs \
-    's/if self\.scheduler\.settings\(\)\.pin \{/if false \&\& self.scheduler.settings().pin {/'
+mutation pin-does-nothing "$laws" a_pinned_worker scheduler/dispatch.rs \
+    's/if self\.scheduler\(\)\.settings\(\)\.pin \{/if false \&\& self.scheduler().settings().pin {/'
 mutation capacity-does-nothing "$laws" counters_fit_together channel/table.rs \
     's/let wanted = self\.all\.unwrap_or\(own\);/let wanted = own;/'
 mutation capacity-bounds-nothing "$laws" an_option_bounds_capacities channel/table.rs \
@@ -118,12 +118,12 @@ mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
 mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
     's/remote: counts\.remote,/remote: 0,/'
 mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
-    's/waits_empty: counts\.blocked_empty,/waits_empty: counts.blocked_full,/'
-mutation migrations-not-counted "$laws" counters_fit_together scheduler/worker.rs \
+    's/waits_empty: counts\.waits_empty,/waits_empty: counts.waits_full,/'
+mutation migrations-not-counted "$laws" counters_fit_together scheduler/dispatch.rs \
     's/Task::count\(&task\.migrations\);//'
 mutation polls-off-by-one "$laws" counters_fit_together scheduler/task.rs \
     's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
-mutation polls-not-counted "$laws" waits_are_counted_at scheduler/worker.rs \
+mutation polls-not-counted "$laws" waits_are_counted_at scheduler/dispatch.rs \
     's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
 mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
     's/self\.waits_full\.to_string\(\)/self.waits_empty.to_string()/'
@@ -136,14 +136,14 @@ mutation held-threads-are-heavy "$laws" whose_thread_does_not_run scheduler/stop
 
 # --- endings ------------------------------------------------------------------------------------
 
-mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned scheduler/prune.rs \
-    's/scheduler\.to_prune\.note\(self\);//'
+mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned channel/prune.rs \
+    's/scheduler\.language::<Kahn>\(\)\.to_prune\.note\(task\);//'
 mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \
     's/if \*may_be_pruned && !is_cut_short \{/if *may_be_pruned \&\& record.ending.is_some() \&\& !is_cut_short {/'
 mutation dead-through-itself "$laws" whose_reader_waits_for_it network/left.rs \
     's/!self\.is_dead_without\(\*reader, \*writer\)/self.readers.is_empty()/'
 mutation marks-need-no-reader "$laws" whose_mark_nobody_reaches network/observed.rs \
-    's/self\.marks\[process\]\.is_none\(\) \|\| !with\.is_empty\(\)/true/'
+    's/self\.marks\[process\]\.is_none\(\)\s*\|\| !with\.is_empty\(\)/true/'
 mutation messages-weigh-nothing '--test memory' what_messages_own channel/weight.rs \
     's/scales\.total\.store\(scales.*?Relaxed\);/let _ = weight;/s'
 mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \

@@ -20,9 +20,12 @@ skip() {
 # it. One that no longer changes anything, or no longer compiles, is an error: it has to follow the
 # code. So are tests that there are not, that fail without any mutation, or that fail and say nothing.
 
-# prepare_mutations FOLDER [NAME...]: a copy of the tree, in a folder that cargo finds again, and
-# the names of the mutations that are wanted, all if there are none.
+# prepare_mutations FOLDER [--apply] [NAME...]: a copy of the tree, in a folder that cargo finds again, and
+# the names of the mutations that are wanted, all if there are none. With `--apply` nothing is compiled or
+# run: it is looked whether each still changes its file.
 prepare_mutations() {
+    only_apply=false
+    if [[ ${2:-} == --apply ]]; then only_apply=true; set -- "$1" "${@:3}"; fi
     CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}/$1")
     export CARGO_TARGET_DIR RUST_BACKTRACE=0
     chosen=("${@:2}") copy=$CARGO_TARGET_DIR/copy noticed=0 amiss=()
@@ -39,6 +42,7 @@ prepare_mutations() {
     git ls-files -z --cached --others --exclude-standard \
         | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done \
         | tar --null --files-from=- --create | tar --extract --touch --directory "$copy"
+    if $only_apply; then return; fi
     # shellcheck disable=SC2059
     printf "$row" mutation tests verdict took 'what is said'
 }
@@ -59,7 +63,7 @@ tests_hold() {
 
 # without_mutation TESTS ARGUMENT...: ends the script if these tests fail as the tree is.
 without_mutation() {
-    if ((${#chosen[@]})) || tests_hold "$@"; then return; fi
+    if $only_apply || ((${#chosen[@]})) || tests_hold "$@"; then return; fi
     tail -n 40 "$copy/errors" "$copy/output"
     printf '\nwithout any mutation these fail: %s\n' "$*"
     exit 1
@@ -75,6 +79,8 @@ mutate() {
     perl -0777 -pi -e "$4" "$file"
     if cmp -s "$file" "$copy/before"; then
         verdict='CHANGES NOTHING'
+    elif $only_apply; then
+        verdict=noticed
     else
         tests_hold "$tests" "${@:5}" || status=$?
         # One that is not noticed says nothing, which must not end the script.
@@ -93,13 +99,16 @@ mutate() {
     fi
     cp "$copy/before" "$file"
     if [[ $verdict == noticed ]]; then noticed=$((noticed + 1)); else amiss+=("$name: $verdict"); fi
+    if $only_apply; then return; fi
     # shellcheck disable=SC2059
     printf "$row" "$name" "$tests" "$verdict" $((SECONDS - since)) "$said"
 }
 
 # The last line of a script: how many were noticed, and which were not.
 summary() {
-    printf '\n%s mutations, %s noticed, %s s\n' "$((noticed + ${#amiss[@]}))" "$noticed" "$SECONDS"
+    local is=noticed
+    if $only_apply; then is='change their files'; fi
+    printf '\n%s mutations, %s %s, %s s\n' "$((noticed + ${#amiss[@]}))" "$noticed" "$is" "$SECONDS"
     if ((${#amiss[@]})); then
         printf '%s\n' "${amiss[@]}"
         exit 1

@@ -27,27 +27,27 @@ without_mutation models:: -p kahn --release --lib
 
 # --- words ------------------------------------------------------------------------------------
 
-mutation publish-relaxed word::capacity_two scheduler/word.rs \
+mutation publish-relaxed word::capacity_two channel/word.rs \
     's/(pub\(crate\) fn publish\(.*?swap\(count << SHIFT, )AcqRel/$1Acquire/s'
-mutation publish-without-swap word::capacity_one scheduler/word.rs \
+mutation publish-without-swap word::capacity_one channel/word.rs \
     's/(pub\(crate\) fn publish\(.*?)let old = self\.value\.swap\(count << SHIFT, AcqRel\);/$1self.value.store(count << SHIFT, Release);/s'
-mutation take-over-relaxed word::capacity_one scheduler/word.rs \
+mutation take-over-relaxed word::capacity_one channel/word.rs \
     's/(pub\(crate\) fn publish\(.*?self\.value\.load\()Acquire(.*?swap\(count << SHIFT, )AcqRel/$1Relaxed$2Release/s'
-mutation look-relaxed word::capacity_two scheduler/word.rs \
+mutation look-relaxed word::capacity_two channel/word.rs \
     's/Seen\(self\.value\.load\(Acquire\)\)/Seen(self.value.load(Relaxed))/'
-mutation park-relaxed word::capacity_one scheduler/word.rs \
+mutation park-relaxed word::capacity_one channel/word.rs \
     's/(seen\.0 \| PARKED, )AcqRel(, Acquire)/$1Acquire$2/'
-mutation park-without-compare word::capacity_one scheduler/word.rs \
+mutation park-without-compare word::capacity_one channel/word.rs \
     's/match self\.value\.compare_exchange\(seen\.0, seen\.0 \| PARKED, AcqRel, Acquire\) \{/match Ok::<u64, u64>(self.value.fetch_or(PARKED, AcqRel)) {/'
-mutation close-wakes-nobody word::the_end_wakes scheduler/word.rs \
+mutation close-wakes-nobody word::the_end_wakes channel/word.rs \
     's/(fn close\(.*?)if old & PARKED != 0 \{ Moved::Wake \}/$1if old == u64::MAX { Moved::Wake }/s'
-mutation party-load-before-swap word::a_party_that_cancels scheduler/word.rs \
+mutation party-load-before-swap word::a_party_that_cancels channel/word.rs \
     's/(fn publish_outside\(.*?)(let old = self\.value\.swap)/$1if self.value.load(Acquire) & PARKED != 0 {\n self.value.store(count << SHIFT, Release);\n return Moved::Wake;\n}\n$2/s'
 
 # --- channels ---------------------------------------------------------------------------------
 
-mutation park-before-publishing channel:: scheduler/publication.rs \
-    's/if self\.listed_count\.get\(\) > 0 \{/if self.listed_count.get() > LISTED {/'
+mutation park-before-publishing channel:: channel/publication.rs \
+    's/if self\.count\.get\(\) > 0 \{/if self.count.get() > LISTED {/'
 mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
 mutation room-beyond-the-cycle channel::the_receiver_follows channel/growth.rs \
@@ -119,7 +119,7 @@ mutation sleep-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
 mutation listed-before-it-is-counted sleep:: scheduler/idle.rs \
     's/(sleepers\.insert\(place, self\.index\(\)\);)\s*scheduler\.sleeping\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n scheduler.sleeping.fetch_add(1, SeqCst);/'
 mutation sleep-without-second-look run::a_foreign_waker_wakes scheduler/idle.rs \
-    's/let has_work = scheduler\.has_free_core\(\) && .*?;/let has_work = false;/'
+    's/let has_work = scheduler\.has_pinned.*?;/let has_work = false;/s'
 mutation woken-but-not-counted run::a_foreign_waker_wakes scheduler/idle.rs \
     's/(fn wake_worker.*?)self\.census\.wake\(\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
@@ -127,11 +127,9 @@ mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.
 mutation rung-but-not-counted run::a_party_outside scheduler/mod.rs \
     's/(fn ring\(.*?)self\.census\.wake\(\);/$1/s'
 mutation free-core-looked-for-too-early run::a_foreign_waker_wakes scheduler/idle.rs \
-    's/(fn lie_down.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = )scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
+    's/(fn lie_down.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
 mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one scheduler/crew.rs \
-    's/self\.census\.withdraw\(awake - worker\);//'
-mutation refused-but-not-given-up run::a_stream_ends_without_a_second_thread scheduler/crew.rs \
-    's/self\.give_up_missing\(\);\s*(self\.census)/$1/s'
+    's/(let why = ThreadDoor::explain\(&error\);)/crew.bells.push(Arc::clone(&bell));\n $1/'
 mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
     's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
 mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
@@ -155,7 +153,7 @@ mutation woken-without-grace prune::one_of deadlock/prune.rs \
 mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
     's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
 mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep scheduler/idle.rs \
-    's/ \|\| self\.must_wake_to_prune\(\)//'
+    's/ \|\| L::has_news\(self\)//'
 
 # --- foreign wakers ---------------------------------------------------------------------------
 
@@ -211,7 +209,7 @@ mutation csp-foreign-asked-late offers::a_partner_and csp/offer.rs \
     's/if seen & FOREIGN != 0 \{/if task.offer.load(Acquire) \& FOREIGN != 0 {/'
 mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
     's/return \(flags, wake\);/return (flags & !HELD, wake);/'
-mutation csp-failure-without-a-handle places::a_failure csp/core.rs \
+mutation csp-failure-without-a-handle places::a_failure csp/language.rs \
     's/if matches!\(ending, Ending::Finished\) \{/if false {/'
 mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
     's/(let flags = self\.gate\.lock\(alone\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'

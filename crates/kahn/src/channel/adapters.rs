@@ -5,10 +5,10 @@
 //! at a time, such as `zip`, `select` and `fanout`, does not: [`Network::zip`](crate::Network::zip),
 //! [`tee`](crate::Network::tee) and a process of one's own do that.
 
+use super::language::Worker;
 use super::raw::End;
 use super::sender::{Permit, abandoned, note_sent, permit};
 use super::{Receiver, Sender};
-use crate::scheduler::Worker;
 use crate::sync::Ordering::Relaxed;
 use futures_core::Stream;
 use futures_sink::Sink;

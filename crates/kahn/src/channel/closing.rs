@@ -20,13 +20,18 @@
 //! back to it; unless a report or a failure mark is to tell its name, for which the channel then has
 //! a reference.
 
+use super::language::{self, Kahn};
+use super::language::{Worker, mark, own};
+use super::process::InNetwork;
+use super::prune;
 use super::raw::{ChannelRef, End, flag};
 use super::sender::abandoned;
 use super::table::ChannelTable;
 use super::turn::report;
-use crate::scheduler::task::{TaskRef, mark, own};
-use crate::scheduler::word::Moved;
-use crate::scheduler::{Kind, Reason, Request, Scheduler, Worker};
+use super::word::Moved;
+use crate::scheduler::Language;
+use crate::scheduler::task::TaskRef;
+use crate::scheduler::{Kind, Reason, Request, Scheduler};
 use crate::sync::Ordering::*;
 use kahn_report::{Ending, MisuseKind};
 use std::future;
@@ -76,7 +81,7 @@ pub(crate) fn hand_over(
         if let Some((from, _)) = from {
             from.lose_end(is_sender);
             if is_observed {
-                from.lose_observer(solo);
+                prune::lose_observer(from, solo);
             }
         }
     });
@@ -107,7 +112,7 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
         return false;
     };
     let holder = Worker::holding(owner.as_ptr());
-    if holder.is_some() && owner.waits_at.load(Relaxed) == channel.waiting_at(end) {
+    if holder.is_some() && owner.state().waits_at.load(Relaxed) == channel.waiting_at(end) {
         owner.stop_waiting();
         // The operation is gone or forgotten, which is told while there is a channel to name. A
         // thread that unwinds out of its operation is being ended.
@@ -134,9 +139,9 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
                 // Takes effect at the next operation, or with the process's end, when it is known
                 // whether that is a failure.
                 // Takes all room away, so that the next operation comes to see it.
-                worker.flush();
-                channel.next_close.set(owner.local.closes.get());
-                owner.local.closes.set(channel.as_ptr().cast());
+                Kahn::flush(worker);
+                channel.next_close.set(owner.local().closes.get());
+                owner.local().closes.set(channel.as_ptr().cast());
                 owner.note(own::CLOSES);
             }
             End::Receiver => depart(channel, owner, worker),
@@ -148,7 +153,7 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
 /// Ends the channels of the senders that the process has dropped.
 pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
     task.forget(own::CLOSES);
-    let first = task.local.closes.replace(ptr::null());
+    let first = task.local().closes.replace(ptr::null());
     let mut count = 0;
     let mut next = first;
     // SAFETY: linked by `dropped`, and each channel lives until its sender is closed, below.
@@ -156,7 +161,7 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
         next = channel.next_close.get();
         count += 1;
     }
-    let are_last = count == task.local.senders.get();
+    let are_last = count == task.local().senders.get();
     next = first;
     // SAFETY: as above.
     while let Some(channel) = unsafe { ChannelRef::from_ptr(next) } {
@@ -173,7 +178,7 @@ pub(super) async fn flush(task: TaskRef) {
             close_dropped(task, worker, false);
         }
         task.note_sent(ptr::null());
-        worker.flush();
+        Kahn::flush(worker);
     }
     let mut has_yielded = false;
     future::poll_fn(|_| {
@@ -203,7 +208,7 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
     let just_sent = is_last && task.has_just_sent(channel.as_ptr().cast());
     shut(channel, End::Sender, task, worker.solo(), is_last.then_some(just_sent));
     // Its other receivers may all have departed; but a process that ends is not cut short.
-    if task.notes() & own::ENDING == 0 && task.local.senders.get() > 0 && task.is_prunable() {
+    if task.notes() & own::ENDING == 0 && task.local().senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
     }
 }
@@ -221,7 +226,7 @@ fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
     if moved == Moved::Wake
         && let Some(peer) = channel.owner(end.peer())
     {
-        worker.wake(peer);
+        language::wake(worker, peer);
     }
 }
 
@@ -242,7 +247,7 @@ fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, last_sender: O
         {
             match end {
                 End::Sender => sender.close_observer(solo),
-                End::Receiver => sender.lose_observer(solo),
+                End::Receiver => prune::lose_observer(sender, solo),
             }
         }
         if is_to_be_told(channel, end) {
@@ -269,7 +274,7 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
         if !gate.is_closed(End::Sender)
             && let Some(sender) = channel.owner(End::Sender)
         {
-            sender.lose_observer(false);
+            prune::lose_observer(sender, false);
         }
         true
     });
@@ -340,8 +345,8 @@ pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
     // What it had when it ended counts as held to the end.
     task.note_sent(ptr::null());
     close_dropped(task, worker, failed);
-    if task.local.ends.get() > 0 && !matches!(ending, Ending::Stopped) {
-        let channel = task.scheduler().hooks().end_left_behind(task);
+    if task.local().ends.get() > 0 && !matches!(ending, Ending::Stopped) {
+        let channel = language::of(task).end_left_behind(task);
         if let Some(channel) = channel {
             report(task, MisuseKind::LeftBehind { channel });
         }

@@ -1,7 +1,8 @@
 //! Ends that their worker lists: it publishes what they have done, and takes their room away.
 
+use super::language::Worker;
+use super::publication::Listed;
 use super::raw::{ChannelRef, End, RawChannel};
-use crate::scheduler::{Listed, Worker};
 use std::ptr::NonNull;
 
 impl ChannelRef {
@@ -19,7 +20,7 @@ impl ChannelRef {
         };
         // The tag tells the two sides of one channel apart, for a process may have both.
         let end_tag = this.map_addr(|address| address | usize::from(end == End::Receiver));
-        worker.list(Listed { end: end_tag, publish });
+        worker.of.published.list(Listed { end: end_tag, publish }, worker);
     }
 
     /// Takes an end off the worker's list, with what it did published.
@@ -42,7 +43,7 @@ impl ChannelRef {
         side.listed.set(false);
         let this = self.as_ptr().cast::<()>();
         let tag = usize::from(end == End::Receiver);
-        worker.unlist(this.map_addr(|address| address | tag));
+        worker.of.published.unlist(this.map_addr(|address| address | tag));
         let seen = self.word(end).load();
         if !seen.is_closed() && seen.count() != side.local.get() {
             self.publish(end, worker);

@@ -13,13 +13,16 @@
 //! All operations of one party run under its lock, with a worker of its own that only publishes.
 
 use super::closing;
+use super::language::Kahn;
+use super::language::{WaitOn, Worker, mark};
 use super::ports::Ports;
+use super::process::InNetwork;
 use super::raw::{ChannelRef, End};
 use super::turn::{Turn, turn};
+use super::word::Word;
 use super::{Receiver, Sender};
-use crate::scheduler::task::mark;
-use crate::scheduler::word::{Park, Word};
-use crate::scheduler::{Bell, EndCause, Request, TaskRef, WaitOn, Worker};
+use crate::scheduler::{Bell, EndCause, Request, TaskRef};
+use crate::scheduler::{Language, Park};
 use crate::sync::{Arc, Mutex, Ordering::Acquire, Parker, thread};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
@@ -130,27 +133,21 @@ impl Party {
                 self.task.stop_waiting();
             }
             match asked {
-                Request::Wait => {
-                    let wait = worker.wanted();
+                Request::Park => {
+                    let wait = worker.of.wanted();
                     self.task.set_bell(bell());
-                    match worker.park(self.task) {
+                    match Kahn::park(worker, self.task) {
                         Park::Asleep => Attempt::Wait(Some(wait)),
                         Park::Moved => Attempt::Wait(None),
                     }
                 }
                 Request::End => match worker.end_cause() {
-                    EndCause::FailedBy(channel) => {
-                        // Tells the report that the failure was observed.
-                        let _ = scheduler.hooks().failed_by(self.task, channel);
-                        Attempt::Failed(Ended::Sender)
-                    }
-                    _ => Attempt::Failed(Ended::Run),
+                    EndCause::Other(_) => Attempt::Failed(Ended::Sender),
+                    EndCause::Stopped => Attempt::Failed(Ended::Run),
                 },
-                Request::None
-                | Request::Again
-                | Request::Yield
-                | Request::GiveWay
-                | Request::Commit => Attempt::Wait(None),
+                Request::None | Request::Again | Request::Yield | Request::GiveWay => {
+                    Attempt::Wait(None)
+                }
             }
         });
         attempt.unwrap_or(Attempt::Failed(Ended::Run))
@@ -199,8 +196,8 @@ impl Party {
         let gone = self.within(|worker| {
             drop_end();
             closing::close_dropped(self.task, worker, thread::panicking());
-            worker.flush();
-            self.task.local.ends.get() == 0
+            Kahn::flush(worker);
+            self.task.local().ends.get() == 0
         });
         if gone == Some(true) {
             let scheduler = self.task.scheduler();
@@ -215,7 +212,7 @@ impl Party {
             };
             self.state.lock().ended = true;
             // The run must not end while we still count as busy.
-            scheduler.retire(self.task, ending, false);
+            scheduler.retire(self.task, ending, false, false);
             scheduler.rest();
         }
     }

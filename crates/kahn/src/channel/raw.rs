@@ -39,13 +39,14 @@
 use super::cold::Cold;
 pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
+use super::language;
+use super::language::{WaitOn, Worker, own};
 use super::ring::MessageType;
 use super::table::ChannelTable;
 use super::turn::Turn;
 use super::weight::Scales;
-use crate::scheduler::task::{Task, TaskRef, own};
-use crate::scheduler::word::{Moved, Seen, Word};
-use crate::scheduler::{WaitOn, Worker};
+use super::word::{Moved, Seen, Word};
+use crate::scheduler::task::{Task, TaskRef};
 use crate::sync::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*, PlainAtomicU8,
 };
@@ -391,7 +392,7 @@ impl ChannelRef {
     #[inline]
     fn wake_owner(self, end: End, worker: &Worker) {
         if let Some(owner) = self.owner(end) {
-            worker.wake(owner);
+            language::wake(worker, owner);
         }
     }
 

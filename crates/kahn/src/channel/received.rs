@@ -38,6 +38,7 @@
 //! are not freed with the messages that are left after a run: see [`ChannelRef::lend`].
 
 use super::Receiver;
+use super::language::Worker;
 use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
@@ -45,7 +46,6 @@ use super::sender::{Permit, abandoned, note_sent, owner_of, permit, wait_for_tur
 use super::slot::Slot;
 use super::turn::report;
 use super::weight::count_weight;
-use crate::scheduler::Worker;
 use crate::sync::Ordering::Relaxed;
 use kahn_report::MisuseKind;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! The receiving end.
 
 use super::closing;
+use super::language::Worker;
 use super::raw::{ChannelRef, End};
 use super::ring::{slot, take, take_many};
 use super::sender::{Permit, abandoned, owner_of, permit, publish, wait_for_turn};
 use super::weight::count_weight;
-use crate::scheduler::Worker;
 use kahn_report::Name;
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,14 +1,18 @@
 //! The sending end.
 
 use super::closing;
+use super::language::Kahn;
+use super::language::{Worker, own};
+use super::process::InNetwork;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
 use super::sending::{Sending, SendingAll, SendingBatch};
 use super::turn::{Turn, blocks, report, turn, waiting_channel};
 use super::weight::count_weight;
+use crate::scheduler::Request;
 use crate::scheduler::foreign::{is_base_waker, polled_task};
-use crate::scheduler::task::{TaskRef, own};
-use crate::scheduler::{Request, Worker};
+use crate::scheduler::task::TaskRef;
+use crate::scheduler::{Language, WorkerCore};
 use crate::sync::{Ordering::*, thread};
 use kahn_report::{MisuseKind, Name};
 use std::fmt;
@@ -443,7 +447,7 @@ fn blocking_holder<'a>(channel: ChannelRef, end: End) -> Option<(&'a Worker, Tas
 /// The process that runs on this thread, or is polled with this waker.
 fn user_of(waker: Option<&Waker>) -> Option<TaskRef> {
     let polled = waker.and_then(polled_task);
-    polled.or_else(|| Worker::with_current(|worker| worker.and_then(Worker::current)))
+    polled.or_else(WorkerCore::running_here)
 }
 
 /// Whether this thread holds a process that is being ended.
@@ -453,7 +457,7 @@ fn is_being_ended(task: TaskRef) -> bool {
 
 /// Ends the process that used an end which it must not use; returns if it is being unwound already.
 fn end_user(channel: ChannelRef, owner: TaskRef) {
-    Worker::with_current(|worker| match worker {
+    WorkerCore::with_current(|worker| match worker {
         Some(worker) if worker.current().is_some() => {
             worker.unwind(crate::scheduler::EndCause::Stopped);
         }
@@ -469,11 +473,9 @@ fn end_user(channel: ChannelRef, owner: TaskRef) {
 /// A blocking operation has been told to wait: does what it asked its worker for.
 fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
-        Request::Wait => worker.block_at(task),
+        Request::Park => worker.block(task),
         Request::End => worker.unwind(worker.end_cause()),
-        Request::None | Request::Again | Request::Yield | Request::GiveWay | Request::Commit => {
-            worker.flush();
-        }
+        Request::None | Request::Again | Request::Yield | Request::GiveWay => Kahn::flush(worker),
     }
 }
 

@@ -9,11 +9,11 @@
 //! The message is then made as well, somewhere else, and dropped.
 
 use super::Sender;
+use super::language::Worker;
 use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
 use super::sender::{Permit, abandoned, permit, wait_for_turn};
 use super::weight::count_weight;
-use crate::scheduler::Worker;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -1,6 +1,7 @@
 //! The table of channels: what exists, what is left of what ended, and the byte budget.
 
 use super::closing;
+use super::language::mark;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use super::weight::Weighing;
@@ -508,7 +509,8 @@ impl Drop for ChannelTable {
 impl ChannelRef {
     /// Whether the receiver can be pruned, or is dead: its history may be cut.
     fn is_cut(self) -> bool {
-        self.owner(End::Receiver).is_some_and(|task| task.may_be_cut())
+        self.owner(End::Receiver)
+            .is_some_and(|task| task.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0)
     }
 
     /// Whether its sender was one that its process held last, and who saw its end.

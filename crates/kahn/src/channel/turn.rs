@@ -15,10 +15,13 @@
 //! | has no other end any more | discards the message | tells the end of the stream, or fails with the sender |
 
 use super::closing;
+use super::language::{self, Kahn, Worker, mark, own};
+use super::process::InNetwork;
 use super::raw::{ChannelRef, End, flag};
-use crate::scheduler::task::{TaskRef, mark, own};
-use crate::scheduler::word::Seen;
-use crate::scheduler::{EndCause, Kind, Request, Worker};
+use super::word::Seen;
+use crate::scheduler::Language;
+use crate::scheduler::task::TaskRef;
+use crate::scheduler::{EndCause, Kind, Request};
 use crate::sync::Ordering::*;
 use kahn_report::{Misuse, MisuseKind, Name};
 use std::ptr;
@@ -75,7 +78,7 @@ fn may_look(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef, waite
     if task.notes() | task.marks.load(Relaxed) != 0 || patience == 0 {
         return false;
     }
-    let waits_at = task.waits_at.load(Relaxed);
+    let waits_at = task.state().waits_at.load(Relaxed);
     if !waits_at.is_null() {
         if !waited || waits_at != channel.waiting_at(end) {
             return false;
@@ -98,9 +101,9 @@ fn wait_here(
 ) -> Turn {
     *waited = true;
     // Release: who finds the process parked finds the channel it is parked at.
-    task.waits_at.store(channel.waiting_at(end), Release);
+    task.state().waits_at.store(channel.waiting_at(end), Release);
     // Takes all room away, so every other operation comes here and sees that one waits.
-    worker.flush();
+    Kahn::flush(worker);
     Turn::Wait
 }
 
@@ -114,7 +117,7 @@ fn attend(
     waited: &mut bool,
 ) -> Turn {
     let notes = task.notes();
-    let waits_at = task.waits_at.load(Relaxed);
+    let waits_at = task.state().waits_at.load(Relaxed);
     if notes & own::ENDING != 0 {
         if *waited && waits_at == channel.waiting_at(end) {
             // It was told to end in its wait, while its own panic unwound it.
@@ -143,7 +146,7 @@ fn attend(
     }
     if marks & mark::FLUSH != 0 {
         task.marks.fetch_and(!mark::FLUSH, Relaxed);
-        worker.flush();
+        Kahn::flush(worker);
     }
     let tired = worker.patience.get() == 0 && !worker.is_dedicated();
     if !*waited && (notes & own::WAIT_ONCE != 0 || tired) {
@@ -175,13 +178,13 @@ pub(super) fn misused(worker: &Worker, task: TaskRef, kind: MisuseKind) -> Turn 
 /// Ends the run for misuse.
 pub(super) fn report(task: TaskRef, kind: MisuseKind) {
     let process = task.info().name.clone();
-    task.scheduler().hooks().misuse(task, Misuse { process, kind });
+    language::of(task).misuse(Misuse { process, kind });
 }
 
 /// The channel that the process's waiting operation is on.
 pub(super) fn waiting_channel(task: TaskRef) -> Option<Name> {
     // SAFETY: `waits_at` is set by `waiting_at` alone.
-    let waiting = unsafe { ChannelRef::from_waiting(task.waits_at.load(Relaxed)) };
+    let waiting = unsafe { ChannelRef::from_waiting(task.state().waits_at.load(Relaxed)) };
     waiting.map(|(channel, _)| channel.name().clone())
 }
 
@@ -230,7 +233,7 @@ fn find_no_room(
     if channel.has_flag(flag::DEAD_END) {
         return Turn::Over;
     }
-    worker.ask_to_wait(channel.wait_on(End::Sender, seen));
+    language::ask_to_wait(worker, channel.wait_on(End::Sender, seen));
     wait_here(channel, End::Sender, worker, task, waited)
 }
 
@@ -267,7 +270,7 @@ fn find_no_message(
     waited: &mut bool,
 ) -> Turn {
     if !seen.is_closed() {
-        worker.ask_to_wait(channel.wait_on(End::Receiver, seen));
+        language::ask_to_wait(worker, channel.wait_on(End::Receiver, seen));
         return wait_here(channel, End::Receiver, worker, task, waited);
     }
     // After the word: whoever was stopped and so closed this end was stopped before it did.
@@ -278,7 +281,7 @@ fn find_no_message(
         channel.set_flag(flag::SEEN);
     }
     if channel.has_flag(flag::FAILED) {
-        return must_end(worker, EndCause::FailedBy(channel.as_ptr().cast()));
+        return must_end(worker, language::failed_by(channel));
     }
     Turn::Over
 }

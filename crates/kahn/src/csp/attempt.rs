@@ -8,9 +8,10 @@
 //! | settle | says in its offer that it has chosen | opens the gate, wakes the partner |
 //! | enter | enters itself, if it asked for that | opens the gate |
 
+use super::language::Worker;
 use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter, Wake};
 use super::offer;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::TaskRef;
 use crate::sync::Cell;
 
 /// What came of an operation that was entered at a channel.

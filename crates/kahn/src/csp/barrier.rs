@@ -9,12 +9,13 @@
 use super::attempt::Attempt;
 use super::core::network_here;
 use super::guard::{Entering, Guard, Leaving, Looking};
+use super::language::Worker;
 use super::look::{At, Awaited};
 use super::meet::{Meet, Member, NEVER};
 use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
-use crate::scheduler::word::Park;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::Park;
+use crate::scheduler::TaskRef;
 use crate::sync::{Arc, Cell};
 use kahn_report::Name;
 use std::fmt;
@@ -292,7 +293,7 @@ impl Drop for Syncing<'_> {
             // Perhaps it has only just asked.
             worker.take_back();
         }
-        let alone = worker.is_some_and(Worker::solo);
+        let alone = worker.is_some_and(|worker| worker.solo());
         self.barrier.meet.leave(self.barrier.member, self.came_for.get(), alone);
     }
 }

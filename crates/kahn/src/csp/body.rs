@@ -24,11 +24,12 @@
 
 use super::error::Failed;
 use super::gate::{FIRST_FLAG, Gate};
+use super::language::{Birth, Communicates};
+use super::language::{Worker, own};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
-use crate::scheduler::local::Birth;
-use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task, own};
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::TaskRef;
+use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
 use crate::sync::Cell;
 use crate::sync::panics;
 use kahn_report::Failure;
@@ -168,9 +169,9 @@ pub(super) const fn fits<F: Future>() -> bool {
 /// What a process of this module got when it was created.
 pub(super) fn birth_of<'a>(task: TaskRef) -> &'a Birth {
     // SAFETY: the header stands in its block, which is this process's.
-    let local = unsafe { &(*task.as_ptr()).local };
+    let header = unsafe { &*task.as_ptr() };
     // SAFETY: every process of this module is made by `place`.
-    unsafe { local.birth() }
+    unsafe { header.birth() }
 }
 
 /// The join of a process of this module that was forked; asked by who holds the process, has a
@@ -206,7 +207,7 @@ pub(super) unsafe fn place<J, F, E>(task: NonNull<Task>, birth: Birth, join: J, 
     // SAFETY: as above.
     let header = unsafe { task.as_ref() };
     // SAFETY: as above.
-    unsafe { header.local.bear(birth) };
+    unsafe { header.bear(birth) };
     // SAFETY: as above.
     unsafe { body_of::<J, F, E>(task).write(Body::new(future)) };
 }

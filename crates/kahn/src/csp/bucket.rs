@@ -8,12 +8,13 @@ use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::known;
+use super::language::Worker;
 use super::look::{At, Awaited};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::wait::{self, Place, Stage};
-use crate::scheduler::word::Park;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::Park;
+use crate::scheduler::TaskRef;
 use crate::sync::{Arc, Cell};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -358,7 +359,7 @@ impl Drop for Falling<'_> {
                 // Perhaps it has only just asked.
                 worker.take_back();
             }
-            let alone = worker.is_some_and(Worker::solo);
+            let alone = worker.is_some_and(|worker| worker.solo());
             self.bucket.leave(alone, &self.released);
         }
     }

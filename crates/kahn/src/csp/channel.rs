@@ -2,11 +2,12 @@
 
 use super::attempt::{Attempt, Look, Outcome, Step, gone};
 use super::error::Gone;
+use super::language::Worker;
 use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wake, flag};
 use super::memory::{self, Unread};
 use super::outside::{self, Over};
 use super::wait::Stage;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::TaskRef;
 use crate::sync::Cell;
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -389,7 +390,7 @@ impl<T> Channel<T> {
     pub(super) fn leave_held(self, slot: &Slot<T>) {
         let meeting = self.meeting();
         let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
-        let flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
+        let flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo()));
         if flags & flag::SENDER_RUNS != 0 {
             meeting.forget();
         }
@@ -513,7 +514,7 @@ impl<T> Channel<T> {
     /// Ends one side, whose end is dropped.
     pub(super) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(worker.is_some_and(Worker::solo));
+        let mut flags = meeting.gate.lock(worker.is_some_and(|worker| worker.solo()));
         meeting.dropped(side, &mut flags, worker);
         if poison {
             flags |= side.poison();

@@ -17,14 +17,15 @@ use super::core::network_here;
 use super::gate::{FIRST_FLAG, Gate};
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::known;
+use super::language::Worker;
 use super::look::{At, Awaited};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
 use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
+use crate::scheduler::Park;
+use crate::scheduler::TaskRef;
 use crate::scheduler::task::Task;
-use crate::scheduler::word::Park;
-use crate::scheduler::{TaskRef, Worker};
 use crate::sync::{Arc, Cell};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -180,7 +181,7 @@ impl Queue {
 
     /// Hands it to the first who waits.
     pub(super) fn release(&self, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.is_some_and(Worker::solo));
+        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo()));
         let (flags, wake) = self.hand_on(flags);
         self.gate.unlock(flags);
         if let Some(worker) = worker {
@@ -223,7 +224,7 @@ impl Queue {
 
     /// Somebody does not wait any more: out of the queue, or on with what it was given.
     fn leave(&self, queued: &Queued, worker: Option<&Worker>) {
-        let mut flags = self.gate.lock(worker.is_some_and(Worker::solo));
+        let mut flags = self.gate.lock(worker.is_some_and(|worker| worker.solo()));
         let mut wake = Wake::Nobody;
         if queued.waiter.get().is_some() {
             self.unlink(queued);

@@ -4,15 +4,16 @@ use super::blocking::Helpers;
 use super::body::{self, End, Join, Type};
 use super::error::Failed;
 use super::handle::Handle;
+use super::language::Birth;
+use super::language::Csp;
+use super::language::{Worker, own};
 use super::placement::{self, Priority};
 use super::process::{Forked, Process};
 use super::timer::Timers;
-use super::{explain, outside};
-use crate::scheduler::local::Birth;
-use crate::scheduler::task::{BodyType, Info, Plan, Task, own};
-use crate::scheduler::{Hooks, Kind, Scheduler, Table, TaskRef, Urgency, Worker};
+use crate::scheduler::task::{BodyType, Info, Plan, Task};
+use crate::scheduler::{Kind, Scheduler, Table, TaskRef, Urgency};
 use crate::sync::{Arc, AtomicU64, Cell, Mutex, Ordering::*};
-use kahn_report::{Ending, Explanation, Failure, Misuse, Name};
+use kahn_report::Explanation;
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -76,19 +77,10 @@ impl Core {
     /// Panics outside of a process of this module.
     #[inline]
     pub(super) fn with_here<R>(what: &str, f: impl FnOnce(&Core, &Worker, TaskRef) -> R) -> R {
-        Worker::with_current(|worker| {
-            let here = worker.and_then(|worker| {
-                let task = worker.current()?;
-                // SAFETY: set by `run`, whose core outlives every process.
-                let core =
-                    unsafe { worker.scheduler().extension.load(Acquire).cast::<Core>().as_ref() }?;
-                Some((core, worker, task))
-            });
-            match here {
-                Some((core, worker, task)) => f(core, worker, task),
-                None => panic!("{what} of `kahn::csp` is made in a process of `csp::run`"),
-            }
-        })
+        match Worker::running() {
+            Some((worker, task)) => f(worker.language().core(), worker, task),
+            None => panic!("{what} of `kahn::csp` is made in a process of `csp::run`"),
+        }
     }
 
     /// The worker and the process that run on this thread.
@@ -103,16 +95,13 @@ impl Core {
     /// The worker and the process of this module that run on this thread, if any do.
     #[inline]
     pub(super) fn here_if_any<'a>() -> Option<(&'a Worker, TaskRef)> {
-        let (worker, task) = Worker::running()?;
-        worker.communicates.then_some((worker, task))
+        Worker::running()
     }
 
     /// Calls `f` with the network of a worker that runs a process of this module.
     #[inline]
     pub(super) fn with_worker<R>(worker: &Worker, f: impl FnOnce(&Core) -> R) -> R {
-        // SAFETY: set by `run`, whose core outlives every process.
-        let core = unsafe { worker.scheduler().extension.load(Acquire).cast::<Core>().as_ref() };
-        f(core.expect("the worker is one of a run of this module"))
+        f(worker.language().core())
     }
 
     /// Creates a process with a handle.
@@ -206,11 +195,10 @@ impl Core {
             None => table.next_fixed(),
             Some(parent) => parent.next_child(),
         };
-        let task = table.make(Plan {
+        let task = table.make::<Csp>(Plan {
             info: Info { name: process.name, identity },
             kind: Kind::Pooled,
-            effects: true,
-            creates: true,
+            attributes: 0,
             pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(types),
@@ -250,9 +238,7 @@ impl Core {
 
     /// The network of a process of this module; not after its run.
     pub(super) fn of<'a>(task: TaskRef) -> &'a Core {
-        let core = task.scheduler().extension.load(Acquire).cast::<Core>();
-        // SAFETY: set by `run`, whose core outlives every process.
-        unsafe { core.as_ref() }.expect("a process of this module")
+        task.scheduler().language::<Csp>().core()
     }
 
     /// Drops the result of a process that has ended and that nobody has a handle of any more. If it
@@ -278,94 +264,5 @@ impl Core {
         }
         drop(slot);
         self.scheduler.end_run();
-    }
-}
-
-/// The scheduler's way to the network it belongs to.
-pub(super) struct Way(pub(super) NonNull<Core>);
-
-// SAFETY: the core is shared by all workers, and outlives them.
-unsafe impl Send for Way {}
-// SAFETY: as above.
-unsafe impl Sync for Way {}
-
-impl Way {
-    fn core(&self) -> &Core {
-        // SAFETY: the scheduler asks only during the run, which the core outlives.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Hooks for Way {
-    fn settled(&self, _task: TaskRef, _worker: &Worker) {}
-
-    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
-        let has_handle = body::join_if_any(task).is_some_and(|join| join.end(worker));
-        if has_handle {
-            return;
-        }
-        if matches!(ending, Ending::Finished) {
-            // If it failed, there was a handle a moment ago.
-            self.core().drop_result(task);
-        } else if let Some(body) = task.body() {
-            // Its end is told already.
-            // SAFETY: we hold the process; the future is gone.
-            let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
-        }
-    }
-
-    fn failed_by(&self, _task: TaskRef, _channel: *const ()) -> Ending {
-        Ending::Stopped
-    }
-
-    fn glance(&self, _worker: &Worker, _budget: usize, _in_passing: bool) -> usize {
-        outside::run_deferred(&self.core().scheduler);
-        0
-    }
-
-    fn share_out(&self) -> Option<u64> {
-        None
-    }
-
-    fn look_everywhere(&self) {}
-
-    fn look_from(&self, _task: TaskRef) {}
-
-    fn wake_to_prune(&self) {}
-
-    fn stuck(&self, _worker: &Worker) {
-        let core = self.core();
-        let scheduler = &core.scheduler;
-        if !scheduler.is_running() || scheduler.live.load(SeqCst) == 0 {
-            return;
-        }
-        if outside::run_deferred(scheduler) {
-            return;
-        }
-        if !scheduler.census.is_over() || !scheduler.is_running() {
-            return;
-        }
-        if core.timers.jump(scheduler) {
-            return;
-        }
-        core.end_with(if core.quiescence {
-            Verdict::Quiescent
-        } else {
-            Verdict::Deadlock(explain::explain(core))
-        });
-    }
-
-    fn end_left_behind(&self, _task: TaskRef) -> Option<Name> {
-        None
-    }
-
-    fn parked(&self, _task: TaskRef) {}
-
-    fn woken(&self, _task: TaskRef) {}
-
-    fn misuse(&self, _task: TaskRef, _what: Misuse) {}
-
-    fn out_of_threads(&self, text: String) {
-        self.core().end_with(Verdict::OutOfThreads(text));
     }
 }

@@ -3,12 +3,12 @@
 use super::attempt::{Attempt, Outcome};
 use super::channel::{Channel, Slot};
 use super::error::{Gone, Unsent};
+use super::language::{Worker, own};
 use super::meeting::{Entry, How, Meeting, Side};
 use super::outside::{self, Deferred};
 use super::wait::{self, Place, Stage};
-use crate::scheduler::task::own;
-use crate::scheduler::word::Park;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::Park;
+use crate::scheduler::TaskRef;
 use crate::sync::thread;
 use kahn_report::Name;
 use std::fmt;
@@ -467,7 +467,7 @@ pub(super) fn withdraw(meeting: &Meeting, side: Side, slot: *const ()) {
         // Perhaps it has only just asked.
         worker.take_back();
     }
-    let alone = worker.is_some_and(Worker::solo);
+    let alone = worker.is_some_and(|worker| worker.solo());
     meeting.leave(side, slot, alone);
 }
 

@@ -4,11 +4,12 @@ use super::attempt::Attempt;
 use super::channel::Slot;
 use super::ends::{Receiver, Receiving, Sending, entry};
 use super::error::Gone;
+use super::language::Worker;
 use super::look::{At, Awaited};
 use super::meeting::{How, Side};
 use super::offer::Ticket;
 use super::wait;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::TaskRef;
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
@@ -55,7 +56,7 @@ impl fmt::Debug for Leaving<'_> {
 
 impl Leaving<'_> {
     pub(super) fn alone(&self) -> bool {
-        self.worker.is_some_and(Worker::solo)
+        self.worker.is_some_and(|worker| worker.solo())
     }
 }
 

@@ -12,9 +12,10 @@
 
 use super::core::{Core, Verdict};
 use super::explain::explain;
+use super::language::Worker;
 use super::outside::{self, Deferred};
 use crate::network::StillRunning;
-use crate::scheduler::{Kind, Worker};
+use crate::scheduler::Kind;
 use crate::sync::{Arc, Condvar, Mutex};
 use kahn_report::{Activity, Explanation};
 use std::ptr::NonNull;

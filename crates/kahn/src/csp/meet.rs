@@ -59,10 +59,11 @@
 use super::attempt::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
 use super::known;
+use super::language::Worker;
 use super::meeting::{How, Wake};
 use super::offer::{self, Leave, Ticket};
 use crate::scheduler::task::Task;
-use crate::scheduler::{TaskRef, Waiters, Worker};
+use crate::scheduler::{TaskRef, Waiters};
 use crate::sync::{Arc, AtomicU64, Cell, Ordering::Relaxed};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -174,7 +175,7 @@ impl Meet {
     }
 
     pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.is_some_and(Worker::solo));
+        let flags = self.gate.lock(worker.is_some_and(|worker| worker.solo()));
         let state = self.state();
         state.enrolled -= 1;
         state.members[member as usize].is_enrolled = false;

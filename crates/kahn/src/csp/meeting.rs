@@ -45,13 +45,14 @@
 
 use super::attempt::Attempt;
 use super::gate::{FIRST_FLAG, Gate};
+use super::language::{Worker, own};
 use super::memory::Unread;
 use super::offer::{self, Taken, Ticket};
 use super::wait;
+use crate::scheduler::Park;
 use crate::scheduler::foreign::Foreign;
-use crate::scheduler::task::{Task, own};
-use crate::scheduler::word::Park;
-use crate::scheduler::{Origin, Reason, Scheduler, TaskRef, Worker};
+use crate::scheduler::task::Task;
+use crate::scheduler::{Origin, Reason, Scheduler, TaskRef};
 use crate::sync::{Arc, Cell};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -379,7 +380,7 @@ impl Meeting {
         if by.is_none_or(|worker| worker.scheduler().is_ending()) {
             *flags |= side.kept();
         }
-        let task = by.and_then(Worker::current);
+        let task = by.and_then(|worker| worker.current());
         let digest =
             task.map_or(ptr::null(), |task| ptr::without_provenance(task.info().identity.digest()));
         self.users[side as usize].set(digest);

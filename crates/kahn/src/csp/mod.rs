@@ -112,6 +112,7 @@ mod guard;
 mod handle;
 mod heap;
 mod known;
+mod language;
 mod library;
 mod look;
 mod meet;

@@ -42,9 +42,10 @@
 //! `TAKEN`, it is about to leave and will do so through the same gate.
 
 use super::gate::pause;
+use super::language::Communicates;
+use super::language::own;
 use super::meeting::Wake;
 use crate::scheduler::TaskRef;
-use crate::scheduler::task::own;
 use crate::sync::Ordering::*;
 
 const STATE: u64 = 3;
@@ -93,18 +94,18 @@ pub(super) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket
     // Whether a process that waits for a foreign waker too is asleep is said by that waker's state.
     let flags = if foreign { OPEN | FOREIGN } else { OPEN | ENTERING };
     let flags = if guards >= MANY_GUARDS { flags | PATIENT } else { flags };
-    let seen = task.offer.load(Relaxed);
+    let seen = task.offer().load(Relaxed);
     debug_assert_eq!(seen & STATE, IDLE, "one offer at a time");
     let ticket = ticket_of(seen).wrapping_add(1);
     let next = u64::from(ticket) << TICKET_SHIFT | flags;
     if task.notes() & own::KILLABLE == 0 {
         // Nobody else writes while it is `IDLE`. Release is not needed for the slots, which are
         // handed over by the gates, but for who reads the ticket without a gate.
-        task.offer.store(next, Release);
+        task.offer().store(next, Release);
         return Some(ticket);
     }
     // A killer may write its bit at any time: it must not be overwritten.
-    (seen & KILL == 0 && task.offer.compare_exchange(seen, next, AcqRel, Acquire).is_ok())
+    (seen & KILL == 0 && task.offer().compare_exchange(seen, next, AcqRel, Acquire).is_ok())
         .then_some(ticket)
 }
 
@@ -114,7 +115,7 @@ pub(super) fn close(task: TaskRef) -> Option<usize> {
     loop {
         let next = seen & !(STATE | GUARD | FOREIGN | ENTERING | PATIENT);
         // Also if `OPEN`: a foreign waker has resumed the process, and others may still come.
-        match task.offer.compare_exchange(seen, next, AcqRel, Acquire) {
+        match task.offer().compare_exchange(seen, next, AcqRel, Acquire) {
             Ok(_) if seen & STATE == TAKEN => {
                 return usize::try_from((seen & GUARD) >> GUARD_SHIFT).ok();
             }
@@ -131,7 +132,7 @@ pub(super) fn close(task: TaskRef) -> Option<usize> {
 fn wait_while_busy(task: TaskRef) -> u64 {
     let mut spins = 0;
     loop {
-        let seen = task.offer.load(Acquire);
+        let seen = task.offer().load(Acquire);
         if seen & STATE != BUSY {
             return seen;
         }
@@ -142,11 +143,11 @@ fn wait_while_busy(task: TaskRef) -> u64 {
 /// The worker: the process is entered everywhere. `false` if it was taken meanwhile, or is to end:
 /// it runs again.
 pub(super) fn settle(task: TaskRef) -> bool {
-    let mut seen = task.offer.load(Relaxed);
+    let mut seen = task.offer().load(Relaxed);
     loop {
         match seen & STATE {
             // Release: the process is handed over to whoever takes it. Acquire: what was given to it.
-            OPEN => match task.offer.compare_exchange(seen, seen & !ENTERING, AcqRel, Acquire) {
+            OPEN => match task.offer().compare_exchange(seen, seen & !ENTERING, AcqRel, Acquire) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             },
@@ -158,11 +159,11 @@ pub(super) fn settle(task: TaskRef) -> bool {
 
 /// The worker that enters the process: keeps others off for a moment; `false` if it is too late.
 pub(super) fn make_busy(task: TaskRef) -> bool {
-    let mut seen = task.offer.load(Relaxed);
+    let mut seen = task.offer().load(Relaxed);
     loop {
         match seen & STATE {
             OPEN => {
-                match task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Relaxed) {
+                match task.offer().compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Relaxed) {
                     Ok(_) => return true,
                     Err(now) => seen = now,
                 }
@@ -176,13 +177,13 @@ pub(super) fn make_busy(task: TaskRef) -> bool {
 /// Keeps others off an offer that may be another's; `false` if it is not open with this ticket any
 /// more. Who holds several has taken them in the order of their addresses.
 pub(super) fn hold(task: TaskRef, ticket: Ticket) -> bool {
-    let mut seen = task.offer.load(Acquire);
+    let mut seen = task.offer().load(Acquire);
     loop {
         match seen & STATE {
             _ if ticket_of(seen) != ticket => return false,
             // Acquire: the process's memory is looked at.
             OPEN => {
-                match task.offer.compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Acquire) {
+                match task.offer().compare_exchange(seen, seen & !STATE | BUSY, AcqRel, Acquire) {
                     Ok(_) => return true,
                     Err(now) => seen = now,
                 }
@@ -205,7 +206,7 @@ pub(super) fn take_held(task: TaskRef, guard: u32) -> Wake {
 
 /// Moves `BUSY` on: only who made it so may. A killer's bit stays. Returns what the offer was.
 pub(super) fn leave_busy(task: TaskRef, to: Leave) -> u64 {
-    let mut seen = task.offer.load(Relaxed);
+    let mut seen = task.offer().load(Relaxed);
     debug_assert_eq!(seen & STATE, BUSY, "only who made it busy ends that");
     loop {
         let next = seen & !(STATE | GUARD)
@@ -213,7 +214,7 @@ pub(super) fn leave_busy(task: TaskRef, to: Leave) -> u64 {
                 Leave::Open => OPEN,
                 Leave::Taken(guard) => TAKEN | u64::from(guard) << GUARD_SHIFT,
             };
-        match task.offer.compare_exchange(seen, next, AcqRel, Relaxed) {
+        match task.offer().compare_exchange(seen, next, AcqRel, Relaxed) {
             Ok(_) => return seen,
             Err(now) => seen = now,
         }
@@ -249,7 +250,7 @@ pub(super) enum Leave {
 pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef>) -> Taken {
     let mut spins = 0;
     loop {
-        let seen = task.offer.load(Acquire);
+        let seen = task.offer().load(Acquire);
         if ticket_of(seen) != ticket {
             return Taken::No;
         }
@@ -257,7 +258,7 @@ pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef
             OPEN => {
                 let next = seen & !(STATE | GUARD) | TAKEN | u64::from(guard) << GUARD_SHIFT;
                 // AcqRel: the process is handed over, and what its taker did to it.
-                if task.offer.compare_exchange(seen, next, AcqRel, Relaxed).is_ok() {
+                if task.offer().compare_exchange(seen, next, AcqRel, Relaxed).is_ok() {
                     return Taken::Yes(wake_of(task, seen));
                 }
             }
@@ -282,10 +283,10 @@ pub(super) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef
 /// Wants the process to end: `true` if it was asleep with an open offer, and is ours now. One that
 /// is left to its foreign waker too is not ours: that waker is to be called.
 pub(super) fn kill(task: TaskRef) -> bool {
-    let mut seen = task.offer.fetch_or(KILL, AcqRel) | KILL;
+    let mut seen = task.offer().fetch_or(KILL, AcqRel) | KILL;
     loop {
         match seen & STATE {
-            OPEN => match task.offer.compare_exchange(seen, seen & !STATE, AcqRel, Acquire) {
+            OPEN => match task.offer().compare_exchange(seen, seen & !STATE, AcqRel, Acquire) {
                 Ok(_) => return seen & (ENTERING | FOREIGN) == 0,
                 Err(now) => seen = now,
             },
@@ -298,11 +299,11 @@ pub(super) fn kill(task: TaskRef) -> bool {
 /// The ticket of a process that is asleep, or left to a foreign waker, with an open offer. A hint
 /// until that is [held](hold).
 pub(super) fn open_ticket(task: TaskRef) -> Option<Ticket> {
-    let seen = task.offer.load(Acquire);
+    let seen = task.offer().load(Acquire);
     (seen & STATE == OPEN && seen & ENTERING == 0).then(|| ticket_of(seen))
 }
 
 /// Whether a foreign waker may resume the process, too. A hint as well.
 pub(super) fn is_foreign(task: TaskRef) -> bool {
-    task.offer.load(Acquire) & FOREIGN != 0
+    task.offer().load(Acquire) & FOREIGN != 0
 }

@@ -24,8 +24,9 @@
 
 use super::body;
 use super::core::Core;
+use super::language::Worker;
 use super::meeting::{Meeting, Side};
-use crate::scheduler::{DEFERRED, Scheduler, TaskRef, Worker};
+use crate::scheduler::{DEFERRED, Scheduler, TaskRef};
 use crate::sync::{Arc, Ordering::*, StaticMutex, thread};
 use std::collections::{BTreeMap, VecDeque};
 

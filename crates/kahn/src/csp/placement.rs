@@ -3,8 +3,8 @@
 //! The queues are the scheduler's (`scheduler::places`).
 
 use super::core::Core;
-use crate::scheduler::task::own;
-use crate::scheduler::{TaskRef, Urgency, Worker};
+use super::language::{Worker, own};
+use crate::scheduler::{TaskRef, Urgency};
 
 /// How urgent a process is, compared with others that are ready. Its children are as urgent,
 /// unless they are told otherwise.

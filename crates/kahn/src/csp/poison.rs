@@ -1,8 +1,7 @@
 //! Poison: how the end of one process reaches all that depend on it.
 
 use super::error::Gone;
-use crate::scheduler::Worker;
-use crate::scheduler::task::own;
+use super::language::{Worker, own};
 
 /// A process has learnt that a channel is gone.
 #[inline]
@@ -38,10 +37,8 @@ pub(super) fn meet(why: Gone) {
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 pub fn antidote() -> bool {
-    Worker::with_current(|worker| {
-        let Some(task) = worker.and_then(Worker::current) else { return false };
-        let had = task.notes() & own::POISONED != 0;
-        task.forget(own::POISONED);
-        had
-    })
+    let Some((_, task)) = Worker::running() else { return false };
+    let had = task.notes() & own::POISONED != 0;
+    task.forget(own::POISONED);
+    had
 }

@@ -3,14 +3,15 @@
 use super::attempt::Attempt;
 use super::core::Core;
 use super::error::Failed;
+use super::language::{Worker, mark, own};
 use super::meeting::{Waiter, Wake};
 use super::placement::Priority;
 use super::wait::{self, Place, Stage};
 use super::{body, offer, outside};
 use crate::network::ProcessResult;
-use crate::scheduler::task::{Task, mark, own};
-use crate::scheduler::word::Park;
-use crate::scheduler::{TaskRef, Worker};
+use crate::scheduler::Park;
+use crate::scheduler::TaskRef;
+use crate::scheduler::task::Task;
 use crate::sync::Ordering::*;
 use kahn_report::Name;
 use std::fmt;

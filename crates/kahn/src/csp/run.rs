@@ -1,20 +1,21 @@
 //! The run of a network of communicating processes.
 
 use super::blocking::Helpers;
-use super::core::{Core, Verdict, Way};
+use super::core::{Core, Verdict};
 use super::handle::Handle;
+use super::language::Csp;
+use super::language::Worker;
 use super::memory::{self, Ended};
 use super::process::{Process, Scope};
 use super::timer::Timers;
 use super::{outside, tally};
 use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
 use crate::network::{RunError, RunOptions};
-use crate::scheduler::{Config, EndCause, Scheduler, Settings, Worker};
+use crate::scheduler::{Config, EndCause, Scheduler, Settings, WorkerCore};
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
 use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
 use std::panic::Location;
-use std::ptr::NonNull;
 
 /// What a run leaves behind.
 ///
@@ -111,7 +112,7 @@ where
     R: Send,
 {
     let (options, Plan { policy, crew, own_threads, waits_once, .. }) = plan(options)?;
-    Worker::with_current(|worker| {
+    WorkerCore::with_current(|worker| {
         if let Some(worker) = worker {
             // Relaxed: read when the run that this one is part of is over.
             worker.scheduler().chose.store(true, Relaxed);
@@ -126,9 +127,7 @@ where
         Settings {
             accounting: options.accounting,
             wait_once: waits_once || options.wait_once,
-            central: false,
             samples: false,
-            glances: true,
             threads: own_threads,
             pin: options.pin,
             // Threads that help out touch nothing but run queues.
@@ -171,7 +170,7 @@ where
 pub(super) fn new_core(handle: &Handle, options: &RunOptions) -> Box<Core> {
     let core = Box::new(Core {
         handle: handle.clone(),
-        scheduler: Scheduler::new(),
+        scheduler: Scheduler::new(Csp::tag()),
         verdict: Mutex::new(None),
         quiescence: options.quiescence,
         seed: options.seed,
@@ -181,8 +180,7 @@ pub(super) fn new_core(handle: &Handle, options: &RunOptions) -> Box<Core> {
         helpers: Helpers::new(options.blocking_calls),
         unheard: Mutex::new(Vec::new()),
     });
-    core.scheduler.set_hooks(Box::new(Way(NonNull::from(&*core))));
-    core.scheduler.extension.store(std::ptr::from_ref(&*core).cast_mut().cast(), Release);
+    core.scheduler.set_language(Csp::new(&core));
     core
 }
 

@@ -11,12 +11,13 @@
 //! and nobody may end it meanwhile, its entry is plain: who finds it owns it. Otherwise it is an
 //! offer.
 
+use super::language::Communicates;
+use super::language::{self, Commit};
+use super::language::{Worker, own};
 use super::look::Awaited;
 use super::meeting::How;
 use super::offer;
-use crate::scheduler::task::own;
-use crate::scheduler::word::Park;
-use crate::scheduler::{Commit, Request, TaskRef, Worker};
+use crate::scheduler::{Park, Request, TaskRef};
 
 use super::attempt::Attempt;
 
@@ -109,8 +110,8 @@ pub(super) fn ask_to_enter<W>(
     commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
 ) {
     // Relaxed: whoever reads it makes sure under a gate that the process is there.
-    task.waits_at.store(place.pack(), crate::sync::Ordering::Relaxed);
-    if !worker.ask_to_commit(Commit { what: what.cast(), commit }) {
+    task.waits_at().store(place.pack(), crate::sync::Ordering::Relaxed);
+    if !language::ask_to_commit(worker, Commit { what: what.cast(), commit }) {
         two_at_once(worker, task);
     }
 }
@@ -189,7 +190,7 @@ impl Place {
 
     /// Where a process waits or waited last.
     pub(super) fn of(task: TaskRef) -> Option<Self> {
-        let packed = task.waits_at.load(crate::sync::Ordering::Acquire).cast_const();
+        let packed = task.waits_at().load(crate::sync::Ordering::Acquire).cast_const();
         let pointer = packed.map_addr(|address| address & !KIND);
         Some(match packed.addr() & KIND {
             1 => Self::Send(pointer),

@@ -50,9 +50,9 @@ pub(crate) mod walk;
 pub(crate) use explain::explain;
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
+use crate::channel::language::mark;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
-use crate::scheduler::task::mark;
 use crate::scheduler::{Kind, Origin, Reason, Scheduler, TaskRef};
 use crate::sync::{Mutex, Ordering::*, PlainAtomicU64};
 use std::collections::BTreeMap;

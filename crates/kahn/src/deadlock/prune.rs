@@ -25,7 +25,8 @@
 
 use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
-use crate::scheduler::task::mark;
+use crate::channel::language::Kahn;
+use crate::channel::language::mark;
 use crate::scheduler::{Origin, Reason, Scheduler, TaskRef};
 use crate::sync::Ordering::*;
 
@@ -41,11 +42,11 @@ impl Resolver {
     /// Wakes those that are to be pruned and parked; `true` if there are any. Called by a worker that is in no
     /// operation, or by a thread of a process.
     pub(crate) fn wake_to_prune(&self, scheduler: &Scheduler) -> bool {
-        if !scheduler.to_prune.has_any() {
+        if !scheduler.language::<Kahn>().to_prune.has_any() {
             return false;
         }
         let mut state = self.lock.lock();
-        let new = scheduler.to_prune.take_new();
+        let new = scheduler.language::<Kahn>().to_prune.take_new();
         state.to_prune.extend(new.into_iter().map(|task| Marked { task, parked: None }));
         state.to_prune.retain_mut(|marked| marked.is_left(scheduler));
         let last_grace = scheduler.last_grace();
@@ -58,7 +59,7 @@ impl Resolver {
             }
             !is_woken
         });
-        scheduler.to_prune.keep_asking(!to_prune.is_empty());
+        scheduler.language::<Kahn>().to_prune.keep_asking(!to_prune.is_empty());
         to_prune.len() < before
     }
 }

@@ -1,8 +1,9 @@
 //! Following who waits for whom.
 
+use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End, flag};
+use crate::channel::word::Seen;
 use crate::scheduler::TaskRef;
-use crate::scheduler::word::Seen;
 use crate::sync::{Ordering::*, fence};
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ impl Edge {
 /// Where a process is parked, if it is.
 pub(crate) fn edge_of(task: TaskRef) -> Option<Edge> {
     // Acquire pairs with the Release of the store in `channel::turn`.
-    let waits_at = task.waits_at.load(Acquire);
+    let waits_at = task.state().waits_at.load(Acquire);
     // SAFETY: set by `waiting_at` of a channel of this network, or null.
     let (channel, end) = unsafe { ChannelRef::from_waiting(waits_at) }?;
     let seen = channel.seen(end.peer());

@@ -5,14 +5,17 @@ use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
 use crate::channel::closing::{hand_over, own_both};
+use crate::channel::language::Kahn;
+use crate::channel::language::{Worker, mark, own};
+use crate::channel::process::{InNetwork, attribute};
 use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
-use crate::deadlock::{Detection, Resolver, explain};
-use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan, mark, own};
-use crate::scheduler::{EndCause, Kind, Scheduler, TaskRef, Worker};
+use crate::deadlock::{Resolver, explain};
+use crate::scheduler::task::{BodyType, Info, Plan as TaskPlan};
+use crate::scheduler::{EndCause, Kind, Scheduler, TaskRef};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_report::{Explanation, Misuse, Name};
 use std::sync::OnceLock;
@@ -103,7 +106,7 @@ pub(crate) type By<'a> = Option<(TaskRef, &'a Worker)>;
 impl Core {
     pub(crate) fn new() -> Arc<Self> {
         let core = Arc::new(Self {
-            scheduler: Scheduler::new(),
+            scheduler: Scheduler::new(Kahn::tag()),
             channels: Arc::new(ChannelTable::new()),
             resolver: OnceLock::new(),
             verdict: Mutex::new(None),
@@ -114,7 +117,7 @@ impl Core {
             gone: Gone::default(),
             fixed: AtomicU64::new(0),
         });
-        core.scheduler.set_hooks(Box::new(Joined(Arc::downgrade(&core))));
+        core.scheduler.set_language(Kahn::new(Box::new(Joined(Arc::downgrade(&core)))));
         core
     }
 
@@ -169,8 +172,8 @@ impl Core {
         TaskPlan {
             info: Info { name: plan.name, identity },
             kind: body::kind_of(body),
-            effects: plan.effects,
-            creates,
+            attributes: if plan.effects { attribute::EFFECTS } else { 0 }
+                | if creates { attribute::CREATES } else { 0 },
             pinned: plan.pinned,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(body),
@@ -259,7 +262,7 @@ impl Core {
             worker.gets_company();
         }
         let task = self.scheduler.enlist_new(|table| {
-            let task = table.make(plan);
+            let task = table.make::<Kahn>(plan);
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe { body::place(task.non_null(), body) };
             seen.give(by, task);
@@ -312,13 +315,12 @@ impl Core {
         let plan = TaskPlan {
             info: Info { name, identity },
             kind: Kind::Outside,
-            effects: true,
-            creates: false,
+            attributes: attribute::EFFECTS,
             pinned: None,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: None,
         };
-        let task = self.scheduler.table.lock().make(plan);
+        let task = self.scheduler.table.lock().make::<Kahn>(plan);
         seen.give(None, task);
         self.scheduler.enlist(task);
         let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Self>::clone(self);
@@ -400,10 +402,6 @@ impl Core {
                 channel.side(end).eager.store(true, Relaxed);
             }
         }
-    }
-
-    pub(crate) fn detection_is_deferred(detection: Detection) -> bool {
-        detection == Detection::Deferred
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::core::{By, Core};
 use super::{Channel, Process, ProcessResult};
+use crate::channel::language::Worker;
+use crate::channel::process::InNetwork;
 use crate::channel::{Port, Ports, Receiver, Sender};
-use crate::scheduler::{Scheduler, Worker};
+use crate::scheduler::Scheduler;
 use crate::sync::Arc;
 use kahn_report::Name;
 use std::marker::PhantomData;
@@ -91,16 +93,13 @@ impl<'env> Creator<'env> {
     /// Runs `f` in the name of the process that runs now.
     fn create<R>(&self, f: impl FnOnce(&Core, By<'_>) -> R) -> R {
         const ELSEWHERE: &str = "a process creates while it runs, in its own network";
-        Worker::with_current(|worker| {
-            let worker = worker.expect(ELSEWHERE);
-            let task = worker.current().expect(ELSEWHERE);
-            let same = std::ptr::eq(task.scheduler(), self.scheduler.as_ptr());
-            assert!(same && task.creates(), "{ELSEWHERE}, with a creator among its ports");
-            // SAFETY: one of its processes runs, and who runs a network has its core until all have
-            // ended. To count one reference more is two steps that other cores may have to wait for.
-            let core = unsafe { &*self.core.as_ptr() };
-            f(core, Some((task, worker)))
-        })
+        let (worker, task) = Worker::running().expect(ELSEWHERE);
+        let same = std::ptr::eq(task.scheduler(), self.scheduler.as_ptr());
+        assert!(same && task.creates(), "{ELSEWHERE}, with a creator among its ports");
+        // SAFETY: one of its processes runs, and who runs a network has its core until all have
+        // ended. To count one reference more is two steps that other cores may have to wait for.
+        let core = unsafe { &*self.core.as_ptr() };
+        f(core, Some((task, worker)))
     }
 
     /// Makes a channel; both ends belong to the process that makes it.

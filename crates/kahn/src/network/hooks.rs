@@ -2,14 +2,13 @@
 
 use super::core::{Core, Verdict};
 use super::left::Left;
-use crate::channel::closing::{close_dropped, process_ended};
-use crate::channel::raw::{ChannelRef, End};
+use crate::channel::language::OfNetwork;
+use crate::channel::language::Worker;
+use crate::channel::raw::End;
 use crate::deadlock::Found;
-use crate::scheduler::task::own;
-use crate::scheduler::{Hooks, TaskRef, Worker};
+use crate::scheduler::TaskRef;
 use crate::sync::{Arc, Ordering::*};
-use kahn_report::{Activity, Ending, Misuse, Name};
-use std::ptr;
+use kahn_report::{Activity, Misuse, Name};
 
 /// The scheduler's way up to the network.
 pub(super) struct Joined(pub(super) std::sync::Weak<Core>);
@@ -20,32 +19,12 @@ impl Joined {
     }
 }
 
-impl Hooks for Joined {
-    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker) {
-        process_ended(task, ending, worker);
-    }
-
-    fn settled(&self, task: TaskRef, worker: &Worker) {
-        if task.notes() & own::CLOSES != 0 {
-            close_dropped(task, worker, false);
-        }
-        // It may wait for something foreign, and be pruned there.
-        task.note_sent(ptr::null());
-    }
-
-    fn failed_by(&self, _task: TaskRef, channel: *const ()) -> Ending {
-        // SAFETY: a channel that the process has an open end of.
-        let channel = unsafe { ChannelRef::from_ptr(channel) };
-        let sender = channel.and_then(|channel| channel.owner(End::Sender));
-        let (Some(channel), Some(sender)) = (channel, sender) else { return Ending::Stopped };
-        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
-    }
-
+impl OfNetwork for Joined {
     fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
         let Some(core) = self.core() else { return 0 };
         // A channel that must not grow is no verdict yet: others run, and may give back bytes.
         let (scheduler, channels) = (&core.scheduler, &core.channels);
-        let suspects = worker.suspects();
+        let suspects = worker.of.suspects();
         core.resolver().glance(scheduler, channels, suspects, budget, in_passing).1
     }
 
@@ -100,7 +79,7 @@ impl Hooks for Joined {
         self.core()?.share_out()
     }
 
-    fn misuse(&self, _task: TaskRef, what: Misuse) {
+    fn misuse(&self, what: Misuse) {
         if let Some(core) = self.core() {
             core.misuse(what);
         }
@@ -120,7 +99,7 @@ impl Core {
             return;
         }
         // First where it is likely.
-        let suspects = worker.suspects();
+        let suspects = worker.of.suspects();
         let (found, _) = self.resolver().glance(scheduler, &self.channels, suspects, 64, false);
         if found == Found::Freed {
             return;

@@ -32,6 +32,7 @@
 //! gave them away. If it could have been ended before, when it still had them, it is told as pruned:
 //! in some runs it was, and then there was no failure.
 
+use crate::channel::process::attribute;
 use crate::channel::table::LastSender;
 use crate::network::left::Left;
 use crate::network::run::process_report;
@@ -90,7 +91,9 @@ impl<'a> Observed<'a> {
         }
         let mut may_be_pruned = vec![false; count];
         let is_lost = |process: usize, observers: &[usize]| {
-            observers[process] == 0 && is_known[process] && !records[process].is_never_pruned
+            observers[process] == 0
+                && is_known[process]
+                && !attribute::is_never_pruned(records[process].attributes)
         };
         let mut lost: Vec<usize> =
             (0..count).filter(|&process| is_lost(process, &observers)).collect();
@@ -116,8 +119,9 @@ impl<'a> Observed<'a> {
             while let Some(cause) = causes.pop() {
                 causes.extend(self.reached(cause).filter(|by| with.insert(*by)));
             }
-            let is_seen =
-                record.is_never_pruned || self.marks[process].is_none() || !with.is_empty();
+            let is_seen = attribute::is_never_pruned(record.attributes)
+                || self.marks[process].is_none()
+                || !with.is_empty();
             if self.may_be_pruned[process] || !is_seen {
                 continue;
             }

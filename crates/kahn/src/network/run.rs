@@ -7,12 +7,14 @@ use super::options::{Choice, RunOptions};
 use super::weights::{growth, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
 use crate::accounting::Accounting;
+use crate::channel::language::Worker;
+use crate::channel::language::{Detecting, Kahn};
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
+use crate::scheduler::WorkerCore;
 use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
 use crate::scheduler::{
     Balance, Config, Crew, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings,
-    Worker,
 };
 use crate::sync::system::{ThreadDoor, clock, cores};
 use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
@@ -240,10 +242,8 @@ pub(crate) struct Plan {
 
 /// Decides who runs the processes; refuses to inside an async process, whose worker it would hold.
 pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunError> {
-    let in_async = Worker::with_current(|worker| {
-        let task = worker.and_then(Worker::current);
-        task.is_some_and(|task| task.body().is_some_and(|body| !body.blocking))
-    });
+    let in_async = WorkerCore::running_here()
+        .is_some_and(|task| task.body().is_some_and(|body| !body.blocking));
     if in_async {
         return Err(RunError::Nested);
     }
@@ -300,6 +300,10 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     }
     let only_processes = processes.iter().all(|task| task.kind() == Kind::Pooled);
     let (samples, accounting) = (policy.rebalances_after().is_some(), options.accounting);
+    core.scheduler.language::<Kahn>().detect(Detecting {
+        central: options.detection == Detection::Central,
+        probes: options.detection == Detection::Deferred,
+    });
     core.scheduler.configure(Config::new(
         policy,
         crew,
@@ -307,8 +311,6 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
             accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
             samples,
             wait_once: waits_once || options.wait_once,
-            central: options.detection == Detection::Central,
-            glances: Core::detection_is_deferred(options.detection),
             threads: own_threads,
             pin: options.pin,
             // Until a creator makes a blocking process.
@@ -469,8 +471,8 @@ pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
         ending: ProcessEnd::Finished,
         cpu_seconds: counts.busy.map(|ticks| clock::to_duration(ticks).as_secs_f64()),
         polls: counts.polls,
-        waits_empty: counts.blocked_empty,
-        waits_full: counts.blocked_full,
+        waits_empty: counts.waits_empty,
+        waits_full: counts.waits_full,
         migrations: counts.migrations,
     }
 }

@@ -25,7 +25,7 @@
 //! *When the system refuses a thread*, the run has the workers that it granted, and its report says
 //! so. Nothing else needs to know: no queue is made for a worker that has no thread.
 
-use super::{Scheduler, Worker};
+use super::Scheduler;
 use crate::sync::system::{ThreadDoor, ThreadPlace};
 use crate::sync::{Arc, Mutex, Ordering::*, Parker, thread};
 use std::{fmt, io, mem};
@@ -128,7 +128,7 @@ impl Hired {
                         if worker >= scheduler.config().most_awake {
                             bell.unpark();
                         }
-                        return Worker::new(&scheduler, worker).work();
+                        return (scheduler.tag.work)(&scheduler, worker);
                     }
                 }
             }

@@ -1,15 +1,15 @@
 //! The `Waker` that futures of other libraries get.
 //!
-//! Our own channels never use it: a process that waits at a channel is a plain pointer in a word.
+//! What processes of one network wait for never uses it: there a process is a plain pointer.
 //! The waker is an allocation of its own, made when a foreign future first clones it, so it may
 //! outlive the process and the run; waking it then does nothing.
 //!
 //! | state | means | leaves by |
 //! |---|---|---|
-//! | `RUNNING` | the process is polled, ready, or parked at a channel | `wake` → `NOTIFIED`, its worker → `WAITING` |
+//! | `RUNNING` | the process is polled, ready, or parked | `wake` → `NOTIFIED`, its worker → `WAITING` |
 //! | `NOTIFIED` | woken meanwhile: the next foreign wait returns at once | its worker → `RUNNING` |
 //! | `WAITING` | it waits for a wake-up alone, and a clone of the waker is about | `wake` → `RUNNING` and it is ready; last clone dropped → `ORPHAN` |
-//! | `ORPHAN` | it waits, and nobody holds a waker: nothing can ever wake it | pruning → `RUNNING` |
+//! | `ORPHAN` | it waits, and nobody holds a waker: nothing can ever wake it | a mark of the language → `RUNNING` |
 //! | `CLOSED` | the process has ended | never |
 //!
 //! Whoever moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
@@ -69,7 +69,7 @@ impl Foreign {
         true
     }
 
-    /// Nobody seems to hold a waker. Pruning may have woken the process meanwhile, and it may wait
+    /// Nobody seems to hold a waker. A mark may have woken the process meanwhile, and it may wait
     /// again with a new clone: so look once more before it is no longer counted.
     fn orphan(&self) {
         while self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {

@@ -7,11 +7,12 @@
 //! | take | the worker, or one with nothing to do | swaps null in |
 
 use super::task::{TaskRef, own};
-use super::{Kind, Reason, Worker};
+use super::worker::WorkerCore;
+use super::{Kind, Reason};
 use crate::sync::Ordering::*;
 use std::ptr;
 
-impl Worker {
+impl WorkerCore {
     #[inline]
     pub(super) fn take_hot(&self) -> Option<TaskRef> {
         let hot = &self.slot().hot;
@@ -31,12 +32,9 @@ impl Worker {
         unsafe { TaskRef::from_ptr(taken) }
     }
 
-    /// Makes a process ready that this worker owns because it cleared its PARKED bit.
+    /// Makes a process ready that this worker owns because it ended its wait.
     #[inline]
     pub(crate) fn wake(&self, task: TaskRef) {
-        if self.central {
-            return self.wake_centrally(task);
-        }
         if self.stays_here(task) {
             self.keep_task(task);
         } else {
@@ -65,16 +63,6 @@ impl Worker {
             && task.kind() == Kind::Pooled
             && task.notes() & own::APART == own::PINNED
             && task.pinned().is_some_and(|worker| self.is_home_of(worker))
-    }
-
-    #[cold]
-    fn wake_centrally(&self, task: TaskRef) {
-        self.scheduler().hooks().woken(task);
-        if self.stays_here(task) {
-            self.keep_task(task);
-        } else {
-            self.queue(task);
-        }
     }
 
     /// Puts a process where it runs next.

@@ -30,6 +30,7 @@
 //!
 //! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
 
+use super::language::{Language, Probe};
 use super::policy::{Ready, Turn};
 use super::task::{TaskRef, mark, own};
 use super::{Reason, Scheduler, Worker};
@@ -45,9 +46,6 @@ const LOOKS: usize = if cfg!(loom) { 1 } else { 4 };
 const SPINS: usize = if cfg!(loom) { 0 } else { 8 };
 /// A watcher's first and longest nap.
 const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
-
-/// What a worker without work spends on looking for rings, in looks at a channel.
-const GLANCE_BEFORE_SLEEP: usize = 512;
 
 impl Scheduler {
     /// Wakes one sleeping worker, if there is one and a core for it.
@@ -136,7 +134,7 @@ impl Scheduler {
     }
 }
 
-impl Worker {
+impl<L: Language> Worker<L> {
     /// Waits for something to run; `None` when the run has ended.
     pub(super) fn idle(&self) -> Option<Ready> {
         let times = &self.slot().times;
@@ -269,12 +267,7 @@ impl Worker {
 
     /// Sleeps until notified; `Some` if the watch between naps found a process to run.
     fn sleep(&self) -> Option<Ready> {
-        let scheduler = self.scheduler();
-        let glances = scheduler.settings().glances;
-        if glances {
-            scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
-        }
-        self.wake_to_prune();
+        L::probe(self, Probe::BeforeSleep);
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
         if self.lie_down(false) { self.watch() } else { None }
@@ -284,7 +277,7 @@ impl Worker {
     /// once more if it is the last that was awake.
     pub(super) fn watch(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
-        let glances = scheduler.settings().glances;
+        let looks = self.language().looks();
         let mut nap = NAPS.0;
         let mut steps = self.others_steps();
         // Only threads and parties run from now on: nobody else will look at what we leave behind.
@@ -292,7 +285,7 @@ impl Worker {
         // What the others had run when this worker looked everywhere while they all slept.
         let mut looked_after: Option<Vec<u64>> = None;
         loop {
-            let looked = !glances || looked_after.as_ref() == Some(&self.others_steps());
+            let looked = !looks || looked_after.as_ref() == Some(&self.others_steps());
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
             let workers_run = scheduler.workers_run();
             let others_run = scheduler.census.is_busy();
@@ -331,15 +324,12 @@ impl Worker {
             }
             steps = self.others_steps();
             scheduler.share_out_if_due();
-            self.wake_to_prune();
             if !scheduler.all_others_sleep() {
-                if glances {
-                    scheduler.hooks().glance(self, GLANCE_BEFORE_SLEEP, false);
-                }
-            } else if !looked {
+                L::probe(self, Probe::BeforeSleep);
+            } else {
                 // Only threads and parties run: they look from where they park themselves, so one
                 // look everywhere finds what the workers have left behind.
-                scheduler.hooks().look_everywhere();
+                L::probe(self, Probe::AllSleep { again: looked });
                 looked_after = Some(steps.clone());
             }
             nap = (nap * 2).min(NAPS.1);
@@ -366,12 +356,13 @@ impl Worker {
         // them to lie down sees a free core and looks. But nobody else comes to what is pinned here.
         let has_work = scheduler.has_pinned(self.index())
             || scheduler.has_free_core() && self.has_work()
-            || self.must_wake_to_prune();
+            || self.is_waited_for()
+            || L::has_news(self);
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }
         if scheduler.census.rest() {
-            scheduler.hooks().stuck(self);
+            L::quiet(self);
         }
         true
     }

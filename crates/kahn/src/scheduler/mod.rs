@@ -1,17 +1,18 @@
 //! WHEN code runs: processes, workers, run queues, parking.
 //!
 //! ```text
-//!            policy (run queues)                 Word (at a channel)
+//!            policy (run queues)                  where the language says
 //!   ready ───────────────► running ─────────────► parked ──┐
-//!     ▲                      │  │                          │ peer publishes
-//!     │      yields          │  │ waits for a foreign waker│ and clears PARKED
+//!     ▲                      │  │                          │ what it waits
+//!     │      yields          │  │ waits for a foreign waker│ for comes
 //!     └──────────────────────┘  └──► Foreign ──────────────┤
 //!     └────────────────────────────────────────────────────┘
 //! ```
 //!
 //! A [`Worker`] takes a ready process from the policy, polls it, publishes what it did, and then
 //! does what it asked for: parks it, queues it again, or ends it. Parking happens *after* the poll
-//! has returned, so whoever wakes the process finds it complete.
+//! has returned, so the thread that wakes the process finds it complete. How a process is parked, and
+//! what else is particular to a kind of processes, is a [`language`].
 //!
 //! # When nothing can run
 //!
@@ -19,26 +20,26 @@
 //! threads of blocking processes that are not inside a waiting operation, outside parties likewise.
 //! Whoever wakes somebody counts them *before* it stops being counted itself, so nobody is busy only
 //! if nobody can act but those it counts as *pending*: foreign wakers, and parties that may cancel.
-//! The last to be busy looks for rings of waits ([`Hooks::stuck`]); if in addition nobody is pending,
-//! what is left can never go on and the run gets its verdict.
+//! The last to be busy asks the language to free what can go on ([`Language::quiet`]); if in addition
+//! nothing is pending, what is left can never go on and the run gets its verdict.
 
 mod balance;
 pub(crate) mod census;
 mod crew;
 pub(crate) mod deque;
+mod dispatch;
 pub(crate) mod fifo;
 pub(crate) mod foreign;
+mod grace;
 mod hot;
 mod idle;
-pub(crate) mod local;
+pub(crate) mod language;
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 mod operation;
 mod pick;
 mod places;
 pub mod policy;
-mod prune;
-mod publication;
 mod rare;
 mod request;
 mod stopwatch;
@@ -46,18 +47,19 @@ mod table;
 pub(crate) mod task;
 mod threads;
 mod waiters;
-pub(crate) mod word;
 mod worker;
 
 pub(crate) use balance::Balance;
+pub(crate) use dispatch::Worker;
+pub(crate) use language::{Hooks, Kept, Language, Probe, Tag};
 pub(crate) use places::Urgency;
 pub(crate) use rare::Bell;
-pub(crate) use request::{Commit, EndCause, Listed, Request, WaitOn};
+pub(crate) use request::{EndCause, Park, Request};
 pub(crate) use table::{ProcessCounts, ProcessRecord, Table};
 pub(crate) use task::{Kind, TaskRef};
 pub(crate) use threads::Unwound;
 pub(crate) use waiters::Waiters;
-pub(crate) use worker::Worker;
+pub(crate) use worker::WorkerCore;
 
 use crate::accounting::Accounting;
 use crate::sync::system::ThreadDoor;
@@ -67,7 +69,6 @@ use crate::sync::{
 };
 use census::Census;
 pub(crate) use crew::Crew;
-use kahn_report::Ending;
 use policy::{Notify, Policy, Ready};
 use std::fmt;
 use std::sync::{OnceLock, Weak};
@@ -96,40 +97,6 @@ pub enum Reason {
     Preempted,
 }
 
-/// What the layers above do for the scheduler.
-pub(crate) trait Hooks: Send + Sync {
-    /// A process waits for something foreign or yields: what it has dropped takes effect.
-    fn settled(&self, task: TaskRef, worker: &Worker);
-    /// A process has ended and its body is gone: its channels end, cleanly or with a failure mark.
-    fn ended(&self, task: TaskRef, ending: &Ending, worker: &Worker);
-    /// How a process ends that has reached the failure mark of a channel.
-    fn failed_by(&self, task: TaskRef, channel: *const ()) -> Ending;
-    /// A worker has `budget` units of time for looking at waits; in passing, or before it sleeps.
-    /// Returns what was spent.
-    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize;
-    /// The workers sleep and others run: look for rings once.
-    fn look_everywhere(&self);
-    /// A thread or a party has parked: look whether that closed a ring.
-    fn look_from(&self, task: TaskRef);
-    /// Processes may have to be woken that are to be pruned; the caller is in no operation.
-    fn wake_to_prune(&self);
-    /// Nobody is busy: look for rings; give the verdict if nothing is pending.
-    fn stuck(&self, worker: &Worker);
-    /// A process has ended and some end of its was not dropped: the channel's name.
-    fn end_left_behind(&self, task: TaskRef) -> Option<kahn_report::Name>;
-    /// A process has parked; only called with `central` detection.
-    fn parked(&self, task: TaskRef);
-    /// A process was woken; only called with `central` detection.
-    fn woken(&self, task: TaskRef);
-    /// Workers have been idle for long: asks the policy where processes belong. Returns how many
-    /// are to move, if anything changes.
-    fn share_out(&self) -> Option<u64>;
-    /// Something happened that ends the run for a reason of the layers above.
-    fn misuse(&self, task: TaskRef, what: kahn_report::Misuse);
-    /// The system refused a thread that the run needs: which, and why.
-    fn out_of_threads(&self, text: String);
-}
-
 /// How the network is run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
@@ -138,10 +105,6 @@ pub(crate) struct Settings {
     pub(crate) samples: bool,
     /// Every operation waits once.
     pub(crate) wait_once: bool,
-    /// One lock at every block, as in the paper.
-    pub(crate) central: bool,
-    /// Walks on the way, not only when all stands still.
-    pub(crate) glances: bool,
     /// Each process has a thread of its own.
     pub(crate) threads: bool,
     pub(crate) pin: bool,
@@ -155,7 +118,7 @@ const BUILDING: u8 = 0;
 const RUNNING: u8 = 1;
 const ENDING: u8 = 2;
 
-/// In [`Scheduler::first`]: something is to be done that is no process; see `csp::outside`.
+/// In [`Scheduler::first`]: something is to be done that is no process; see [`Probe::Deferred`].
 pub(crate) const DEFERRED: usize = 1 << (usize::BITS / 2);
 
 /// In [`Scheduler::first`]: the run has ended.
@@ -170,7 +133,7 @@ pub(crate) struct WorkerSlot {
     current: AtomicPtr<Task>,
     /// Processes it has run; tells whether it gets on.
     steps: AtomicU64,
-    /// The last grace period that it has passed; see [`prune`].
+    /// The last grace period that it has passed; see [`grace`].
     passed: AtomicU64,
     parker: Arc<Parker>,
     pub(crate) times: WorkerTimes,
@@ -268,15 +231,15 @@ pub(crate) struct Scheduler {
     phase: AtomicU8,
     pub(crate) table: Mutex<Table>,
     rares: rare::Rares,
-    pub(crate) to_prune: prune::ToPrune,
+    /// Grace periods that have begun; see [`grace`].
+    grace_periods: AtomicU64,
+    tag: &'static Tag,
     hooks: OnceLock<Box<dyn Hooks>>,
-    /// Whether a process of this network has run communicating processes, which may choose.
+    /// Whether a process of this network has run another one whose processes may choose.
     pub(crate) chose: AtomicBool,
     /// Ready processes that are urgent, [deferred calls](DEFERRED), and [`OVER`]: the one thing a worker looks
     /// at before it takes what is at hand.
     pub(crate) first: AtomicUsize,
-    /// What a network of communicating processes shares, while it runs; null in others.
-    pub(crate) extension: AtomicPtr<()>,
     threads: Mutex<Vec<threads::Started>>,
     thread_count: AtomicUsize,
 }
@@ -288,7 +251,8 @@ impl fmt::Debug for Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new() -> Arc<Self> {
+    /// Makes what the workers of a network of this language share.
+    pub(crate) fn new(tag: &'static Tag) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             number: crate::sync::system::next_number(),
@@ -301,11 +265,11 @@ impl Scheduler {
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
             rares: rare::Rares::default(),
-            to_prune: prune::ToPrune::default(),
+            grace_periods: AtomicU64::new(0),
+            tag,
             hooks: OnceLock::new(),
             chose: AtomicBool::new(false),
             first: AtomicUsize::new(0),
-            extension: AtomicPtr::new(std::ptr::null_mut()),
             threads: Mutex::new(Vec::new()),
             thread_count: AtomicUsize::new(0),
         })
@@ -349,12 +313,18 @@ impl Scheduler {
         self.this.upgrade().expect("asked by something that the scheduler owns")
     }
 
-    pub(crate) fn set_hooks(&self, hooks: Box<dyn Hooks>) {
-        assert!(self.hooks.set(hooks).is_ok(), "hooks are set once");
+    /// Sets what all workers share of the language; once, before anything runs.
+    pub(crate) fn set_language<L: Language>(&self, language: L) {
+        assert!(std::ptr::eq(self.tag, L::TAG), "a network has one language");
+        assert!(self.hooks.set(Box::new(language)).is_ok(), "a language is set once");
     }
 
-    pub(crate) fn hooks(&self) -> &dyn Hooks {
-        self.hooks.get().expect("hooks are set before anything runs").as_ref()
+    pub(super) fn hooks(&self) -> &dyn Hooks {
+        self.hooks.get().expect("a language is set before anything runs").as_ref()
+    }
+
+    pub(super) fn language_tag(&self) -> &'static Tag {
+        self.tag
     }
 
     #[inline]
@@ -503,7 +473,7 @@ impl Scheduler {
             }
         }
         self.start_workers();
-        Worker::new(self, 0).work();
+        (self.tag.work)(self, 0);
         self.join_workers();
         self.join_threads();
     }

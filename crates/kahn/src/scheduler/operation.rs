@@ -2,29 +2,12 @@
 
 use super::policy::Ready;
 use super::policy::lane::Lane;
-use super::request::{Commit, EndCause, Request, WaitOn};
+use super::request::{EndCause, Request};
 use super::task::own;
-use super::{Kind, Origin, Reason, TaskRef, Urgency, Worker};
+use super::worker::WorkerCore;
+use super::{Kind, Origin, Reason, TaskRef, Urgency};
 
-impl Worker {
-    /// The worker of this thread and the process it runs, if they belong to the network of this
-    /// number.
-    ///
-    /// The reference must not outlive the poll that asks.
-    #[inline]
-    pub(crate) fn running_in<'a>(network: u32) -> Option<(&'a Worker, TaskRef)> {
-        Self::running().filter(|(worker, _)| worker.network == network)
-    }
-
-    /// The worker of this thread and the process it runs.
-    ///
-    /// The reference must not outlive the poll that asks.
-    #[inline]
-    pub(crate) fn running<'a>() -> Option<(&'a Worker, TaskRef)> {
-        let worker = Self::of_this_thread()?;
-        worker.current.get().map(|task| (worker, task))
-    }
-
+impl WorkerCore {
     /// Makes a process ready that the running process, or this worker, owns.
     pub(crate) fn make_ready(&self, task: TaskRef, reason: Reason) {
         let scheduler = self.scheduler();
@@ -98,25 +81,12 @@ impl Worker {
         self.cause.get()
     }
 
-    /// Asks to be parked when the poll returns.
-    #[inline]
-    pub(crate) fn ask_to_wait(&self, wait: WaitOn) {
-        self.wait.set(wait);
-        self.request.set(Request::Wait);
-    }
-
-    /// Where the process wants to wait that has asked to be parked.
-    pub(crate) fn wanted(&self) -> WaitOn {
-        self.wait.get()
-    }
-
-    /// Asks for something to be done when the poll has returned; `false` if the process has asked
-    /// for anything in this poll already.
+    /// Asks to be parked when the poll has returned; `false` if the process has asked for anything in
+    /// this poll already.
     #[must_use = "a process that waits for two things at once waits for none"]
     #[inline]
-    pub(crate) fn ask_to_commit(&self, commit: Commit) -> bool {
-        self.commit.set(commit);
-        matches!(self.request.replace(Request::Commit), Request::None)
+    pub(crate) fn ask_to_park(&self) -> bool {
+        matches!(self.request.replace(Request::Park), Request::None)
     }
 
     /// Takes back what the running process asked for.

@@ -14,8 +14,10 @@
 //!
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
 
+use super::language::{Language, Probe};
 use super::policy::{Ready, Turn};
 use super::task::{TaskRef, own};
+use super::worker::WorkerCore;
 use super::{DEFERRED, Reason, Worker};
 use crate::sync::Ordering::*;
 use std::ptr;
@@ -25,55 +27,14 @@ const FAIRNESS: u64 = 64;
 /// What a policy is asked for then: it may have three queues, as its own, those that were yielded
 /// to, and those of workers that sleep.
 const COLD_ENDS: u64 = 3;
-/// Every so many dispatches a worker glances at which process waits for which.
-const GLANCE: u64 = 16 * FAIRNESS;
-/// What a glance may cost, in looks at a channel.
-const GLANCE_BUDGET: usize = 128;
+/// Every so many dispatches a worker looks at what waits.
+const PROBE: u64 = 16 * FAIRNESS;
 
-impl Worker {
+impl<L: Language> Worker<L> {
     /// There is nothing to run: looks for something, and sleeps until there is.
     fn rest_until_ready(&self) -> Option<TaskRef> {
         self.slot().current.store(ptr::null_mut(), Relaxed);
         self.idle().map(Ready::into_task)
-    }
-
-    /// Counts a dispatch.
-    #[inline]
-    pub(super) fn count_step(&self) -> u64 {
-        let steps = &self.slot().steps;
-        // Relaxed: written here only, and read by others as a hint that this worker gets on.
-        let step = steps.load(Relaxed) + 1;
-        steps.store(step, Relaxed);
-        step
-    }
-
-    /// Whether the next dispatch is not to be that of the process at hand.
-    pub(super) fn is_due_for_another(&self) -> bool {
-        (self.slot().steps.load(Relaxed) + 1).is_multiple_of(FAIRNESS)
-            || self.first().load(Relaxed) != 0
-    }
-
-    /// The next dispatch is that of what has waited longest.
-    pub(super) fn looks_further_next(&self) {
-        let steps = &self.slot().steps;
-        steps.store(steps.load(Relaxed) | (FAIRNESS - 1), Relaxed);
-    }
-
-    /// The process to run next, if it is found without asking anybody.
-    #[inline]
-    pub(super) fn next_at_hand(&self) -> Option<TaskRef> {
-        let step = self.count_step();
-        // Relaxed: a hint, like the queues it is about.
-        if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
-            return None;
-        }
-        self.take_at_hand()
-    }
-
-    #[inline]
-    fn take_at_hand(&self) -> Option<TaskRef> {
-        // If the policy keeps none hot, the slot is empty.
-        self.take_hot().or_else(|| self.lane()?.take())
     }
 
     /// The process to run next, when none is at hand; waits for one. `None` when the run has ended.
@@ -122,18 +83,15 @@ impl Worker {
             return None;
         }
         if first >= DEFERRED {
-            self.scheduler().hooks().glance(self, 0, true);
+            L::probe(self, Probe::Deferred);
         }
         self.scheduler().pop_urgent(self.index())
     }
 
     /// Runs, instead of the process at hand, what has waited longest in each of the queues.
     fn run_what_waits(&self, step: u64) {
-        if step.is_multiple_of(GLANCE) {
-            self.wake_to_prune();
-            if self.scheduler().settings().glances {
-                self.glance();
-            }
+        if step.is_multiple_of(PROBE) {
+            L::probe(self, Probe::InPassing);
         }
         self.run_round();
         for _ in 0..COLD_ENDS {
@@ -185,17 +143,46 @@ impl Worker {
         self.run(task);
         self.keeps_hot.set(keeps_hot);
     }
+}
 
-    /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid
-    /// back by the glances after it.
-    fn glance(&self) {
-        let debt = self.glance_debt.get();
-        if debt >= GLANCE_BUDGET {
-            self.glance_debt.set(debt - GLANCE_BUDGET);
-            return;
+impl WorkerCore {
+    /// Counts a dispatch.
+    #[inline]
+    pub(super) fn count_step(&self) -> u64 {
+        let steps = &self.slot().steps;
+        // Relaxed: written here only, and read by others as a hint that this worker gets on.
+        let step = steps.load(Relaxed) + 1;
+        steps.store(step, Relaxed);
+        step
+    }
+
+    /// Whether the next dispatch is not to be that of the process at hand.
+    pub(super) fn is_due_for_another(&self) -> bool {
+        (self.slot().steps.load(Relaxed) + 1).is_multiple_of(FAIRNESS)
+            || self.first().load(Relaxed) != 0
+    }
+
+    /// The next dispatch is that of what has waited longest.
+    pub(super) fn looks_further_next(&self) {
+        let steps = &self.slot().steps;
+        steps.store(steps.load(Relaxed) | (FAIRNESS - 1), Relaxed);
+    }
+
+    /// The process to run next, if it is found without asking anybody.
+    #[inline]
+    pub(super) fn next_at_hand(&self) -> Option<TaskRef> {
+        let step = self.count_step();
+        // Relaxed: a hint, like the queues it is about.
+        if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
+            return None;
         }
-        let spent = self.scheduler().hooks().glance(self, GLANCE_BUDGET - debt, true);
-        self.glance_debt.set((debt + spent).saturating_sub(GLANCE_BUDGET));
+        self.take_at_hand()
+    }
+
+    #[inline]
+    fn take_at_hand(&self) -> Option<TaskRef> {
+        // If the policy keeps none hot, the slot is empty.
+        self.take_hot().or_else(|| self.lane()?.take())
     }
 
     /// Puts a process that yields behind all others.

@@ -18,9 +18,10 @@
 //! Three urgencies and not 32: each is a look at every scheduling point, and what programs have is
 //! one thing that must not wait, the work, and what may wait for ever.
 
+use super::Scheduler;
 use super::policy::{Notify, Ready, Reason};
 use super::task::{TaskRef, own};
-use super::{Scheduler, Worker};
+use super::worker::WorkerCore;
 use crate::sync::{AtomicUsize, Mutex, Ordering::*};
 use std::collections::VecDeque;
 
@@ -190,7 +191,7 @@ impl Scheduler {
     }
 }
 
-impl Worker {
+impl WorkerCore {
     /// A process was made ready: if it is more urgent than the running one, and may run here, that
     /// gives way to it before its next operation is complete.
     pub(crate) fn gives_way_to(&self, urgency: Urgency, pinned: Option<u32>) {

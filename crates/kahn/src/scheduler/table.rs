@@ -1,5 +1,6 @@
 //! The table of processes: who is alive, and what is left of those who were.
 
+use super::language::Language;
 use super::task::{Plan, Task, TaskRef};
 use super::{BUILDING, Scheduler};
 use crate::sync::{BlockPool, Ordering::*};
@@ -12,9 +13,8 @@ pub(crate) struct ProcessRecord {
     pub(crate) name: Name,
     /// `None` while it lives.
     pub(crate) ending: Option<Ending>,
-    /// Whether it runs on though nobody reads what it sends: it has effects, may create others, or
-    /// never had a sender.
-    pub(crate) is_never_pruned: bool,
+    /// Bits of the language's own.
+    pub(crate) attributes: u8,
     pub(crate) counts: ProcessCounts,
 }
 
@@ -24,8 +24,8 @@ pub(crate) struct ProcessCounts {
     /// Ticks in polls; `None` if they were not measured.
     pub(crate) busy: Option<u64>,
     pub(crate) polls: u64,
-    pub(crate) blocked_empty: u64,
-    pub(crate) blocked_full: u64,
+    pub(crate) waits_empty: u64,
+    pub(crate) waits_full: u64,
     pub(crate) migrations: u64,
 }
 
@@ -33,8 +33,8 @@ impl ProcessCounts {
     pub(crate) fn add(&mut self, other: &Self) {
         self.busy = self.busy.map_or(other.busy, |busy| Some(busy + other.busy.unwrap_or(0)));
         self.polls += other.polls;
-        self.blocked_empty += other.blocked_empty;
-        self.blocked_full += other.blocked_full;
+        self.waits_empty += other.waits_empty;
+        self.waits_full += other.waits_full;
         self.migrations += other.migrations;
     }
 }
@@ -74,12 +74,12 @@ impl Table {
     }
 
     /// Makes the header of a new process; the body behind it is still to be written.
-    pub(crate) fn make(&mut self, plan: Plan) -> TaskRef {
+    pub(crate) fn make<L: Language>(&mut self, plan: Plan) -> TaskRef {
         let size = plan.body.map_or(size_of::<Task>(), |body| body.size);
         let block = self.pool.take(size, plan.scheduler.cast());
         // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
         // for a process, so a recycled one holds an old header.
-        unsafe { Task::place(block.start, block.recycled, plan) }
+        unsafe { Task::place::<L>(block.start, block.recycled, plan) }
     }
 
     pub(super) fn add(&mut self, task: TaskRef) {
@@ -144,19 +144,16 @@ impl Drop for Table {
 
 impl Scheduler {
     /// Takes an ended process off the books; ends the run after the last one.
-    pub(crate) fn retire(&self, task: TaskRef, ending: Ending, solo: bool) {
+    /// `is_named`: something that it has left behind names it for good.
+    pub(crate) fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, solo: bool) {
         if let Some(foreign) = task.take_foreign() {
             foreign.close();
         }
         // Nobody rings it any more; its block may be named for long by an end that was misused.
         task.forget_bell();
-        // Relaxed: set before anything runs; communicating processes have none there.
-        let has_ends = self.extension.load(Relaxed).is_null();
-        let left_ends_behind = has_ends && task.local.ends.get() > 0;
         let mut table = self.table.lock();
         table.retire(task, ending);
-        // An end that it has left behind names it for good.
-        if !left_ends_behind && task.drop_reference(solo) {
+        if !is_named && task.drop_reference(solo) {
             table.recycle(task);
         }
         // No read-modify-write but for the last: the table is locked.
@@ -189,17 +186,18 @@ impl TaskRef {
             identity: info.identity,
             name: info.name.clone(),
             ending,
-            is_never_pruned: self.has_effects() || self.creates() || self.had_no_senders(),
+            attributes: self.attributes(),
             counts: self.counts(),
         }
     }
 
     fn counts(self) -> ProcessCounts {
+        let (waits_empty, waits_full) = self.scheduler().hooks().waits(self);
         ProcessCounts {
             busy: self.scheduler().measures_times().then(|| self.busy()),
             polls: self.polls.load(Relaxed),
-            blocked_empty: self.blocked_empty.load(Relaxed).into(),
-            blocked_full: self.blocked_full.load(Relaxed).into(),
+            waits_empty: waits_empty.into(),
+            waits_full: waits_full.into(),
             migrations: self.migrations.load(Relaxed).into(),
         }
     }

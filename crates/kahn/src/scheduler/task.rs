@@ -5,37 +5,35 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `marks` | anyone, by read-modify-write | the process, at its operations and when it is resumed |
-//! | `own`, `Local` | the thread that *holds* the process | the same; `own` by anyone who then finds out that it is not the holder |
+//! | `own` | the thread that *holds* the process | the same, and anyone who then finds out that it is not the holder |
 //! | `assigned` | policies, any time | the same: a hint |
-//! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
+//! | `hot`, `tally`, `cold` | as the language says ([`Kept`]) | the same |
 //! | counters | the holder, by load and store | reports, any time |
-//! | `observed`, `references` | ends that are made, change hands or close, by read-modify-write unless [`Worker::solo`](super::Worker::solo) | the same |
+//! | `references` | what names the process, by read-modify-write unless [`solo`](super::WorkerCore::solo) | the same |
 //! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
 //! | `pinned` | the holder | the thread that has it ready |
-//! | `Info`, `traits` | set when the process is created, before anyone else knows it | anyone while it lives |
+//! | `Info`, `attributes` | set when the process is created, before anyone else knows it | anyone while it lives |
 //! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
 //!
 //! **Holding.** A process is held by exactly one thread at a time: the worker that runs it, or
-//! whoever took it over. It is handed on by parking (`Word::park`, then `Word::publish` by the
-//! peer), by a run queue, or by the state word of its foreign waker; each is a Release that pairs
-//! with an Acquire. So plain cells suffice for what only the holder touches.
+//! the one that took it over. It is handed on by parking and being woken, as the language does it, by a
+//! run queue, or by the state word of its foreign waker; each is a Release that pairs with an Acquire. So plain cells suffice for what only the holder touches.
 //!
 //! **Memory.** A process is one block of type-stable memory (`sync::pool`): header, then body. The
-//! block is recycled when the process has ended and nothing names it any more: no end that it has
-//! left behind, and none of its `references`, which are closed ends of channels whose record is to
-//! name it (`channel::closing`), and handles. A detector may read a stale header at any time: it
-//! reads only atomics, which a new process stores, not writes.
+//! block is recycled when the process has ended and nothing names it any more: none of its `references`,
+//! which are handles and what is to name it in a report, and nothing that it has left behind. A header
+//! may be read at any time, stale or not: what is read is atomic, and a new process stores into it.
 //!
 //! There may be millions of processes, most of them small, so each field counts: the header has 120
 //! bytes, and a body of 72 ends with the third line. What few processes have is [`Rare`], and the
 //! scheduler is found from the block (`sync::pool`).
 
 use super::Scheduler;
-use super::local::Local;
+use super::language::{Kept, Language, Room};
 use super::rare::Rare;
 use crate::sync::{
-    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*,
-    PlainAtomicU32, PlainAtomicU64,
+    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, BlockPool, Cell, Ordering::*, PlainAtomicU32,
+    PlainAtomicU64,
 };
 use kahn_report::{Failure, Identity, Name};
 use std::cell::UnsafeCell;
@@ -45,32 +43,28 @@ use std::task::Context;
 
 /// Bits of [`Task::marks`]: what others want of a process, when it next looks.
 pub(crate) mod mark {
-    /// Nobody can observe it any more: drop it.
-    pub(crate) const PRUNE: u8 = 1;
-    /// Publish what you have done so far: somebody has nothing to do.
-    pub(crate) const FLUSH: u8 = 2;
+    /// Publish what you have done so far: a worker has nothing to do.
+    pub(crate) const FLUSH: u8 = 1;
     /// The run is being stopped.
-    pub(crate) const STOP: u8 = 4;
+    pub(crate) const STOP: u8 = 2;
     /// Its waker was called while it ran: poll it again.
-    pub(crate) const AGAIN: u8 = 8;
-    /// No message can ever reach it.
-    pub(crate) const DEAD: u8 = 16;
-    /// Another process ended it.
-    pub(crate) const KILL: u8 = 32;
+    pub(crate) const AGAIN: u8 = 4;
+    /// Those of the language: any may end the process, see [`must_end`](super::super::Language::must_end).
+    pub(crate) const LANGUAGE: u8 = 0xf0;
+    /// Those that may end it.
+    pub(crate) const MAY_END: u8 = STOP | LANGUAGE;
 }
 
 /// Bits of [`Task::own`]: what a process has to remember at its next operation.
 pub(crate) mod own {
-    /// Senders were dropped; they end their channels at the next operation.
-    pub(crate) const CLOSES: u8 = 1;
+    /// The language has something to do when the poll is over, or at the next operation.
+    pub(crate) const LEFT: u8 = 1;
     /// Every operation waits once (`testing`, policy `seeded`).
     pub(crate) const WAIT_ONCE: u8 = 2;
     /// The body is being dropped: operations do nothing.
     pub(crate) const ENDING: u8 = 4;
-    /// Another process may end it wherever it waits.
-    pub(crate) const KILLABLE: u8 = 8;
-    /// It has met poison.
-    pub(crate) const POISONED: u8 = 16;
+    /// Two of the language's own.
+    pub(crate) const LANGUAGE: [u8; 2] = [8, 16];
     /// It runs on one worker only: which, [`Task::pinned`](super::Task::pinned) tells.
     pub(crate) const PINNED: u8 = 32;
     /// It runs before others.
@@ -117,7 +111,7 @@ pub(crate) struct BodyType {
     pub(crate) size: usize,
     /// Whether the body blocks its thread: `send_blocking` and `recv_blocking` are its forms.
     pub(crate) blocking: bool,
-    /// Whether others may wait for its end; see `csp::body`.
+    /// Whether others may wait for its end.
     pub(crate) joined: bool,
 }
 
@@ -131,22 +125,12 @@ pub(crate) struct Info {
 pub(crate) struct Plan {
     pub(crate) info: Info,
     pub(crate) kind: Kind,
-    /// Declared effects: never pruned.
-    pub(crate) effects: bool,
-    /// May create processes: never pruned.
-    pub(crate) creates: bool,
+    /// Bits of the language's own.
+    pub(crate) attributes: u8,
     /// The worker the user pinned it to.
     pub(crate) pinned: Option<u32>,
     pub(crate) scheduler: *const Scheduler,
     pub(crate) body: Option<&'static BodyType>,
-}
-
-/// Bits of [`Task::traits`].
-mod traits {
-    pub(super) const EFFECTS: u8 = 1;
-    pub(super) const CREATES: u8 = 2;
-    /// It had a sender once: if not, it is never pruned.
-    pub(super) const HAD_SENDERS: u8 = 4;
 }
 
 /// A process belongs to no worker.
@@ -156,18 +140,10 @@ const NOWHERE: u16 = u16::MAX;
 #[repr(C)]
 pub(crate) struct Task {
     // First line: touched at every resume.
-    /// The end at which an operation waits that is not complete; null without one.
-    pub(crate) waits_at: AtomicPtr<()>,
+    /// What the language keeps there.
+    hot: Room<{ super::language::HOT }>,
     body: Cell<Option<&'static BodyType>>,
     pub(crate) polls: PlainAtomicU64,
-    /// What it offers while it waits for one of several things; see `csp::offer`. Of a Kahn process
-    /// the channel of [`note_sent`](Self::note_sent).
-    pub(crate) offer: AtomicU64,
-    /// That channel where loom would take it for one more step that threads may be ordered by.
-    #[cfg(loom)]
-    sent: PlainAtomicU64,
-    pub(crate) blocked_empty: PlainAtomicU32,
-    pub(crate) blocked_full: PlainAtomicU32,
     pub(crate) migrations: PlainAtomicU32,
     pub(crate) marks: AtomicU8,
     pub(crate) own: AtomicU8,
@@ -175,18 +151,19 @@ pub(crate) struct Task {
     stage: AtomicU8,
     /// Where the body stands, for bodies that leave it to the header.
     pub(crate) body_stage: Cell<u8>,
-    traits: AtomicU8,
+    attributes: AtomicU8,
     /// The worker that ran it last.
     pub(crate) home: AtomicU16,
     /// The worker it belongs to, for policies that settle that; `NOWHERE` if none did.
     assigned: AtomicU16,
     /// The worker the user pinned it to, or `NOWHERE`.
     pinned: AtomicU16,
-    /// Its senders that are open at both ends, unless it is never pruned.
-    pub(crate) observed: AtomicU32,
+    /// A count of the language's.
+    pub(crate) tally: AtomicU32,
     references: AtomicU32,
     // Second line.
-    pub(crate) local: Local,
+    /// What the language keeps there.
+    cold: Room<{ super::language::COLD }>,
     pub(super) rare: AtomicPtr<Rare>,
     info: UnsafeCell<Option<Info>>,
 }
@@ -271,42 +248,35 @@ impl Task {
     /// # Safety
     /// `block` has room for a header, nobody else knows it, and if it is `recycled` it holds an old
     /// header.
-    pub(crate) unsafe fn place(block: NonNull<u8>, recycled: bool, plan: Plan) -> TaskRef {
+    pub(crate) unsafe fn place<L: Language>(
+        block: NonNull<u8>,
+        recycled: bool,
+        plan: Plan,
+    ) -> TaskRef {
         let place = block.cast::<Self>();
         let pinned = plan.pinned.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
-        let mut traits = 0;
-        if plan.effects {
-            traits |= traits::EFFECTS;
-        }
-        if plan.creates {
-            traits |= traits::CREATES;
-        }
         if recycled {
             // SAFETY: an old header stands here; stale readers read its atomics at most.
             let task = unsafe { place.as_ref() };
             // Relaxed: see the module's paragraph on memory.
-            task.waits_at.store(ptr::null_mut(), Relaxed);
+            // SAFETY: an old header of the same language, as all of one pool.
+            let (hot, cold) = unsafe { (task.hot::<L>(), task.cold::<L>()) };
+            hot.restart();
+            cold.restart();
             task.polls.store(0, Relaxed);
-            // Tickets count on: what was left behind for the old process is not for this one.
-            let tickets = task.offer.load(Relaxed) & (u64::from(u32::MAX) << 32);
-            task.offer.store(tickets, Relaxed);
             task.marks.store(0, Relaxed);
             task.own.store(0, Relaxed);
-            task.blocked_empty.store(0, Relaxed);
-            task.blocked_full.store(0, Relaxed);
             task.home.store(0, Relaxed);
             task.stage.store(stage::MADE, Relaxed);
-            task.traits.store(traits, Relaxed);
+            task.attributes.store(plan.attributes, Relaxed);
             task.assigned.store(NOWHERE, Relaxed);
             task.pinned.store(pinned, Relaxed);
             task.migrations.store(0, Relaxed);
-            task.observed.store(0, Relaxed);
+            task.tally.store(0, Relaxed);
             task.references.store(1, Relaxed);
             task.body.set(plan.body);
             task.kind.set(plan.kind);
             task.body_stage.set(0);
-            // SAFETY: no process lives in the block.
-            unsafe { task.local.restart() };
             if let Some(rare) = task.rare_if_any() {
                 rare.restart();
             }
@@ -314,27 +284,22 @@ impl Task {
             unsafe { *task.info.get() = Some(plan.info) };
         } else {
             let task = Self {
-                waits_at: AtomicPtr::new(ptr::null_mut()),
+                hot: Room::holding(L::Hot::new()),
                 body: Cell::new(plan.body),
                 polls: PlainAtomicU64::new(0),
-                offer: AtomicU64::new(0),
-                #[cfg(loom)]
-                sent: PlainAtomicU64::new(0),
                 marks: AtomicU8::new(0),
                 own: AtomicU8::new(0),
-                blocked_empty: PlainAtomicU32::new(0),
-                blocked_full: PlainAtomicU32::new(0),
                 home: AtomicU16::new(0),
                 kind: Cell::new(plan.kind),
                 stage: AtomicU8::new(stage::MADE),
                 body_stage: Cell::new(0),
-                traits: AtomicU8::new(traits),
+                attributes: AtomicU8::new(plan.attributes),
                 assigned: AtomicU16::new(NOWHERE),
                 pinned: AtomicU16::new(pinned),
                 migrations: PlainAtomicU32::new(0),
-                observed: AtomicU32::new(0),
+                tally: AtomicU32::new(0),
                 references: AtomicU32::new(1),
-                local: Local::new(),
+                cold: Room::holding(L::Cold::new()),
                 rare: AtomicPtr::new(ptr::null_mut()),
                 info: UnsafeCell::new(Some(plan.info)),
             };
@@ -359,19 +324,36 @@ impl Task {
         self.forget_bell();
     }
 
-    fn has_trait(&self, bit: u8) -> bool {
+    /// What the language keeps in the first line.
+    ///
+    /// # Safety
+    /// The process is of this language.
+    #[inline(always)]
+    pub(crate) unsafe fn hot<L: Language>(&self) -> &L::Hot {
+        // SAFETY: said by the caller: written by `place`, or before it in the same block.
+        unsafe { self.hot.get() }
+    }
+
+    /// What the language keeps in the second line.
+    ///
+    /// # Safety
+    /// The process is of this language.
+    #[inline(always)]
+    pub(crate) unsafe fn cold<L: Language>(&self) -> &L::Cold {
+        // SAFETY: as for `hot`.
+        unsafe { self.cold.get() }
+    }
+
+    /// Bits of the language's own.
+    pub(crate) fn attributes(&self) -> u8 {
         // Relaxed: what is asked by others was set before they knew it.
-        self.traits.load(Relaxed) & bit != 0
+        self.attributes.load(Relaxed)
     }
 
-    /// Whether it has declared effects.
-    pub(crate) fn has_effects(&self) -> bool {
-        self.has_trait(traits::EFFECTS)
-    }
-
-    /// Whether it may create processes.
-    pub(crate) fn creates(&self) -> bool {
-        self.has_trait(traits::CREATES)
+    /// The holder: sets bits of the language's own.
+    pub(crate) fn set_attributes(&self, bits: u8) {
+        // Relaxed, and no read-modify-write: only the holder writes.
+        self.attributes.store(self.attributes() | bits, Relaxed);
     }
 
     /// The worker the user pinned it to.
@@ -435,10 +417,6 @@ impl Task {
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    pub(crate) fn had_no_senders(&self) -> bool {
-        !self.has_trait(traits::HAD_SENDERS)
-    }
-
     /// The worker it belongs to, if that is settled.
     pub(crate) fn assigned(&self) -> Option<usize> {
         // Relaxed: a hint where to queue it.
@@ -450,24 +428,6 @@ impl Task {
     pub(crate) fn assign(&self, worker: usize) {
         let worker = u16::try_from(worker).ok().filter(|&worker| worker != NOWHERE);
         self.assigned.store(worker.expect("nobody has 2^16 workers"), Relaxed);
-    }
-
-    /// The holder: an end is this process's from now on.
-    pub(crate) fn gain_end(&self, is_sender: bool) {
-        self.local.ends.set(self.local.ends.get() + 1);
-        if is_sender {
-            self.local.senders.set(self.local.senders.get() + 1);
-            // Relaxed, and no read-modify-write: only the holder writes.
-            self.traits.store(self.traits.load(Relaxed) | traits::HAD_SENDERS, Relaxed);
-        }
-    }
-
-    /// The holder: an end is closed, or passed on.
-    pub(crate) fn lose_end(&self, is_sender: bool) {
-        self.local.ends.set(self.local.ends.get() - 1);
-        if is_sender {
-            self.local.senders.set(self.local.senders.get() - 1);
-        }
     }
 
     /// The holder: remembers something for the next operation.
@@ -484,12 +444,6 @@ impl Task {
     /// The holder: what it has to remember.
     pub(crate) fn notes(&self) -> u8 {
         self.own.load(Relaxed)
-    }
-
-    /// The holder: no operation waits any more.
-    pub(crate) fn stop_waiting(&self) {
-        // Relaxed: whoever reads the old value finds that nobody is parked there.
-        self.waits_at.store(ptr::null_mut(), Relaxed);
     }
 
     /// So many more name this process from now on.
@@ -509,75 +463,10 @@ impl Task {
         // that the others did with the header.
         self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
     }
-
-    /// The holder: a message is sent on this channel; null: an operation begins, or the process waits,
-    /// so that it may be pruned.
-    #[inline(always)]
-    pub(crate) fn note_sent(&self, channel: *const ()) {
-        // Relaxed: the holder's own.
-        self.sent().store(channel.addr() as u64, Relaxed);
-    }
-
-    /// The holder: whether a message was sent on this channel since the process could be pruned last.
-    pub(crate) fn has_just_sent(&self, channel: *const ()) -> bool {
-        self.sent().load(Relaxed) == channel.addr() as u64
-    }
-
-    #[inline(always)]
-    fn sent(&self) -> &PlainAtomicU64 {
-        #[cfg(loom)]
-        return &self.sent;
-        #[cfg(not(loom))]
-        &self.offer
-    }
-
-    /// Whether it runs on though nobody observes it: then nobody counts who does.
-    fn is_free_of_observers(&self) -> bool {
-        self.has_trait(traits::EFFECTS | traits::CREATES)
-    }
-
-    /// Whether it may be dropped because nobody can observe it.
-    pub(crate) fn is_prunable(&self) -> bool {
-        !self.is_free_of_observers()
-            && self.kind() != Kind::Outside
-            && self.local.senders.get() > 0
-            && self.observed.load(Acquire) == 0
-    }
-
-    /// Whether its history may have been cut short: it could be pruned, or is dead.
-    pub(crate) fn may_be_cut(&self) -> bool {
-        self.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0
-    }
-
-    /// It has one more sender that is open at both ends.
-    pub(crate) fn add_observer(&self, solo: bool) {
-        if self.is_free_of_observers() {
-            return;
-        }
-        // Relaxed: whoever counts it down got to know of it by the channel's gate.
-        if solo {
-            self.observed.store(self.observed.load(Relaxed) + 1, Relaxed);
-        } else {
-            self.observed.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// One of its senders, which had a receiver, is closed.
-    pub(crate) fn close_observer(&self, solo: bool) {
-        if !self.is_free_of_observers() {
-            count_down(&self.observed, solo);
-        }
-    }
-
-    /// A receiver of one of its channels has departed or died; whether that was the last observer.
-    pub(super) fn loses_last_observer(&self, solo: bool) -> bool {
-        // As for a reference count, the last one sees what the others did.
-        !self.is_free_of_observers() && count_down(&self.observed, solo) == 0
-    }
 }
 
 /// Takes one off a count and returns what is left; `solo`: no other thread has any part in it.
-fn count_down(count: &AtomicU32, solo: bool) -> u32 {
+pub(crate) fn count_down(count: &AtomicU32, solo: bool) -> u32 {
     if solo {
         let left = count.load(Relaxed) - 1;
         count.store(left, Relaxed);

@@ -1,9 +1,10 @@
 //! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
 
+use super::dispatch::Defect;
+use super::language::Language;
 use super::task::{TaskRef, mark, own};
-use super::word::Park;
-use super::worker::{Defect, PATIENCE};
-use super::{Bell, EndCause, Request, Scheduler, Worker};
+use super::worker::{PATIENCE, WorkerCore};
+use super::{Bell, EndCause, Park, Request, Scheduler, Worker};
 use crate::sync::system::{ThreadDoor, ThreadPlace};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use kahn_report::Ending;
@@ -48,9 +49,7 @@ impl Scheduler {
         let builder = thread::Builder::new().name(task.info().name.to_string());
         let spawned = self.config().door.enter().and_then(|place| {
             let handle = builder.spawn(move || {
-                let worker = Worker::dedicated(&scheduler, index, parker);
-                worker.live_with(task);
-                drop(worker);
+                (scheduler.tag.live)(&scheduler, index, parker, task);
                 scheduler.rest();
             })?;
             Ok((handle, place))
@@ -74,19 +73,13 @@ impl Scheduler {
     fn refuse_thread(&self, task: TaskRef, error: &std::io::Error) {
         let (name, why) = (&task.info().name, ThreadDoor::explain(error));
         self.hooks().out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
-        // As a worker of its own: what it owns is dropped by it, not by the process that made it.
-        Worker::for_clearing(self).end(task, EndCause::Stopped);
+        (self.tag.refuse)(self, task);
         self.census.withdraw(1);
     }
 
     /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.
     pub(crate) fn look_from(&self, task: TaskRef) {
-        if self.settings().glances {
-            self.hooks().look_from(task);
-        }
-        if self.to_prune.has_any() {
-            self.hooks().wake_to_prune();
-        }
+        self.hooks().parked_outside(task);
     }
 
     /// Waits for all threads of processes, those included that are started meanwhile.
@@ -100,9 +93,9 @@ impl Scheduler {
     }
 }
 
-impl Worker {
+impl<L: Language> Worker<L> {
     /// Runs one process from its first poll to its end.
-    fn live_with(&self, task: TaskRef) {
+    pub(super) fn live_with(&self, task: TaskRef) {
         let _installed = self.install();
         let defect = Defect;
         self.run_alone(task);
@@ -113,17 +106,7 @@ impl Worker {
         loop {
             self.patience.set(PATIENCE);
             match self.poll(task) {
-                Some(Request::Wait) => {
-                    if self.park(task) == Park::Asleep {
-                        self.scheduler().look_from(task);
-                        self.rest();
-                    }
-                }
-                Some(Request::Commit) => {
-                    if self.commit.get().carry_out(task, self) == Park::Asleep {
-                        self.rest();
-                    }
-                }
+                Some(Request::Park) => self.park_thread(task),
                 Some(Request::Again | Request::Yield | Request::GiveWay) => thread::yield_now(),
                 Some(Request::None) => {
                     if self.wait_foreign(task) {
@@ -135,26 +118,32 @@ impl Worker {
         }
     }
 
-    /// Sleeps until somebody wakes the process of this thread.
-    fn rest(&self) {
-        self.scheduler().rest();
-        let parker = self.own_parker().expect("the thread of a process has a parker");
-        parker.park();
-    }
-
-    /// A blocking operation has to wait: sleeps until the peer has done something, or unwinds if
-    /// the process must end.
-    pub(crate) fn block_at(&self, task: TaskRef) {
-        self.flush();
-        if self.park(task) == Park::Asleep {
+    /// Parks the process of this thread, and sleeps until it is woken.
+    fn park_thread(&self, task: TaskRef) {
+        if L::park(self, task) == Park::Asleep {
             self.scheduler().look_from(task);
             self.rest();
         }
-        if task.marks.load(Acquire) & (mark::STOP | mark::PRUNE) != 0
+    }
+
+    /// A blocking operation has to wait: sleeps until it is woken, or unwinds if the process must end.
+    pub(crate) fn block(&self, task: TaskRef) {
+        L::flush(self);
+        self.park_thread(task);
+        if task.marks.load(Acquire) & mark::MAY_END != 0
             && let Some(cause) = self.must_end(task)
         {
             self.unwind(cause);
         }
+    }
+}
+
+impl WorkerCore {
+    /// Sleeps until the process of this thread is woken.
+    fn rest(&self) {
+        self.scheduler().rest();
+        let parker = self.own_parker().expect("the thread of a process has a parker");
+        parker.park();
     }
 
     /// Leaves the body of the running process for good, with the stack it runs on. Returns only if
@@ -187,7 +176,9 @@ impl Worker {
             resume_unwind(Box::new(Unwound));
         }
     }
+}
 
+impl<L: Language> Worker<L> {
     // --- workers that run nothing -----------------------------------------------------------------
 
     /// A worker for an outside party: it runs nothing, it publishes.
@@ -213,7 +204,7 @@ impl Worker {
         let before = self.current.replace(Some(task));
         self.patience.set(PATIENCE);
         let result = f();
-        self.flush();
+        L::flush(self);
         self.current.set(before);
         result
     }

@@ -8,7 +8,8 @@
 
 use super::policy::Ready;
 use super::task::{Task, own};
-use super::{Kind, TaskRef, Worker};
+use super::worker::WorkerCore;
+use super::{Kind, TaskRef};
 
 /// For fewer a lock and a wake-up cost more than they save.
 const FEWEST_OF_A_BATCH: usize = 16;
@@ -24,7 +25,7 @@ pub(crate) struct Waiters {
 impl Waiters {
     /// Adds a process that `worker` runs.
     #[inline]
-    pub(crate) fn add(&mut self, task: TaskRef, worker: &Worker) {
+    pub(crate) fn add(&mut self, task: TaskRef, worker: &WorkerCore) {
         let is_usual =
             !worker.is_dedicated() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0;
         let list = if is_usual { worker.index() + 1 } else { 0 };
@@ -51,7 +52,7 @@ impl Waiters {
     }
 }
 
-impl Worker {
+impl WorkerCore {
     /// Makes all of them ready, and runs one of its own next.
     pub(crate) fn release(&self, waiters: &mut Waiters) {
         let own = if self.is_dedicated() { 0 } else { self.index() + 1 };

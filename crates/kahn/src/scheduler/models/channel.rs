@@ -6,9 +6,9 @@
 
 use super::{Driven, check, plan};
 use crate::channel::closing::hand_over;
+use crate::channel::language::Worker;
 use crate::channel::raw::{ChannelRef, End};
 use crate::network::core::Core;
-use crate::scheduler::Worker;
 use crate::sync::{Arc, Ordering::*, thread};
 use crate::{Receiver, Sender};
 use std::sync::Mutex;
@@ -256,8 +256,8 @@ fn an_end_changes_hands_while_its_peer_leaves() {
         hand_over(channel, End::Sender, Some((giver, &worker)), taker);
         other.join().expect("the other worker does not panic");
         assert_eq!(channel.owner(End::Sender), Some(taker));
-        assert_eq!(giver.observed.load(Relaxed), 0);
-        assert_eq!(taker.observed.load(Relaxed), 0, "the receiver has left");
+        assert_eq!(giver.tally.load(Relaxed), 0);
+        assert_eq!(taker.tally.load(Relaxed), 0, "the receiver has left");
         // The sender is still in the first body, which never runs.
         std::mem::forget(model);
     });

@@ -9,11 +9,13 @@
 //! reads old values, in any mixture that the orderings allow, and loom tries them all.
 
 use super::{Driven, check};
+use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
+use crate::channel::word::Moved;
 use crate::deadlock::walk::ring_from;
 use crate::deadlock::{Found, is_dead};
+use crate::scheduler::Park;
 use crate::scheduler::TaskRef;
-use crate::scheduler::word::{Moved, Park};
 use crate::sync::{Arc, AtomicBool, Ordering::*, thread};
 use crate::{Receiver, Sender};
 
@@ -59,7 +61,7 @@ impl Round {
     /// Process `index` waits to receive; what its worker does. `false` if there was a message.
     fn park(&self, index: usize) -> bool {
         let channel = self.before(index);
-        self.tasks[index].waits_at.store(channel.waiting_at(End::Receiver), Release);
+        self.tasks[index].state().waits_at.store(channel.waiting_at(End::Receiver), Release);
         let seen = channel.seen(End::Sender);
         channel.word(End::Sender).park(seen, false) == Park::Asleep
     }

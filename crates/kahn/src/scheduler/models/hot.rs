@@ -3,7 +3,7 @@
 //! Bounds: two workers, two processes, two messages.
 
 use super::{Driven, Own, check};
-use crate::scheduler::Worker;
+use crate::channel::language::Worker;
 use crate::sync::{Arc, thread};
 use crate::{Receiver, Sender};
 

@@ -41,12 +41,13 @@ mod verdict;
 mod window;
 mod word;
 
+use crate::channel::language::Worker;
 use crate::channel::raw::ChannelRef;
 use crate::channel::table::Capacities;
 use crate::deadlock::{Detection, Resolver};
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::scheduler::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-use crate::scheduler::{Config, Crew, Scheduler, Settings, TaskRef, Worker};
+use crate::scheduler::{Config, Crew, Scheduler, Settings, TaskRef};
 use crate::sync::{Arc, Mutex, Ordering::*, thread};
 use crate::{Accounting, ProcessResult, Receiver, Sender};
 use kahn_report::Ending;
@@ -129,8 +130,6 @@ pub(crate) fn settings() -> Settings {
         accounting: Accounting::Off,
         samples: false,
         wait_once: false,
-        central: false,
-        glances: false,
         threads: false,
         pin: false,
         solo: false,

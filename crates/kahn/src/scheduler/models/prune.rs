@@ -5,7 +5,8 @@
 
 use super::{Driven, check, plan, work_for_others};
 use crate::channel::closing::mark_dead_end;
-use crate::scheduler::Worker;
+use crate::channel::language::{Kahn, Worker};
+use crate::scheduler::{Language, Probe};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::{Accounting, Detection, Network, Receiver, RunOptions, Sender};
 use kahn_report::Ending;
@@ -14,7 +15,7 @@ use kahn_report::Ending;
 /// ready.
 fn rest(model: &Driven, index: usize) {
     let scheduler = &model.core.scheduler;
-    Worker::new(scheduler, index).wake_to_prune();
+    Kahn::probe(&Worker::new(scheduler, index), Probe::AllSleep { again: true });
     work_for_others(scheduler, index);
 }
 

@@ -3,7 +3,8 @@
 //! Bounds: three workers, two threads.
 
 use super::{Driven, Own, check, settings};
-use crate::scheduler::{Config, Crew, RUNNING, Worker};
+use crate::channel::language::Worker;
+use crate::scheduler::{Config, Crew, RUNNING};
 use crate::sync::{Arc, Ordering::*, thread};
 
 /// It counts as awake from the moment at which it is taken out of the list.

@@ -7,10 +7,13 @@
 
 use super::{Driven, check};
 use crate::channel::OutsidePorts;
+use crate::channel::language::{Kahn, Worker};
+use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
+use crate::channel::word::Moved;
+use crate::scheduler::Park;
 use crate::scheduler::foreign::base_waker;
-use crate::scheduler::word::{Moved, Park};
-use crate::scheduler::{Bell, Kind, RUNNING, TaskRef, Worker};
+use crate::scheduler::{Bell, Kind, Language, RUNNING, TaskRef};
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::{Receiver, Sender};
 use std::pin::pin;
@@ -51,7 +54,7 @@ impl Pair {
         thread::spawn(move || {
             if core.scheduler.census.rest() {
                 let worker = Worker::new(&core.scheduler, 0);
-                core.scheduler.hooks().stuck(&worker);
+                Kahn::quiet(&worker);
             }
             let verdict = core.verdict.lock();
             assert!(verdict.is_none(), "a verdict, though somebody can go on: {verdict:?}");
@@ -66,7 +69,7 @@ impl Pair {
 
 /// A process waits to receive.
 fn park(task: TaskRef, channel: ChannelRef) {
-    task.waits_at.store(channel.waiting_at(End::Receiver), Release);
+    task.state().waits_at.store(channel.waiting_at(End::Receiver), Release);
     let word = channel.word(End::Sender);
     assert_eq!(word.park(word.load(), false), Park::Asleep, "there is no message");
 }

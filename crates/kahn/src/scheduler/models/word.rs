@@ -4,7 +4,8 @@
 //! `stealing`, so processes change workers. Bounds: capacity 1 or 2, 1 to 3 messages.
 
 use super::check;
-use crate::scheduler::word::{Moved, Park, Seen, Word};
+use crate::channel::word::{Moved, Seen, Word};
+use crate::scheduler::Park;
 use crate::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::thread;

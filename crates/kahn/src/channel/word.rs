@@ -37,6 +37,7 @@
 //! begins with a greater one. So a word that shows PARKED twice with the same count was
 //! not touched in between, which is what the detector's second look relies on.
 
+use crate::scheduler::Park;
 use crate::sync::{AtomicU64, Ordering::*};
 
 const PARKED: u64 = 1;
@@ -78,16 +79,6 @@ pub(crate) enum Moved {
     Quiet,
     /// The peer's process is ours now: it must be made ready.
     Wake,
-}
-
-/// What came of an attempt to park.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a process that is neither parked nor run again is lost"]
-pub(crate) enum Park {
-    /// The process sleeps; whoever clears PARKED owns it.
-    Asleep,
-    /// The word moved since it was seen: the process has something to do.
-    Moved,
 }
 
 impl Word {

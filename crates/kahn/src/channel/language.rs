@@ -1,0 +1,356 @@
+//! What the processes of a network add to the scheduler's: they wait at channels, may be pruned, and
+//! end with the failure of a channel.
+
+use super::closing;
+use super::process::InNetwork;
+use super::prune::{self, ToPrune};
+use super::publication::Published;
+use super::raw::ChannelRef;
+use super::word::{Seen, Word};
+use crate::scheduler::task::Task;
+use crate::scheduler::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
+use crate::sync::Ordering::*;
+use kahn_report::{Ending, Misuse, Name};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// A worker of a network.
+pub(crate) type Worker = crate::scheduler::Worker<Kahn>;
+
+/// Bits of [`Task::marks`].
+pub(crate) mod mark {
+    pub(crate) use crate::scheduler::task::mark::*;
+
+    /// Nothing can observe it any more: drop it.
+    pub(crate) const PRUNE: u8 = 16;
+    /// No message can ever reach it.
+    pub(crate) const DEAD: u8 = 32;
+}
+
+/// Bits of [`Task::own`].
+pub(crate) mod own {
+    pub(crate) use crate::scheduler::task::own::*;
+
+    /// Senders were dropped; they end their channels at the next operation.
+    pub(crate) const CLOSES: u8 = LEFT;
+}
+
+/// The language of networks.
+pub(crate) struct Kahn {
+    pub(crate) to_prune: ToPrune,
+    pub(super) network: Box<dyn OfNetwork>,
+    detection: OnceLock<Detecting>,
+}
+
+static KAHN: Tag = Tag::of::<Kahn>();
+
+/// When it is looked for rings of waits; set when it is decided how the network is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detecting {
+    /// One lock at every block, as in the paper.
+    pub(crate) central: bool,
+    /// Probes look, and not only when all stands still.
+    pub(crate) probes: bool,
+}
+
+/// What a network does for its processes and workers.
+pub(crate) trait OfNetwork: Send + Sync {
+    /// A worker has `budget` units of time for looking at waits; in passing, or before it sleeps.
+    /// Returns what was spent.
+    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize;
+    /// The workers sleep and others run: look for rings once.
+    fn look_everywhere(&self);
+    /// A thread or a party has parked: look whether that closed a ring.
+    fn look_from(&self, task: TaskRef);
+    /// Processes may have to be woken that are to be pruned; the caller is in no operation.
+    fn wake_to_prune(&self);
+    /// Nothing is busy: look for rings; give the verdict if nothing is pending.
+    fn stuck(&self, worker: &Worker);
+    /// A process has ended and some end of its was not dropped: the channel's name.
+    fn end_left_behind(&self, task: TaskRef) -> Option<Name>;
+    /// A process has parked; only called with `central` detection.
+    fn parked(&self, task: TaskRef);
+    /// A process was woken; only called with `central` detection.
+    fn woken(&self, task: TaskRef);
+    /// See [`Hooks::share_out`].
+    fn share_out(&self) -> Option<u64>;
+    /// See [`Hooks::out_of_threads`].
+    fn out_of_threads(&self, text: String);
+    /// Ends the run for misuse.
+    fn misuse(&self, what: Misuse);
+}
+
+/// Where a process wants to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitOn {
+    /// The word of the channel's other end.
+    pub(crate) word: *const Word,
+    /// What it was when there was nothing to do.
+    pub(crate) seen: Seen,
+    /// Whether it waits to send: the channel is full.
+    pub(crate) full: bool,
+}
+
+impl WaitOn {
+    const NOWHERE: Self = Self { word: ptr::null(), seen: Seen::NOTHING, full: false };
+}
+
+/// What a worker of a network keeps.
+pub(crate) struct OfWorker {
+    /// Where the running process wants to wait.
+    wait: Cell<WaitOn>,
+    pub(super) published: Published,
+    /// What probes in passing have spent beyond their budget.
+    debt: Cell<usize>,
+    /// Senders that parked lately: the first place to look for a ring.
+    suspects: [Cell<*const ()>; 8],
+    /// The place for the next of them.
+    next_suspect: Cell<usize>,
+    /// Whether waits are told to a resolver one by one.
+    central: bool,
+}
+
+impl OfWorker {
+    fn new(central: bool) -> Self {
+        Self {
+            wait: Cell::new(WaitOn::NOWHERE),
+            published: Published::default(),
+            debt: Cell::new(0),
+            suspects: [const { Cell::new(ptr::null()) }; 8],
+            next_suspect: Cell::new(0),
+            central,
+        }
+    }
+
+    /// Senders that parked lately.
+    pub(crate) fn suspects(&self) -> impl Iterator<Item = *const ()> {
+        self.suspects.iter().map(|place| place.replace(ptr::null())).filter(|end| !end.is_null())
+    }
+
+    /// Where the process wants to wait that has asked to be parked.
+    pub(super) fn wanted(&self) -> WaitOn {
+        self.wait.get()
+    }
+}
+
+/// What a probe in passing may cost, in looks at a channel.
+const IN_PASSING: usize = 128;
+/// What a worker without work spends on looking for rings.
+const BEFORE_SLEEP: usize = 512;
+
+impl Kahn {
+    pub(crate) fn new(network: Box<dyn OfNetwork>) -> Self {
+        Self { to_prune: ToPrune::default(), network, detection: OnceLock::new() }
+    }
+
+    /// The tag of the schedulers of networks.
+    pub(crate) fn tag() -> &'static Tag {
+        Self::TAG
+    }
+
+    /// Ends the run for misuse.
+    pub(super) fn misuse(&self, what: Misuse) {
+        self.network.misuse(what);
+    }
+
+    /// The channel of an end that a process has ended without dropping.
+    pub(super) fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
+        self.network.end_left_behind(task)
+    }
+
+    /// Decides when it is looked for rings; once, before anything runs.
+    pub(crate) fn detect(&self, how: Detecting) {
+        assert!(self.detection.set(how).is_ok(), "a network runs once");
+    }
+
+    fn probes(&self) -> bool {
+        self.detection.get().is_some_and(|detecting| detecting.probes)
+    }
+
+    /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid back
+    /// by the probes after it.
+    fn glance(&self, worker: &Worker) {
+        let debt = worker.of.debt.get();
+        if debt >= IN_PASSING {
+            worker.of.debt.set(debt - IN_PASSING);
+            return;
+        }
+        let spent = self.network.glance(worker, IN_PASSING - debt, true);
+        worker.of.debt.set((debt + spent).saturating_sub(IN_PASSING));
+    }
+}
+
+impl Language for Kahn {
+    const TAG: &'static Tag = &KAHN;
+
+    type Hot = super::process::Hot;
+
+    type Cold = super::process::Cold;
+
+    type OfWorker = OfWorker;
+
+    fn of_worker(&self) -> OfWorker {
+        OfWorker::new(self.detection.get().is_some_and(|detecting| detecting.central))
+    }
+
+    fn looks(&self) -> bool {
+        self.probes()
+    }
+
+    #[inline]
+    fn park(worker: &Worker, task: TaskRef) -> Park {
+        let wait = worker.of.wait.get();
+        // From here on the process may be run by another worker: nothing of it may be touched
+        // after the word is set, so what is counted is counted before.
+        if worker.counts {
+            Task::count(if wait.full {
+                &task.state().waits_full
+            } else {
+                &task.state().waits_empty
+            });
+        }
+        if wait.full {
+            let end = task.state().waits_at.load(Relaxed).cast_const();
+            let OfWorker { suspects, next_suspect, .. } = &worker.of;
+            let next = next_suspect.get();
+            suspects[next % suspects.len()].set(end);
+            next_suspect.set(next.wrapping_add(1));
+        }
+        // SAFETY: the words of a channel live in type-stable memory.
+        let word = unsafe { &*wait.word };
+        let parked = word.park(wait.seen, worker.solo());
+        if worker.of.central && parked == Park::Asleep {
+            tell_of_parking(worker, task);
+        }
+        parked
+    }
+
+    #[inline]
+    fn flush(worker: &Worker) {
+        worker.of.published.flush(worker);
+    }
+
+    fn settled(worker: &Worker, task: TaskRef) {
+        if task.notes() & own::CLOSES != 0 {
+            closing::close_dropped(task, worker, false);
+        }
+        // It may wait for something foreign, and be pruned there.
+        task.note_sent(ptr::null());
+    }
+
+    fn must_end(task: TaskRef, marks: u8) -> Option<EndCause> {
+        (marks & mark::PRUNE != 0 && task.is_prunable()).then_some(PRUNED)
+    }
+
+    fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
+        closing::process_ended(task, ending, worker);
+        // An end that it has left behind names it for good.
+        task.local().ends.get() > 0
+    }
+
+    fn probe(worker: &Worker, why: Probe) {
+        let kahn = worker.language();
+        let looks = kahn.probes();
+        match why {
+            Probe::Deferred => {}
+            Probe::InPassing => {
+                prune::wake_to_prune(worker);
+                if looks {
+                    kahn.glance(worker);
+                }
+            }
+            Probe::BeforeSleep => {
+                if looks {
+                    kahn.network.glance(worker, BEFORE_SLEEP, false);
+                }
+                prune::wake_to_prune(worker);
+            }
+            Probe::AllSleep { again } => {
+                prune::wake_to_prune(worker);
+                if looks && !again {
+                    kahn.network.look_everywhere();
+                }
+            }
+        }
+    }
+
+    fn has_news(worker: &Worker) -> bool {
+        worker.language().to_prune.has_new()
+    }
+
+    fn quiet(worker: &Worker) {
+        worker.language().network.stuck(worker);
+    }
+}
+
+/// Why a process is dropped that is pruned.
+const PRUNED: EndCause = EndCause::Other(ptr::null());
+
+/// Why a process is dropped that has reached the failure mark of a channel.
+pub(super) fn failed_by(channel: ChannelRef) -> EndCause {
+    EndCause::Other(channel.as_ptr().cast())
+}
+
+impl Hooks for Kahn {
+    fn ending(&self, _task: TaskRef, what: *const ()) -> Ending {
+        // SAFETY: null, or a channel that the process has an open end of.
+        let Some(channel) = (unsafe { ChannelRef::from_ptr(what) }) else { return Ending::Pruned };
+        let Some(sender) = channel.owner(super::raw::End::Sender) else { return Ending::Stopped };
+        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
+    }
+
+    fn parked_outside(&self, task: TaskRef) {
+        if self.probes() {
+            self.network.look_from(task);
+        }
+        if self.to_prune.has_any() {
+            self.network.wake_to_prune();
+        }
+    }
+
+    fn waits(&self, task: TaskRef) -> (u32, u32) {
+        let state = task.state();
+        (state.waits_empty.load(Relaxed), state.waits_full.load(Relaxed))
+    }
+
+    fn share_out(&self) -> Option<u64> {
+        self.network.share_out()
+    }
+
+    fn out_of_threads(&self, text: String) {
+        self.network.out_of_threads(text);
+    }
+}
+
+/// The language of the network that a process belongs to.
+pub(super) fn of<'a>(task: TaskRef) -> &'a Kahn {
+    task.scheduler().language()
+}
+
+/// Asks for a process to be parked when its poll returns.
+#[inline]
+pub(super) fn ask_to_wait(worker: &Worker, wait: WaitOn) {
+    worker.of.wait.set(wait);
+    // A process that waits for two things at once is told of its misuse at the second.
+    let _ = worker.ask_to_park();
+}
+
+/// Makes a process ready whose wait the caller has ended.
+#[inline]
+pub(super) fn wake(worker: &Worker, task: TaskRef) {
+    if worker.of.central {
+        tell_of_waking(worker, task);
+    }
+    worker.wake(task);
+}
+
+#[cold]
+fn tell_of_parking(worker: &Worker, task: TaskRef) {
+    worker.language().network.parked(task);
+}
+
+#[cold]
+fn tell_of_waking(worker: &Worker, task: TaskRef) {
+    worker.language().network.woken(task);
+}

@@ -1,0 +1,200 @@
+//! What a process of a network keeps in its header: its ends, where it waits, and who may observe it.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
+//! | `sent`, the counts of waits | the holder, by load and store | the holder; reports, any time |
+//! | `tally`: its senders that are open at both ends, unless it is never pruned | ends that are made, change hands or close, by read-modify-write unless the worker is alone | the same |
+//! | `closes`, `ends`, `senders` | the holder | the holder |
+
+use super::language::Kahn;
+use crate::scheduler::task::{Task, count_down};
+use crate::scheduler::{Kept, Kind};
+use crate::sync::{AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
+use std::ptr;
+
+/// Bits of [`Task::attributes`].
+pub(crate) mod attribute {
+    /// It has declared effects: it is never pruned.
+    pub(crate) const EFFECTS: u8 = 1;
+    /// It may create processes: it is never pruned.
+    pub(crate) const CREATES: u8 = 2;
+    /// It had a sender once: if not, it is never pruned.
+    pub(crate) const HAD_SENDERS: u8 = 4;
+
+    /// Whether a process with these runs on though nothing reads what it sends.
+    pub(crate) fn is_never_pruned(attributes: u8) -> bool {
+        attributes & (EFFECTS | CREATES) != 0 || attributes & HAD_SENDERS == 0
+    }
+}
+
+/// What is touched when the process runs.
+#[repr(C)]
+pub(crate) struct Hot {
+    /// The end at which an operation waits that is not complete; null without one.
+    pub(crate) waits_at: AtomicPtr<()>,
+    /// The channel of [`note_sent`](InNetwork::note_sent).
+    sent: PlainAtomicU64,
+    /// How often it waited for a message, and for room.
+    pub(super) waits_empty: PlainAtomicU32,
+    pub(super) waits_full: PlainAtomicU32,
+}
+
+// SAFETY: others read `waits_at` and the counts.
+unsafe impl Kept for Hot {
+    fn new() -> Self {
+        Self {
+            waits_at: AtomicPtr::new(ptr::null_mut()),
+            sent: PlainAtomicU64::new(0),
+            waits_empty: PlainAtomicU32::new(0),
+            waits_full: PlainAtomicU32::new(0),
+        }
+    }
+
+    fn restart(&self) {
+        // Relaxed: see the paragraph on memory in `scheduler::task`.
+        self.waits_at.store(ptr::null_mut(), Relaxed);
+        self.sent.store(0, Relaxed);
+        self.waits_empty.store(0, Relaxed);
+        self.waits_full.store(0, Relaxed);
+    }
+}
+
+/// What only the holder touches, and seldom.
+#[repr(C)]
+pub(crate) struct Cold {
+    /// The first of the dropped senders whose channels end at the next operation.
+    pub(super) closes: Cell<*const ()>,
+    /// Ends it has and has not dropped.
+    pub(super) ends: Cell<u32>,
+    /// Senders among them.
+    pub(super) senders: Cell<u32>,
+}
+
+// SAFETY: no other thread reads it.
+unsafe impl Kept for Cold {
+    fn new() -> Self {
+        Self { closes: Cell::new(ptr::null()), ends: Cell::new(0), senders: Cell::new(0) }
+    }
+
+    fn restart(&self) {
+        self.closes.set(ptr::null());
+        self.ends.set(0);
+        self.senders.set(0);
+    }
+}
+
+/// What a network asks of its processes. All tasks that come here are of networks.
+pub(crate) trait InNetwork {
+    /// What is touched when the process runs.
+    fn state(&self) -> &Hot;
+    /// What only the holder touches, and seldom.
+    fn local(&self) -> &Cold;
+    /// Whether it has declared effects or may create processes: then no observers are counted.
+    fn is_free_of_observers(&self) -> bool;
+    /// Whether it may create processes.
+    fn creates(&self) -> bool;
+    /// The holder: an end is this process's from now on.
+    fn gain_end(&self, is_sender: bool);
+    /// The holder: an end is closed, or passed on.
+    fn lose_end(&self, is_sender: bool);
+    /// The holder: no operation waits any more.
+    fn stop_waiting(&self);
+    /// The holder: a message is sent on this channel; null: an operation begins, or the process waits,
+    /// so that it may be pruned.
+    fn note_sent(&self, channel: *const ());
+    /// The holder: whether a message was sent on this channel since the process could be pruned last.
+    fn has_just_sent(&self, channel: *const ()) -> bool;
+    /// Whether it may be dropped because it can no longer be observed.
+    fn is_prunable(&self) -> bool;
+    /// It has one more sender that is open at both ends.
+    fn add_observer(&self, solo: bool);
+    /// One of its senders, which had a receiver, is closed.
+    fn close_observer(&self, solo: bool);
+    /// A receiver of one of its channels has departed or died; whether that was the last observer.
+    fn loses_last_observer(&self, solo: bool) -> bool;
+}
+
+impl InNetwork for Task {
+    #[inline(always)]
+    fn state(&self) -> &Hot {
+        // SAFETY: it is a process of a network, as all that ends and channels name.
+        unsafe { self.hot::<Kahn>() }
+    }
+
+    #[inline(always)]
+    fn local(&self) -> &Cold {
+        // SAFETY: as above.
+        unsafe { self.cold::<Kahn>() }
+    }
+
+    fn is_free_of_observers(&self) -> bool {
+        self.attributes() & (attribute::EFFECTS | attribute::CREATES) != 0
+    }
+
+    fn creates(&self) -> bool {
+        self.attributes() & attribute::CREATES != 0
+    }
+
+    fn gain_end(&self, is_sender: bool) {
+        let Cold { ends, senders, .. } = self.local();
+        ends.set(ends.get() + 1);
+        if is_sender {
+            senders.set(senders.get() + 1);
+            self.set_attributes(attribute::HAD_SENDERS);
+        }
+    }
+
+    fn lose_end(&self, is_sender: bool) {
+        let Cold { ends, senders, .. } = self.local();
+        ends.set(ends.get() - 1);
+        if is_sender {
+            senders.set(senders.get() - 1);
+        }
+    }
+
+    fn stop_waiting(&self) {
+        // Relaxed: a thread that reads the old value finds that no process is parked there.
+        self.state().waits_at.store(ptr::null_mut(), Relaxed);
+    }
+
+    #[inline(always)]
+    fn note_sent(&self, channel: *const ()) {
+        // Relaxed: the holder's own.
+        self.state().sent.store(channel.addr() as u64, Relaxed);
+    }
+
+    fn has_just_sent(&self, channel: *const ()) -> bool {
+        self.state().sent.load(Relaxed) == channel.addr() as u64
+    }
+
+    fn is_prunable(&self) -> bool {
+        !self.is_free_of_observers()
+            && self.kind() != Kind::Outside
+            && self.local().senders.get() > 0
+            && self.tally.load(Acquire) == 0
+    }
+
+    fn add_observer(&self, solo: bool) {
+        if self.is_free_of_observers() {
+            return;
+        }
+        // Relaxed: the thread that counts it down got to know of it by the channel's gate.
+        if solo {
+            self.tally.store(self.tally.load(Relaxed) + 1, Relaxed);
+        } else {
+            self.tally.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn close_observer(&self, solo: bool) {
+        if !self.is_free_of_observers() {
+            count_down(&self.tally, solo);
+        }
+    }
+
+    fn loses_last_observer(&self, solo: bool) -> bool {
+        // As for a reference count, the last one sees what the others did.
+        !self.is_free_of_observers() && count_down(&self.tally, solo) == 0
+    }
+}
