@@ -31,20 +31,20 @@ without_mutation '' -p kahn --test memory
 
 # --- policies -----------------------------------------------------------------------------------
 
-mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken scheduler/policy/ws_last.rs \
+mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-engine/src/policy/ws_last.rs \
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
-mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken scheduler/policy/ws_cur.rs \
+mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-engine/src/policy/ws_cur.rs \
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
-mutation pin-not-told "$laws" is_told_where_processes_are scheduler/policy/mod.rs \
+mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/policy/mod.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
 mutation work-not-told "$laws" is_told_what_computes network/load.rs \
     's/Weight::follow\(before, task\.busy\(\)\)/Weight::follow(before, 1)/'
-mutation partition-weighs-nothing "$laws" partition_parts_two scheduler/policy/parts.rs \
+mutation partition-weighs-nothing "$laws" partition_parts_two ../../kahn-engine/src/policy/parts.rs \
     's/work: scaled\(&work\)/work: vec![1; work.len()]/'
 mutation moves-off-by-one "$laws" is_told_what_computes network/load.rs \
     's/Some\(moved\)/Some(moved + 1)/'
 mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin network/load.rs \
-    's/pinned: task\.pinned\(\)\.map\(\|worker\| worker as usize\),/pinned: None,/'
+    's/process\.pinned = task\.pinned\(\)\.map\(\|worker\| worker as usize\);//'
 mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
     's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
 mutation tau-does-nothing "$laws" options_run_one_network network/run.rs \
@@ -58,19 +58,19 @@ mutation room-left-unlisted "$laws" room_that_was_left_unused channel/sender.rs 
     's/self\.channel\.list\(End::Sender, worker\);/let _ = worker;/'
 mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
     's/!worker\.spend\(1\) && !worker\.is_dedicated\(\)/false \&\& worker.is_dedicated()/'
-mutation making-for-nothing "$testing" every_policy_keeps scheduler/operation.rs \
+mutation making-for-nothing "$testing" every_policy_keeps ../../kahn-engine/src/worker/operation.rs \
     's/(fn has_made_one\(&self\) \{\s*)self\.spend\(1\);/$1/'
-mutation no-rounds "$testing" every_policy_keeps scheduler/policy/lane.rs \
+mutation no-rounds "$testing" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
     's/ready > FEW && ready \/ 2 >= self\.least\.load\(Relaxed\)/false \&\& ready > FEW/'
-mutation a-pin-is-urgent "$csp" a_pinned_process_waits scheduler/places.rs \
+mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
-mutation gives-way-late "$csp" that_wakes_a_more_urgent scheduler/places.rs \
+mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/queue/places.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
 mutation releases-are-done-later "$csp" what_was_dropped_outside csp/channel.rs \
     's/outside::finish_releases\(worker\.scheduler\(\)\);//'
-mutation goes-behind-others "$csp" that_has_given_way_to scheduler/places.rs \
+mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/queue/places.rs \
     's/self\.make_ready\(task, Reason::Preempted\);/self.give_way(task);/'
-mutation yields-to-few "$csp" all_that_were_ready scheduler/policy/lane.rs \
+mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
 # --- what is told of failures -------------------------------------------------------------------
@@ -86,7 +86,7 @@ mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs
 
 # --- options ------------------------------------------------------------------------------------
 
-mutation pin-does-nothing "$laws" a_pinned_worker scheduler/dispatch.rs \
+mutation pin-does-nothing "$laws" a_pinned_worker ../../kahn-engine/src/worker/dispatch.rs \
     's/if self\.scheduler\(\)\.settings\(\)\.pin \{/if false \&\& self.scheduler().settings().pin {/'
 mutation capacity-does-nothing "$laws" counters_fit_together channel/table.rs \
     's/let wanted = self\.all\.unwrap_or\(own\);/let wanted = own;/'
@@ -98,20 +98,20 @@ mutation quiescence-does-nothing "$laws" where_nothing_more_can_happen network/r
     's/core\.quiescence\.store\(options\.quiescence, Relaxed\);//'
 mutation wait-once-does-nothing "$laws" an_option_has_every_operation network/run.rs \
     's/wait_once: waits_once \|\| options\.wait_once,/wait_once: waits_once,/'
-mutation accounting-off-counts "$laws" what_accounting_leaves_out scheduler/worker.rs \
+mutation accounting-off-counts "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
     's/counts: settings\.accounting != Accounting::Off,/counts: true,/'
-mutation timing-does-nothing "$laws" what_accounting_leaves_out scheduler/worker.rs \
+mutation timing-does-nothing "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
     's/timing: settings\.accounting == Accounting::Timing \|\| settings\.samples,/timing: settings.samples,/'
 
 # --- counters and columns -----------------------------------------------------------------------
 
-mutation spins-not-counted "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+mutation spins-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
     's/spins\.store\(spins\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
     's/times\.sleeps\.store\(times\.sleeps\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation idle-not-measured "$laws" a_worker_that_finds_nothing scheduler/idle.rs \
+mutation idle-not-measured "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
     's/times\.idle\.store\(.*?Relaxed\);//'
-mutation steals-not-counted "$laws" what_is_stolen_is_counted scheduler/policy/queues.rs \
+mutation steals-not-counted "$laws" what_is_stolen_is_counted ../../kahn-engine/src/policy/queues.rs \
     's/bump\(&own\.won\);//'
 mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
     's/walks: core\.resolver\.get\(\)\.map_or\(0, Resolver::walks\),/walks: 0,/'
@@ -119,19 +119,19 @@ mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs 
     's/remote: counts\.remote,/remote: 0,/'
 mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
     's/waits_empty: counts\.waits_empty,/waits_empty: counts.waits_full,/'
-mutation migrations-not-counted "$laws" counters_fit_together scheduler/dispatch.rs \
+mutation migrations-not-counted "$laws" counters_fit_together ../../kahn-engine/src/worker/dispatch.rs \
     's/Task::count\(&task\.migrations\);//'
-mutation polls-off-by-one "$laws" counters_fit_together scheduler/task.rs \
+mutation polls-off-by-one "$laws" counters_fit_together ../../kahn-engine/src/task/mod.rs \
     's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
-mutation polls-not-counted "$laws" waits_are_counted_at scheduler/dispatch.rs \
+mutation polls-not-counted "$laws" waits_are_counted_at ../../kahn-engine/src/worker/dispatch.rs \
     's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
 mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
     's/self\.waits_full\.to_string\(\)/self.waits_empty.to_string()/'
 mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
     's/worker\.sleeps\.to_string\(\)/worker.spins.to_string()/'
-mutation unknown-times-are-zero "$laws" not_measured_are_unknown scheduler/table.rs \
+mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/task/table.rs \
     's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'
-mutation held-threads-are-heavy "$laws" whose_thread_does_not_run scheduler/stopwatch.rs \
+mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-engine/src/worker/stopwatch.rs \
     's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
 
 # --- endings ------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ mutation messages-weigh-nothing '--test memory' what_messages_own channel/weight
     's/scales\.total\.store\(scales.*?Relaxed\);/let _ = weight;/s'
 mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
     's/state\.waits\.insert\(task, edge\);/let _ = edge;/'
-mutation no-turns "$csp" pinned_processes_and_others scheduler/places.rs \
+mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
 # --- comparing runs -----------------------------------------------------------------------------

@@ -43,4 +43,6 @@ else
         skip "${slowest[*]}" "they take minutes; ci/nightly checks them"
     fi
 fi
-exec cargo test --release --lib -p kahn-snet -- "$@"
+for package in kahn-engine kahn-snet; do
+    cargo test --release --lib -p "$package" -- "$@"
+done

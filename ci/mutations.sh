@@ -24,6 +24,7 @@ mutation() {
 
 package=kahn
 without_mutation models:: -p kahn --release --lib
+package=kahn-engine without_mutation models:: -p kahn-engine --release --lib
 
 # --- words ------------------------------------------------------------------------------------
 
@@ -74,61 +75,61 @@ mutation owner-asked-outside-the-gate channel::an_end_changes_hands channel/clos
 
 # --- deque ------------------------------------------------------------------------------------
 
-mutation pop-without-fence deque:: scheduler/deque.rs \
+package=kahn-engine mutation pop-without-fence deque:: queue/deque.rs \
     's/(self\.bottom\.store\(last, Release\);\s*)fence\(SeqCst\);/$1/'
-mutation steal-without-fence deque:: scheduler/deque.rs \
+package=kahn-engine mutation steal-without-fence deque:: queue/deque.rs \
     's/(let top = self\.top\.load\(Acquire\);\s*)fence\(SeqCst\);/$1/'
-mutation push-relaxed deque:: scheduler/deque.rs \
+package=kahn-engine mutation push-relaxed deque:: queue/deque.rs \
     's/(bottom\.wrapping_add\(1\), )Release/$1Relaxed/'
-mutation last-one-without-exchange deque:: scheduler/deque.rs \
+package=kahn-engine mutation last-one-without-exchange deque:: queue/deque.rs \
     's/let won =.*?is_ok\(\);/let won = true;\n self.top.store(top.wrapping_add(1), SeqCst);/s'
 
-mutation waiting-push-relaxed fifo:: scheduler/fifo.rs \
+package=kahn-engine mutation waiting-push-relaxed fifo:: queue/fifo.rs \
     's/(back\.wrapping_add\(1\), )Release/$1Relaxed/'
-mutation waiting-half-relaxed fifo:: scheduler/fifo.rs \
+package=kahn-engine mutation waiting-half-relaxed fifo:: queue/fifo.rs \
     's/(back\.wrapping_add\(size - 1\), )Release/$1Relaxed/'
-mutation waiting-taken-without-exchange fifo:: scheduler/fifo.rs \
+package=kahn-engine mutation waiting-taken-without-exchange fifo:: queue/fifo.rs \
     's/if self\.alone \{/if true {/'
 
-mutation hot-taken-without-swap hot:: scheduler/hot.rs \
+mutation hot-taken-without-swap hot:: ../../kahn-engine/src/queue/hot.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
-mutation hot-relaxed hot:: scheduler/hot.rs \
+mutation hot-relaxed hot:: ../../kahn-engine/src/queue/hot.rs \
     's/hot\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/hot.store(task.as_ptr().cast_mut(), Relaxed)/'
 
 # --- migration window -------------------------------------------------------------------------
 
-mutation window-enqueue-relaxed window:: scheduler/policy/window.rs \
+package=kahn-engine mutation window-enqueue-relaxed window:: queue/window.rs \
     's/(swap\(Box::into_raw\(batch\), )AcqRel/$1Acquire/'
-mutation window-take-without-swap window:: scheduler/policy/window.rs \
+package=kahn-engine mutation window-take-without-swap window:: queue/window.rs \
     's/let batch = (self\.slots\[slot\])\.swap\(ptr::null_mut\(\), AcqRel\);/let batch = $1.load(Acquire);\n $1.store(ptr::null_mut(), Release);/'
-mutation window-swap-before-clearing window::no_batch_is_hidden scheduler/policy/window.rs \
+package=kahn-engine mutation window-swap-before-clearing window::no_batch_is_hidden queue/window.rs \
     's/(self\.state\.fetch_and\(!bit, AcqRel\);)\s*self\.take\(slot\)/let taken = self.take(slot);\n $1\n taken/'
-mutation window-forgets-the-oldest window::every_batch scheduler/policy/window.rs \
+package=kahn-engine mutation window-forgets-the-oldest window::every_batch queue/window.rs \
     's/(if range\.len == SLOTS \{) self\.take\(range\.advance\(\)\) \}/$1 range.advance(); None }/'
 
 # --- sleep ------------------------------------------------------------------------------------
 
-mutation bell-without-lock parker:: sync/parker.rs \
+package=kahn-engine mutation bell-without-lock parker:: sync/parker.rs \
     's/drop\(self\.lock\.lock\(\)\);//'
-mutation unpark-relaxed parker:: sync/parker.rs \
+package=kahn-engine mutation unpark-relaxed parker:: sync/parker.rs \
     's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
-mutation notify-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
+mutation notify-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
-mutation sleep-without-fence run::a_foreign_waker_wakes scheduler/idle.rs \
+mutation sleep-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
-mutation listed-before-it-is-counted sleep:: scheduler/idle.rs \
+mutation listed-before-it-is-counted sleep:: ../../kahn-engine/src/sleep/idle.rs \
     's/(sleepers\.insert\(place, self\.index\(\)\);)\s*scheduler\.sleeping\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n scheduler.sleeping.fetch_add(1, SeqCst);/'
-mutation sleep-without-second-look run::a_foreign_waker_wakes scheduler/idle.rs \
+mutation sleep-without-second-look run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/let has_work = scheduler\.has_pinned.*?;/let has_work = false;/s'
-mutation woken-but-not-counted run::a_foreign_waker_wakes scheduler/idle.rs \
+mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/(fn wake_worker.*?)self\.census\.wake\(\);/$1/s'
-mutation last-one-does-not-look run::a_network_that_stands_still scheduler/idle.rs \
+mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/idle.rs \
     's/if scheduler\.census\.rest\(\) \{/if !scheduler.census.rest() {/'
-mutation rung-but-not-counted run::a_party_outside scheduler/mod.rs \
+mutation rung-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler.rs \
     's/(fn ring\(.*?)self\.census\.wake\(\);/$1/s'
-mutation free-core-looked-for-too-early run::a_foreign_waker_wakes scheduler/idle.rs \
+mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/(fn lie_down.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
-mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one scheduler/crew.rs \
+mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/crew.rs \
     's/(let why = ThreadDoor::explain\(&error\);)/crew.bells.push(Arc::clone(&bell));\n $1/'
 mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
     's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
@@ -152,25 +153,25 @@ mutation woken-without-grace prune::one_of deadlock/prune.rs \
     's/if period > last_grace \|\| /if /'
 mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
     's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
-mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep scheduler/idle.rs \
+mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/sleep/idle.rs \
     's/ \|\| L::has_news\(self\)//'
 
 # --- foreign wakers ---------------------------------------------------------------------------
 
-mutation clones-may-be-stale foreign::a_process_whose_last scheduler/foreign.rs \
+mutation clones-may-be-stale foreign::a_process_whose_last ../../kahn-engine/src/task/foreign.rs \
     's/clones\.fetch_add\(0, AcqRel\)/clones.load(Relaxed)/'
-mutation wake-leaves-no-note foreign::a_wake_up_makes_it_ready scheduler/foreign.rs \
+mutation wake-leaves-no-note foreign::a_wake_up_makes_it_ready ../../kahn-engine/src/task/foreign.rs \
     's/RUNNING => NOTIFIED,/RUNNING => return,/'
-mutation wait-without-exchange foreign:: scheduler/foreign.rs \
+mutation wait-without-exchange foreign:: ../../kahn-engine/src/task/foreign.rs \
     's/self\.state\.compare_exchange\(RUNNING, WAITING, SeqCst, SeqCst\)\.is_err\(\)/self.state.swap(WAITING, SeqCst) == CLOSED/'
-mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped scheduler/foreign.rs \
+mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-engine/src/task/foreign.rs \
     's/foreign\.scheduler\.look_again\(\);//'
 
 # --- verdict ----------------------------------------------------------------------------------
 
-mutation census-read-twice verdict:: scheduler/census.rs \
+mutation census-read-twice verdict:: ../../kahn-engine/src/sleep/census.rs \
     's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
-mutation pending-ends-before-ready verdict::who_is_woken scheduler/foreign.rs \
+mutation pending-ends-before-ready verdict::who_is_woken ../../kahn-engine/src/task/foreign.rs \
     's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.census\.settle\(\);)/if state == WAITING {\n self.scheduler.census.settle();\n}\n$1\n{/s'
 mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside.rs \
     's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'

@@ -23,15 +23,14 @@
 //! Start with [`Network`]; the processes of [`process`] save writing the same ten lines, and
 //! [`testing`] runs a network in every way there is and compares.
 
-mod accounting;
 mod channel;
 pub mod csp;
 mod deadlock;
 mod graph;
+#[cfg(all(test, loom))]
+pub(crate) mod models;
 mod network;
 pub mod process;
-mod scheduler;
-mod sync;
 pub mod testing;
 
 // The network of the README is compiled and run with the examples of the documentation.
@@ -47,7 +46,6 @@ mod communicating_processes {}
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 
-pub use accounting::Accounting;
 pub use channel::{
     Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
     Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
@@ -55,6 +53,8 @@ pub use channel::{
 };
 pub use deadlock::Detection;
 pub use kahn_derive::Digest;
+pub use kahn_engine::Accounting;
+pub use kahn_engine::policy::{self, POLICIES};
 pub use kahn_report::{
     Activity, ChannelReport, Detail, Explanation, FailureReport, GrowthReport, Held, MeetingKind,
     MeetingReport, MeetingState, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances,
@@ -64,7 +64,6 @@ pub use network::{
     Channel, Creator, DEFAULT_BUDGET, DEFAULT_CAPACITY, Network, Problem, Process, ProcessResult,
     RunError, RunOptions, Running, StillRunning, StopHandle,
 };
-pub use scheduler::policy::{self, POLICIES};
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.
 ///

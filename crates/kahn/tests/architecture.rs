@@ -9,18 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// `process` stands above `network`, for its processes are written over the public interface, and
 /// so does `testing`.
-const LAYERS: [&str; 10] = [
-    "sync",
-    "graph",
-    "accounting",
-    "scheduler",
-    "channel",
-    "deadlock",
-    "network",
-    "csp",
-    "process",
-    "testing",
-];
+const LAYERS: [&str; 7] = ["graph", "channel", "deadlock", "network", "csp", "process", "testing"];
 
 /// The modules that use the crate by the names its users see.
 const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
@@ -31,10 +20,11 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 10] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
-    ("kahn", &["kahn-derive", "kahn-report"]),
+    ("kahn-engine", &["kahn-report"]),
+    ("kahn", &["kahn-derive", "kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn"]),
@@ -46,8 +36,12 @@ const CRATES: [(&str, &[&str]); 9] = [
 /// What the tests of any crate may use.
 const FOR_TESTS: &str = "kahn-laws";
 
-/// A crate whose documentation shows what its users do, and the crate that they do it with.
-const FOR_EXAMPLES: (&str, &str) = ("kahn-report", "kahn");
+/// Crates whose documentation shows what their users do, and the crate that they do it with.
+const FOR_EXAMPLES: [(&str, &str); 2] = [("kahn-engine", "kahn"), ("kahn-report", "kahn")];
+
+/// What the engine must not know: these stand in no line of its code.
+const NOT_THE_ENGINES: [&str; 7] =
+    ["csp", "Kahn", "prun", "poison", "barrier", "failure mark", "crate::network"];
 
 /// A folder of models for loom: they are tests, and put together what they need.
 const MODELS: &str = "models";
@@ -66,6 +60,10 @@ impl Source {
         let mut parts = self.path.strip_prefix(src()).expect("a file under src").iter();
         let first = parts.next().and_then(|part| part.to_str()).expect("a file has a name");
         first.strip_suffix(".rs").unwrap_or(first)
+    }
+
+    fn is_model(&self) -> bool {
+        self.path.iter().any(|part| part == MODELS || part == "model.rs")
     }
 
     /// The text without its comments, for links in prose may point anywhere; line for line.
@@ -100,8 +98,13 @@ impl Source {
 
 /// The files of this crate that run in a program.
 fn sources_of_the_crate() -> impl Iterator<Item = Source> {
-    let is_model = |source: &Source| source.path.iter().any(|part| part == MODELS);
-    sources(&src()).into_iter().filter(move |source| !is_model(source))
+    sources(&src()).into_iter().filter(|source| !source.is_model())
+}
+
+/// The files of the engine that run in a program.
+fn sources_of_the_engine() -> impl Iterator<Item = Source> {
+    let engine = workspace().join("crates/kahn-engine/src");
+    sources(&engine).into_iter().filter(|source| !source.is_model())
 }
 
 fn src() -> PathBuf {
@@ -156,17 +159,29 @@ fn a_module_uses_only_what_stands_before_it() {
 
 #[test]
 fn threads_locks_and_atomics_come_through_one_door() {
-    for source in sources_of_the_crate() {
-        if source.module() == "sync" {
+    let is_the_door = |source: &Source| source.path.iter().any(|part| part == "sync");
+    for source in sources_of_the_crate().chain(sources_of_the_engine()) {
+        if is_the_door(&source) {
             continue;
         }
         for (at, used) in source.after("std::sync::") {
             let passes = PAST_THE_DOOR.contains(&used.as_str());
-            assert!(passes, "{at}: `{used}` comes from `crate::sync`");
+            assert!(passes, "{at}: `{used}` comes from `kahn_engine::sync`");
         }
         for other in ["std::thread::", "parking_lot::"] {
             let found = source.after(other);
-            assert!(found.is_empty(), "{found:?} of `{other}` come from `crate::sync`");
+            assert!(found.is_empty(), "{found:?} of `{other}` come from `kahn_engine::sync`");
+        }
+    }
+}
+
+#[test]
+fn the_engine_knows_no_kind_of_processes() {
+    for source in sources_of_the_engine() {
+        for word in NOT_THE_ENGINES {
+            let found = source.code().lines().position(|line| line.contains(word));
+            let at = source.path.display();
+            assert_eq!(found, None, "{at}: `{word}` is no word of the engine (line from 0)");
         }
     }
 }
@@ -210,8 +225,8 @@ fn no_file_is_too_long_and_every_file_says_what_it_is() {
 fn every_policy_of_the_table_has_a_file_that_says_what_it_does() {
     assert!(kahn::POLICIES.iter().any(|entry| entry.name == kahn::policy::DEFAULT));
     for entry in kahn::POLICIES {
-        let file = format!("scheduler/policy/{}.rs", entry.name.replace('-', "_"));
-        let text = fs::read_to_string(src().join(&file))
+        let file = format!("kahn-engine/src/policy/{}.rs", entry.name.replace('-', "_"));
+        let text = fs::read_to_string(workspace().join("crates").join(&file))
             .unwrap_or_else(|error| panic!("policy `{}` stands in {file}: {error}", entry.name));
         let opening = format!("//! `{}`: ", entry.name);
         assert!(text.starts_with(&opening), "{file} begins with \"{opening}\"");
@@ -241,7 +256,7 @@ fn arrows_between_crates_go_down() {
             let end = line.find(['.', ' ', '=']).unwrap_or(line.len());
             let used = &line[..end];
             let for_tests = section == "[dev-dependencies]"
-                && (used == FOR_TESTS || (name, used) == FOR_EXAMPLES);
+                && (used == FOR_TESTS || FOR_EXAMPLES.contains(&(name, used)));
             assert!(for_tests || allowed.contains(&used), "{name} may not depend on {used}");
         }
     }

@@ -29,10 +29,10 @@ use super::sender::abandoned;
 use super::table::ChannelTable;
 use super::turn::report;
 use super::word::Moved;
-use crate::scheduler::Language;
-use crate::scheduler::task::TaskRef;
-use crate::scheduler::{Kind, Reason, Request, Scheduler};
-use crate::sync::Ordering::*;
+use kahn_engine::Language;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::task::TaskRef;
+use kahn_engine::{Kind, Reason, Request, Scheduler};
 use kahn_report::{Ending, MisuseKind};
 use std::future;
 use std::ptr;
@@ -290,7 +290,7 @@ pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
         && channel.word(End::Receiver).unpark(seen)
         && let Some(sender) = channel.owner(End::Sender)
     {
-        scheduler.make_ready(crate::scheduler::Origin::Outside, sender, Reason::Woken);
+        scheduler.make_ready(kahn_engine::Origin::Outside, sender, Reason::Woken);
         return true;
     }
     false

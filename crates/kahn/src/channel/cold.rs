@@ -4,7 +4,7 @@
 use super::growth::Growth;
 use super::raw::{ChannelRef, End, RawChannel};
 use super::ring::SmallSlot;
-use crate::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
+use kahn_engine::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
 use kahn_report::{Identity, Name};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

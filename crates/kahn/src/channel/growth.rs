@@ -60,7 +60,7 @@
 
 use super::raw::{ChannelRef, End, Side};
 use super::ring::MessageType;
-use crate::sync::{AtomicPtr, Cell, Ordering::*};
+use kahn_engine::sync::{AtomicPtr, Cell, Ordering::*};
 use std::ptr::{self, NonNull};
 
 /// What a channel has more than a plain one.

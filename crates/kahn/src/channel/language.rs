@@ -7,20 +7,20 @@ use super::prune::{self, ToPrune};
 use super::publication::Published;
 use super::raw::ChannelRef;
 use super::word::{Seen, Word};
-use crate::scheduler::task::Task;
-use crate::scheduler::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
-use crate::sync::Ordering::*;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::task::Task;
+use kahn_engine::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
 use kahn_report::{Ending, Misuse, Name};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::OnceLock;
 
 /// A worker of a network.
-pub(crate) type Worker = crate::scheduler::Worker<Kahn>;
+pub(crate) type Worker = kahn_engine::Worker<Kahn>;
 
 /// Bits of [`Task::marks`].
 pub(crate) mod mark {
-    pub(crate) use crate::scheduler::task::mark::*;
+    pub(crate) use kahn_engine::task::mark::*;
 
     /// Nothing can observe it any more: drop it.
     pub(crate) const PRUNE: u8 = 16;
@@ -30,7 +30,7 @@ pub(crate) mod mark {
 
 /// Bits of [`Task::own`].
 pub(crate) mod own {
-    pub(crate) use crate::scheduler::task::own::*;
+    pub(crate) use kahn_engine::task::own::*;
 
     /// Senders were dropped; they end their channels at the next operation.
     pub(crate) const CLOSES: u8 = LEFT;

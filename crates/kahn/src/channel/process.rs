@@ -8,9 +8,9 @@
 //! | `closes`, `ends`, `senders` | the holder | the holder |
 
 use super::language::Kahn;
-use crate::scheduler::task::{Task, count_down};
-use crate::scheduler::{Kept, Kind};
-use crate::sync::{AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
+use kahn_engine::sync::{AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
+use kahn_engine::task::{Task, count_down};
+use kahn_engine::{Kept, Kind};
 use std::ptr;
 
 /// Bits of [`Task::attributes`].

@@ -20,8 +20,8 @@
 
 use super::language::{Kahn, Worker, mark};
 use super::process::InNetwork;
-use crate::scheduler::TaskRef;
-use crate::sync::{AtomicBool, Mutex, Ordering::*, fence};
+use kahn_engine::TaskRef;
+use kahn_engine::sync::{AtomicBool, Mutex, Ordering::*, fence};
 
 /// The processes of a network that are to be pruned and may have to be woken for it.
 #[derive(Debug, Default)]

@@ -46,10 +46,11 @@ use super::table::ChannelTable;
 use super::turn::Turn;
 use super::weight::Scales;
 use super::word::{Moved, Seen, Word};
-use crate::scheduler::task::{Task, TaskRef};
-use crate::sync::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, BlockPool, Cell, Ordering::*, PlainAtomicU8,
+use kahn_engine::memory::BlockPool;
+use kahn_engine::sync::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Cell, Ordering::*, PlainAtomicU8,
 };
+use kahn_engine::task::{Task, TaskRef};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::mem;

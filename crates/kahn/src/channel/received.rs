@@ -46,7 +46,7 @@ use super::sender::{Permit, abandoned, note_sent, owner_of, permit, wait_for_tur
 use super::slot::Slot;
 use super::turn::report;
 use super::weight::count_weight;
-use crate::sync::Ordering::Relaxed;
+use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::MisuseKind;
 use std::fmt;
 use std::marker::PhantomData;

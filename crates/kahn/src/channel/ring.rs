@@ -7,7 +7,7 @@
 //!
 //! Slots are allocated one by one: a capacity of 65 takes 65.
 
-use crate::sync::panics;
+use kahn_engine::sync::panics;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::type_name;
 use std::mem::MaybeUninit;

@@ -9,11 +9,11 @@ use super::ring::{put, put_many};
 use super::sending::{Sending, SendingAll, SendingBatch};
 use super::turn::{Turn, blocks, report, turn, waiting_channel};
 use super::weight::count_weight;
-use crate::scheduler::Request;
-use crate::scheduler::foreign::{is_base_waker, polled_task};
-use crate::scheduler::task::TaskRef;
-use crate::scheduler::{Language, WorkerCore};
-use crate::sync::{Ordering::*, thread};
+use kahn_engine::Request;
+use kahn_engine::sync::{Ordering::*, thread};
+use kahn_engine::task::TaskRef;
+use kahn_engine::task::foreign::{is_base_waker, polled_task};
+use kahn_engine::{Language, WorkerCore};
 use kahn_report::{MisuseKind, Name};
 use std::fmt;
 use std::marker::PhantomData;
@@ -459,7 +459,7 @@ fn is_being_ended(task: TaskRef) -> bool {
 fn end_user(channel: ChannelRef, owner: TaskRef) {
     WorkerCore::with_current(|worker| match worker {
         Some(worker) if worker.current().is_some() => {
-            worker.unwind(crate::scheduler::EndCause::Stopped);
+            worker.unwind(kahn_engine::EndCause::Stopped);
         }
         _ if thread::panicking() => {}
         _ => panic!(

@@ -6,10 +6,10 @@ use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use super::weight::Weighing;
 use crate::channel::digest::{DigestFn, Digests, History};
-use crate::scheduler::TaskRef;
-use crate::sync::{
-    Arc, AtomicBool, AtomicU64, BlockPool, Mutex, MutexGuard, Ordering::*, PlainAtomicU64,
-    PlainAtomicUsize,
+use kahn_engine::TaskRef;
+use kahn_engine::memory::BlockPool;
+use kahn_engine::sync::{
+    Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering::*, PlainAtomicU64, PlainAtomicUsize,
 };
 use kahn_report::{Identity, MisuseKind, Name};
 use std::ptr;

@@ -19,10 +19,10 @@ use super::language::{self, Kahn, Worker, mark, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, flag};
 use super::word::Seen;
-use crate::scheduler::Language;
-use crate::scheduler::task::TaskRef;
-use crate::scheduler::{EndCause, Kind, Request};
-use crate::sync::Ordering::*;
+use kahn_engine::Language;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::task::TaskRef;
+use kahn_engine::{EndCause, Kind, Request};
 use kahn_report::{Misuse, MisuseKind, Name};
 use std::ptr;
 

@@ -11,7 +11,7 @@
 
 use super::digest::type_of;
 use super::raw::{ChannelRef, End, kind};
-use crate::sync::{Cell, Ordering::Relaxed, PlainAtomicU64, StaticMutex};
+use kahn_engine::sync::{Cell, Ordering::Relaxed, PlainAtomicU64, StaticMutex};
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -37,8 +37,8 @@
 //! begins with a greater one. So a word that shows PARKED twice with the same count was
 //! not touched in between, which is what the detector's second look relies on.
 
-use crate::scheduler::Park;
-use crate::sync::{AtomicU64, Ordering::*};
+use kahn_engine::Park;
+use kahn_engine::sync::{AtomicU64, Ordering::*};
 
 const PARKED: u64 = 1;
 const CLOSED: u64 = 2;

@@ -17,9 +17,9 @@ use super::language::{Worker, mark};
 use super::look::Awaited;
 use super::offer;
 use super::wait::{self, About, Place, Stage};
-use crate::scheduler::Park;
-use crate::scheduler::TaskRef;
-use crate::sync::Ordering::*;
+use kahn_engine::Park;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Ordering::*;
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
@@ -219,7 +219,7 @@ impl<'f, G: Guard> Alternating<'f, G> {
         if this.guards().enter(&Entering { worker, task, ticket }, 0) != Attempt::Nothing {
             return Park::Moved;
         }
-        let asleep = if foreign { worker.wait_foreign_too(task) } else { offer::settle(task) };
+        let asleep = if foreign { wait_foreign_too(worker, task) } else { offer::settle(task) };
         if asleep { Park::Asleep } else { Park::Moved }
     }
 }
@@ -304,14 +304,12 @@ fn draw(task: TaskRef, count: usize) -> usize {
     usize::try_from((u128::from(z) * (count as u128)) >> 64).unwrap_or(0)
 }
 
-impl Worker {
-    /// Leaves a process, whose offer is open, to its foreign waker as well; `false` if it runs
-    /// again at once.
-    fn wait_foreign_too(&self, task: TaskRef) -> bool {
-        if task.marks.load(Relaxed) & mark::AGAIN != 0 {
-            task.marks.fetch_and(!mark::AGAIN, Acquire);
-            return false;
-        }
-        self.wait_foreign(task)
+/// Leaves a process, whose offer is open, to its foreign waker as well; `false` if it runs again at
+/// once.
+fn wait_foreign_too(worker: &Worker, task: TaskRef) -> bool {
+    if task.marks.load(Relaxed) & mark::AGAIN != 0 {
+        task.marks.fetch_and(!mark::AGAIN, Acquire);
+        return false;
     }
+    worker.wait_foreign(task)
 }

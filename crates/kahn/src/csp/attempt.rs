@@ -11,8 +11,8 @@
 use super::language::Worker;
 use super::meeting::{Entry, How, Meeting, Partner, Side, Waiter, Wake};
 use super::offer;
-use crate::scheduler::TaskRef;
-use crate::sync::Cell;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Cell;
 
 /// What came of an operation that was entered at a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@
 //! close what it waits for.
 
 use super::core::{Core, Verdict};
-use crate::sync::system::{ThreadDoor, ThreadPlace};
-use crate::sync::{Arc, Condvar, Mutex, panics, thread};
+use kahn_engine::sync::system::{ThreadDoor, ThreadPlace};
+use kahn_engine::sync::{Arc, Condvar, Mutex, panics, thread};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -317,7 +317,7 @@ impl<R> Drop for Blocking<R> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sync::{Barrier, mpsc};
+    use kahn_engine::sync::{Barrier, mpsc};
 
     fn threads(helpers: &Helpers) -> usize {
         helpers.jobs.lock().threads.len()

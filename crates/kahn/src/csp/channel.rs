@@ -7,8 +7,8 @@ use super::meeting::{BufferHead, Entry, HELD, Label, Meeting, Partner, Side, Wak
 use super::memory::{self, Unread};
 use super::outside::{self, Over};
 use super::wait::Stage;
-use crate::scheduler::TaskRef;
-use crate::sync::Cell;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Cell;
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;

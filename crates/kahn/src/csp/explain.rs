@@ -12,7 +12,7 @@
 use super::body::birth_of;
 use super::core::Core;
 use super::look::{Look, Seen, Way};
-use crate::scheduler::{Kind, TaskRef};
+use kahn_engine::{Kind, TaskRef};
 use kahn_report::{Activity, Explanation, RingMember, Waiting};
 
 /// Looks at every process that has not ended.

@@ -20,7 +20,7 @@
 //! *Alone.* In a network with one worker and nobody else nothing happens between two instructions
 //! of a process, so the gate is never found locked and locking is a plain load.
 
-use crate::sync::{AtomicU32, Ordering::*, spin_loop, thread};
+use kahn_engine::sync::{AtomicU32, Ordering::*, spin_loop, thread};
 
 const LOCKED: u32 = 1;
 /// The first bit that is free for flags.

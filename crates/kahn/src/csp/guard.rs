@@ -9,7 +9,7 @@ use super::look::{At, Awaited};
 use super::meeting::{How, Side};
 use super::offer::Ticket;
 use super::wait;
-use crate::scheduler::TaskRef;
+use kahn_engine::TaskRef;
 use std::fmt;
 use std::marker::PhantomPinned;
 use std::pin::Pin;

@@ -24,7 +24,7 @@ pub(super) use list::{add, look, remove};
 
 #[cfg(not(loom))]
 mod list {
-    use crate::sync::StaticMutex;
+    use kahn_engine::sync::StaticMutex;
     use std::any::TypeId;
     use std::collections::BTreeMap;
     use std::ptr;

@@ -3,9 +3,9 @@
 use super::core::Core;
 use super::core::Verdict;
 use super::{body, explain, outside};
-use crate::scheduler::task::Task;
-use crate::scheduler::{EndCause, Hooks, Kept, Language, Park, Probe, Tag, TaskRef};
-use crate::sync::{AtomicPtr, AtomicU64, Cell, Ordering::*};
+use kahn_engine::sync::{AtomicPtr, AtomicU64, Cell, Ordering::*};
+use kahn_engine::task::Task;
+use kahn_engine::{EndCause, Hooks, Kept, Language, Park, Probe, Tag, TaskRef};
 use kahn_report::{Ending, Failure};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -13,11 +13,11 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 
 /// A worker of a network of communicating processes.
-pub(super) type Worker = crate::scheduler::Worker<Csp>;
+pub(super) type Worker = kahn_engine::Worker<Csp>;
 
 /// Bits of [`Task::marks`](Task::marks).
 pub(super) mod mark {
-    pub(in super::super) use crate::scheduler::task::mark::*;
+    pub(in super::super) use kahn_engine::task::mark::*;
 
     /// Another process ended it.
     pub(in super::super) const KILL: u8 = 16;
@@ -25,7 +25,7 @@ pub(super) mod mark {
 
 /// Bits of [`Task::own`](Task::own).
 pub(super) mod own {
-    pub(in super::super) use crate::scheduler::task::own::*;
+    pub(in super::super) use kahn_engine::task::own::*;
 
     /// Another process may end it wherever it waits.
     pub(in super::super) const KILLABLE: u8 = LANGUAGE[0];
@@ -146,8 +146,10 @@ impl Communicates for Task {
     unsafe fn birth(&self) -> &Birth {
         // SAFETY: as above.
         let cold = unsafe { self.cold::<Csp>() };
-        // SAFETY: said by the caller; it changes only while no thread holds the process.
-        unsafe { (*cold.0.get()).assume_init_ref() }
+        // SAFETY: it changes only while no thread holds the process.
+        let birth = unsafe { &*cold.0.get() };
+        // SAFETY: said by the caller.
+        unsafe { birth.assume_init_ref() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Semaphore and many-readers-one-writer lock, over claims.
 
 use super::claim::{Claim, Claiming, Shared};
-use crate::sync::{Arc, AtomicUsize, Ordering::*};
+use kahn_engine::sync::{Arc, AtomicUsize, Ordering::*};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;

@@ -21,9 +21,9 @@ use super::meet::Meet;
 use super::meeting::{Meeting, Side, flag};
 use super::wait::{About, Place};
 use super::{known, offer};
-use crate::scheduler::TaskRef;
-use crate::scheduler::task::Task;
-use crate::sync::Ordering::*;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::task::Task;
 use kahn_report::{Activity, Name};
 use std::fmt;
 

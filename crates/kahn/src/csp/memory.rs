@@ -40,7 +40,7 @@ pub(super) use blocks::{begin, clear_buffers, give_back, left, make};
 #[cfg(not(loom))]
 mod blocks {
     use super::{BufferHead, Ended, Label, Meeting, NonNull};
-    use crate::sync::StaticMutex;
+    use kahn_engine::sync::StaticMutex;
     /// Blocks that are made at once.
     const CHUNK: usize = 64;
 

@@ -45,8 +45,8 @@ use super::gate::pause;
 use super::language::Communicates;
 use super::language::own;
 use super::meeting::Wake;
-use crate::scheduler::TaskRef;
-use crate::sync::Ordering::*;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Ordering::*;
 
 const STATE: u64 = 3;
 const IDLE: u64 = 0;

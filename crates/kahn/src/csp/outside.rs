@@ -26,8 +26,9 @@ use super::body;
 use super::core::Core;
 use super::language::Worker;
 use super::meeting::{Meeting, Side};
-use crate::scheduler::{DEFERRED, Scheduler, TaskRef};
-use crate::sync::{Arc, Ordering::*, StaticMutex, thread};
+use kahn_engine::scheduler::DEFERRED;
+use kahn_engine::sync::{Arc, Ordering::*, StaticMutex, thread};
+use kahn_engine::{Scheduler, TaskRef};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Something that only a worker of the network may do.

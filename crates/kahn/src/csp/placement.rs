@@ -4,7 +4,7 @@
 
 use super::core::Core;
 use super::language::{Worker, own};
-use crate::scheduler::{TaskRef, Urgency};
+use kahn_engine::{TaskRef, Urgency};
 
 /// How urgent a process is, compared with others that are ready. Its children are as urgent,
 /// unless they are told otherwise.

@@ -11,9 +11,9 @@ use super::timer::Timers;
 use super::{outside, tally};
 use crate::network::run::{Plan, plan, process_report, process_sums, worker_reports};
 use crate::network::{RunError, RunOptions};
-use crate::scheduler::{Config, EndCause, Scheduler, Settings, WorkerCore};
-use crate::sync::system::clock;
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering::*};
+use kahn_engine::sync::system::clock;
+use kahn_engine::sync::{Arc, AtomicU64, Mutex, Ordering::*};
+use kahn_engine::{Config, EndCause, Scheduler, Settings, WorkerCore};
 use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
 use std::panic::Location;
 

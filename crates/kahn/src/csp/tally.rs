@@ -8,8 +8,8 @@
 use super::core::Core;
 use super::meeting::{Meeting, Side, flag};
 use super::memory::{self, Ended};
-use crate::scheduler::ProcessRecord;
-use crate::sync::Ordering::Relaxed;
+use kahn_engine::ProcessRecord;
+use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::{MeetingKind, MeetingReport, MeetingState, Name};
 
 /// What is told of a channel when the run is over.

@@ -17,7 +17,7 @@ use super::language::{Worker, own};
 use super::look::Awaited;
 use super::meeting::How;
 use super::offer;
-use crate::scheduler::{Park, Request, TaskRef};
+use kahn_engine::{Park, Request, TaskRef};
 
 use super::attempt::Attempt;
 
@@ -110,7 +110,7 @@ pub(super) fn ask_to_enter<W>(
     commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
 ) {
     // Relaxed: whoever reads it makes sure under a gate that the process is there.
-    task.waits_at().store(place.pack(), crate::sync::Ordering::Relaxed);
+    task.waits_at().store(place.pack(), kahn_engine::sync::Ordering::Relaxed);
     if !language::ask_to_commit(worker, Commit { what: what.cast(), commit }) {
         two_at_once(worker, task);
     }
@@ -190,7 +190,7 @@ impl Place {
 
     /// Where a process waits or waited last.
     pub(super) fn of(task: TaskRef) -> Option<Self> {
-        let packed = task.waits_at().load(crate::sync::Ordering::Acquire).cast_const();
+        let packed = task.waits_at().load(kahn_engine::sync::Ordering::Acquire).cast_const();
         let pointer = packed.map_addr(|address| address & !KIND);
         Some(match packed.addr() & KIND {
             1 => Self::Send(pointer),

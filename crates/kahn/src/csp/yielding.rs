@@ -1,7 +1,7 @@
 //! Giving way to others.
 
 use super::core::Core;
-use crate::scheduler::Request;
+use kahn_engine::Request;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 

@@ -3,9 +3,9 @@
 use super::walk::{Edge, all_rings, edge_of, still_holds};
 use crate::channel::raw::End;
 use crate::channel::table::{ChannelTable, Kept};
-use crate::scheduler::{Kind, Scheduler, TaskRef};
-use crate::sync::Ordering::*;
-use crate::sync::system::clock;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::sync::system::clock;
+use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::{Activity, Explanation, Held, RingMember, Waiting};
 
 /// Looks at every process that has not ended.

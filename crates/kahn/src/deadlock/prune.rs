@@ -27,8 +27,8 @@ use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
 use crate::channel::language::Kahn;
 use crate::channel::language::mark;
-use crate::scheduler::{Origin, Reason, Scheduler, TaskRef};
-use crate::sync::Ordering::*;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
 
 /// A process that is to be pruned, and where it was parked when it was looked at.
 #[derive(Debug)]

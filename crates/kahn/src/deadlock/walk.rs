@@ -3,8 +3,8 @@
 use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::word::Seen;
-use crate::scheduler::TaskRef;
-use crate::sync::{Ordering::*, fence};
+use kahn_engine::TaskRef;
+use kahn_engine::sync::{Ordering::*, fence};
 use std::collections::BTreeMap;
 
 /// A process that is parked, and where.

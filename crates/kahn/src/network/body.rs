@@ -4,9 +4,9 @@
 //! so that all of the user's code runs as the process. Panics end here: they become failures.
 
 use crate::channel::Ports;
-use crate::scheduler::task::{BLOCK_ALIGN, BodyType, Polled, Task};
-use crate::scheduler::{Kind, Unwound};
-use crate::sync::panics;
+use kahn_engine::sync::panics;
+use kahn_engine::task::{BLOCK_ALIGN, BodyType, Polled, Task};
+use kahn_engine::{Kind, Unwound};
 use kahn_report::Failure;
 use std::any::Any;
 use std::mem::{self, ManuallyDrop};

@@ -1,7 +1,7 @@
 //! A run from outside: stop it, look into it.
 
 use super::core::{Core, Verdict};
-use crate::sync::{Arc, Ordering::*};
+use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_report::{Activity, Explanation};
 use std::sync::Weak;
 use std::time::Duration;

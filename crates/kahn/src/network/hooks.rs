@@ -6,8 +6,8 @@ use crate::channel::language::OfNetwork;
 use crate::channel::language::Worker;
 use crate::channel::raw::End;
 use crate::deadlock::Found;
-use crate::scheduler::TaskRef;
-use crate::sync::{Arc, Ordering::*};
+use kahn_engine::TaskRef;
+use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_report::{Activity, Misuse, Name};
 
 /// The scheduler's way up to the network.

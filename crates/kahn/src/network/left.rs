@@ -8,7 +8,7 @@ use crate::channel::raw::{End, flag};
 use crate::channel::table::ChannelTable;
 use crate::deadlock::is_dead;
 use crate::deadlock::walk::edge_of;
-use crate::scheduler::Scheduler;
+use kahn_engine::Scheduler;
 use kahn_report::Identity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -2,8 +2,8 @@
 
 use super::core::Core;
 use crate::channel::table::Volume;
-use crate::scheduler::policy::{ChannelLoad, Load, ProcessLoad};
-use crate::scheduler::{Kind, TaskRef};
+use kahn_engine::policy::{ChannelLoad, Load, ProcessLoad};
+use kahn_engine::{Kind, TaskRef};
 use kahn_report::Identity;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Core {
     /// Weighs processes and channels.
     fn load(&self) -> (Vec<TaskRef>, Load) {
         let volumes = self.channels.volumes();
-        let mut load = Load { workers: self.scheduler.slots().len(), ..Load::default() };
+        let mut load = Load::new(self.scheduler.slots().len());
         let mut measured = self.measured.lock();
         let mut work = BTreeMap::new();
         let tasks = {
@@ -62,12 +62,11 @@ impl Core {
                 let before = measured.work.get(&info.identity);
                 let weight = Weight::follow(before, task.busy());
                 work.insert(info.identity, weight);
-                load.processes.push(ProcessLoad {
-                    name: info.name.clone(),
-                    pinned: task.pinned().map(|worker| worker as usize),
-                    worker: task.assigned(),
-                    work: weight.recent,
-                });
+                let mut process = ProcessLoad::new(info.name.clone());
+                process.pinned = task.pinned().map(|worker| worker as usize);
+                process.worker = task.assigned();
+                process.work = weight.recent;
+                load.processes.push(process);
             }
             tasks
         };
@@ -82,7 +81,7 @@ impl Core {
             let weight = Weight::follow(measured.volume.get(&identity), bytes);
             volume.insert(identity, weight);
             if let (Some(from), Some(to)) = (place(from), place(to)) {
-                load.channels.push(ChannelLoad { from, to, volume: weight.recent });
+                load.channels.push(ChannelLoad::new(from, to, weight.recent));
             }
         }
         *measured = Measured { work, volume };

@@ -39,8 +39,8 @@ use crate::channel::raw::End;
 use crate::channel::weight::{Weigh, Weighing};
 use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Shape, dot};
-use crate::scheduler::Kind;
-use crate::sync::{Arc, Ordering::*};
+use kahn_engine::Kind;
+use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_report::Name;
 use std::marker::PhantomData;
 

@@ -36,7 +36,7 @@ use crate::channel::process::attribute;
 use crate::channel::table::LastSender;
 use crate::network::left::Left;
 use crate::network::run::process_report;
-use crate::scheduler::ProcessRecord;
+use kahn_engine::ProcessRecord;
 use kahn_report::{Ending, FailureReport, Identity, ProcessEnd, ProcessReport};
 use std::collections::BTreeSet;
 use std::mem;

@@ -1,10 +1,10 @@
 //! How a network is run.
 
-use crate::accounting::Accounting;
 use crate::channel::table::Capacities;
 use crate::deadlock::Detection;
-use crate::scheduler::policy::{self, Placement, Policy, Setup};
-use crate::sync::Arc;
+use kahn_engine::accounting::Accounting;
+use kahn_engine::policy::{self, Placement, Policy, Setup};
+use kahn_engine::sync::Arc;
 use std::fmt;
 use std::time::Duration;
 

@@ -6,18 +6,18 @@ use super::observed::Observed;
 use super::options::{Choice, RunOptions};
 use super::weights::{growth, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
-use crate::accounting::Accounting;
 use crate::channel::language::Worker;
 use crate::channel::language::{Detecting, Kahn};
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
-use crate::scheduler::WorkerCore;
-use crate::scheduler::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
-use crate::scheduler::{
+use kahn_engine::WorkerCore;
+use kahn_engine::accounting::Accounting;
+use kahn_engine::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
+use kahn_engine::sync::system::{ThreadDoor, clock, cores};
+use kahn_engine::sync::{Arc, Mutex, Ordering::*, panics, thread};
+use kahn_engine::{
     Balance, Config, Crew, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings,
 };
-use crate::sync::system::{ThreadDoor, clock, cores};
-use crate::sync::{Arc, Mutex, Ordering::*, panics, thread};
 use kahn_report::{
     ChannelReport, Detail, Ending, Name, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
     WorkerReport,

@@ -1,7 +1,7 @@
 //! From a stream to a result, or to an effect.
 
-use crate::sync::{Arc, Mutex};
 use crate::{Name, Network, ProcessResult, Receiver};
+use kahn_engine::sync::{Arc, Mutex};
 use std::fmt;
 
 /// A result that stands here once the process that makes it has read all of its input.

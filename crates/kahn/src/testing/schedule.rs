@@ -5,7 +5,7 @@ use crate::channel::Digest;
 use crate::channel::digest::Digests;
 use crate::network::{BuildPolicy, Choice, DEFAULT_BUDGET};
 use crate::policy::{DEFAULT_TAU, POLICIES, Placement, Policy, Setup, Threads};
-use crate::sync::Arc;
+use kahn_engine::sync::Arc;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;

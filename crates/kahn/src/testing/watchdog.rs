@@ -9,8 +9,8 @@
 //! To explain takes locks of the network. If the runtime itself is stuck, that may never come back,
 //! so it is done by a third thread: even then the watchdog prints what it knows and aborts.
 
-use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::{Network, StopHandle};
+use kahn_engine::sync::{Arc, Condvar, Mutex, thread};
 use std::io::Write;
 use std::time::Duration;
 

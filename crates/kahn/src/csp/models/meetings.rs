@@ -91,16 +91,16 @@ fn a_held_sender_goes_on(driven: fn(usize) -> Driven) {
     check(3, move || {
         let mut model = driven(2);
         let (mut out, mut input) = model.channel::<Box<u32>>();
-        let acted = crate::sync::Arc::new(crate::sync::AtomicU32::new(0));
+        let acted = kahn_engine::sync::Arc::new(kahn_engine::sync::AtomicU32::new(0));
         let acts = acted.clone();
         let sender = model.process(0, "sender".into(), async move {
             out.send(Box::new(1)).await.expect("it is received");
             // Relaxed: the communication orders it.
-            acted.load(crate::sync::Ordering::Relaxed)
+            acted.load(kahn_engine::sync::Ordering::Relaxed)
         });
         let _ = model.process(1, "receiver".into(), async move {
             let message = input.recv_extended().await.expect("it is sent");
-            acts.store(1, crate::sync::Ordering::Relaxed);
+            acts.store(1, kahn_engine::sync::Ordering::Relaxed);
             assert_eq!(*message.finish(), 1);
         });
         model.run();

@@ -22,17 +22,18 @@ use super::core::Core;
 use super::ends::{Receiver, Sender};
 use super::exchange::{self, Exchange};
 use super::handle::Handle;
+use super::language::Csp;
 use super::process::{Forked, Process};
 use super::run::new_core;
 use crate::network::RunOptions;
-use crate::scheduler::models::{self, Own};
-use crate::scheduler::{Config, Crew, TaskRef};
-use crate::sync::{Arc, thread};
+use kahn_engine::model::{self, Own};
+use kahn_engine::sync::{Arc, thread};
+use kahn_engine::{Config, Crew, TaskRef};
 use std::panic::Location;
 // Not one of loom's: it is no part of the model.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use models::check;
+use model::check;
 
 /// A network whose workers a model drives by hand.
 struct Driven {
@@ -78,7 +79,7 @@ impl Driven {
         core.scheduler.configure(Config::new(
             Box::new(policy),
             Crew::driven(workers),
-            models::settings(),
+            model::settings(),
         ));
         Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default(), passes_on }
     }
@@ -143,9 +144,9 @@ impl Driven {
         self.run_workers();
         if let Some(time) = time {
             time.join().expect("time does not panic");
-            models::work_for_others(&self.core.scheduler, 0);
+            model::work_for_others::<Csp>(&self.core.scheduler, 0);
             while self.core.timers.jump(&self.core.scheduler) {
-                models::work_for_others(&self.core.scheduler, 0);
+                model::work_for_others::<Csp>(&self.core.scheduler, 0);
             }
         }
     }
@@ -158,11 +159,11 @@ impl Driven {
         let (scheduler, index) = (Arc::clone(&self.core.scheduler), self.begin.len());
         let beside = thread::spawn(move || {
             does();
-            models::work_for_others(&scheduler, index);
+            model::work_for_others::<Csp>(&scheduler, index);
         });
         self.run_workers();
         beside.join().expect("it does not panic");
-        models::work_for_others(&self.core.scheduler, 0);
+        model::work_for_others::<Csp>(&self.core.scheduler, 0);
     }
 
     fn run_workers(&mut self) {
@@ -173,9 +174,9 @@ impl Driven {
             .map(|(index, begin)| {
                 let (scheduler, passes_on) = (Arc::clone(&self.core.scheduler), self.passes_on);
                 thread::spawn(move || {
-                    models::work(&scheduler, index, begin);
+                    model::work::<Csp>(&scheduler, index, begin);
                     if passes_on {
-                        models::work_for_others(&scheduler, index);
+                        model::work_for_others::<Csp>(&scheduler, index);
                     }
                 })
             })

@@ -6,7 +6,7 @@ use crate::csp::claim::Shared;
 use crate::csp::guard::on;
 use crate::csp::several::{OneOf1, OneOf2};
 use crate::csp::timer;
-use crate::sync::{Arc, AtomicU32, Ordering::Relaxed};
+use kahn_engine::sync::{Arc, AtomicU32, Ordering::Relaxed};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -205,7 +205,7 @@ fn a_partner_and_a_foreign_waker() {
     check(2, || {
         let mut model = Driven::new(3);
         let (mut out, mut input) = model.channel::<Box<u32>>();
-        let bell: Arc<crate::sync::Mutex<Option<Waker>>> = Arc::default();
+        let bell: Arc<kahn_engine::sync::Mutex<Option<Waker>>> = Arc::default();
         let rings = Arc::clone(&bell);
         let sender =
             model.process(0, "sender".into(), async move { out.send(Box::new(1)).await.is_ok() });

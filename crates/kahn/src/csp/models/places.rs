@@ -4,7 +4,7 @@ use super::{Driven, check};
 use crate::csp::barrier::Barrier;
 use crate::csp::claim::Shared;
 use crate::csp::yielding::yield_now;
-use crate::sync::Cell;
+use kahn_engine::sync::Cell;
 use kahn_report::Ending;
 
 #[test]
@@ -35,7 +35,7 @@ fn a_claim_goes_from_hand_to_hand() {
 fn phases_never_overlap() {
     check(3, || {
         let mut model = Driven::new(2);
-        let phases = crate::sync::Arc::new([Cell::new(0), Cell::new(0)]);
+        let phases = kahn_engine::sync::Arc::new([Cell::new(0), Cell::new(0)]);
         let barriers = Barrier::for_model(model.core.scheduler.number, 2);
         for (worker, mut barrier) in barriers.into_iter().enumerate() {
             let cells = Phases(phases.clone());
@@ -53,7 +53,7 @@ fn phases_never_overlap() {
     });
 }
 
-struct Phases(crate::sync::Arc<[Cell<u32>; 2]>);
+struct Phases(kahn_engine::sync::Arc<[Cell<u32>; 2]>);
 
 // SAFETY: the barrier orders the accesses; loom checks that.
 unsafe impl Send for Phases {}

@@ -20,9 +20,9 @@ mod waiting;
 
 use crate::csp::{self, Scope};
 use crate::policy::{Entry, Policy, Setup, Threads};
-use crate::sync::Ordering::*;
-use crate::sync::{Arc, PlainAtomicU64};
 use crate::{RunError, RunOptions};
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::sync::{Arc, PlainAtomicU64};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};

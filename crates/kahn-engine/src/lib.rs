@@ -1,0 +1,57 @@
+//! WHEN code runs: processes, workers, run queues, parking.
+//!
+//! ```text
+//!            policy (run queues)                  where the language says
+//!   ready ───────────────► running ─────────────► parked ──┐
+//!     ▲                      │  │                          │ what it waits
+//!     │      yields          │  │ waits for a foreign waker│ for comes
+//!     └──────────────────────┘  └──► Foreign ──────────────┤
+//!     └────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A [`Worker`] takes a ready process from the policy, polls it, publishes what it did, and then
+//! does what it asked for: parks it, queues it again, or ends it. Parking happens *after* the poll
+//! has returned, so the thread that wakes the process finds it complete. How a process is parked, and
+//! what else is particular to a kind of processes, is a [`language`].
+//!
+//! # When nothing can run
+//!
+//! The [`census`] counts everyone who may make a process ready as *busy*: workers that are awake,
+//! threads of blocking processes that are not inside a waiting operation, outside parties likewise.
+//! Whoever wakes somebody counts them *before* it stops being counted itself, so nobody is busy only
+//! if nobody can act but those it counts as *pending*: foreign wakers, and parties that may cancel.
+//! The last to be busy asks the language to free what can go on ([`Language::quiet`]); if in addition
+//! nothing is pending, what is left can never go on and the run gets its verdict.
+
+pub mod accounting;
+pub mod language;
+pub mod memory;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod model;
+#[cfg(all(test, loom))]
+mod models;
+pub mod policy;
+pub mod queue;
+pub mod scheduler;
+pub mod sleep;
+pub mod sync;
+pub mod task;
+pub mod thread;
+pub mod worker;
+
+pub use accounting::Accounting;
+pub use language::{Hooks, Kept, Language, Probe, Tag};
+pub use policy::balance::Balance;
+pub use policy::{Origin, Reason};
+pub use queue::places::Urgency;
+pub use scheduler::{Config, Scheduler, Settings};
+pub use task::rare::Bell;
+pub use task::table::{ProcessCounts, ProcessRecord, Table};
+pub use task::{Kind, TaskRef};
+pub use thread::Unwound;
+pub use thread::crew::Crew;
+pub use worker::WorkerCore;
+pub use worker::dispatch::Worker;
+pub use worker::request::{EndCause, Park, Request};
+pub use worker::waiters::Waiters;

@@ -1,0 +1,168 @@
+//! What models of loom have in common, here and in the crates of languages.
+
+use crate::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use crate::scheduler::RUNNING;
+use crate::sleep::census::Census;
+use crate::sync::{Arc, Mutex, Ordering::*};
+use crate::task::table::Table;
+use crate::{Accounting, Language, Scheduler, Settings, TaskRef, Worker};
+use std::collections::VecDeque;
+
+/// Checks `model` with all interleavings that have at most so many preemptions.
+pub fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let allowed = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(preemptions.min(allowed));
+    builder.max_branches = 20_000;
+    let runs = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    builder.check(move || {
+        counted.fetch_add(1, Relaxed);
+        model();
+    });
+    println!("{} interleavings", runs.load(Relaxed));
+}
+
+/// The number of the queue for those outside: behind those of all workers that a model may have.
+pub const OUTSIDE: usize = 3;
+
+/// Ready processes stay with who made them ready, so that queues, which are not the subject of
+/// these models, cost no steps: each worker's is its thread's alone, and loom does not see its lock.
+#[derive(Debug, Default)]
+pub struct Own {
+    workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
+    outside: Mutex<VecDeque<Ready>>,
+    keeps_hot: bool,
+    passes_on: bool,
+}
+
+impl Own {
+    /// What a worker wakes goes to its LIFO slot.
+    pub fn keeping_hot() -> Self {
+        Self { keeps_hot: true, ..Self::default() }
+    }
+
+    /// Whoever is made ready may be run by another worker at once.
+    pub fn passing_on() -> Self {
+        Self { passes_on: true, ..Self::default() }
+    }
+
+    fn with<R>(&self, queue: usize, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
+        match self.workers.get(queue) {
+            Some(own) => f(&mut own.lock().expect("never held while a model switches")),
+            None => f(&mut self.outside.lock()),
+        }
+    }
+}
+
+impl Policy for Own {
+    fn name(&self) -> &'static str {
+        "own"
+    }
+
+    fn push(&self, origin: Origin, ready: Ready, _reason: Reason) -> Notify {
+        let queue = match origin {
+            Origin::Worker(worker) if !self.passes_on => worker,
+            Origin::Worker(_) | Origin::Outside => OUTSIDE,
+        };
+        self.with(queue, |queue| queue.push_back(ready));
+        Notify::Nobody
+    }
+
+    fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
+        self.with(worker, VecDeque::pop_front)
+    }
+
+    fn has_work(&self, worker: usize) -> bool {
+        self.with(worker, |queue| !queue.is_empty())
+    }
+
+    fn keeps_hot(&self) -> bool {
+        self.keeps_hot
+    }
+}
+
+/// How a model's network is run.
+pub fn settings() -> Settings {
+    Settings {
+        accounting: Accounting::Off,
+        samples: false,
+        wait_once: false,
+        threads: false,
+        pin: false,
+        solo: false,
+        listed_processes: usize::MAX,
+    }
+}
+
+/// What a thread does that is worker `index` and begins with these processes.
+pub fn work<L: Language>(
+    scheduler: &Scheduler,
+    index: usize,
+    begin: impl IntoIterator<Item = TaskRef>,
+) {
+    let worker = Worker::<L>::new(scheduler, index);
+    let _installed = worker.install();
+    for task in begin {
+        worker.run(task);
+    }
+    while let Some(ready) = scheduler.policy().pop(index, Turn::Front) {
+        worker.run(ready.into_task());
+    }
+}
+
+/// Runs, as worker `index`, what was made ready by somebody who is no worker.
+pub fn work_for_others<L: Language>(scheduler: &Scheduler, index: usize) {
+    while let Some(ready) = scheduler.policy().pop(OUTSIDE, Turn::Front) {
+        work::<L>(scheduler, index, [ready.into_task()]);
+    }
+}
+
+/// Says that the network runs, with so many that are busy.
+pub fn begin(scheduler: &Scheduler, busy: usize) {
+    scheduler.phase.store(RUNNING, SeqCst);
+    scheduler.census.start(busy);
+}
+
+/// How many may be woken from outside.
+pub fn pending(census: &Census) -> u64 {
+    census.pending()
+}
+
+/// Whether nothing names a process that was here.
+pub fn is_empty(table: &Table) -> bool {
+    table.is_empty()
+}
+
+/// Has a worker go to sleep; `false` if there is work after all.
+pub fn lie_down<L: Language>(worker: &Worker<L>) -> bool {
+    worker.lie_down(false)
+}
+
+/// Wakes a worker, if it sleeps.
+pub fn notify_worker(scheduler: &Scheduler, worker: usize) {
+    scheduler.notify_worker(worker);
+}
+
+/// The workers that sleep, and how many are counted.
+pub fn sleepers(scheduler: &Scheduler) -> (Vec<usize>, usize) {
+    let sleepers = scheduler.sleepers.lock();
+    (sleepers.clone(), scheduler.sleeping.load(SeqCst))
+}
+
+/// Runs processes as a worker of this thread, and then those of its LIFO slot.
+pub fn run_kept<L: Language>(worker: &Worker<L>, begin: impl IntoIterator<Item = TaskRef>) {
+    let _installed = worker.install();
+    begin.into_iter().for_each(|task| worker.run(task));
+    while let Some(task) = worker.take_hot() {
+        worker.run(task);
+    }
+}
+
+/// Runs what a worker takes from others that have not got on since their `steps` were read.
+pub fn relieve<L: Language>(worker: &Worker<L>, steps: &[u64]) {
+    let _installed = worker.install();
+    if let Some(ready) = worker.relieve(steps) {
+        worker.run(ready.into_task());
+    }
+}

@@ -1,0 +1,18 @@
+//! Models of queues and of sleep, checked by loom: every interleaving within a bound.
+//!
+//! | file | what is checked | threads |
+//! |---|---|---|
+//! | `deque` | the owner against thieves, round and round | 2 to 3 |
+//! | `fifo` | the same of the queue of those that wait, and what becomes of what is stolen | 2 to 3 |
+//! | `window` | the owner of a migration window against thieves | 2 to 3 |
+//! | `parker` | a thread that sleeps against those that wake it | 2 to 3 |
+//!
+//! `taking` is what the models of queues share. Models of whole networks are those of `kahn`.
+
+mod deque;
+mod fifo;
+mod parker;
+mod taking;
+mod window;
+
+use crate::model::check;

@@ -1,0 +1,165 @@
+//! A bounded work-stealing deque: one owner at the hot end, thieves at the cold end.
+//!
+//! Chase and Lev (2005), with the orderings of Lê, Pop, Cohen and Zappa Nardelli (2013), a fixed
+//! number of slots, and slots that are atomic pointers: a thief that loses reads a stale pointer
+//! and throws it away, which is no race.
+//!
+//! ```text
+//!        top ≤ bottom ≤ top + SLOTS
+//!   slots  …  taken │ ready ready ready │ free  …
+//!                   ^ top: thieves      ^ bottom: the owner
+//! ```
+//!
+//! | step  | who    | moves    | how |
+//! |-------|--------|----------|-----|
+//! | push  | owner  | `bottom` up   | slot, then Release store |
+//! | pop   | owner  | `bottom` down | store, fence, look at `top`; the last one by CAS on `top` |
+//! | steal | thief  | `top` up      | look at `top`, fence, look at `bottom`; CAS on `top` |
+//!
+//! The race to fear: owner and thief take the same last process. The owner lowers `bottom` and then
+//! reads `top`; the thief reads `top` and then `bottom`; between each pair stands a SeqCst fence. So
+//! either the owner sees that the thief has moved `top` (or competes for it by CAS), or the thief
+//! sees the lowered `bottom` and finds nothing.
+
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
+use crate::task::{Task, TaskRef};
+use std::ptr::{self, NonNull};
+
+/// Under loom few, so that wrap-around lies within a model.
+const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
+
+/// The answer of an attempt to steal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steal<T> {
+    Taken(T),
+    /// Somebody else was faster: try again.
+    Retry,
+    Nothing,
+}
+
+/// The deque. `push` and `pop` are the owner's alone.
+#[derive(Debug)]
+pub(crate) struct Deque {
+    top: Padded<AtomicUsize>,
+    bottom: Padded<AtomicUsize>,
+    slots: Slots<SLOTS>,
+    alone: bool,
+}
+
+impl Deque {
+    /// `alone`: there are no thieves, so the owner need not fear them.
+    pub(crate) fn new(alone: bool) -> Self {
+        Self {
+            top: Padded(AtomicUsize::new(0)),
+            bottom: Padded(AtomicUsize::new(0)),
+            slots: Slots::new(),
+            alone,
+        }
+    }
+
+    /// Owner: puts a process at the hot end; gives it back if the deque is full.
+    pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
+        // Relaxed: ours alone.
+        let bottom = self.bottom.load(Relaxed);
+        // Acquire: the slot is free only if the thief that moved `top` has read it.
+        let top = self.top.load(Acquire);
+        if bottom.wrapping_sub(top) >= SLOTS {
+            return Err(task);
+        }
+        self.slots.at(bottom).store(task.as_ptr().cast_mut(), Relaxed);
+        // Release pairs with the thief's Acquire load of `bottom`: slot and process are visible.
+        self.bottom.store(bottom.wrapping_add(1), Release);
+        Ok(())
+    }
+
+    /// Owner: takes a process from the hot end.
+    pub(crate) fn pop(&self) -> Option<TaskRef> {
+        let bottom = self.bottom.load(Relaxed);
+        // Cheap way out; `top` never passes `bottom`, so an empty deque is seen as empty.
+        if self.top.load(Relaxed) == bottom {
+            return None;
+        }
+        let last = bottom.wrapping_sub(1);
+        if self.alone {
+            self.bottom.store(last, Relaxed);
+            return taken(self.slots.at(last).load(Relaxed));
+        }
+        // Release: a thief that reads it also sees the slots below; they were stored before.
+        self.bottom.store(last, Release);
+        fence(SeqCst);
+        let top = self.top.load(Relaxed);
+        let left = last.wrapping_sub(top).cast_signed();
+        if left < 0 {
+            // A thief took the last one before our fence.
+            self.bottom.store(bottom, Release);
+            return None;
+        }
+        let task = self.slots.at(last).load(Relaxed);
+        if left == 0 {
+            // The last one: thieves may want it too.
+            let won = self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
+            self.bottom.store(bottom, Release);
+            if !won {
+                return None;
+            }
+        }
+        taken(task)
+    }
+
+    /// Thief: takes a process from the cold end.
+    pub(crate) fn steal(&self) -> Steal<TaskRef> {
+        let top = self.top.load(Acquire);
+        fence(SeqCst);
+        // Acquire pairs with the owner's Release in `push`.
+        let bottom = self.bottom.load(Acquire);
+        if bottom.wrapping_sub(top).cast_signed() <= 0 {
+            return Steal::Nothing;
+        }
+        // May be stale: then the exchange below fails.
+        let task = self.slots.at(top).load(Relaxed);
+        if self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_err() {
+            return Steal::Retry;
+        }
+        taken(task).map_or(Steal::Nothing, Steal::Taken)
+    }
+
+    /// The number of the oldest process, if there is one: another one has another number.
+    pub(crate) fn oldest(&self) -> Option<usize> {
+        let top = self.top.load(Relaxed);
+        (self.len() > 0).then_some(top)
+    }
+
+    /// The numbers of the oldest process, and of the next at the hot end.
+    pub(crate) fn ends(&self) -> (usize, usize) {
+        (self.top.load(Relaxed), self.bottom.load(Relaxed))
+    }
+
+    /// Roughly how many processes are in it.
+    pub(crate) fn len(&self) -> usize {
+        let top = self.top.load(Relaxed);
+        let length = self.bottom.load(Relaxed).wrapping_sub(top).cast_signed();
+        usize::try_from(length).unwrap_or(0)
+    }
+}
+
+/// Places for processes, numbered round and round.
+#[derive(Debug)]
+pub(crate) struct Slots<const COUNT: usize>(Box<[AtomicPtr<Task>; COUNT]>);
+
+impl<const COUNT: usize> Slots<COUNT> {
+    pub(crate) fn new() -> Self {
+        let slots: Box<[_]> = (0..COUNT).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        Self(slots.try_into().expect("so many were made"))
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, number: usize) -> &AtomicPtr<Task> {
+        &self.0[number % COUNT]
+    }
+}
+
+/// What stood in a slot that was won.
+pub(crate) fn taken(task: *mut Task) -> Option<TaskRef> {
+    // SAFETY: only pointers of live, ready processes are pushed, and this one was taken once.
+    NonNull::new(task).map(|task| unsafe { TaskRef::new(task) })
+}

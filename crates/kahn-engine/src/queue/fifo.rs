@@ -1,0 +1,163 @@
+//! A bounded queue for processes that wait their turn: its owner puts them in at the back, owner and
+//! thieves take them from the front, thieves several at once.
+//!
+//! ```text
+//!        front ≤ back ≤ front + SLOTS
+//!   slots  …  taken │ ready ready ready │ free  …
+//!                   ^ front: all        ^ back: the owner
+//! ```
+//!
+//! | step  | who    | moves    | how |
+//! |-------|--------|----------|-----|
+//! | push  | owner  | `back` up    | slot, then Release store |
+//! | take  | all    | `front` up   | look at both, read the slots, CAS on `front` |
+//!
+//! Nothing is taken twice, for each number is taken by the one exchange that moves `front` past it.
+//! What was read is what stood there: a slot is written again only when `front` has passed it, and
+//! then the exchange of whoever read it before fails. Nobody takes from the back, so there is nothing
+//! that owner and thief could both believe they have, and no fence as in [`crate::queue::deque`].
+//!
+//! Each process brings a *stamp*, which is the owner's to understand; others may read an old one.
+//!
+//! A queue of the only worker is its own altogether: it takes without an exchange.
+
+use crate::TaskRef;
+use crate::queue::deque::{Slots, taken};
+use crate::sync::{AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
+
+/// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
+const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
+
+/// The queue. `push` and being the one who fills it are the owner's alone.
+#[derive(Debug)]
+pub(crate) struct Fifo {
+    front: Padded<AtomicUsize>,
+    back: Padded<AtomicUsize>,
+    slots: Slots<SLOTS>,
+    stamps: Box<[PlainAtomicUsize]>,
+    alone: bool,
+}
+
+impl Fifo {
+    /// `alone`: nobody but the owner ever takes anything.
+    pub(crate) fn new(alone: bool) -> Self {
+        Self {
+            front: Padded(AtomicUsize::new(0)),
+            back: Padded(AtomicUsize::new(0)),
+            slots: Slots::new(),
+            stamps: (0..SLOTS).map(|_| PlainAtomicUsize::new(0)).collect(),
+            alone,
+        }
+    }
+
+    /// Owner: puts a process at the back; gives it back if the queue is full.
+    #[inline]
+    pub(crate) fn push(&self, task: TaskRef, stamp: usize) -> Result<(), TaskRef> {
+        // Relaxed: ours alone.
+        let back = self.back.load(Relaxed);
+        if self.room_behind(back) == 0 {
+            return Err(task);
+        }
+        self.slots.at(back).store(task.as_ptr().cast_mut(), Relaxed);
+        self.stamps[back % SLOTS].store(stamp, Relaxed);
+        // Release pairs with the thief's Acquire load of `back`: slot and process are visible.
+        self.back.store(back.wrapping_add(1), Release);
+        Ok(())
+    }
+
+    /// Owner: for how many there is room.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        self.room_behind(self.back.load(Relaxed))
+    }
+
+    #[inline]
+    fn room_behind(&self, back: usize) -> usize {
+        // Acquire: a slot is free only if the thief that moved `front` has read it.
+        SLOTS - back.wrapping_sub(self.front.load(Acquire))
+    }
+
+    /// Owner: the stamp of the process at the front, if there is one.
+    pub(crate) fn first_stamp(&self) -> Option<usize> {
+        let front = self.front.load(Relaxed);
+        (self.len() > 0).then(|| self.stamps[front % SLOTS].load(Relaxed))
+    }
+
+    /// The numbers of the process at the front, and of the next at the back.
+    pub(crate) fn ends(&self) -> (usize, usize) {
+        (self.front.load(Relaxed), self.back.load(Relaxed))
+    }
+
+    /// Takes the process at the front.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<TaskRef> {
+        loop {
+            // Acquire pairs with the owner's Release in `push`; who takes more than once sees its
+            // own `front` at least.
+            let front = self.front.load(Acquire);
+            let back = self.back.load(Acquire);
+            if back.wrapping_sub(front).cast_signed() <= 0 {
+                return None;
+            }
+            // May be stale: then the exchange fails.
+            let task = self.slots.at(front).load(Relaxed);
+            if self.advance(front, 1) {
+                return taken(task);
+            }
+        }
+    }
+
+    /// Owner: moves half of what another queue holds to the back of this one, with this stamp, but
+    /// for the first, which it returns, with the number of all that were taken.
+    pub(crate) fn take_half_of(&self, victim: &Self, stamp: usize) -> Option<(TaskRef, usize)> {
+        let back = self.back.load(Relaxed);
+        let room = self.room();
+        loop {
+            let front = victim.front.load(Acquire);
+            let length = victim.back.load(Acquire).wrapping_sub(front).cast_signed();
+            let size = usize::try_from(length).unwrap_or(0).div_ceil(2).min(room + 1);
+            if size == 0 {
+                return None;
+            }
+            let first = victim.slots.at(front).load(Relaxed);
+            for number in 1..size {
+                let task = victim.slots.at(front.wrapping_add(number)).load(Relaxed);
+                // Beyond `back`: nobody looks there yet.
+                let place = back.wrapping_add(number - 1);
+                self.slots.at(place).store(task, Relaxed);
+                self.stamps[place % SLOTS].store(stamp, Relaxed);
+            }
+            if victim.advance(front, size) {
+                // Release: as in `push`.
+                self.back.store(back.wrapping_add(size - 1), Release);
+                return taken(first).map(|first| (first, size));
+            }
+        }
+    }
+
+    /// Moves `front`, unless somebody else has.
+    #[inline]
+    fn advance(&self, front: usize, by: usize) -> bool {
+        let next = front.wrapping_add(by);
+        if self.alone {
+            self.front.store(next, Relaxed);
+            return true;
+        }
+        // Release: the slots are read before the owner, which sees the new `front`, writes them.
+        self.front.compare_exchange(front, next, Release, Relaxed).is_ok()
+    }
+
+    /// Whether nobody but its owner takes anything.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Roughly how many processes are in it.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        let front = self.front.load(Relaxed);
+        let length = self.back.load(Relaxed).wrapping_sub(front).cast_signed();
+        usize::try_from(length).unwrap_or(0)
+    }
+}

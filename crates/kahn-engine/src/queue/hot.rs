@@ -1,0 +1,98 @@
+//! The hot slot: the process that a worker has woken last, which it runs next.
+//!
+//! | step | who | does |
+//! |---|---|---|
+//! | keep | the worker | stores into an empty slot: others only take what is there |
+//! | displace | the worker | swaps; the one that stood there goes to the queue |
+//! | take | the worker, or one with nothing to do | swaps null in |
+
+use crate::sync::Ordering::*;
+use crate::task::{TaskRef, own};
+use crate::worker::WorkerCore;
+use crate::{Kind, Reason};
+use std::ptr;
+
+impl WorkerCore {
+    #[inline]
+    pub(crate) fn take_hot(&self) -> Option<TaskRef> {
+        let hot = &self.slot().hot;
+        let seen = hot.load(Relaxed);
+        // Nobody else puts anything there.
+        if seen.is_null() {
+            return None;
+        }
+        let taken = if self.solo() {
+            hot.store(ptr::null_mut(), Relaxed);
+            seen
+        } else {
+            // A swap: a worker with nothing to do may take it at the same moment.
+            hot.swap(ptr::null_mut(), AcqRel)
+        };
+        // SAFETY: what stands in `hot` is a ready process of this scheduler; we took it out.
+        unsafe { TaskRef::from_ptr(taken) }
+    }
+
+    /// Makes a process ready that this worker owns because it ended its wait.
+    #[inline]
+    pub fn wake(&self, task: TaskRef) {
+        if self.stays_here(task) {
+            self.keep_task(task);
+        } else {
+            self.queue(task);
+        }
+    }
+
+    /// Whether a process may be kept for this worker to run next.
+    #[inline]
+    fn stays_here(&self, task: TaskRef) -> bool {
+        self.keeps_hot.get() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0
+    }
+
+    #[inline(never)]
+    pub(crate) fn queue(&self, task: TaskRef) {
+        if self.belongs_here(task) {
+            self.keep_task(task);
+        } else {
+            self.make_ready(task, Reason::Woken);
+        }
+    }
+
+    /// Whether a process has no place of its own but this worker.
+    fn belongs_here(&self, task: TaskRef) -> bool {
+        self.keeps_hot.get()
+            && task.kind() == Kind::Pooled
+            && task.notes() & own::APART == own::PINNED
+            && task.pinned().is_some_and(|worker| self.is_home_of(worker))
+    }
+
+    /// Puts a process where it runs next.
+    #[inline]
+    fn keep_task(&self, task: TaskRef) {
+        let hot = &self.slot().hot;
+        if hot.load(Relaxed).is_null() {
+            // Release hands the process to whoever swaps it out. Others only take what is there,
+            // so nobody else writes to an empty slot.
+            hot.store(task.as_ptr().cast_mut(), Release);
+        } else {
+            self.displace_hot(task);
+        }
+    }
+
+    /// Puts a process where it runs next; the one that stood there goes to the queue.
+    #[inline(never)]
+    fn displace_hot(&self, task: TaskRef) {
+        // As for `take_hot`.
+        let (hot, task) = (&self.slot().hot, task.as_ptr().cast_mut());
+        let before = if self.solo() {
+            let before = hot.load(Relaxed);
+            hot.store(task, Relaxed);
+            before
+        } else {
+            hot.swap(task, AcqRel)
+        };
+        // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
+        if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
+            self.make_ready(before, Reason::Woken);
+        }
+    }
+}

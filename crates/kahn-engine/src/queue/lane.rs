@@ -1,0 +1,360 @@
+//! A lane: what one worker of `stealing` has to run.
+//!
+//! Only the worker itself fills the deque and the front of what waits, and takes from them without a
+//! lock: it does so by itself ([`Lane::take`], [`Lane::queue_cold`]) where it would otherwise ask the
+//! policy at every switch. All else is asked of the policy.
+//!
+//! # What has waited longest
+//!
+//! What waits elsewhere is stamped with the end of the deque at that time: what lay below was ready
+//! before, and goes before. The hot end goes back, so younger processes may come to lie there; so
+//! many go before as were ready then, at most.
+//!
+//! # Rounds
+//!
+//! A worker runs what it has woken last, and what is new before what is old: so a tree of processes
+//! is run in depth, and few of them are ready at a time. One that makes another at each request of a
+//! third that always has one more would so make more and more, none of which runs. Therefore a
+//! *round* begins when all that is ready here has doubled since the last one, and is more than
+//! [`FEW`]: until it is over the worker runs what has waited longest, to the mark that was the end of
+//! the queues when it began, and what is woken meanwhile is queued behind. Nothing is taken out of
+//! the queues for it, so thieves find all that they would find otherwise.
+
+use crate::TaskRef;
+use crate::policy::{Ready, Steals};
+use crate::queue::deque::{Deque, Steal};
+use crate::queue::fifo::Fifo;
+use crate::queue::rates::{LastSteal, Rate};
+use crate::sync::system::clock;
+use crate::sync::{AtomicUsize, Mutex, Ordering::*, PlainAtomicU64, PlainAtomicUsize};
+use std::collections::VecDeque;
+use std::iter;
+use std::time::Duration;
+
+/// At most so many processes change hands at once.
+const MOST_STOLEN: usize = 32;
+
+/// How long a process is left to its own worker. There is no time in a model.
+const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
+
+/// So many ready processes are not worth a round.
+const FEW: usize = 128;
+
+/// A process, and the end of the deque when it was queued elsewhere.
+type Stamped = (Ready, usize);
+
+/// Where a round ends: numbers in the deque and in what waits elsewhere.
+#[derive(Debug)]
+pub struct Round {
+    hot: usize,
+    cold: usize,
+}
+
+/// Whether a number that goes round comes before another.
+fn is_before(number: usize, other: usize) -> bool {
+    number.wrapping_sub(other).cast_signed() < 0
+}
+
+/// What one worker has to run.
+#[derive(Debug)]
+pub struct Lane {
+    hot: Deque,
+    /// What waits: the front of the queue, which is its worker's to fill, and the rest.
+    front: Fifo,
+    rest: Mutex<VecDeque<Stamped>>,
+    rest_len: AtomicUsize,
+    /// The number of the oldest process when a thief last saw another one, and the ticks then.
+    oldest: PlainAtomicUsize,
+    since: PlainAtomicU64,
+    pub(crate) rate: Rate,
+    pub(crate) last_steal: LastSteal,
+    /// How often its worker has asked for what has waited longest.
+    asked: PlainAtomicU64,
+    /// The least that was ready here since the last round.
+    least: PlainAtomicUsize,
+    tried: PlainAtomicU64,
+    won: PlainAtomicU64,
+}
+
+/// Adds one to a counter that only its worker writes.
+fn bump(counter: &PlainAtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+impl Lane {
+    /// `alone`: nobody steals here.
+    pub(crate) fn new(alone: bool) -> Self {
+        Self {
+            hot: Deque::new(alone),
+            front: Fifo::new(alone),
+            rest: Mutex::new(VecDeque::new()),
+            rest_len: AtomicUsize::new(0),
+            oldest: PlainAtomicUsize::new(usize::MAX),
+            since: PlainAtomicU64::new(0),
+            rate: Rate::new(),
+            last_steal: LastSteal::new(),
+            asked: PlainAtomicU64::new(0),
+            least: PlainAtomicUsize::new(0),
+            tried: PlainAtomicU64::new(0),
+            won: PlainAtomicU64::new(0),
+        }
+    }
+
+    /// Owner: takes what runs next, unless only the rest has something.
+    #[inline]
+    pub fn take(&self) -> Option<TaskRef> {
+        let task = self.hot.pop().or_else(|| self.front.take())?;
+        self.rate.count();
+        Some(task)
+    }
+
+    /// Owner: a process runs here that ran elsewhere before.
+    #[cold]
+    pub fn count_migration(&self) {
+        self.rate.count_migration();
+    }
+
+    /// Anybody: its worker makes no progress; thieves may have what it has, at once.
+    pub fn stands_still(&self) {
+        self.rate.end_backoff();
+    }
+
+    /// Whether thieves may have what only its worker puts here.
+    pub fn is_open(&self) -> bool {
+        self.rate.is_open()
+    }
+
+    /// Whether nobody but its worker takes anything here.
+    #[inline]
+    pub fn is_alone(&self) -> bool {
+        self.front.is_alone()
+    }
+
+    /// Owner: at the hot end, or in the queue if that is full.
+    pub(crate) fn queue_hot(&self, ready: Ready) {
+        if let Err(task) = self.hot.push(ready.into_task()) {
+            self.queue_cold(Ready::new(task));
+        }
+    }
+
+    /// Owner: from the other end.
+    fn pop_oldest_hot(&self) -> Option<Ready> {
+        match self.hot.steal() {
+            Steal::Taken(task) => Some(Ready::new(task)),
+            Steal::Retry | Steal::Nothing => None,
+        }
+    }
+
+    /// Owner: what has waited longest here.
+    pub(crate) fn pop_oldest(&self) -> Option<Ready> {
+        if !self.has_front() && self.has_rest() {
+            self.fill_front(&mut self.rest.lock());
+        }
+        let (oldest, _) = self.hot.ends();
+        let waits = self.front.first_stamp();
+        let is_first = waits.is_some_and(|stamp| !self.has_hot() || !is_before(oldest, stamp));
+        let cold = || self.front.take().map(Ready::new);
+        if is_first { cold() } else { self.pop_oldest_hot().or_else(cold) }
+    }
+
+    /// Roughly how much is ready here.
+    fn ready(&self) -> usize {
+        self.hot.len() + self.front.len() + self.rest_len.load(Relaxed)
+    }
+
+    /// Whether it is time for a round.
+    pub fn has_grown(&self) -> bool {
+        let ready = self.ready();
+        ready > FEW && ready / 2 >= self.least.load(Relaxed)
+    }
+
+    /// Owner: begins a round if it is time for one.
+    pub fn begin_round(&self) -> Option<Round> {
+        self.least.store(self.least.load(Relaxed).min(self.ready()), Relaxed);
+        if !self.has_grown() {
+            return None;
+        }
+        let rest = self.rest_len.load(Relaxed);
+        Some(Round { hot: self.hot.ends().1, cold: self.front.ends().1.wrapping_add(rest) })
+    }
+
+    /// Owner: what a round is to run next; `None` if it is over.
+    pub fn take_of(&self, round: &Round) -> Option<Ready> {
+        let hot = self.has_hot() && is_before(self.hot.ends().0, round.hot);
+        let cold = is_before(self.front.ends().0, round.cold);
+        let ready = match (hot, cold && (self.has_front() || self.has_rest())) {
+            (true, true) => self.pop_oldest(),
+            (true, false) => self.pop_oldest_hot(),
+            (false, true) => self.pop_cold(),
+            (false, false) => None,
+        };
+        match &ready {
+            Some(_) => self.rate.count(),
+            None => self.least.store(self.ready(), Relaxed),
+        }
+        ready
+    }
+
+    /// Owner: behind all that waits.
+    #[inline]
+    pub fn queue_cold(&self, ready: Ready) {
+        // Relaxed: what comes from outside meanwhile is neither before us nor behind.
+        if self.rest_len.load(Relaxed) > 0 {
+            return self.queue_rest(ready);
+        }
+        let (_, end) = self.hot.ends();
+        if let Err(task) = self.front.push(ready.into_task(), end) {
+            self.queue_rest(Ready::new(task));
+        }
+    }
+
+    /// Owner: whether others' turn has come to give what has waited longest.
+    pub(crate) fn asks_others_first(&self) -> bool {
+        bump(&self.asked);
+        self.asked.load(Relaxed).is_multiple_of(2)
+    }
+
+    /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if
+    /// thieves do not back off.
+    pub(crate) fn take_cold(&self) -> Option<Ready> {
+        let is_open = self.has_front() && self.rate.is_open();
+        let front = if is_open { self.front.take().map(Ready::new) } else { None };
+        front.or_else(|| self.pop_rest(|_| {}))
+    }
+
+    /// Owner: the same, and what comes next is the owner's.
+    pub(crate) fn pop_cold(&self) -> Option<Ready> {
+        let front = self.front.take().map(Ready::new);
+        front.or_else(|| self.pop_rest(|rest| self.fill_front(rest)))
+    }
+
+    /// Owner: moves as much to the front as there is room for.
+    fn fill_front(&self, rest: &mut VecDeque<Stamped>) {
+        let count = self.front.room().min(rest.len());
+        for (ready, stamp) in rest.drain(..count) {
+            let pushed = self.front.push(ready.into_task(), stamp);
+            debug_assert!(pushed.is_ok(), "there is room");
+        }
+        self.rest_len.store(rest.len(), Relaxed);
+    }
+
+    /// Anybody: behind all that waits.
+    #[inline(never)]
+    pub(crate) fn queue_rest(&self, ready: Ready) {
+        self.extend_rest(iter::once(ready));
+    }
+
+    /// Anybody: the same, for many.
+    pub(crate) fn extend_rest(&self, ready: impl Iterator<Item = Ready>) {
+        let mut rest = self.rest.lock();
+        let (_, end) = self.hot.ends();
+        rest.extend(ready.map(|ready| (ready, end)));
+        self.rest_len.store(rest.len(), Relaxed);
+    }
+
+    /// Takes the first of the rest, and does `with_others` to what is left of it.
+    fn pop_rest(&self, with_others: impl FnOnce(&mut VecDeque<Stamped>)) -> Option<Ready> {
+        if self.rest_len.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut rest = self.rest.lock();
+        let ready = rest.pop_front().map(|(ready, _)| ready);
+        with_others(&mut rest);
+        self.rest_len.store(rest.len(), Relaxed);
+        ready
+    }
+
+    pub(crate) fn has_hot(&self) -> bool {
+        self.hot.len() > 0
+    }
+
+    pub(crate) fn has_front(&self) -> bool {
+        self.front.len() > 0
+    }
+
+    /// Whether it has something that only its worker puts there, which does not sleep before that is
+    /// gone: so what thieves may not have is not forgotten.
+    pub(crate) fn has_own(&self) -> bool {
+        self.has_hot() || self.has_front()
+    }
+
+    /// Whether something is there that anybody puts there, also while its worker sleeps: it is for
+    /// all, at any time.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.rest_len.load(Relaxed) > 0
+    }
+
+    /// Thief: whether the oldest process of its deque has been that for long.
+    pub(crate) fn is_aged(&self, now: u64) -> bool {
+        let Some(oldest) = self.hot.oldest() else { return false };
+        if self.oldest.load(Relaxed) != oldest {
+            self.oldest.store(oldest, Relaxed);
+            self.since.store(now, Relaxed);
+        }
+        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= AGED
+    }
+
+    /// Owner, as a thief: takes half of what another has: of its deque only if that `is_aged`, of
+    /// its own at all only if it `is_open`. Gives the first and how many.
+    pub(crate) fn steal_from(
+        &self,
+        victim: &Self,
+        is_open: bool,
+        is_aged: bool,
+    ) -> Option<(Ready, usize)> {
+        bump(&self.tried);
+        let hot = if is_aged { self.take_some(victim) } else { None };
+        let front = || if is_open { self.take_half_front(victim) } else { None };
+        let stolen = hot.or_else(front).or_else(|| self.take_half_rest(victim))?;
+        bump(&self.won);
+        Some(stolen)
+    }
+
+    pub(crate) fn steals(&self) -> Steals {
+        Steals { tried: self.tried.load(Relaxed), won: self.won.load(Relaxed) }
+    }
+
+    /// Moves half of another's deque here, and gives the first and how many.
+    fn take_some(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let wanted = victim.hot.len().div_ceil(2).min(MOST_STOLEN);
+        let mut first = None;
+        let mut size = 0;
+        for _ in 0..wanted {
+            match victim.hot.steal() {
+                Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
+                Steal::Taken(task) => self.queue_hot(Ready::new(task)),
+                Steal::Retry => continue,
+                Steal::Nothing => break,
+            }
+            size += 1;
+        }
+        first.map(|first| (first, size))
+    }
+
+    /// Moves half of the front of what waits elsewhere here, and gives the first and how many.
+    fn take_half_front(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let (first, size) = self.front.take_half_of(&victim.front, self.hot.ends().0)?;
+        Some((Ready::new(first), size))
+    }
+
+    /// Moves half of the rest of what waits elsewhere here, and gives the first and how many.
+    fn take_half_rest(&self, victim: &Self) -> Option<(Ready, usize)> {
+        if victim.rest_len.load(Relaxed) == 0 {
+            return None;
+        }
+        // The back half: contiguous neighbours stay together, and the victim runs from the front.
+        let mut stolen = {
+            let mut rest = victim.rest.lock();
+            let left = rest.len() / 2;
+            let stolen = rest.split_off(left);
+            victim.rest_len.store(rest.len(), Relaxed);
+            stolen
+        };
+        let size = stolen.len();
+        let (first, _) = stolen.pop_front()?;
+        if !stolen.is_empty() {
+            self.extend_rest(stolen.into_iter().map(|(ready, _)| ready));
+        }
+        Some((first, size))
+    }
+}

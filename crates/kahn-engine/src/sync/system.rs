@@ -1,0 +1,240 @@
+//! What depends on the machine: the cycle counter, the number of cores, pinning.
+//!
+//! Each has a portable fallback, so nothing else in the crate names a platform.
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+
+/// Returns how many threads the machine runs at once; 1 if it does not tell.
+pub fn cores() -> usize {
+    #[cfg(loom)]
+    return super::modelled::cores();
+    #[cfg(not(loom))]
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Returns another number each time. Not by an atomic of a model: it is no part of any protocol.
+pub fn next_number() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
+/// A place for one more thread, taken while it lives.
+#[derive(Debug)]
+pub struct ThreadPlace(());
+
+static PLACES_TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the threads of one run come from.
+#[derive(Debug)]
+pub struct ThreadDoor {
+    /// How many it may have yet; for tests, which have the system refuse them.
+    left: AtomicUsize,
+}
+
+impl Default for ThreadDoor {
+    fn default() -> Self {
+        Self::with(usize::MAX)
+    }
+}
+
+impl ThreadDoor {
+    /// One that lets so many threads in.
+    pub fn with(threads: usize) -> Self {
+        Self { left: AtomicUsize::new(threads) }
+    }
+
+    /// Takes a place for a thread.
+    ///
+    /// # Errors
+    /// Returns an error where the standard library would end the program: it does if there is no
+    /// memory area left for what each thread needs besides its stack.
+    pub fn enter(&self) -> io::Result<ThreadPlace> {
+        #[cfg(loom)]
+        if !super::modelled::take_thread() {
+            return Err(io::Error::other("the model has no more threads"));
+        }
+        // Relaxed: counts, and nothing else hangs on them.
+        if self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Err(io::Error::other("the run may have no more"));
+        }
+        let most = most_threads();
+        if PLACES_TAKEN.fetch_add(1, Relaxed) >= most {
+            PLACES_TAKEN.fetch_sub(1, Relaxed);
+            return Err(io::Error::other(format!("vm.max_map_count leaves room for {most}")));
+        }
+        Ok(ThreadPlace(()))
+    }
+
+    /// What was refused, by which limit, and what to do.
+    pub fn explain(error: &io::Error) -> String {
+        format!(
+            "the system refused a thread: {error}; its limits are `ulimit -u`, the `pids.max` of the \
+             control group and `sysctl vm.max_map_count`: raise the one that was reached, or let the \
+             run have fewer threads (async processes need none)"
+        )
+    }
+}
+
+impl Drop for ThreadPlace {
+    fn drop(&mut self) {
+        PLACES_TAKEN.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Linux keeps four memory areas for a thread: its stack and the one for signals, and a guard for
+/// each. Some are left to the rest of the program.
+fn most_threads() -> usize {
+    const OTHER_AREAS: usize = 1024;
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let found = FOUND.load(Relaxed);
+    if found > 0 {
+        return found;
+    }
+    let areas = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let areas = areas.and_then(|text| text.trim().parse::<usize>().ok());
+    let most = areas.map_or(usize::MAX, |areas| (areas.saturating_sub(OTHER_AREAS) / 4).max(1));
+    FOUND.store(most, Relaxed);
+    most
+}
+
+/// A clock for measuring: cheap ticks, converted to time when somebody asks.
+pub mod clock {
+    use std::time::{Duration, Instant};
+
+    #[expect(clippy::disallowed_methods, reason = "accounting measures; nothing decides by it")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn origin() -> (Instant, u64) {
+        // Not a `OnceLock`: the thread sanitizer does not see into the standard library's.
+        static ORIGIN: parking_lot::Mutex<Option<(Instant, u64)>> = parking_lot::Mutex::new(None);
+        *ORIGIN.lock().get_or_insert_with(both)
+    }
+
+    /// Reads both clocks at one moment: who is put aside between the two reads again.
+    fn both() -> (Instant, u64) {
+        /// Much more than a read takes, and much less than being put aside.
+        const CLOSE: u64 = 1000;
+        let read = || {
+            let before = raw();
+            let instant = now();
+            (raw().saturating_sub(before), (instant, before))
+        };
+        let mut best = read();
+        for _ in 0..3 {
+            if best.0 < CLOSE {
+                break;
+            }
+            best = std::cmp::min_by_key(best, read(), |&(apart, _)| apart);
+        }
+        best.1
+    }
+
+    /// Reads the cycle counter: about 10 ns, no system call.
+    #[cfg(target_arch = "x86_64")]
+    fn raw() -> u64 {
+        // SAFETY: every x86-64 processor has the instruction; it reads a counter, nothing else.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn raw() -> u64 {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        let start = *START.get_or_init(now);
+        u64::try_from(now().duration_since(start).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Reads the clock, in ticks.
+    pub fn ticks() -> u64 {
+        raw()
+    }
+
+    /// Reads how long the calling thread has run on a processor, in nanoseconds: about 400 ns, a
+    /// system call. `None` where the system has no such clock.
+    pub fn of_this_thread() -> Option<u64> {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            let (seconds, rest) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+            Some(seconds.ok()? * 1_000_000_000 + rest.ok()?)
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        None
+    }
+
+    /// Starts the measurement that [`to_duration`] is calibrated by.
+    pub fn start() {
+        origin();
+    }
+
+    /// Returns the time since the first call of [`start`], by the system's clock that only grows.
+    pub fn nanoseconds() -> u64 {
+        u64::try_from(origin().0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Seconds of a tick, by what the counter did since [`start`].
+    fn tick() -> f64 {
+        /// The first who asks waits for so long: over less, reading two clocks one after the other
+        /// is an error that counts.
+        const LEAST: Duration = Duration::from_micros(20);
+        let (first, at_first) = origin();
+        let (elapsed, passed) = loop {
+            let (last, at_last) = both();
+            let elapsed = last.duration_since(first);
+            if elapsed >= LEAST {
+                break (elapsed, at_last.saturating_sub(at_first));
+            }
+            std::hint::spin_loop();
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
+        let passed = passed.max(1) as f64;
+        elapsed.as_secs_f64() / passed
+    }
+
+    /// Converts ticks to time.
+    pub fn to_duration(ticks: u64) -> Duration {
+        #[expect(clippy::cast_precision_loss, reason = "times of a report are rounded anyway")]
+        Duration::from_secs_f64(tick() * ticks as f64)
+    }
+
+    /// Converts time to ticks.
+    pub fn from_duration(time: Duration) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "neither is negative, and what is too much becomes the most"
+        )]
+        let ticks = (time.as_secs_f64() / tick()) as u64;
+        ticks
+    }
+}
+
+/// Pins the calling thread to one core; does nothing where the system has no such call.
+pub fn pin_to_core(index: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(index % cores());
+        // A refused pin costs speed and nothing else.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = index;
+}
+
+/// Has the system give the pages of this memory at once, where each would be asked for when it is
+/// first touched; does nothing where the system has no such call. What is written there stays.
+pub fn have_pages(memory: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let advice = rustix::mm::Advice::LinuxPopulateWrite;
+        // A system too old for it, or without so much memory, says so and changes nothing.
+        // SAFETY: the advice gives pages where there are none, and nothing else.
+        let _ = unsafe { rustix::mm::madvise(memory.as_ptr().cast(), bytes, advice) };
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (memory, bytes);
+}

@@ -1,0 +1,207 @@
+//! What few processes have: a waker for foreign futures, a bell, processes of their own.
+//!
+//! It is made when it is first wanted, and stays with the block of the process until the table goes:
+//! whoever looks at a stale header finds it there.
+
+use crate::sync::system::clock;
+use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
+use crate::task::foreign::Foreign;
+use crate::task::{Task, TaskRef};
+use kahn_report::Identity;
+use std::ptr;
+
+/// What few processes have; made when it is first wanted.
+pub struct Rare {
+    /// Processes and channels it has created; the holder's.
+    created: Cell<u64>,
+    /// One of these, whose identity the next one's differs from in its order alone; the holder's.
+    child: Cell<Identity>,
+    /// Ticks spent in polls, with accounting `timing`.
+    pub busy: AtomicU64,
+    /// When an outside party began or ended an operation last, in ticks; 0: never.
+    used: AtomicU64,
+    foreign: Mutex<Option<Arc<Foreign>>>,
+    /// What a thread or an outside party sleeps on.
+    bell: Mutex<Option<Bell>>,
+    /// The next in the list of all.
+    next: Cell<*mut Rare>,
+}
+
+/// All that were ever made, until the network's memory goes: nobody has to look through all blocks
+/// for the few that have one.
+#[derive(Debug, Default)]
+pub(crate) struct Rares(AtomicPtr<Rare>);
+
+impl Rares {
+    /// Takes over what was made for a block.
+    fn add(&self, made: &Rare) {
+        let made_at = ptr::from_ref(made).cast_mut();
+        let mut first = self.0.load(Relaxed);
+        loop {
+            made.next.set(first);
+            // Release: who frees them finds what came next.
+            match self.0.compare_exchange(first, made_at, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+}
+
+impl Drop for Rares {
+    fn drop(&mut self) {
+        let mut next = self.0.load(Acquire);
+        while !next.is_null() {
+            // SAFETY: it came from a box, was added once, and the blocks that point to it are no
+            // longer looked at.
+            let rare = unsafe { Box::from_raw(next) };
+            next = rare.next.get();
+        }
+    }
+}
+
+/// How a vertex that no worker runs is told that its wait is over.
+#[derive(Debug, Clone)]
+pub enum Bell {
+    /// The thread of a process, or one outside, that sleeps.
+    Thread(Arc<Parker>),
+    /// A task of another executor.
+    Waker(std::task::Waker),
+}
+
+impl std::fmt::Debug for Rare {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rare").finish_non_exhaustive()
+    }
+}
+
+impl Rare {
+    fn new() -> Self {
+        Self {
+            created: Cell::new(0),
+            child: Cell::new(Identity::fixed(0)),
+            busy: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            foreign: Mutex::new(None),
+            bell: Mutex::new(None),
+            next: Cell::new(ptr::null_mut()),
+        }
+    }
+
+    /// For another process in the same block.
+    pub(crate) fn restart(&self) {
+        self.created.set(0);
+        self.busy.store(0, Relaxed);
+        self.used.store(0, Relaxed);
+        debug_assert!(self.foreign.lock().is_none(), "cut off when the old process ended");
+    }
+}
+
+impl Task {
+    pub(crate) fn rare_if_any(&self) -> Option<&Rare> {
+        // Acquire pairs with the Release in `rare`. SAFETY: it stays until the table goes.
+        unsafe { self.rare.load(Acquire).as_ref() }
+    }
+
+    /// The same, for who has written something that whoever makes it later has to see.
+    ///
+    /// A process that is about to wait leaves its bell or its foreign waker here and then looks once
+    /// more; whoever ends its wait writes why and then comes here. If there is nothing yet, this is
+    /// the earlier of two read-modify-writes, and the later one sees what was written before it; if
+    /// there is, the lock of the bell or the waker orders them.
+    fn rare_after_all(&self) -> Option<&Rare> {
+        let none = ptr::null_mut();
+        let rare = self.rare.compare_exchange(none, none, AcqRel, Acquire).err()?;
+        // SAFETY: it stays until the table goes.
+        unsafe { rare.as_ref() }
+    }
+
+    /// Ticks spent in polls, with accounting `timing`.
+    pub fn busy(&self) -> u64 {
+        self.rare_if_any().map_or(0, |rare| rare.busy.load(Relaxed))
+    }
+
+    /// When an outside party began or ended an operation last, in ticks.
+    pub fn last_operation(&self) -> Option<u64> {
+        self.rare_if_any().map(|rare| rare.used.load(Relaxed)).filter(|ticks| *ticks > 0)
+    }
+
+    /// What a thread or an outside party sleeps on, if it does.
+    pub(crate) fn bell(&self) -> Option<Bell> {
+        self.rare_after_all()?.bell.lock().clone()
+    }
+
+    /// Nobody rings it any more.
+    pub(crate) fn forget_bell(&self) {
+        if let Some(rare) = self.rare_if_any() {
+            *rare.bell.lock() = None;
+        }
+    }
+
+    /// The waker for foreign futures, if one was made.
+    pub fn foreign_if_any(&self) -> Option<Arc<Foreign>> {
+        self.rare_after_all()?.foreign.lock().as_ref().map(Arc::clone)
+    }
+
+    /// Takes the waker for foreign futures off a process that has ended.
+    pub fn take_foreign(&self) -> Option<Arc<Foreign>> {
+        self.rare_if_any()?.foreign.lock().take()
+    }
+}
+
+impl TaskRef {
+    /// What few processes have; from now on this one has it.
+    pub fn rare<'a>(self) -> &'a Rare {
+        // SAFETY: blocks live as long as the scheduler, which outlives every reference in use.
+        let task = unsafe { &*self.as_ptr() };
+        task.rare_if_any().unwrap_or_else(|| self.make_rare())
+    }
+
+    #[cold]
+    fn make_rare<'a>(self) -> &'a Rare {
+        let made = Box::into_raw(Box::new(Rare::new()));
+        // Release: who finds it finds it written. Acquire: so do we, if another was first.
+        match self.rare.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
+            Ok(_) => {
+                // SAFETY: it stays until the scheduler goes.
+                let made = unsafe { &*made };
+                self.scheduler().rares.add(made);
+                made
+            }
+            Err(first) => {
+                // SAFETY: made above, and nobody else knows it.
+                drop(unsafe { Box::from_raw(made) });
+                // SAFETY: it stays until the table goes.
+                unsafe { &*first }
+            }
+        }
+    }
+
+    /// The holder: the identity of the next thing that it creates.
+    pub fn next_child(self) -> Identity {
+        let Rare { created, child, .. } = self.rare();
+        let number = created.replace(created.get() + 1);
+        #[expect(clippy::cast_possible_truncation, reason = "what is above is in the others")]
+        let order = number as u32;
+        if order == 0 {
+            child.set(self.info().identity.child(number));
+        }
+        child.get().with_order(order)
+    }
+
+    /// An outside party begins or ends an operation.
+    pub fn note_operation(self) {
+        self.rare().used.store(clock::ticks(), Relaxed);
+    }
+
+    /// Says how the process is told that its wait is over.
+    pub fn set_bell(self, bell: Bell) {
+        *self.rare().bell.lock() = Some(bell);
+    }
+
+    /// The waker for foreign futures, made at the first use.
+    pub fn foreign(self) -> Arc<Foreign> {
+        let mut slot = self.rare().foreign.lock();
+        Arc::clone(slot.get_or_insert_with(|| Foreign::new(self)))
+    }
+}

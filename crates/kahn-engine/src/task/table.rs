@@ -1,0 +1,213 @@
+//! The table of processes: who is alive, and what is left of those who were.
+
+use crate::language::Language;
+use crate::memory::BlockPool;
+use crate::scheduler::{BUILDING, Scheduler};
+use crate::sync::Ordering::*;
+use crate::task::{Plan, Task, TaskRef};
+use kahn_report::{Ending, Identity, Name};
+
+/// What is kept of a process for the report.
+#[derive(Clone, Debug)]
+pub struct ProcessRecord {
+    /// What tells it from others.
+    pub identity: Identity,
+    /// Its name.
+    pub name: Name,
+    /// `None` while it lives.
+    pub ending: Option<Ending>,
+    /// Bits of the language's own.
+    pub attributes: u8,
+    /// What it did.
+    pub counts: ProcessCounts,
+}
+
+/// What a process did; also the sum over several.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessCounts {
+    /// Ticks in polls; `None` if they were not measured.
+    pub busy: Option<u64>,
+    /// Times it was polled.
+    pub polls: u64,
+    /// Times it waited for something to come.
+    pub waits_empty: u64,
+    /// Times it waited for room.
+    pub waits_full: u64,
+    /// Times another worker took it over.
+    pub migrations: u64,
+}
+
+impl ProcessCounts {
+    /// Adds what another did.
+    pub fn add(&mut self, other: &Self) {
+        self.busy = self.busy.map_or(other.busy, |busy| Some(busy + other.busy.unwrap_or(0)));
+        self.polls += other.polls;
+        self.waits_empty += other.waits_empty;
+        self.waits_full += other.waits_full;
+        self.migrations += other.migrations;
+    }
+}
+
+/// Everything about processes that is not on the path of a message.
+#[derive(Debug)]
+pub struct Table {
+    pool: BlockPool,
+    ended: Vec<ProcessRecord>,
+    /// How many ended processes are listed one by one; the rest are summed up.
+    pub(crate) limit: usize,
+    /// Number and sums of the ended processes that are not listed.
+    pub folded: (u64, ProcessCounts),
+    /// Processes that were created before the run.
+    fixed: u32,
+    /// Processes ever created.
+    pub created: u64,
+}
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        Self {
+            pool: BlockPool::default(),
+            ended: Vec::new(),
+            // Outside parties may end before the start, which sets it: they are listed.
+            limit: usize::MAX,
+            folded: (0, ProcessCounts::default()),
+            fixed: 0,
+            created: 0,
+        }
+    }
+
+    /// The identity of the next process that is created before the run.
+    pub fn next_fixed(&mut self) -> Identity {
+        self.fixed += 1;
+        Identity::fixed(self.fixed - 1)
+    }
+
+    /// Makes the header of a new process; the body behind it is still to be written.
+    pub fn make<L: Language>(&mut self, plan: Plan) -> TaskRef {
+        let size = plan.body.map_or(size_of::<Task>(), |body| body.size);
+        let block = self.pool.take(size, plan.scheduler.cast());
+        // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
+        // for a process, so a recycled one holds an old header.
+        unsafe { Task::place::<L>(block.start, block.recycled, plan) }
+    }
+
+    pub(crate) fn add(&mut self, task: TaskRef) {
+        task.set_listed();
+        self.created += 1;
+    }
+
+    /// Every header that something may still name.
+    fn headers(&self) -> impl Iterator<Item = TaskRef> {
+        // SAFETY: the blocks of this pool begin with headers, written before the table was unlocked.
+        self.pool.in_use().map(|block| unsafe { TaskRef::new(block.cast()) })
+    }
+
+    /// Whether nothing names a process that was here.
+    #[cfg(loom)]
+    pub fn is_empty(&self) -> bool {
+        self.headers().next().is_none()
+    }
+
+    /// Everyone alive, in the same order in every run that creates the same.
+    pub fn all(&self) -> Vec<TaskRef> {
+        self.headers().filter(|task| task.is_listed()).collect()
+    }
+
+    /// Takes an ended process off the table and keeps its record, or what it counted.
+    pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending) {
+        debug_assert!(task.is_listed());
+        task.set_ended();
+        let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
+        if matters || self.ended.len() < self.limit {
+            self.ended.push(task.record(Some(ending)));
+        } else {
+            self.folded.0 += 1;
+            self.folded.1.add(&task.counts());
+        }
+    }
+
+    /// Takes back the memory of a process that nothing names any more.
+    pub fn recycle(&mut self, task: TaskRef) {
+        task.clear();
+        // SAFETY: taken by `make`, and nothing names it any more.
+        unsafe { self.pool.give(task.non_null().cast()) };
+    }
+
+    /// The records of all listed processes, ended or not, in the order of their identities.
+    pub fn records(&self) -> Vec<ProcessRecord> {
+        let alive = self.all().into_iter().map(|task| task.record(None));
+        let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
+        records.sort_by_key(|record| record.identity);
+        records
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // The pool frees blocks, and knows nothing of what headers own.
+        for task in self.headers() {
+            task.clear();
+        }
+    }
+}
+
+impl Scheduler {
+    /// Takes an ended process off the books; ends the run after the last one.
+    /// `is_named`: something that it has left behind names it for good.
+    pub fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, solo: bool) {
+        if let Some(foreign) = task.take_foreign() {
+            foreign.close();
+        }
+        // Nobody rings it any more; its block may be named for long by an end that was misused.
+        task.forget_bell();
+        let mut table = self.table.lock();
+        table.retire(task, ending);
+        if !is_named && task.drop_reference(solo) {
+            table.recycle(task);
+        }
+        // No read-modify-write but for the last: the table is locked.
+        let left = self.live.load(Relaxed) - 1;
+        if left > 0 {
+            self.live.store(left, Relaxed);
+            return;
+        }
+        let _ = self.live.swap(0, SeqCst);
+        drop(table);
+        // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
+        if self.phase.load(SeqCst) != BUILDING {
+            self.end_run();
+        }
+    }
+
+    /// Gives up one reference to a process; the last one recycles its memory.
+    pub fn release(&self, task: TaskRef, solo: bool) {
+        if task.drop_reference(solo) {
+            self.table.lock().recycle(task);
+        }
+    }
+}
+
+impl TaskRef {
+    /// What is to be told about it.
+    pub fn record(self, ending: Option<Ending>) -> ProcessRecord {
+        let info = self.info();
+        ProcessRecord {
+            identity: info.identity,
+            name: info.name.clone(),
+            ending,
+            attributes: self.attributes(),
+            counts: self.counts(),
+        }
+    }
+
+    fn counts(self) -> ProcessCounts {
+        let (waits_empty, waits_full) = self.scheduler().hooks().waits(self);
+        ProcessCounts {
+            busy: self.scheduler().measures_times().then(|| self.busy()),
+            polls: self.polls.load(Relaxed),
+            waits_empty: waits_empty.into(),
+            waits_full: waits_full.into(),
+            migrations: self.migrations.load(Relaxed).into(),
+        }
+    }
+}

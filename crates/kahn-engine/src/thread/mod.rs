@@ -1,0 +1,214 @@
+//! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
+
+pub mod crew;
+
+use crate::language::Language;
+use crate::sync::system::{ThreadDoor, ThreadPlace};
+use crate::sync::{Arc, Ordering::*, Parker, thread};
+use crate::task::{TaskRef, mark, own};
+use crate::worker::dispatch::Defect;
+use crate::worker::{PATIENCE, WorkerCore};
+use crate::{Bell, EndCause, Park, Request, Scheduler, Worker};
+use kahn_report::Ending;
+use std::panic::resume_unwind;
+
+/// What the thread of a blocking process unwinds with when the process must end. Not a panic: no
+/// hook runs and no message is printed.
+#[derive(Debug)]
+pub struct Unwound;
+
+/// How the process ends whose thread unwinds; found out before its ends are gone.
+pub(crate) struct Unwinding {
+    pub(crate) ending: Ending,
+    /// The process had panicked by itself before it had to end.
+    pub(crate) is_own_panic: bool,
+}
+
+/// Every so many starts of threads, those that have ended are cleared away: until then the system
+/// keeps their stacks.
+const SWEEP: usize = 64;
+
+/// A thread of a process, and its place among those the system has room for.
+pub(crate) type Started = (thread::JoinHandle<()>, ThreadPlace);
+
+/// Joins those that have ended. In a model all are joined at the end.
+fn join_finished(threads: &mut Vec<Started>) {
+    #[cfg(not(loom))]
+    for (thread, _place) in threads.extract_if(.., |(thread, _)| thread.is_finished()) {
+        thread.join().expect("no thread of a process panics");
+    }
+    #[cfg(loom)]
+    let _ = threads;
+}
+
+impl Scheduler {
+    pub(crate) fn start_thread(&self, task: TaskRef) {
+        let parker = Arc::new(Parker::new());
+        task.set_bell(Bell::Thread(Arc::clone(&parker)));
+        self.census.wake();
+        let count = self.thread_count.fetch_add(1, Relaxed);
+        let scheduler = self.strong();
+        let index = if self.settings().threads { count } else { self.slots().len() + count };
+        let builder = thread::Builder::new().name(task.info().name.to_string());
+        let spawned = self.config().door.enter().and_then(|place| {
+            let handle = builder.spawn(move || {
+                (scheduler.tag.live)(&scheduler, index, parker, task);
+                scheduler.rest();
+            })?;
+            Ok((handle, place))
+        });
+        match spawned {
+            Ok(started) => {
+                let mut threads = self.threads.lock();
+                threads.push(started);
+                if count.is_multiple_of(SWEEP) {
+                    join_finished(&mut threads);
+                }
+            }
+            Err(error) => {
+                self.thread_count.fetch_sub(1, Relaxed);
+                self.refuse_thread(task, &error);
+            }
+        }
+    }
+
+    /// The system gives no more threads: that ends the run, for the process can never run.
+    fn refuse_thread(&self, task: TaskRef, error: &std::io::Error) {
+        let (name, why) = (&task.info().name, ThreadDoor::explain(error));
+        self.hooks().out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
+        (self.tag.refuse)(self, task);
+        self.census.withdraw(1);
+    }
+
+    /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.
+    pub fn look_from(&self, task: TaskRef) {
+        self.hooks().parked_outside(task);
+    }
+
+    /// Waits for all threads of processes, those included that are started meanwhile.
+    pub(crate) fn join_threads(&self) {
+        loop {
+            let started = self.threads.lock().pop();
+            let Some((handle, _place)) = started else { return };
+            // The thread catches what its process panics with.
+            handle.join().expect("no thread of a process panics");
+        }
+    }
+}
+
+impl<L: Language> Worker<L> {
+    /// Runs one process from its first poll to its end.
+    pub(crate) fn live_with(&self, task: TaskRef) {
+        let _installed = self.install();
+        let defect = Defect;
+        self.run_alone(task);
+        std::mem::forget(defect);
+    }
+
+    fn run_alone(&self, task: TaskRef) {
+        loop {
+            self.patience.set(PATIENCE);
+            match self.poll(task) {
+                Some(Request::Park) => self.park_thread(task),
+                Some(Request::Again | Request::Yield | Request::GiveWay) => thread::yield_now(),
+                Some(Request::None) => {
+                    if self.wait_foreign(task) {
+                        self.rest();
+                    }
+                }
+                Some(Request::End) | None => return,
+            }
+        }
+    }
+
+    /// Parks the process of this thread, and sleeps until it is woken.
+    fn park_thread(&self, task: TaskRef) {
+        if L::park(self, task) == Park::Asleep {
+            self.scheduler().look_from(task);
+            self.rest();
+        }
+    }
+
+    /// A blocking operation has to wait: sleeps until it is woken, or unwinds if the process must end.
+    pub fn block(&self, task: TaskRef) {
+        L::flush(self);
+        self.park_thread(task);
+        if task.marks.load(Acquire) & mark::MAY_END != 0
+            && let Some(cause) = self.must_end(task)
+        {
+            self.unwind(cause);
+        }
+    }
+}
+
+impl WorkerCore {
+    /// Sleeps until the process of this thread is woken.
+    fn rest(&self) {
+        self.scheduler().rest();
+        let parker = self.own_parker().expect("the thread of a process has a parker");
+        parker.park();
+    }
+
+    /// Leaves the body of the running process for good, with the stack it runs on. Returns only if
+    /// the thread unwinds already, for a second one would end the program: then the operation that
+    /// asked does nothing, and the process ends when the unwinding comes to its body.
+    pub fn unwind(&self, cause: EndCause) {
+        let is_unwinding = thread::panicking();
+        if let Some(task) = self.current.get()
+            && task.notes() & own::ENDING == 0
+        {
+            // From now on the operations of destructors do nothing.
+            task.note(own::ENDING);
+            let ending = self.ending(task, cause);
+            self.unwinding.set(Some(Unwinding { ending, is_own_panic: is_unwinding }));
+        }
+        self.ask_to_end(cause);
+        if !is_unwinding {
+            resume_unwind(Box::new(Unwound));
+        }
+    }
+
+    /// An operation of a process that is being ended. It does nothing, unless it is a thread that
+    /// has caught what it was unwound with: that is unwound again.
+    pub fn unwind_again(&self) {
+        if !thread::panicking()
+            && let Some(mut unwinding) = self.unwinding.take()
+        {
+            unwinding.is_own_panic = false;
+            self.unwinding.set(Some(unwinding));
+            resume_unwind(Box::new(Unwound));
+        }
+    }
+}
+
+impl<L: Language> Worker<L> {
+    // --- workers that run nothing -----------------------------------------------------------------
+
+    /// A worker for an outside party: it runs nothing, it publishes.
+    pub fn outside(task: TaskRef) -> Self {
+        let scheduler = task.scheduler();
+        Self::dedicated(scheduler, usize::MAX >> 32, Arc::new(Parker::new()))
+    }
+
+    /// A worker for clearing away after a run.
+    pub fn for_clearing(scheduler: &Scheduler) -> Self {
+        Self::dedicated(scheduler, 0, Arc::new(Parker::new()))
+    }
+
+    /// Drops the body of a process that nobody runs any more, and ends it.
+    pub fn end(&self, task: TaskRef, cause: EndCause) {
+        let _installed = self.install();
+        self.drop_body(task, cause);
+    }
+
+    /// Calls `f` as if it ran in a poll of `task`, which the caller holds.
+    pub fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
+        let _installed = self.install();
+        let before = self.current.replace(Some(task));
+        self.patience.set(PATIENCE);
+        let result = f();
+        L::flush(self);
+        self.current.set(before);
+        result
+    }
+}

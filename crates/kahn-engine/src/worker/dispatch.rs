@@ -1,0 +1,300 @@
+//! The loop of a worker: takes a process, polls it, publishes what it did, lays it to rest.
+
+use crate::Scheduler;
+use crate::language::Language;
+use crate::sync::system::clock;
+use crate::sync::{Arc, Ordering::*, Parker};
+use crate::task::foreign::base_waker;
+use crate::task::{Polled, Task, TaskRef, mark, own};
+use crate::worker::request::{EndCause, Park, Request};
+use crate::worker::{PATIENCE, WorkerCore};
+use kahn_report::{Ending, Failure};
+use std::fmt;
+use std::io::Write as _;
+use std::ops::Deref;
+use std::task::Context;
+
+/// A thread that runs processes of one language.
+#[repr(C)]
+pub struct Worker<L: Language> {
+    /// First: the worker is found by its address.
+    core: WorkerCore,
+    /// What the language keeps beside it.
+    pub of: L::OfWorker,
+}
+
+impl<L: Language> Deref for Worker<L> {
+    type Target = WorkerCore;
+
+    #[inline(always)]
+    fn deref(&self) -> &WorkerCore {
+        &self.core
+    }
+}
+
+impl<L: Language> fmt::Debug for Worker<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
+
+/// Ends the program if the runtime itself panics. Processes catch their own panics; after one of
+/// ours nobody could tell who runs what, and the others would wait for ever on borrowed stacks.
+pub(crate) struct Defect;
+
+impl Drop for Defect {
+    fn drop(&mut self) {
+        // The panic's own message has been printed, unless somebody captures it.
+        let _ =
+            std::io::stderr().write_all(b"kahn: a panic in the runtime itself, please report\n");
+        std::process::abort();
+    }
+}
+
+/// Polls the body of a process that the caller holds.
+#[inline]
+fn poll_body(task: TaskRef) -> Polled {
+    let waker = base_waker(task);
+    let body = task.body().expect("only processes with a body are run");
+    // SAFETY: the caller holds the process, and its body has not ended.
+    unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) }
+}
+
+impl<L: Language> Worker<L> {
+    /// Makes the worker of this index.
+    pub fn new(scheduler: &Scheduler, index: usize) -> Self {
+        let core = WorkerCore::new(scheduler, index);
+        Self { core, of: scheduler.language::<L>().of_worker() }
+    }
+
+    /// A worker for the thread of one process.
+    pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
+        let core = WorkerCore::dedicated(scheduler, index, parker);
+        Self { core, of: scheduler.language::<L>().of_worker() }
+    }
+
+    /// What all its workers share of the language.
+    pub fn language(&self) -> &L {
+        self.scheduler().language()
+    }
+
+    // --- the loop -----------------------------------------------------------------------------
+
+    /// Runs processes until the run ends.
+    pub(crate) fn work(&self) {
+        let _installed = self.install();
+        let defect = Defect;
+        if self.scheduler().settings().pin {
+            crate::sync::system::pin_to_core(self.index());
+        }
+        let since = clock::ticks();
+        // Beyond the cores: one of the sleepers since the run was prepared.
+        if self.index() >= self.scheduler().config().most_awake
+            && let Some(ready) = self.watch()
+        {
+            self.run(ready.into_task());
+        }
+        while let Some(task) = self.next_at_hand().or_else(|| self.next_after_all()) {
+            self.resume(task);
+        }
+        self.slot().times.total.store(clock::ticks() - since, Relaxed);
+        std::mem::forget(defect);
+    }
+
+    // --- one process --------------------------------------------------------------------------
+
+    /// Takes over a process and runs it until it parks, yields or ends.
+    #[inline(never)]
+    pub(crate) fn run(&self, task: TaskRef) {
+        self.resume(task);
+    }
+
+    #[inline(always)]
+    fn resume(&self, task: TaskRef) {
+        let slot = self.slot();
+        // Release pairs with the Acquire of those who have nothing to do and mark who runs: the
+        // header is written before they do.
+        slot.current.store(task.as_ptr().cast_mut(), Release);
+        self.take_over(task);
+        self.patience.set(PATIENCE);
+        loop {
+            let asked = self.poll(task);
+            let at_rest = match asked {
+                Some(Request::Park) => L::park(self, task) == Park::Asleep,
+                Some(Request::Yield) => {
+                    self.give_way(task);
+                    true
+                }
+                Some(Request::GiveWay) => {
+                    self.give_way_to_urgent(task);
+                    true
+                }
+                Some(Request::Again) => {
+                    self.queue(task);
+                    true
+                }
+                Some(Request::None) => self.wait_foreign(task),
+                // What has ended or is to end is at rest.
+                Some(Request::End) | None => true,
+            };
+            if at_rest || !self.runs_on(task) {
+                return;
+            }
+        }
+    }
+
+    /// A process has tried to come to rest in vain. It goes on, and that counts as a dispatch and as
+    /// a look at a peer; where a dispatch would be somebody else's it gives way, and `false` is
+    /// returned.
+    #[inline(never)]
+    fn runs_on(&self, task: TaskRef) -> bool {
+        if self.is_preempted() {
+            self.give_way_to_urgent(task);
+            return false;
+        }
+        if self.is_due_for_another() || !self.spend(1) {
+            self.give_way(task);
+            return false;
+        }
+        self.count_step();
+        true
+    }
+
+    #[inline]
+    fn take_over(&self, task: TaskRef) {
+        #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^16 workers")]
+        let number = self.index() as u16;
+        if task.home.load(Relaxed) != number {
+            if task.polls.load(Relaxed) > 0 {
+                Task::count(&task.migrations);
+                if let Some(lane) = self.lane() {
+                    lane.count_migration();
+                }
+            }
+            task.home.store(number, Relaxed);
+        }
+    }
+
+    /// Polls a process once; `None` if it has ended. What it did is published when this returns.
+    #[inline(always)]
+    pub(crate) fn poll(&self, task: TaskRef) -> Option<Request> {
+        self.current.set(Some(task));
+        if task.marks.load(Acquire) & mark::MAY_END != 0
+            && let Some(cause) = self.must_end(task)
+        {
+            self.drop_body(task, cause);
+            return None;
+        }
+        task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
+        let polled = if self.timing { self.poll_timed(task) } else { poll_body(task) };
+        if let Polled::Ready(result) = polled {
+            self.complete(task, result.map_err(|failure| *failure));
+            return None;
+        }
+        let request = self.request.take();
+        let is_rare = matches!(request, Request::None | Request::End);
+        if is_rare || task.notes() & own::LEFT != 0 {
+            return self.settle(task, request);
+        }
+        L::flush(self);
+        self.current.set(None);
+        Some(request)
+    }
+
+    #[cold]
+    fn poll_timed(&self, task: TaskRef) -> Polled {
+        let since = self.stopwatch.start();
+        let polled = poll_body(task);
+        self.stopwatch.stop(since, &task.rare().busy);
+        polled
+    }
+
+    /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
+    /// published. Returns what to do with it, `None` if it has ended.
+    fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
+        if !matches!(request, Request::End) {
+            L::settled(self, task);
+        }
+        L::flush(self);
+        self.current.set(None);
+        match request {
+            Request::End => {
+                self.drop_body(task, self.cause.get());
+                None
+            }
+            Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
+                task.marks.fetch_and(!mark::AGAIN, Acquire);
+                Some(Request::Yield)
+            }
+            other => Some(other),
+        }
+    }
+
+    /// A poll has returned `Ready`.
+    fn complete(&self, task: TaskRef, result: Result<(), Failure>) {
+        let ending = match (self.unwinding.take(), self.request.take(), result) {
+            (Some(unwinding), _, Err(failure)) if unwinding.is_own_panic => Ending::Failed(failure),
+            (Some(unwinding), ..) => unwinding.ending,
+            (None, Request::End, _) => self.ending(task, self.cause.get()),
+            (None, _, Ok(())) => Ending::Finished,
+            (None, _, Err(failure)) => Ending::Failed(failure),
+        };
+        self.finish(task, ending);
+    }
+
+    /// Why a process must not run on, if so.
+    pub fn must_end(&self, task: TaskRef) -> Option<EndCause> {
+        let marks = task.marks.load(Acquire);
+        // Whatever its own mark says: it may be looking because another that was stopped before it
+        // left, and must not take that for a reader that left.
+        if self.scheduler().is_ending() {
+            return Some(EndCause::Stopped);
+        }
+        L::must_end(task, marks)
+    }
+
+    /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
+    pub fn wait_foreign(&self, task: TaskRef) -> bool {
+        let foreign = task.foreign();
+        // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
+        if task.marks.load(Acquire) & mark::LANGUAGE != 0 && self.must_end(task).is_some() {
+            return false;
+        }
+        foreign.wait()
+    }
+
+    // --- the end of a process -----------------------------------------------------------------
+
+    /// Drops the body of a process that must not go on, and ends it.
+    pub(crate) fn drop_body(&self, task: TaskRef, cause: EndCause) {
+        let unwound = self.unwinding.take().map(|unwinding| unwinding.ending);
+        self.drop_as(task, unwound.unwrap_or_else(|| self.ending(task, cause)));
+    }
+
+    /// Drops the body of a process and ends it as told.
+    pub(crate) fn drop_as(&self, task: TaskRef, ending: Ending) {
+        let before = self.current.replace(Some(task));
+        task.note(own::ENDING);
+        let mut dropped: Result<(), Failure> = Ok(());
+        if let Some(body) = task.body() {
+            // SAFETY: we hold the process, and its body has not ended.
+            dropped = unsafe { (body.drop)(task.non_null()) };
+        }
+        let ending = match (dropped, ending) {
+            (Err(failure), Ending::Pruned | Ending::Stopped) => Ending::Failed(failure),
+            (_, ending) => ending,
+        };
+        self.finish(task, ending);
+        self.current.set(before);
+    }
+
+    /// Ends a process whose body is gone.
+    fn finish(&self, task: TaskRef, ending: Ending) {
+        L::flush(self);
+        task.note(own::ENDING);
+        let is_named = L::ended(self, task, &ending);
+        self.current.set(None);
+        self.request.set(Request::None);
+        self.scheduler().retire(task, ending, is_named, self.solo());
+    }
+}

@@ -1,0 +1,288 @@
+//! What a worker keeps to itself, whatever runs on it.
+//!
+//! A [`Worker`](crate::Worker) is this and what a language keeps beside it. Each thread that runs
+//! processes points to its own, so that operations find the worker and the process that run them.
+
+pub mod dispatch;
+mod operation;
+mod pick;
+pub mod request;
+mod stopwatch;
+pub mod waiters;
+
+use crate::Worker;
+use crate::accounting::Accounting;
+use crate::language::{Language, Tag};
+use crate::policy::{Policy, Ready, Turn};
+use crate::queue::lane::Lane;
+use crate::scheduler::{Scheduler, WorkerSlot};
+use crate::sync::{Arc, AtomicUsize, Parker};
+use crate::task::{Task, TaskRef};
+use crate::thread::Unwinding;
+use crate::worker::request::{EndCause, Request};
+use crate::worker::stopwatch::Stopwatch;
+use kahn_report::Ending;
+use std::cell::Cell;
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+/// Looks at a peer that a process may have in one dispatch: then it yields.
+pub const PATIENCE: u32 = 128;
+
+/// What a worker has under every language. Everything here is its own; others see its `WorkerSlot`.
+pub struct WorkerCore {
+    scheduler: Arc<Scheduler>,
+    index: usize,
+    /// Where a thread with a process of its own sleeps.
+    own_parker: Option<Arc<Parker>>,
+    /// The process that runs now.
+    pub(crate) current: Cell<Option<TaskRef>>,
+    /// What the running process asks for.
+    pub(crate) request: Cell<Request>,
+    pub(crate) cause: Cell<EndCause>,
+    pub(crate) unwinding: Cell<Option<Unwinding>>,
+    /// Looks at peers left to the running process.
+    pub patience: Cell<u32>,
+    /// Looks at peers of processes that gave way to more urgent ones and have not gone behind others
+    /// since; and the step at which one was last told to.
+    pub(crate) spent: Cell<u32>,
+    pub(crate) preempted_at: Cell<u64>,
+    /// Its slot and its policy, without the way through the scheduler; null and none for a thread
+    /// that is no worker of the network.
+    slot: *const WorkerSlot,
+    policy: Option<*const dyn Policy>,
+    /// The scheduler's, without the way there.
+    first: NonNull<AtomicUsize>,
+    /// What that policy leaves to this worker alone.
+    lane: Option<NonNull<Lane>>,
+    /// Copies of settings, on the worker's own line.
+    solo: Cell<bool>,
+    /// Whether anything is counted.
+    pub counts: bool,
+    /// Whether what it wakes may run next without being queued.
+    pub(crate) keeps_hot: Cell<bool>,
+    pub(crate) timing: bool,
+    pub(crate) stopwatch: Stopwatch,
+    /// The network's number in this program.
+    pub network: u32,
+    /// The language of that network.
+    language: &'static Tag,
+}
+
+#[cfg(not(loom))]
+thread_local! {
+    static CURRENT: Cell<*const WorkerCore> = const { Cell::new(ptr::null()) };
+}
+// The threads of a model share one thread of the system.
+#[cfg(loom)]
+loom::thread_local! {
+    static CURRENT: Cell<*const WorkerCore> = Cell::new(ptr::null());
+}
+
+/// Keeps the worker of this thread known to [`WorkerCore::with_current`] while it lives.
+pub(crate) struct Installed {
+    before: *const WorkerCore,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.before));
+    }
+}
+
+impl fmt::Debug for WorkerCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerCore").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl WorkerCore {
+    pub(crate) fn new(scheduler: &Scheduler, index: usize) -> Self {
+        // A party may give up its ends before the run.
+        let config = scheduler.config_if_any();
+        let settings = config.map(|config| config.settings).unwrap_or_default();
+        let policy = config.map(|config| config.policy.as_ref());
+        Self {
+            scheduler: scheduler.strong(),
+            index,
+            own_parker: None,
+            current: Cell::new(None),
+            request: Cell::new(Request::None),
+            cause: Cell::new(EndCause::Stopped),
+            unwinding: Cell::new(None),
+            patience: Cell::new(PATIENCE),
+            spent: Cell::new(0),
+            preempted_at: Cell::new(u64::MAX),
+            slot: config
+                .and_then(|config| config.slots.get(index))
+                .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
+            policy: policy.map(ptr::from_ref),
+            first: NonNull::from(&scheduler.first),
+            lane: policy.and_then(|policy| policy.lane(index)).map(NonNull::from),
+            solo: Cell::new(settings.solo),
+            counts: settings.accounting != Accounting::Off,
+            keeps_hot: Cell::new(policy.is_some_and(Policy::keeps_hot) && !settings.threads),
+            timing: settings.accounting == Accounting::Timing || settings.samples,
+            stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
+            network: scheduler.number,
+            language: scheduler.language_tag(),
+        }
+    }
+
+    /// A worker for the thread of one process.
+    pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
+        Self {
+            own_parker: Some(parker),
+            keeps_hot: Cell::new(false),
+            lane: None,
+            solo: Cell::new(false),
+            ..Self::new(scheduler, index)
+        }
+    }
+
+    /// The scheduler of its network.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Whether no other thread has any part in the network: plain accesses do then.
+    #[inline]
+    pub fn solo(&self) -> bool {
+        self.solo.get()
+    }
+
+    /// The process that runs makes one with a thread of its own. Starting a thread publishes all
+    /// that was written without read-modify-writes.
+    pub fn gets_company(&self) {
+        self.solo.set(false);
+    }
+
+    /// Its place among the workers.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The index as reports and words carry it.
+    #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^32 workers")]
+    pub fn number(&self) -> u32 {
+        self.index as u32
+    }
+
+    /// The process that runs now.
+    pub fn current(&self) -> Option<TaskRef> {
+        self.current.get()
+    }
+
+    pub(crate) fn slot(&self) -> &WorkerSlot {
+        debug_assert!(!self.slot.is_null(), "only workers of the network have a slot");
+        // SAFETY: points into the scheduler's configuration, which never changes once it is set,
+        // and which `self.scheduler` keeps alive.
+        unsafe { &*self.slot }
+    }
+
+    #[inline]
+    pub(crate) fn policy(&self) -> Option<&dyn Policy> {
+        // SAFETY: as for `slot`.
+        self.policy.map(|policy| unsafe { &*policy })
+    }
+
+    pub(crate) fn pop(&self, turn: Turn) -> Option<Ready> {
+        self.policy()?.pop(self.index, turn)
+    }
+
+    /// What goes before a hot process, or the end of the run.
+    #[inline]
+    pub(crate) fn first(&self) -> &AtomicUsize {
+        // SAFETY: `self.scheduler` keeps it alive.
+        unsafe { self.first.as_ref() }
+    }
+
+    /// What the policy leaves to this worker.
+    #[inline]
+    pub(crate) fn lane(&self) -> Option<&Lane> {
+        // SAFETY: as for `slot`.
+        self.lane.map(|lane| unsafe { lane.as_ref() })
+    }
+
+    /// Whether it is the thread of one process, or a party outside.
+    pub fn is_dedicated(&self) -> bool {
+        self.own_parker.is_some()
+    }
+
+    /// How a process ends that is dropped for this cause.
+    pub(crate) fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
+        match cause {
+            EndCause::Stopped => Ending::Stopped,
+            EndCause::Other(what) => self.scheduler.hooks().ending(task, what),
+        }
+    }
+
+    pub(crate) fn own_parker(&self) -> Option<&Parker> {
+        self.own_parker.as_deref()
+    }
+
+    // --- the worker of this thread ----------------------------------------------------------------
+
+    /// Calls `f` with the worker that runs on this thread, if one does.
+    pub fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
+        // SAFETY: set by `install`, whose guard resets it before the worker goes.
+        f(unsafe { CURRENT.with(Cell::get).as_ref() })
+    }
+
+    /// The worker of this thread; the reference must not outlive the poll that asks.
+    #[inline]
+    fn of_this_thread<'a>() -> Option<&'a Self> {
+        // SAFETY: as in `with_current`; the caller is inside a poll, which the worker outlives.
+        unsafe { CURRENT.with(Cell::get).as_ref() }
+    }
+
+    /// The process that runs on this thread, of whatever language.
+    pub fn running_here() -> Option<TaskRef> {
+        Self::of_this_thread()?.current.get()
+    }
+}
+
+impl<L: Language> Worker<L> {
+    pub(crate) fn install(&self) -> Installed {
+        Installed { before: CURRENT.with(|current| current.replace(&raw const **self)) }
+    }
+
+    /// The worker of this thread, if it holds the process at `task` right now, which is of this
+    /// language.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub fn holding<'a>(task: *const Task) -> Option<&'a Self> {
+        let core = WorkerCore::of_this_thread()?;
+        let held = core.current.get()?;
+        (held.as_ptr() == task).then(|| Self::of_core(core))
+    }
+
+    /// The worker of this thread and the process it runs, if they belong to the network of this
+    /// number, which is of this language.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub fn running_in<'a>(network: u32) -> Option<(&'a Self, TaskRef)> {
+        let core = WorkerCore::of_this_thread().filter(|core| core.network == network)?;
+        core.current.get().map(|task| (Self::of_core(core), task))
+    }
+
+    /// The worker of this thread and the process it runs, if they are of this language.
+    ///
+    /// The reference must not outlive the poll that asks.
+    #[inline]
+    pub fn running<'a>() -> Option<(&'a Self, TaskRef)> {
+        let core = WorkerCore::of_this_thread()?;
+        let task = core.current.get()?;
+        ptr::eq(core.language, L::TAG).then(|| (Self::of_core(core), task))
+    }
+
+    #[inline]
+    fn of_core(core: &WorkerCore) -> &Self {
+        debug_assert!(ptr::eq(core.language, L::TAG), "the caller knows the language");
+        // SAFETY: only cores of workers are installed, and a worker begins with its core; the network of
+        // this one is of the language `L`, by its tag or by what the callers above were told.
+        unsafe { &*ptr::from_ref(core).cast::<Self>() }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the operations of a process ask of the worker that runs it.
+
+use crate::policy::Ready;
+use crate::queue::lane::Lane;
+use crate::task::own;
+use crate::worker::WorkerCore;
+use crate::worker::request::{EndCause, Request};
+use crate::{Kind, Origin, Reason, TaskRef, Urgency};
+
+impl WorkerCore {
+    /// Makes a process ready that the running process, or this worker, owns.
+    pub fn make_ready(&self, task: TaskRef, reason: Reason) {
+        let scheduler = self.scheduler();
+        if self.is_dedicated() || task.kind() != Kind::Pooled {
+            return scheduler.make_ready(self.origin(), task, reason);
+        }
+        // Before it is where others take it from.
+        let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
+        scheduler.notify(scheduler.push(Origin::Worker(self.index()), Ready::new(task), reason));
+        scheduler.invite(self.index());
+        self.gives_way_to(urgency, pinned);
+    }
+
+    /// Whether a worker with nothing to do may come for what this one makes ready: then results are
+    /// published sooner.
+    #[inline]
+    pub fn has_takers(&self) -> bool {
+        self.scheduler().is_hungry() && self.lane().is_none_or(Lane::is_open)
+    }
+
+    /// Who makes a process ready that this worker does.
+    pub fn origin(&self) -> Origin {
+        if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index()) }
+    }
+
+    /// Makes many processes ready that this worker owns; it runs the last of them next.
+    pub fn wake_all(&self, mut tasks: impl DoubleEndedIterator<Item = TaskRef>) {
+        let last = tasks.next_back();
+        // None of them goes by way of the hot slot only to be displaced there.
+        tasks.for_each(|task| self.queue(task));
+        if let Some(last) = last {
+            self.wake(last);
+        }
+    }
+
+    /// The running process has looked at so many peers, or made so many processes; `false` if that
+    /// was more than a dispatch may do: it should yield at its next operation.
+    #[inline]
+    pub fn spend(&self, count: u32) -> bool {
+        let patience = self.patience.get();
+        self.patience.set(patience.saturating_sub(count));
+        patience >= count
+    }
+
+    /// The running process has made another.
+    pub fn has_made_one(&self) {
+        self.spend(1);
+        if self.lane().is_some_and(Lane::has_grown) {
+            self.looks_further_next();
+        }
+    }
+
+    /// Asks for something to be done when the poll returns.
+    pub fn ask(&self, request: Request) {
+        self.request.set(request);
+    }
+
+    /// Asks to be dropped when the poll returns.
+    pub fn ask_to_end(&self, cause: EndCause) {
+        self.cause.set(cause);
+        self.request.set(Request::End);
+    }
+
+    /// Whether the running process is being ended: its operations do nothing.
+    #[inline]
+    pub fn is_ending(&self) -> bool {
+        self.current.get().is_some_and(|task| task.notes() & own::ENDING != 0)
+    }
+
+    /// Why the process ends that has asked to be dropped.
+    pub fn end_cause(&self) -> EndCause {
+        self.cause.get()
+    }
+
+    /// Asks to be parked when the poll has returned; `false` if the process has asked for anything in
+    /// this poll already.
+    #[must_use = "a process that waits for two things at once waits for none"]
+    #[inline]
+    pub fn ask_to_park(&self) -> bool {
+        matches!(self.request.replace(Request::Park), Request::None)
+    }
+
+    /// Takes back what the running process asked for.
+    pub fn take_back(&self) -> Request {
+        self.request.take()
+    }
+
+    /// What the thread of a blocking process asked for.
+    pub fn asked(&self) -> Request {
+        self.request.take()
+    }
+}

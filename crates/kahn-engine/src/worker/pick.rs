@@ -1,0 +1,202 @@
+//! Which process a worker runs next.
+//!
+//! | looked at | when |
+//! |---|---|
+//! | urgent processes, deferred calls, the end of the run | whenever [`Scheduler::first`](crate::Scheduler) is not zero |
+//! | what has waited longest, in each of the queues; rings of waits | every so many dispatches |
+//! | the hot slot, then the worker's own lane | always: what is found there costs no question to anybody |
+//! | the policy, and processes of this worker alone, in turn | when that is empty |
+//! | background processes | when there is nothing else |
+//!
+//! What has waited longest is dispatched on the spot, one process of each queue after the other: so
+//! each queue advances by one process in [`FAIRNESS`] dispatches, and one behind `n` others waits
+//! for `FAIRNESS * (n + 1)` at most.
+//!
+//! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
+
+use crate::language::{Language, Probe};
+use crate::policy::{Ready, Turn};
+use crate::scheduler::DEFERRED;
+use crate::sync::Ordering::*;
+use crate::task::{TaskRef, own};
+use crate::worker::WorkerCore;
+use crate::{Reason, Worker};
+use std::ptr;
+
+/// Every so many dispatches come from the cold ends: a bound on how long a ready process waits.
+const FAIRNESS: u64 = 64;
+/// What a policy is asked for then: it may have three queues, as its own, those that were yielded
+/// to, and those of workers that sleep.
+const COLD_ENDS: u64 = 3;
+/// Every so many dispatches a worker looks at what waits.
+const PROBE: u64 = 16 * FAIRNESS;
+
+impl<L: Language> Worker<L> {
+    /// There is nothing to run: looks for something, and sleeps until there is.
+    fn rest_until_ready(&self) -> Option<TaskRef> {
+        self.slot().current.store(ptr::null_mut(), Relaxed);
+        self.idle().map(Ready::into_task)
+    }
+
+    /// The process to run next, when none is at hand; waits for one. `None` when the run has ended.
+    #[inline(never)]
+    pub(crate) fn next_after_all(&self) -> Option<TaskRef> {
+        loop {
+            if !self.scheduler().is_running() {
+                return None;
+            }
+            let step = self.slot().steps.load(Relaxed);
+            if step.is_multiple_of(FAIRNESS) {
+                self.run_what_waits(step);
+            }
+            let next = self.take_urgent().map(Ready::into_task);
+            let next = next.or_else(|| self.take_at_hand()).or_else(|| self.next_usual());
+            let task = next.or_else(|| self.next_when_nothing_else())?;
+            if task.notes() & own::BACKGROUND == 0 {
+                return Some(task);
+            }
+            self.run_in_background(task);
+            self.count_step();
+        }
+    }
+
+    /// From the queues that others look into as well.
+    fn next_usual(&self) -> Option<TaskRef> {
+        let queued = || self.pop(Turn::Front);
+        let pinned = || self.scheduler().pop_pinned(self.index());
+        let found = if self.slot().steps.load(Relaxed).is_multiple_of(2) {
+            pinned().or_else(queued)
+        } else {
+            queued().or_else(pinned)
+        };
+        found.map(Ready::into_task)
+    }
+
+    fn next_when_nothing_else(&self) -> Option<TaskRef> {
+        let ready = self.scheduler().pop_background(self.index());
+        ready.map(Ready::into_task).or_else(|| self.rest_until_ready())
+    }
+
+    /// Takes an urgent process; makes the calls that were deferred meanwhile.
+    pub(crate) fn take_urgent(&self) -> Option<Ready> {
+        let first = self.first().load(Relaxed);
+        if first == 0 {
+            return None;
+        }
+        if first >= DEFERRED {
+            L::probe(self, Probe::Deferred);
+        }
+        self.scheduler().pop_urgent(self.index())
+    }
+
+    /// Runs, instead of the process at hand, what has waited longest in each of the queues.
+    fn run_what_waits(&self, step: u64) {
+        if step.is_multiple_of(PROBE) {
+            L::probe(self, Probe::InPassing);
+        }
+        self.run_round();
+        for _ in 0..COLD_ENDS {
+            self.run_now(self.pop(Turn::Back));
+        }
+        self.run_now(self.scheduler().pop_pinned(self.index()));
+        // So that `FAIRNESS` dispatches pass at most, with those just made, until the next time.
+        let steps = &self.slot().steps;
+        steps.store(steps.load(Relaxed).max(step + COLD_ENDS + 2), Relaxed);
+    }
+
+    /// Runs all that is ready in the worker's lane, once, if that has become much.
+    fn run_round(&self) {
+        let Some(lane) = self.lane() else { return };
+        let Some(round) = lane.begin_round() else { return };
+        // What is woken comes behind, as does what stands in the hot slot now.
+        let keeps_hot = self.keeps_hot.replace(false);
+        if let Some(hot) = self.take_hot() {
+            self.make_ready(hot, Reason::Woken);
+        }
+        let mut dispatches = 0_u64;
+        while self.scheduler().is_running()
+            && let Some(ready) = lane.take_of(&round)
+        {
+            self.run_now(Some(ready));
+            dispatches += 1;
+            if dispatches.is_multiple_of(FAIRNESS) {
+                self.run_now(self.scheduler().pop_pinned(self.index()));
+                self.run_now(self.pop(Turn::Back));
+            }
+        }
+        self.keeps_hot.set(keeps_hot);
+    }
+
+    /// Runs a process, urgent ones before it.
+    fn run_now(&self, ready: Option<Ready>) {
+        let Some(ready) = ready else { return };
+        while let Some(urgent) = self.take_urgent() {
+            self.count_step();
+            self.run(urgent.into_task());
+        }
+        self.count_step();
+        self.run(ready.into_task());
+    }
+
+    /// Runs a process of the background: what it wakes is queued, for it may be more urgent.
+    fn run_in_background(&self, task: TaskRef) {
+        let keeps_hot = self.keeps_hot.replace(false);
+        self.run(task);
+        self.keeps_hot.set(keeps_hot);
+    }
+}
+
+impl WorkerCore {
+    /// Counts a dispatch.
+    #[inline]
+    pub(crate) fn count_step(&self) -> u64 {
+        let steps = &self.slot().steps;
+        // Relaxed: written here only, and read by others as a hint that this worker gets on.
+        let step = steps.load(Relaxed) + 1;
+        steps.store(step, Relaxed);
+        step
+    }
+
+    /// Whether the next dispatch is not to be that of the process at hand.
+    pub(crate) fn is_due_for_another(&self) -> bool {
+        (self.slot().steps.load(Relaxed) + 1).is_multiple_of(FAIRNESS)
+            || self.first().load(Relaxed) != 0
+    }
+
+    /// The next dispatch is that of what has waited longest.
+    pub(crate) fn looks_further_next(&self) {
+        let steps = &self.slot().steps;
+        steps.store(steps.load(Relaxed) | (FAIRNESS - 1), Relaxed);
+    }
+
+    /// The process to run next, if it is found without asking anybody.
+    #[inline]
+    pub(crate) fn next_at_hand(&self) -> Option<TaskRef> {
+        let step = self.count_step();
+        // Relaxed: a hint, like the queues it is about.
+        if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
+            return None;
+        }
+        self.take_at_hand()
+    }
+
+    #[inline]
+    fn take_at_hand(&self) -> Option<TaskRef> {
+        // If the policy keeps none hot, the slot is empty.
+        self.take_hot().or_else(|| self.lane()?.take())
+    }
+
+    /// Puts a process that yields behind all others.
+    #[inline]
+    pub(crate) fn give_way(&self, task: TaskRef) {
+        match self.lane() {
+            Some(lane) if task.notes() & own::APART == 0 => {
+                lane.queue_cold(Ready::new(task));
+                if !lane.is_alone() {
+                    self.scheduler().invite(self.index());
+                }
+            }
+            _ => self.make_ready(task, Reason::Yielded),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a process asks of its worker when its poll returns.
+
+/// What a process asks of its worker when its poll returns.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Request {
+    /// Nothing: if it is not complete, it waits for a foreign waker.
+    #[default]
+    None,
+    /// Park it: where, the language knows.
+    Park,
+    /// Run it again, soon.
+    Again,
+    /// Run it again after everybody else.
+    Yield,
+    /// Run it again after a more urgent one.
+    GiveWay,
+    /// Drop it: why, the worker was told.
+    End,
+}
+
+/// Why a process is dropped before it is complete.
+#[derive(Clone, Copy, Debug)]
+pub enum EndCause {
+    /// The run ends, or another process ended it.
+    Stopped,
+    /// A cause of the language's own: what, it knows.
+    Other(*const ()),
+}
+
+/// What came of an attempt to park.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a process that is neither parked nor run again is lost"]
+pub enum Park {
+    /// The process sleeps where it waits; what wakes it owns it.
+    Asleep,
+    /// What it waits for has come meanwhile: it runs again.
+    Moved,
+}

@@ -1,0 +1,87 @@
+//! Processes that wait for one event, as a phase of a barrier, and are woken together: each goes on
+//! where it ran last.
+//!
+//! The worker that wakes them makes those ready that ran on it. The others it hands to the policy for
+//! their home worker, a batch under one lock: their headers and bodies are in that core's cache, and
+//! both workers run their share at the same time. The policy may refuse: processes that do nothing
+//! but wait for each other are faster on one core.
+
+use crate::policy::Ready;
+use crate::task::{Task, own};
+use crate::worker::WorkerCore;
+use crate::{Kind, TaskRef};
+
+/// For fewer a lock and a wake-up cost more than they save.
+const FEWEST_OF_A_BATCH: usize = 16;
+
+/// Processes that wait, by worker.
+#[derive(Debug, Default)]
+pub struct Waiters {
+    /// First those that run in a place of their own: a priority, a worker they are pinned to, a
+    /// thread. Then, for each worker, those that ran there last.
+    lists: Vec<Vec<TaskRef>>,
+}
+
+impl Waiters {
+    /// Adds a process that `worker` runs.
+    #[inline]
+    pub fn add(&mut self, task: TaskRef, worker: &WorkerCore) {
+        let is_usual =
+            !worker.is_dedicated() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0;
+        let list = if is_usual { worker.index() + 1 } else { 0 };
+        if list >= self.lists.len() {
+            self.lists.resize_with(list + 1, Vec::new);
+        }
+        self.lists[list].push(task);
+    }
+
+    /// Takes a process out, if it is here.
+    pub fn remove(&mut self, task: *const Task) -> bool {
+        self.lists.iter_mut().any(|list| {
+            let place = list.iter().position(|waits| waits.as_ptr() == task);
+            place.map(|place| list.swap_remove(place)).is_some()
+        })
+    }
+
+    /// Whether a process is here.
+    pub fn has(&self, task: TaskRef) -> bool {
+        self.lists.iter().any(|list| list.contains(&task))
+    }
+
+    /// Whether there is none.
+    pub fn are_empty(&self) -> bool {
+        self.lists.iter().all(Vec::is_empty)
+    }
+}
+
+impl WorkerCore {
+    /// Makes all of them ready, and runs one of its own next.
+    pub fn release(&self, waiters: &mut Waiters) {
+        let own = if self.is_dedicated() { 0 } else { self.index() + 1 };
+        for (place, batch) in waiters.lists.iter_mut().enumerate() {
+            let sent = place != own && place > 0 && self.wake_at_home(place - 1, batch);
+            if !sent && place != own {
+                self.wake_all(batch.drain(..));
+            }
+        }
+        if let Some(batch) = waiters.lists.get_mut(own) {
+            self.wake_all(batch.drain(..));
+        }
+    }
+
+    /// Hands a batch to its home worker; `false`, and nothing done, if it is small or the policy
+    /// refuses.
+    fn wake_at_home(&self, worker: usize, batch: &mut Vec<TaskRef>) -> bool {
+        if self.is_dedicated() {
+            return false;
+        }
+        let Some(policy) = self.policy() else { return false };
+        let sent = batch.len() >= FEWEST_OF_A_BATCH
+            && policy.push_batch(self.index(), worker, &mut batch.iter().copied().map(Ready::new));
+        if sent {
+            batch.clear();
+            self.scheduler().notify_anyone();
+        }
+        sent
+    }
+}
