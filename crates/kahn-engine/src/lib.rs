@@ -16,7 +16,7 @@
 //!
 //! # When nothing can run
 //!
-//! The [`census`] counts everyone who may make a process ready as *busy*: workers that are awake,
+//! The [`census`](sleep::census) counts everyone who may make a process ready as *busy*: workers that are awake,
 //! threads of blocking processes that are not inside a waiting operation, outside parties likewise.
 //! Whoever wakes somebody counts them *before* it stops being counted itself, so nobody is busy only
 //! if nobody can act but those it counts as *pending*: foreign wakers, and parties that may cancel.

@@ -42,7 +42,7 @@ pub(crate) const BUILDING: u8 = 0;
 pub(crate) const RUNNING: u8 = 1;
 pub(crate) const ENDING: u8 = 2;
 
-/// In [`Scheduler::first`]: something is to be done that is no process; see [`Probe::Deferred`].
+/// In [`Scheduler::first`]: something is to be done that is no process; see [`Probe::Deferred`](crate::Probe::Deferred).
 pub const DEFERRED: usize = 1 << (usize::BITS / 2);
 
 /// In [`Scheduler::first`]: the run has ended.

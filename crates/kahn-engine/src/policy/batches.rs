@@ -14,7 +14,7 @@
 //! | If the turn ends and no process was ever the only active one, the batch holds more than one group: its head is split off | 2.1.2 |
 //! | Otherwise it goes back as it is; or runs on, if nothing else waits here | 2.1.2 |
 //! | The youngest batch is *pending*: others see it when the next one comes. So the last work of a worker is not stolen, and one batch does not go back and forth | the authors' program |
-//! | The batches before it stand in the [window](super::window); those that it has no room for are the owner's alone, and fill it again when it is empty | 2.2, figure 4; filling again is ours |
+//! | The batches before it stand in the [window](crate::queue::window); those that it has no room for are the owner's alone, and fill it again when it is empty | 2.2, figure 4; filling again is ours |
 //! | While its worker runs one process for long, all that waits can be stolen ([`RunQueue::open`]) | ours |
 
 use crate::queue::window::{Range, SLOTS, Window};

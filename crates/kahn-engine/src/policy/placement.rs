@@ -7,7 +7,7 @@ use std::fmt;
 /// Where processes belong under the policy `static` (Vrba, Halvorsen and Griwodz, *Evaluating the
 /// run-time performance of Kahn process network implementation techniques*, sections 3 and 4.1).
 ///
-/// A process pinned by [`Process::worker`](crate::Process::worker) stays there under the first
+/// A process pinned by `Process::worker` stays there under the first
 /// three; a list is the last word.
 ///
 /// # Examples

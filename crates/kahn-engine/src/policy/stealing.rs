@@ -11,12 +11,12 @@
 //!
 //! A thief takes only what is *aged*: the oldest process of a deque that has been its oldest for
 //! `AGED`. A victim that needs no help takes it sooner. And it steals only while that pays: see
-//! [`super::rates`].
+//! [`crate::queue::rates`].
 //!
 //! Now and then a worker runs what has waited longest, in its deque or its queue, for what lies at
 //! the bottom of the deque, under others that come and go, would never run; and what has waited
 //! longest elsewhere. When much has come together it runs all of it once, in a *round*: see
-//! [`super::lane`].
+//! [`crate::queue::lane`].
 
 use super::{Notify, Origin, Policy, Ready, Reason, Steals, Turn};
 use crate::queue::lane::Lane;

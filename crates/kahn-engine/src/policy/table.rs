@@ -64,7 +64,7 @@ pub const DEFAULT: &str = "stealing";
 pub const DEFAULT_TAU: Duration = Duration::from_millis(16);
 
 /// All policies, in the order in which lists show them. A policy that is not here can be given to a
-/// run with [`RunOptions::own_policy`](crate::RunOptions::own_policy).
+/// run with `RunOptions::own_policy`.
 ///
 /// # Examples
 ///

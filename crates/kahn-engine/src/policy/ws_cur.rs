@@ -7,7 +7,7 @@
 //! | a worker runs what stands at the front of its queue | the same |
 //! | a woken process goes to the front of the queue of the worker that runs its waker | the same |
 //! | with an empty queue: one process from the back of a random worker's queue | the same; a vain attempt goes on with the next worker, until all were looked at, and then the worker may sleep |
-//! | a worker is pinned to a processor | if asked for: [`RunOptions::pin`](crate::RunOptions::pin) |
+//! | a worker is pinned to a processor | if asked for: `RunOptions::pin` |
 //! | new processes: not said | in turn |
 //! | fairness: not said | now and then what has waited longest (see [`super::queues`]); a process that yields goes to the back |
 //!

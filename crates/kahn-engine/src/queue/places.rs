@@ -13,7 +13,7 @@
 //!
 //! [`Scheduler::first`] counts urgent processes, so that others pay one look for them: while there is
 //! none, a worker that has something at hand does not come here. One that has nothing but a usual
-//! process of its own at hand comes at every 64th dispatch ([`crate::worker::pick`]).
+//! process of its own at hand comes at every 64th dispatch (`worker::pick`).
 //!
 //! Three urgencies and not 32: each is a look at every scheduling point, and what programs have is
 //! one thing that must not wait, the work, and what may wait for ever.

@@ -28,7 +28,7 @@
 //! During backoff the thief sleeps; the victim wakes no thief and publishes no sooner for its sake.
 //! The victim reads the clock once in `LOOKS` times that it has something to spare, and ends a backoff
 //! that is over. Coarse processes end it at once: the victim sees that a few dozen of them take long,
-//! or the monitor ([`crate::scheduler::idle`]) sees that the victim makes no progress. A baseline is
+//! or the monitor (`sleep::idle`) sees that the victim makes no progress. A baseline is
 //! forgotten after `STALE`, for programs change.
 //!
 //! Nothing is lost by a backoff. It holds for the deque and the front of what waits, which only their

@@ -39,6 +39,7 @@ mod native {
 }
 
 #[cfg(loom)]
+#[expect(missing_docs, missing_debug_implementations, reason = "they are those of the real ones")]
 mod modelled;
 
 /// A value alone on its cache lines: two of them, for the prefetcher fetches lines in pairs.

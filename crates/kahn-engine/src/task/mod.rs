@@ -69,7 +69,7 @@ pub mod own {
     pub const ENDING: u8 = 4;
     /// Two of the language's own.
     pub const LANGUAGE: [u8; 2] = [8, 16];
-    /// It runs on one worker only: which, [`Task::pinned`](crate::Task::pinned) tells.
+    /// It runs on one worker only: which, [`Task::pinned`](super::Task::pinned) tells.
     pub const PINNED: u8 = 32;
     /// It runs before others.
     pub const URGENT: u8 = 64;

@@ -18,7 +18,7 @@
 //! orders before anything runs that could ring, but for the end of the run: the thread that gives
 //! them looks afterwards whether that has come, and rings again. The thread of a worker that begins
 //! among the sleepers rings its own bell once more before it goes to work, where it parks: there it
-//! is told from a sleeper by nothing but the list (see [`crate::sleep::idle`]). That of a worker with a core
+//! is told from a sleeper by nothing but the list (see `sleep::idle`). That of a worker with a core
 //! has been rung for the start or for the end alone, and looks whether the run has ended before it
 //! parks.
 //!

@@ -1,6 +1,6 @@
 //! What a worker keeps to itself, whatever runs on it.
 //!
-//! A [`Worker`](crate::Worker) is this and what a language keeps beside it. Each thread that runs
+//! A [`Worker`] is this and what a language keeps beside it. Each thread that runs
 //! processes points to its own, so that operations find the worker and the process that run them.
 
 pub mod dispatch;

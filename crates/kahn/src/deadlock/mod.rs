@@ -36,7 +36,7 @@
 //! | the same, and the budget is used up | the run ends, over budget |
 //! | empty channels alone | its processes are dead, and so is who waits for them; sends to them are discarded |
 //!
-//! A verdict is given only when nobody can act any more; see [`crate::scheduler`].
+//! A verdict is given only when nobody can act any more; see [`kahn_engine`].
 //!
 //! The centralised form of the paper (Vrba 2009, section 4.4) keeps a map of all waits: it takes the
 //! lock at every block and at every wake-up, follows the waits in the map at every block, and grows
