@@ -91,10 +91,10 @@ package=kahn-engine mutation waiting-half-relaxed fifo:: queue/fifo.rs \
 package=kahn-engine mutation waiting-taken-without-exchange fifo:: queue/fifo.rs \
     's/if self\.alone \{/if true {/'
 
-mutation hot-taken-without-swap hot:: ../../kahn-engine/src/queue/hot.rs \
-    's/(A swap: a worker with nothing to do.*?\n\s*)hot\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = hot.load(Acquire);\n hot.store(ptr::null_mut(), Release);\n task/s'
-mutation hot-relaxed hot:: ../../kahn-engine/src/queue/hot.rs \
-    's/hot\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/hot.store(task.as_ptr().cast_mut(), Relaxed)/'
+mutation lifo-taken-without-swap lifo_slot:: ../../kahn-engine/src/queue/lifo_slot.rs \
+    's/(A swap: a worker with nothing to do.*?\n\s*)lifo\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = lifo.load(Acquire);\n lifo.store(ptr::null_mut(), Release);\n task/s'
+mutation lifo-relaxed lifo_slot:: ../../kahn-engine/src/queue/lifo_slot.rs \
+    's/lifo\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/lifo.store(task.as_ptr().cast_mut(), Relaxed)/'
 
 # --- migration window -------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ package=kahn-engine mutation window-forgets-the-oldest window::every_batch queue
 
 # --- sleep ------------------------------------------------------------------------------------
 
-package=kahn-engine mutation bell-without-lock parker:: sync/parker.rs \
+package=kahn-engine mutation parker-without-lock parker:: sync/parker.rs \
     's/drop\(self\.lock\.lock\(\)\);//'
 package=kahn-engine mutation unpark-relaxed parker:: sync/parker.rs \
     's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
@@ -121,19 +121,21 @@ mutation listed-before-it-is-counted sleep:: ../../kahn-engine/src/sleep/idle.rs
     's/(sleepers\.insert\(place, self\.index\(\)\);)\s*scheduler\.sleeping\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n scheduler.sleeping.fetch_add(1, SeqCst);/'
 mutation sleep-without-second-look run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/let has_work = scheduler\.has_pinned.*?;/let has_work = false;/s'
+mutation pinned-work-not-looked-for sleep::what_is_pinned ../../kahn-engine/src/sleep/idle.rs \
+    's/scheduler\.has_pinned\(self\.index\(\)\)\s*\|\|/false ||/'
 mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
-    's/(fn wake_worker.*?)self\.census\.wake\(\);/$1/s'
+    's/(fn wake_worker.*?)self\.activity\.wake\(\);/$1/s'
 mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/idle.rs \
-    's/if scheduler\.census\.rest\(\) \{/if !scheduler.census.rest() {/'
-mutation rung-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler.rs \
-    's/(fn ring\(.*?)self\.census\.wake\(\);/$1/s'
+    's/if scheduler\.activity\.go_idle\(\) \{/if !scheduler.activity.go_idle() {/'
+mutation unparked-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler.rs \
+    's/(fn unpark_outside\(.*?)self\.activity\.wake\(\);/$1/s'
 mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
-    's/(fn lie_down.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
-mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/crew.rs \
-    's/(let why = ThreadDoor::explain\(&error\);)/crew.bells.push(Arc::clone(&bell));\n $1/'
-mutation bell-hung-after-the-look run::a_party_outside_changes channel/outside.rs \
-    's/(this\.party\.task\.set_bell\(Bell::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
-mutation party-takes-any-bell run::a_party_outside_is_not_woken channel/outside.rs \
+    's/(fn go_to_sleep.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
+mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/set.rs \
+    's/(let why = ThreadDoor::explain\(&error\);)/thread_set.parkers.push(Arc::clone(&parker));\n $1/'
+mutation unparker-set-after-the-look run::a_party_outside_changes channel/outside.rs \
+    's/(this\.party\.task\.set_unparker\(Unparker::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
+mutation party-takes-any-unpark run::a_party_outside_is_not_woken channel/outside.rs \
     's/while self\.waits\(&wait\) \{\s*parker\.park\(\);\s*\}//'
 
 # --- detector ---------------------------------------------------------------------------------
@@ -169,14 +171,14 @@ mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-en
 
 # --- verdict ----------------------------------------------------------------------------------
 
-mutation census-read-twice verdict:: ../../kahn-engine/src/sleep/census.rs \
+mutation activity-read-twice verdict:: ../../kahn-engine/src/sleep/activity.rs \
     's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
 mutation pending-ends-before-ready verdict::who_is_woken ../../kahn-engine/src/task/foreign.rs \
-    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.census\.settle\(\);)/if state == WAITING {\n self.scheduler.census.settle();\n}\n$1\n{/s'
+    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.activity\.settle\(\);)/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1\n{/s'
 mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside.rs \
     's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'
 mutation rests-before-pending verdict::a_party_that_cancels channel/outside.rs \
-    's/scheduler\.census\.expect\(\);(.*?scheduler\.rest\(\);)/$1\n scheduler.census.expect();/s'
+    's/scheduler\.activity\.expect\(\);(.*?scheduler\.rest\(\);)/$1\n scheduler.activity.expect();/s'
 
 # --- communicating processes --------------------------------------------------------------------
 

@@ -16,10 +16,10 @@
 //!
 //! # When nothing can run
 //!
-//! The [`census`](sleep::census) counts everyone who may make a process ready as *busy*: workers that are awake,
+//! The [`activity`](sleep::activity) counts all that may make a process ready as *busy*: workers that are awake,
 //! threads of blocking processes that are not inside a waiting operation, outside parties likewise.
-//! Whoever wakes somebody counts them *before* it stops being counted itself, so nobody is busy only
-//! if nobody can act but those it counts as *pending*: foreign wakers, and parties that may cancel.
+//! What wakes another counts it *before* it stops being counted itself, so nothing is busy only
+//! if nothing can act but what it counts as *pending*: foreign wakers, and parties that may cancel.
 //! The last to be busy asks the language to free what can go on ([`Language::quiet`]); if in addition
 //! nothing is pending, what is left can never go on and the run gets its verdict.
 
@@ -46,11 +46,11 @@ pub use policy::balance::Balance;
 pub use policy::{Origin, Reason};
 pub use queue::places::Urgency;
 pub use scheduler::{Config, Scheduler, Settings};
-pub use task::rare::Bell;
+pub use task::extension::Unparker;
 pub use task::table::{ProcessCounts, ProcessRecord, Table};
 pub use task::{Kind, TaskRef};
 pub use thread::Unwound;
-pub use thread::crew::Crew;
+pub use thread::set::ThreadSet;
 pub use worker::WorkerCore;
 pub use worker::dispatch::Worker;
 pub use worker::request::{EndCause, Park, Request};

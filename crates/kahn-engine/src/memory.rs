@@ -10,7 +10,7 @@
 //!
 //! Blocks of one size share a chunk, and a chunk knows which of them are in use: so the pool is the
 //! table of what there is as well, and a block pays one bit for it. The chunk of a block is found
-//! from the block's address, and with it whoever owns the pool: no block has a pointer to that.
+//! from the block's address, and with it the owner of the pool: no block has a pointer to that.
 
 use crate::sync::system::have_pages;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -140,7 +140,7 @@ impl BlockPool {
         head.room.free[index / 64].update(|free| free | 1 << (index % 64));
     }
 
-    /// Whoever owns the pool that a block was taken from.
+    /// The owner of the pool that a block was taken from.
     ///
     /// # Safety
     /// The block is that of a pool which is alive.

@@ -2,7 +2,7 @@
 
 use crate::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
 use crate::scheduler::RUNNING;
-use crate::sleep::census::Census;
+use crate::sleep::activity::ActivityCount;
 use crate::sync::{Arc, Mutex, Ordering::*};
 use crate::task::table::Table;
 use crate::{Accounting, Language, Scheduler, Settings, TaskRef, Worker};
@@ -26,23 +26,23 @@ pub fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 /// The number of the queue for those outside: behind those of all workers that a model may have.
 pub const OUTSIDE: usize = 3;
 
-/// Ready processes stay with who made them ready, so that queues, which are not the subject of
+/// Ready processes stay with the worker that made them ready, so that queues, which are not the subject of
 /// these models, cost no steps: each worker's is its thread's alone, and loom does not see its lock.
 #[derive(Debug, Default)]
 pub struct Own {
     workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
     outside: Mutex<VecDeque<Ready>>,
-    keeps_hot: bool,
+    uses_lifo_slot: bool,
     passes_on: bool,
 }
 
 impl Own {
     /// What a worker wakes goes to its LIFO slot.
-    pub fn keeping_hot() -> Self {
-        Self { keeps_hot: true, ..Self::default() }
+    pub fn using_lifo_slot() -> Self {
+        Self { uses_lifo_slot: true, ..Self::default() }
     }
 
-    /// Whoever is made ready may be run by another worker at once.
+    /// What is made ready may be run by another worker at once.
     pub fn passing_on() -> Self {
         Self { passes_on: true, ..Self::default() }
     }
@@ -77,8 +77,8 @@ impl Policy for Own {
         self.with(worker, |queue| !queue.is_empty())
     }
 
-    fn keeps_hot(&self) -> bool {
-        self.keeps_hot
+    fn uses_lifo_slot(&self) -> bool {
+        self.uses_lifo_slot
     }
 }
 
@@ -111,7 +111,7 @@ pub fn work<L: Language>(
     }
 }
 
-/// Runs, as worker `index`, what was made ready by somebody who is no worker.
+/// Runs, as worker `index`, what was made ready by a thread that is no worker.
 pub fn work_for_others<L: Language>(scheduler: &Scheduler, index: usize) {
     while let Some(ready) = scheduler.policy().pop(OUTSIDE, Turn::Front) {
         work::<L>(scheduler, index, [ready.into_task()]);
@@ -121,12 +121,12 @@ pub fn work_for_others<L: Language>(scheduler: &Scheduler, index: usize) {
 /// Says that the network runs, with so many that are busy.
 pub fn begin(scheduler: &Scheduler, busy: usize) {
     scheduler.phase.store(RUNNING, SeqCst);
-    scheduler.census.start(busy);
+    scheduler.activity.start(busy);
 }
 
 /// How many may be woken from outside.
-pub fn pending(census: &Census) -> u64 {
-    census.pending()
+pub fn pending(activity: &ActivityCount) -> u64 {
+    activity.pending()
 }
 
 /// Whether nothing names a process that was here.
@@ -135,8 +135,8 @@ pub fn is_empty(table: &Table) -> bool {
 }
 
 /// Has a worker go to sleep; `false` if there is work after all.
-pub fn lie_down<L: Language>(worker: &Worker<L>) -> bool {
-    worker.lie_down(false)
+pub fn go_to_sleep<L: Language>(worker: &Worker<L>) -> bool {
+    worker.go_to_sleep(false)
 }
 
 /// Wakes a worker, if it sleeps.
@@ -154,15 +154,15 @@ pub fn sleepers(scheduler: &Scheduler) -> (Vec<usize>, usize) {
 pub fn run_kept<L: Language>(worker: &Worker<L>, begin: impl IntoIterator<Item = TaskRef>) {
     let _installed = worker.install();
     begin.into_iter().for_each(|task| worker.run(task));
-    while let Some(task) = worker.take_hot() {
+    while let Some(task) = worker.take_lifo() {
         worker.run(task);
     }
 }
 
 /// Runs what a worker takes from others that have not got on since their `steps` were read.
-pub fn relieve<L: Language>(worker: &Worker<L>, steps: &[u64]) {
+pub fn take_over_from_others<L: Language>(worker: &Worker<L>, steps: &[u64]) {
     let _installed = worker.install();
-    if let Some(ready) = worker.relieve(steps) {
+    if let Some(ready) = worker.take_over_from_others(steps) {
         worker.run(ready.into_task());
     }
 }

@@ -5,17 +5,17 @@ use crate::language::{Hooks, Language, Tag};
 use crate::policy::balance::Balance;
 use crate::policy::{self, Notify, Origin, Policy, Ready, Reason};
 use crate::queue::places;
-use crate::sleep::census::Census;
+use crate::sleep::activity::ActivityCount;
 use crate::sync::system::ThreadDoor;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
     Parker, PlainAtomicU64,
 };
-use crate::task::rare::{self, Bell};
+use crate::task::extension::{self, Unparker};
 use crate::task::table::Table;
 use crate::task::{self, Kind, Task, TaskRef};
 use crate::thread;
-use crate::thread::crew::Crew;
+use crate::thread::set::ThreadSet;
 use std::fmt;
 use std::sync::{OnceLock, Weak};
 
@@ -51,8 +51,8 @@ pub(crate) const OVER: usize = 1 << (usize::BITS - 1);
 /// The part of a worker that others see.
 #[derive(Debug)]
 pub struct WorkerSlot {
-    /// The process that this worker runs next, if the policy keeps one hot.
-    pub(crate) hot: AtomicPtr<Task>,
+    /// The process that this worker runs next, if the policy keeps one for it.
+    pub(crate) lifo: AtomicPtr<Task>,
     /// The process it runs now.
     pub(crate) current: AtomicPtr<Task>,
     /// Processes it has run; tells whether it gets on.
@@ -101,20 +101,20 @@ pub struct Config {
     pub refusal: Option<String>,
     /// Where the threads of this run come from.
     pub door: Arc<ThreadDoor>,
-    pub(crate) crew: Mutex<Crew>,
+    pub(crate) thread_set: Mutex<ThreadSet>,
 }
 
 impl Config {
     /// Decides that these workers run a network under this policy.
-    pub fn new(policy: Box<dyn Policy>, mut crew: Crew, settings: Settings) -> Self {
-        let workers = crew.workers();
-        let slots = crew.bells.iter().map(|bell| {
+    pub fn new(policy: Box<dyn Policy>, mut thread_set: ThreadSet, settings: Settings) -> Self {
+        let workers = thread_set.workers();
+        let slots = thread_set.parkers.iter().map(|parker| {
             Padded(WorkerSlot {
-                hot: AtomicPtr::new(std::ptr::null_mut()),
+                lifo: AtomicPtr::new(std::ptr::null_mut()),
                 current: AtomicPtr::new(std::ptr::null_mut()),
                 steps: AtomicU64::new(0),
                 passed: AtomicU64::new(0),
-                parker: Arc::clone(bell),
+                parker: Arc::clone(parker),
                 times: WorkerTimes::default(),
             })
         });
@@ -132,15 +132,15 @@ impl Config {
             surplus: workers.saturating_sub(most_awake),
             most_searching,
             balance,
-            refusal: crew.refusal.take(),
-            door: Arc::clone(&crew.door),
-            crew: Mutex::new(crew),
+            refusal: thread_set.refusal.take(),
+            door: Arc::clone(&thread_set.door),
+            thread_set: Mutex::new(thread_set),
         }
     }
 
     /// For clearing away a network that was never run.
     pub fn never_run() -> Self {
-        Self::new(policy::oracle(), Crew::driven(1), Settings::default())
+        Self::new(policy::oracle(), ThreadSet::driven(1), Settings::default())
     }
 }
 
@@ -153,14 +153,14 @@ pub struct Scheduler {
     pub(crate) sleepers: Mutex<Vec<usize>>,
     pub(crate) sleeping: AtomicUsize,
     pub(crate) searching: AtomicUsize,
-    /// Who may still act.
-    pub census: Census,
+    /// What may still act.
+    pub activity: ActivityCount,
     /// Processes and parties that have not ended; changes while the table is locked.
     pub live: AtomicUsize,
     pub(crate) phase: AtomicU8,
     /// All processes.
     pub table: Mutex<Table>,
-    pub(crate) rares: rare::Rares,
+    pub(crate) extensions: extension::Extensions,
     /// Grace periods that have begun; see `sleep::grace`.
     pub(crate) grace_periods: AtomicU64,
     pub(crate) tag: &'static Tag,
@@ -190,11 +190,11 @@ impl Scheduler {
             sleepers: Mutex::new(Vec::new()),
             sleeping: AtomicUsize::new(0),
             searching: AtomicUsize::new(0),
-            census: Census::new(),
+            activity: ActivityCount::new(),
             live: AtomicUsize::new(0),
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
-            rares: rare::Rares::default(),
+            extensions: extension::Extensions::default(),
             grace_periods: AtomicU64::new(0),
             tag,
             hooks: OnceLock::new(),
@@ -290,7 +290,7 @@ impl Scheduler {
         self.phase.load(Acquire) == ENDING
     }
 
-    /// Ends the run: everyone stops at the next scheduling point. `true` for the first who does.
+    /// Ends the run: everyone stops at the next scheduling point. `true` for the first call.
     pub fn end_run(&self) -> bool {
         if self.phase.swap(ENDING, SeqCst) == ENDING {
             return false;
@@ -308,7 +308,7 @@ impl Scheduler {
         }
         for task in processes {
             if task.kind() != Kind::Pooled {
-                self.ring(task);
+                self.unpark_outside(task);
             }
         }
         true
@@ -317,7 +317,7 @@ impl Scheduler {
     /// Makes a process ready that the caller owns.
     pub fn make_ready(&self, origin: Origin, task: TaskRef, reason: Reason) {
         if task.kind() != Kind::Pooled {
-            self.ring(task);
+            self.unpark_outside(task);
             return;
         }
         match self.push(origin, Ready::new(task), reason) {
@@ -326,7 +326,7 @@ impl Scheduler {
         }
     }
 
-    /// Tells whoever a policy wants to be told.
+    /// Notifies the workers that a policy wants to be notified.
     #[inline]
     pub(crate) fn notify(&self, told: Notify) {
         match told {
@@ -337,23 +337,23 @@ impl Scheduler {
     }
 
     /// Tells a thread or a party that its wait is over; it counts as busy from now on.
-    pub fn ring(&self, task: TaskRef) {
-        self.census.wake();
+    pub fn unpark_outside(&self, task: TaskRef) {
+        self.activity.wake();
         Self::tell(task);
     }
 
     pub(crate) fn tell(task: TaskRef) {
         // Not under the lock: a waker may run code of its executor.
-        match task.bell() {
-            Some(Bell::Thread(parker)) => parker.unpark(),
-            Some(Bell::Waker(waker)) => waker.wake(),
+        match task.unparker() {
+            Some(Unparker::Thread(parker)) => parker.unpark(),
+            Some(Unparker::Waker(waker)) => waker.wake(),
             None => {}
         }
     }
 
-    /// Whoever was busy inside the network, and is no worker, waits from now on.
+    /// A thread that was busy inside the network, and is no worker, waits from now on.
     pub fn rest(&self) {
-        if self.census.rest() {
+        if self.activity.go_idle() {
             self.look_again();
         }
     }
@@ -381,7 +381,7 @@ impl Scheduler {
     pub fn enlist(&self, task: TaskRef) {
         if task.kind() == Kind::Outside {
             // Not inside an operation, it counts as running.
-            self.census.wake();
+            self.activity.wake();
         }
         self.add(&mut self.table.lock(), task);
     }

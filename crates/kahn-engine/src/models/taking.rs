@@ -18,7 +18,7 @@ fn process(number: usize) -> TaskRef {
 pub(super) struct Processes([UnsafeCell<u32>; 6]);
 
 impl Processes {
-    /// Touches a process, as running it would: loom sees two who do so at once, and one who does so
+    /// Touches a process, as running it would: loom sees two that do so at once, and one that does so
     /// before the process was handed over.
     fn touch(&self, number: usize) {
         // SAFETY: loom checks.

@@ -20,7 +20,7 @@ impl Marked {
         marked
     }
 
-    /// Touches what is inside, as running it would: loom sees who does so too early.
+    /// Touches what is inside, as running it would: loom sees what does so too early.
     fn touch(&self) {
         // SAFETY: loom checks.
         self.content.with_mut(|content| unsafe { *content += 1 });

@@ -1,7 +1,7 @@
 //! When the processes of a running network are shared out anew.
 //!
 //! A policy may want to be asked again where processes belong when the workers, all together, have
-//! been idle for long (Vrba and others, *The Nornir run-time system*, section 5.2.2). Who looks is
+//! been idle for long (Vrba and others, *The Nornir run-time system*, section 5.2.2). What looks is
 //! a worker that has nothing to run: as it begins to wait, and as a watcher between naps. So those
 //! that work pay nothing for it.
 //!

@@ -29,7 +29,7 @@ struct Shelf {
 #[derive(Debug)]
 pub(super) struct Batch {
     shelves: Box<[Padded<Shelf>]>,
-    /// What was made ready by somebody who is no worker.
+    /// What was made ready by a thread that is no worker.
     mail: Mutex<Processes<Ready>>,
     mail_len: AtomicUsize,
 }

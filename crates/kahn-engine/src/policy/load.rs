@@ -1,5 +1,5 @@
-//! What a policy may know of a network before it places its processes: who talks to whom and how
-//! much, and who computes.
+//! What a policy may know of a network before it places its processes: which talk to which and how
+//! much, and which compute.
 
 use kahn_report::Name;
 

@@ -75,7 +75,7 @@ use kahn_report::Name;
 use std::fmt;
 use std::time::Duration;
 
-/// Who makes a process ready.
+/// What makes a process ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A worker of the network, by its index.
@@ -142,7 +142,7 @@ impl Ready {
         self.0.assign(worker);
     }
 
-    /// What the process has to remember; whoever has it ready holds it.
+    /// What the process has to remember; the thread that has it ready holds it.
     pub fn notes(&self) -> u8 {
         self.0.notes()
     }
@@ -229,7 +229,7 @@ pub trait Policy: fmt::Debug + Send + Sync {
 
     /// Tells whether a worker may keep one process it has just woken for itself, to run it next
     /// without asking the policy.
-    fn keeps_hot(&self) -> bool {
+    fn uses_lifo_slot(&self) -> bool {
         false
     }
 

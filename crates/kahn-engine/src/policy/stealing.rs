@@ -165,7 +165,7 @@ impl Policy for Stealing {
         lane.has_rest() || lane.has_own() && lane.rate.opens()
     }
 
-    fn keeps_hot(&self) -> bool {
+    fn uses_lifo_slot(&self) -> bool {
         true
     }
 

@@ -10,7 +10,7 @@
 //!                   ^ top: thieves      ^ bottom: the owner
 //! ```
 //!
-//! | step  | who    | moves    | how |
+//! | step  | by     | moves    | how |
 //! |-------|--------|----------|-----|
 //! | push  | owner  | `bottom` up   | slot, then Release store |
 //! | pop   | owner  | `bottom` down | store, fence, look at `top`; the last one by CAS on `top` |

@@ -7,14 +7,14 @@
 //!                   ^ front: all        ^ back: the owner
 //! ```
 //!
-//! | step  | who    | moves    | how |
+//! | step  | by     | moves    | how |
 //! |-------|--------|----------|-----|
 //! | push  | owner  | `back` up    | slot, then Release store |
 //! | take  | all    | `front` up   | look at both, read the slots, CAS on `front` |
 //!
 //! Nothing is taken twice, for each number is taken by the one exchange that moves `front` past it.
 //! What was read is what stood there: a slot is written again only when `front` has passed it, and
-//! then the exchange of whoever read it before fails. Nobody takes from the back, so there is nothing
+//! then the exchange of a thread that read it before fails. No thread takes from the back, so there is nothing
 //! that owner and thief could both believe they have, and no fence as in [`crate::queue::deque`].
 //!
 //! Each process brings a *stamp*, which is the owner's to understand; others may read an old one.
@@ -28,7 +28,7 @@ use crate::sync::{AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
 const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
 
-/// The queue. `push` and being the one who fills it are the owner's alone.
+/// The queue. `push` and filling it are the owner's alone.
 #[derive(Debug)]
 pub(crate) struct Fifo {
     front: Padded<AtomicUsize>,
@@ -92,7 +92,7 @@ impl Fifo {
     #[inline]
     pub(crate) fn take(&self) -> Option<TaskRef> {
         loop {
-            // Acquire pairs with the owner's Release in `push`; who takes more than once sees its
+            // Acquire pairs with the owner's Release in `push`; a thread that takes more than once sees its
             // own `front` at least.
             let front = self.front.load(Acquire);
             let back = self.back.load(Acquire);

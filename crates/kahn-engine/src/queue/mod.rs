@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `hot` | the LIFO slot: the process that a worker has woken last |
+//! | `lifo_slot` | the LIFO slot: the process that a worker has woken last |
 //! | `lane` | what a worker has for itself under the default policy; `deque` and `fifo`: its two queues |
 //! | `rates` | what that policy measures of stealing |
 //! | `window` | batches that thieves may take, of the policy `batch` |
@@ -10,8 +10,8 @@
 
 pub(crate) mod deque;
 pub(crate) mod fifo;
-mod hot;
 pub mod lane;
+mod lifo_slot;
 pub mod places;
 pub(crate) mod rates;
 pub(crate) mod window;

@@ -9,7 +9,7 @@
 //!                  ^ first   ^ last               thieves: any slot whose bit is set, the oldest first
 //! ```
 //!
-//! | step | who | how | may find |
+//! | step | by | how | may find |
 //! |---|---|---|---|
 //! | enqueue | owner | swap the batch into a null slot, then a blind write of the state | the window full: the oldest batch is knocked out, and stays the owner's |
 //! | dequeue | owner | swap null into the oldest slot, then a blind write of the state | null: the batch was stolen |
@@ -25,7 +25,7 @@
 //! on a word is plain.
 //!
 //! **The bits may claim too much, never too little.** A blind write of the owner may set bits again
-//! that thieves have cleared; whoever looks there finds null. The race to fear is the other one: a
+//! that thieves have cleared; a thread that looks there finds null. The race to fear is the other one: a
 //! thief clears the bit of a batch that was enqueued after it looked, and nobody sees that batch any
 //! more. So a thief clears *first* and swaps then: if its clearing meets the bit of a younger batch,
 //! that batch is in the slot already (the owner's Release of the state pairs with the thief's
@@ -90,11 +90,11 @@ impl<T: Send> Window<T> {
     pub(crate) fn enqueue(&self, range: &mut Range, batch: Box<T>) -> Option<Box<T>> {
         let knocked_out = if range.len == SLOTS { self.take(range.advance()) } else { None };
         let slot = (range.first + range.len) % SLOTS;
-        // Release: what is in the batch is visible to who takes it.
+        // Release: what is in the batch is visible to the thread that takes it.
         let before = self.slots[slot].swap(Box::into_raw(batch), AcqRel);
         debug_assert!(before.is_null(), "a batch only goes where none is");
         range.len += 1;
-        // Release: who sees the bit finds the batch, or nothing if another took it.
+        // Release: a thread that sees the bit finds the batch, or nothing if another took it.
         self.state.swap(range.state(), AcqRel);
         knocked_out
     }
@@ -140,7 +140,7 @@ impl<T: Send> Window<T> {
 
     /// Whether a slot holds a batch without saying so; for models, when nobody uses the window.
     #[cfg(all(test, loom))]
-    pub fn hides_one(&self) -> bool {
+    pub(crate) fn hides_one(&self) -> bool {
         let state = self.state.load(Relaxed);
         let mut slots = self.slots.iter().enumerate();
         slots.any(|(slot, batch)| state & (1 << slot) == 0 && !batch.load(Relaxed).is_null())

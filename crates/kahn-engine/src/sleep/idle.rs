@@ -2,7 +2,7 @@
 //!
 //! | stage | for how long | what it does |
 //! |---|---|---|
-//! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the hot process of a worker that does not get on |
+//! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the process in the LIFO slot of a worker that does not get on |
 //! | watch | while other workers are busy, one at a time | sleeps in short naps; between them has computing processes publish, glances at waits |
 //! | sleep | until notified | nothing: an idle network uses no CPU |
 //!
@@ -14,21 +14,21 @@
 //!
 //! A core is free while fewer workers are awake than there are cores. Without a free core neither
 //! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. (What is pinned to a worker, that looks for itself.) So workers beyond the cores are asleep from the start ([`crate::thread::crew`]); the
+//! free core and looks. (What is pinned to a worker, that looks for itself.) So workers beyond the cores are asleep from the start ([`crate::thread::set`]); the
 //! watcher joins in if one that is awake dispatches nothing. All this only under policies that
 //! share their work.
 //!
 //! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
 //! sleeper has entered. The two fences rule it out: in the order of the fences either the sleeper's
 //! comes first, then the notifier sees `sleeping`; or the notifier's does, then the sleeper sees
-//! the work. Whoever is taken out of `sleepers` finds its parker notified, so it does not sleep
+//! the work. A worker that is taken out of `sleepers` finds its parker notified, so it does not sleep
 //! even if it had not parked yet.
 //!
 //! The list and the count change together, under the lock of the list. A worker that is in the list
 //! before it is counted can be taken out and counted off, and the count is one too low until it
 //! counts itself: a notifier of another sleeper may find zero then, and wake nobody.
 //!
-//! Only one searcher or newly woken worker is wanted at a time: who finds work notifies the next.
+//! Only one searcher or newly woken worker is wanted at a time: the one that finds work notifies the next.
 
 use crate::language::{Language, Probe};
 use crate::policy::{Ready, Turn};
@@ -50,7 +50,7 @@ const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_m
 impl Scheduler {
     /// Wakes one sleeping worker, if there is one and a core for it.
     pub(crate) fn notify_anyone(&self) {
-        // Pairs with the fence in `Worker::lie_down`.
+        // Pairs with the fence in `Worker::go_to_sleep`.
         fence(SeqCst);
         if self.has_free_core() {
             self.wake_one();
@@ -103,15 +103,15 @@ impl Scheduler {
             sleepers.remove(place);
             self.wake_worker(sleepers, worker);
             if place == 0 {
-                self.pass_the_watch();
+                self.pass_on_monitoring();
             }
         }
     }
 
-    /// Wakes a worker that was taken out of the sleepers. Counted under the lock: who finds itself
+    /// Wakes a worker that was taken out of the sleepers. Counted under the lock: one that finds itself
     /// taken out, whatever rang its bell, goes on as one that is busy.
     fn wake_worker(&self, sleepers: MutexGuard<'_, Vec<usize>>, worker: usize) {
-        self.census.wake();
+        self.activity.wake();
         self.sleeping.fetch_sub(1, SeqCst);
         drop(sleepers);
         self.slots()[worker].parker.unpark();
@@ -212,7 +212,7 @@ impl<L: Language> Worker<L> {
                 }
             }
             if clock::ticks() >= until {
-                return self.relieve(&steps);
+                return self.take_over_from_others(&steps);
             }
         }
     }
@@ -239,7 +239,7 @@ impl<L: Language> Worker<L> {
 
     /// Relieves workers that have not got on since their `steps` were read: takes the process one
     /// of them keeps for itself, and has the running ones publish.
-    pub(crate) fn relieve(&self, steps: &[u64]) -> Option<Ready> {
+    pub(crate) fn take_over_from_others(&self, steps: &[u64]) -> Option<Ready> {
         for (index, slot) in self.scheduler().slots().iter().enumerate() {
             if index == self.index() || slot.steps.load(Relaxed) != steps[index] {
                 continue;
@@ -249,13 +249,13 @@ impl<L: Language> Worker<L> {
             if let Some(running) = unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) } {
                 running.marks.fetch_or(mark::FLUSH, Relaxed);
             }
-            if slot.hot.load(Relaxed).is_null() {
+            if slot.lifo.load(Relaxed).is_null() {
                 continue;
             }
             // Acquire pairs with the Release of the worker that put it there.
-            let hot = slot.hot.swap(std::ptr::null_mut(), AcqRel);
-            // SAFETY: what stands in `hot` is a ready process; the swap made it ours.
-            if let Some(task) = unsafe { TaskRef::from_ptr(hot) } {
+            let kept = slot.lifo.swap(std::ptr::null_mut(), AcqRel);
+            // SAFETY: what stands in `lifo` is a ready process; the swap made it ours.
+            if let Some(task) = unsafe { TaskRef::from_ptr(kept) } {
                 if task.notes() & own::PINNED == 0 {
                     return Some(Ready::new(task));
                 }
@@ -270,7 +270,7 @@ impl<L: Language> Worker<L> {
         L::probe(self, Probe::BeforeSleep);
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
-        if self.lie_down(false) { self.watch() } else { None }
+        if self.go_to_sleep(false) { self.watch() } else { None }
     }
 
     /// Sleeps, and watches the others between naps while it is the first of the sleepers, or looks
@@ -288,7 +288,7 @@ impl<L: Language> Worker<L> {
             let looked = !looks || looked_after.as_ref() == Some(&self.others_steps());
             let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
             let workers_run = scheduler.workers_run();
-            let others_run = scheduler.census.is_busy();
+            let others_run = scheduler.activity.is_busy();
             let will_look = !workers_run && !looked && (is_first || was_last);
             let watches = others_run && (is_first && workers_run || will_look);
             let told = if watches {
@@ -307,19 +307,19 @@ impl<L: Language> Worker<L> {
                 return None;
             }
             // The watcher: awake for a moment, to see that the others get on.
-            scheduler.census.wake();
+            scheduler.activity.wake();
             if !scheduler.stay_awake(self.index()) {
                 // Somebody woke us just now and counted us busy as well.
-                scheduler.census.withdraw(1);
+                scheduler.activity.withdraw(1);
                 self.slot().parker.park();
                 return None;
             }
-            let found = self.relieve(&steps);
+            let found = self.take_over_from_others(&steps);
             let stands_still = self.somebody_stands_still(&steps);
             if found.is_some() || stands_still && self.has_work() {
-                // Somebody else has to watch from now on: whoever was woken to work instead might
+                // Another has to watch from now on: the one that was woken to work instead might
                 // not get on either, and then nobody would look.
-                scheduler.pass_the_watch();
+                scheduler.pass_on_monitoring();
                 return found;
             }
             steps = self.others_steps();
@@ -333,8 +333,8 @@ impl<L: Language> Worker<L> {
                 L::probe(self, Probe::BeforeSleep);
             }
             nap = (nap * 2).min(NAPS.1);
-            if !self.lie_down(true) {
-                scheduler.pass_the_watch();
+            if !self.go_to_sleep(true) {
+                scheduler.pass_on_monitoring();
                 return None;
             }
         }
@@ -342,7 +342,7 @@ impl<L: Language> Worker<L> {
 
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
     /// the list is the watcher.
-    pub(crate) fn lie_down(&self, as_watcher: bool) -> bool {
+    pub(crate) fn go_to_sleep(&self, as_watcher: bool) -> bool {
         let scheduler = self.scheduler();
         {
             let mut sleepers = scheduler.sleepers.lock();
@@ -361,7 +361,7 @@ impl<L: Language> Worker<L> {
         if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
             return false;
         }
-        if scheduler.census.rest() {
+        if scheduler.activity.go_idle() {
             L::quiet(self);
         }
         true

@@ -3,9 +3,9 @@
 //! | module | what |
 //! |---|---|
 //! | `idle` | the states of a worker that has nothing to run, with the protocol of sleep and its proof |
-//! | `census` | the activity count: what may still make a process ready |
+//! | `activity` | the activity count: what may still make a process ready |
 //! | `grace` | grace periods: when every worker has left its operation |
 
-pub mod census;
+pub mod activity;
 mod grace;
 mod idle;

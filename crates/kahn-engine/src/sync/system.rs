@@ -177,7 +177,7 @@ pub mod clock {
 
     /// Seconds of a tick, by what the counter did since [`start`].
     fn tick() -> f64 {
-        /// The first who asks waits for so long: over less, reading two clocks one after the other
+        /// The first thread that asks waits for so long: over less, reading two clocks one after the other
         /// is an error that counts.
         const LEAST: Duration = Duration::from_micros(20);
         let (first, at_first) = origin();

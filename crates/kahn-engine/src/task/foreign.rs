@@ -12,8 +12,8 @@
 //! | `ORPHAN` | it waits, and nobody holds a waker: nothing can ever wake it | a mark of the language → `RUNNING` |
 //! | `CLOSED` | the process has ended | never |
 //!
-//! Whoever moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
-//! in `WAITING` are pending in the census: while there are any, there is no verdict.
+//! The thread that moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
+//! in `WAITING` are pending in the activity: while there are any, there is no verdict.
 
 use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
 use crate::task::{TaskRef, mark};
@@ -54,14 +54,14 @@ impl Foreign {
     /// The process's worker: the process waits for a wake-up and nothing else. Returns `false` if
     /// it was woken meanwhile and has to run again.
     pub fn wait(&self) -> bool {
-        self.scheduler.census.expect();
-        // Either we see that no clone is left, or the one who drops the last sees that we wait: the
+        self.scheduler.activity.expect();
+        // Either we see that no clone is left, or the thread that drops the last sees that we wait: the
         // two read-modify-writes of `clones` have an order, and the second sees what was done
         // before the first.
         if self.state.compare_exchange(RUNNING, WAITING, SeqCst, SeqCst).is_err() {
             // NOTIFIED: nobody but us leaves that state.
             self.state.store(RUNNING, SeqCst);
-            self.scheduler.census.settle();
+            self.scheduler.activity.settle();
             return false;
         }
         if self.clones.fetch_add(0, AcqRel) == 0 {
@@ -76,7 +76,7 @@ impl Foreign {
         while self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {
             let is_alone = self.clones.fetch_add(0, AcqRel) == 0;
             if is_alone || self.state.compare_exchange(ORPHAN, WAITING, SeqCst, SeqCst).is_err() {
-                self.scheduler.census.settle();
+                self.scheduler.activity.settle();
                 return;
             }
             if self.clones.fetch_add(0, AcqRel) > 0 {
@@ -103,15 +103,15 @@ impl Foreign {
         self.was_asked.store(false, Relaxed);
         self.scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
         if state == WAITING {
-            // After the process is ready, and somebody busy who will run it.
-            self.scheduler.census.settle();
+            // After the process is ready, and a worker is busy that will run it.
+            self.scheduler.activity.settle();
         }
     }
 
     /// The process has ended: wake-ups do nothing from now on.
     pub fn close(&self) {
         if self.state.swap(CLOSED, SeqCst) == WAITING {
-            self.scheduler.census.settle();
+            self.scheduler.activity.settle();
         }
     }
 

@@ -1,19 +1,19 @@
 //! A process as the scheduler sees it: one header, and behind it the body.
 //!
-//! # Who may touch what
+//! # What may touch what
 //!
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `marks` | anyone, by read-modify-write | the process, at its operations and when it is resumed |
-//! | `own` | the thread that *holds* the process | the same, and anyone who then finds out that it is not the holder |
+//! | `own` | the thread that *holds* the process | the same, and any thread, which then finds out that it is not the holder |
 //! | `assigned` | policies, any time | the same: a hint |
 //! | `hot`, `tally`, `cold` | as the language says ([`Kept`]) | the same |
 //! | counters | the holder, by load and store | reports, any time |
 //! | `references` | what names the process, by read-modify-write unless [`solo`](crate::WorkerCore::solo) | the same |
-//! | `stage` | whoever adds it to the table or takes it off, under the table's lock | anyone |
+//! | `stage` | the thread that adds it to the table or takes it off, under the table's lock | any thread |
 //! | `pinned` | the holder | the thread that has it ready |
 //! | `Info`, `attributes` | set when the process is created, before anyone else knows it | anyone while it lives |
-//! | `rare` | whoever wants it first, by compare-and-swap; it stays with the block | anyone |
+//! | `extension` | the thread that wants it first, by compare-and-swap; it stays with the block | any thread |
 //!
 //! **Holding.** A process is held by exactly one thread at a time: the worker that runs it, or
 //! the one that took it over. It is handed on by parking and being woken, as the language does it, by a
@@ -25,11 +25,11 @@
 //! may be read at any time, stale or not: what is read is atomic, and a new process stores into it.
 //!
 //! There may be millions of processes, most of them small, so each field counts: the header has 120
-//! bytes, and a body of 72 ends with the third line. What few processes have is [`Rare`], and the
+//! bytes, and a body of 72 ends with the third line. What few processes have is [`Extension`], and the
 //! scheduler is found from the block (`memory`).
 
+pub mod extension;
 pub mod foreign;
-pub mod rare;
 pub mod table;
 
 use crate::Scheduler;
@@ -38,7 +38,7 @@ use crate::memory::BlockPool;
 use crate::sync::{
     AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64,
 };
-use crate::task::rare::Rare;
+use crate::task::extension::Extension;
 use kahn_report::{Failure, Identity, Name};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -95,7 +95,7 @@ pub enum Kind {
     Pooled,
     /// A thread of its own: a blocking process, or any process under the policy `threads`.
     Threaded,
-    /// Somebody outside, who calls when it likes.
+    /// A thread or task outside, which calls at any time.
     Outside,
 }
 
@@ -123,7 +123,7 @@ pub struct BodyType {
     pub joined: bool,
 }
 
-/// Who a process is.
+/// What tells a process from others.
 #[derive(Debug)]
 pub struct Info {
     /// Its name.
@@ -135,7 +135,7 @@ pub struct Info {
 /// What is fixed when a process is created.
 #[derive(Debug)]
 pub struct Plan {
-    /// Who it is.
+    /// What tells it from others.
     pub info: Info,
     /// What runs it.
     pub kind: Kind,
@@ -184,7 +184,7 @@ pub struct Task {
     // Second line.
     /// What the language keeps there.
     cold: Room<{ crate::language::COLD }>,
-    pub(crate) rare: AtomicPtr<Rare>,
+    pub(crate) extension: AtomicPtr<Extension>,
     info: UnsafeCell<Option<Info>>,
 }
 
@@ -295,8 +295,8 @@ impl Task {
             task.body.set(plan.body);
             task.kind.set(plan.kind);
             task.body_stage.set(0);
-            if let Some(rare) = task.rare_if_any() {
-                rare.restart();
+            if let Some(extension) = task.extension_if_any() {
+                extension.restart();
             }
             // SAFETY: `info` is read only while a process lives, and none does.
             unsafe { *task.info.get() = Some(plan.info) };
@@ -318,7 +318,7 @@ impl Task {
                 tally: AtomicU32::new(0),
                 references: AtomicU32::new(1),
                 cold: Room::holding(L::Cold::new()),
-                rare: AtomicPtr::new(ptr::null_mut()),
+                extension: AtomicPtr::new(ptr::null_mut()),
                 info: UnsafeCell::new(Some(plan.info)),
             };
             // SAFETY: the block is ours, large enough and aligned to a cache line.
@@ -327,7 +327,7 @@ impl Task {
         TaskRef(place)
     }
 
-    /// Who it is.
+    /// What tells it from others.
     ///
     /// # Panics
     /// Panics if nothing names the process any more.
@@ -340,9 +340,9 @@ impl Task {
 
     /// Frees what the header of a process owns, when nothing names it any more.
     pub(crate) fn clear(&self) {
-        // SAFETY: what is here is asked for only by who has a reference, and none is left.
+        // SAFETY: what is here is asked for by what has a reference only, and none is left.
         unsafe { *self.info.get() = None };
-        self.forget_bell();
+        self.forget_unparker();
     }
 
     /// What the language keeps in the first line.
@@ -475,7 +475,7 @@ impl Task {
 
     /// So many more name this process from now on.
     pub fn add_references(&self, count: u32, solo: bool) {
-        // Relaxed: whoever adds some holds one already.
+        // Relaxed: the caller holds one already.
         if solo {
             self.references.store(self.references.load(Relaxed) + count, Relaxed);
         } else {
@@ -486,7 +486,7 @@ impl Task {
     /// Something that named this process is gone; `true` if that was the last reference.
     #[must_use = "the last reference must recycle the block"]
     pub fn drop_reference(&self, solo: bool) -> bool {
-        // Whoever has the only one is alone, and nobody can add any. AcqRel: the last one sees all
+        // The holder of the only one is alone, and no other can add any. AcqRel: the last one sees all
         // that the others did with the header.
         self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
     }
@@ -499,7 +499,7 @@ pub fn count_down(count: &AtomicU32, solo: bool) -> u32 {
         count.store(left, Relaxed);
         left
     } else {
-        // AcqRel: who takes the last one sees what the others did.
+        // AcqRel: the thread that takes the last one sees what the others did.
         count.fetch_sub(1, AcqRel) - 1
     }
 }

@@ -1,4 +1,4 @@
-//! The table of processes: who is alive, and what is left of those who were.
+//! The table of processes: which are alive, and what is left of those that were.
 
 use crate::language::Language;
 use crate::memory::BlockPool;
@@ -159,7 +159,7 @@ impl Scheduler {
             foreign.close();
         }
         // Nobody rings it any more; its block may be named for long by an end that was misused.
-        task.forget_bell();
+        task.forget_unparker();
         let mut table = self.table.lock();
         table.retire(task, ending);
         if !is_named && task.drop_reference(solo) {

@@ -1,6 +1,6 @@
 //! Processes on threads of their own: blocking ones, and all of them under the policy `threads`.
 
-pub mod crew;
+pub mod set;
 
 use crate::language::Language;
 use crate::sync::system::{ThreadDoor, ThreadPlace};
@@ -8,7 +8,7 @@ use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::task::{TaskRef, mark, own};
 use crate::worker::dispatch::Defect;
 use crate::worker::{PATIENCE, WorkerCore};
-use crate::{Bell, EndCause, Park, Request, Scheduler, Worker};
+use crate::{EndCause, Park, Request, Scheduler, Unparker, Worker};
 use kahn_report::Ending;
 use std::panic::resume_unwind;
 
@@ -44,8 +44,8 @@ fn join_finished(threads: &mut Vec<Started>) {
 impl Scheduler {
     pub(crate) fn start_thread(&self, task: TaskRef) {
         let parker = Arc::new(Parker::new());
-        task.set_bell(Bell::Thread(Arc::clone(&parker)));
-        self.census.wake();
+        task.set_unparker(Unparker::Thread(Arc::clone(&parker)));
+        self.activity.wake();
         let count = self.thread_count.fetch_add(1, Relaxed);
         let scheduler = self.strong();
         let index = if self.settings().threads { count } else { self.slots().len() + count };
@@ -77,7 +77,7 @@ impl Scheduler {
         let (name, why) = (&task.info().name, ThreadDoor::explain(error));
         self.hooks().out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
         (self.tag.refuse)(self, task);
-        self.census.withdraw(1);
+        self.activity.withdraw(1);
     }
 
     /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.

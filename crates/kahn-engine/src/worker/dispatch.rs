@@ -39,7 +39,7 @@ impl<L: Language> fmt::Debug for Worker<L> {
 }
 
 /// Ends the program if the runtime itself panics. Processes catch their own panics; after one of
-/// ours nobody could tell who runs what, and the others would wait for ever on borrowed stacks.
+/// ours nothing could tell which thread runs what, and the others would wait for ever on borrowed stacks.
 pub(crate) struct Defect;
 
 impl Drop for Defect {
@@ -112,7 +112,7 @@ impl<L: Language> Worker<L> {
     #[inline(always)]
     fn resume(&self, task: TaskRef) {
         let slot = self.slot();
-        // Release pairs with the Acquire of those who have nothing to do and mark who runs: the
+        // Release pairs with the Acquire of workers that have nothing to do and mark what runs: the
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);
         self.take_over(task);
@@ -205,7 +205,7 @@ impl<L: Language> Worker<L> {
     fn poll_timed(&self, task: TaskRef) -> Polled {
         let since = self.stopwatch.start();
         let polled = poll_body(task);
-        self.stopwatch.stop(since, &task.rare().busy);
+        self.stopwatch.stop(since, &task.extension().busy);
         polled
     }
 
@@ -256,7 +256,7 @@ impl<L: Language> Worker<L> {
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
     pub fn wait_foreign(&self, task: TaskRef) -> bool {
         let foreign = task.foreign();
-        // Whoever marked it before `foreign` was there had nothing to wake; whoever comes later has.
+        // A thread that marked it before `foreign` was there had nothing to wake; one that comes later has.
         if task.marks.load(Acquire) & mark::LANGUAGE != 0 && self.must_end(task).is_some() {
             return false;
         }

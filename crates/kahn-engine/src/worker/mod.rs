@@ -60,7 +60,7 @@ pub struct WorkerCore {
     /// Whether anything is counted.
     pub counts: bool,
     /// Whether what it wakes may run next without being queued.
-    pub(crate) keeps_hot: Cell<bool>,
+    pub(crate) uses_lifo_slot: Cell<bool>,
     pub(crate) timing: bool,
     pub(crate) stopwatch: Stopwatch,
     /// The network's number in this program.
@@ -121,7 +121,9 @@ impl WorkerCore {
             lane: policy.and_then(|policy| policy.lane(index)).map(NonNull::from),
             solo: Cell::new(settings.solo),
             counts: settings.accounting != Accounting::Off,
-            keeps_hot: Cell::new(policy.is_some_and(Policy::keeps_hot) && !settings.threads),
+            uses_lifo_slot: Cell::new(
+                policy.is_some_and(Policy::uses_lifo_slot) && !settings.threads,
+            ),
             timing: settings.accounting == Accounting::Timing || settings.samples,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             network: scheduler.number,
@@ -133,7 +135,7 @@ impl WorkerCore {
     pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
         Self {
             own_parker: Some(parker),
-            keeps_hot: Cell::new(false),
+            uses_lifo_slot: Cell::new(false),
             lane: None,
             solo: Cell::new(false),
             ..Self::new(scheduler, index)
@@ -190,7 +192,7 @@ impl WorkerCore {
         self.policy()?.pop(self.index, turn)
     }
 
-    /// What goes before a hot process, or the end of the run.
+    /// What goes before the process in the LIFO slot, or the end of the run.
     #[inline]
     pub(crate) fn first(&self) -> &AtomicUsize {
         // SAFETY: `self.scheduler` keeps it alive.

@@ -28,7 +28,7 @@ impl WorkerCore {
         self.scheduler().is_hungry() && self.lane().is_none_or(Lane::is_open)
     }
 
-    /// Who makes a process ready that this worker does.
+    /// What makes a process ready if this worker does.
     pub fn origin(&self) -> Origin {
         if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index()) }
     }
@@ -36,7 +36,7 @@ impl WorkerCore {
     /// Makes many processes ready that this worker owns; it runs the last of them next.
     pub fn wake_all(&self, mut tasks: impl DoubleEndedIterator<Item = TaskRef>) {
         let last = tasks.next_back();
-        // None of them goes by way of the hot slot only to be displaced there.
+        // None of them goes by way of the LIFO slot only to be displaced there.
         tasks.for_each(|task| self.queue(task));
         if let Some(last) = last {
             self.wake(last);

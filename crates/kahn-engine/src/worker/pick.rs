@@ -4,7 +4,7 @@
 //! |---|---|
 //! | urgent processes, deferred calls, the end of the run | whenever [`Scheduler::first`](crate::Scheduler) is not zero |
 //! | what has waited longest, in each of the queues; rings of waits | every so many dispatches |
-//! | the hot slot, then the worker's own lane | always: what is found there costs no question to anybody |
+//! | the LIFO slot, then the worker's own lane | always: what is found there costs no question to anybody |
 //! | the policy, and processes of this worker alone, in turn | when that is empty |
 //! | background processes | when there is nothing else |
 //!
@@ -108,10 +108,10 @@ impl<L: Language> Worker<L> {
     fn run_round(&self) {
         let Some(lane) = self.lane() else { return };
         let Some(round) = lane.begin_round() else { return };
-        // What is woken comes behind, as does what stands in the hot slot now.
-        let keeps_hot = self.keeps_hot.replace(false);
-        if let Some(hot) = self.take_hot() {
-            self.make_ready(hot, Reason::Woken);
+        // What is woken comes behind, as does what stands in the LIFO slot now.
+        let uses_lifo_slot = self.uses_lifo_slot.replace(false);
+        if let Some(kept) = self.take_lifo() {
+            self.make_ready(kept, Reason::Woken);
         }
         let mut dispatches = 0_u64;
         while self.scheduler().is_running()
@@ -124,7 +124,7 @@ impl<L: Language> Worker<L> {
                 self.run_now(self.pop(Turn::Back));
             }
         }
-        self.keeps_hot.set(keeps_hot);
+        self.uses_lifo_slot.set(uses_lifo_slot);
     }
 
     /// Runs a process, urgent ones before it.
@@ -140,9 +140,9 @@ impl<L: Language> Worker<L> {
 
     /// Runs a process of the background: what it wakes is queued, for it may be more urgent.
     fn run_in_background(&self, task: TaskRef) {
-        let keeps_hot = self.keeps_hot.replace(false);
+        let uses_lifo_slot = self.uses_lifo_slot.replace(false);
         self.run(task);
-        self.keeps_hot.set(keeps_hot);
+        self.uses_lifo_slot.set(uses_lifo_slot);
     }
 }
 
@@ -182,8 +182,8 @@ impl WorkerCore {
 
     #[inline]
     fn take_at_hand(&self) -> Option<TaskRef> {
-        // If the policy keeps none hot, the slot is empty.
-        self.take_hot().or_else(|| self.lane()?.take())
+        // If the policy has no LIFO slots, this one is empty.
+        self.take_lifo().or_else(|| self.lane()?.take())
     }
 
     /// Puts a process that yields behind all others.

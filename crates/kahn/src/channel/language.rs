@@ -58,7 +58,7 @@ pub(crate) struct Detecting {
 pub(crate) trait OfNetwork: Send + Sync {
     /// A worker has `budget` units of time for looking at waits; in passing, or before it sleeps.
     /// Returns what was spent.
-    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize;
+    fn probe(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize;
     /// The workers sleep and others run: look for rings once.
     fn look_everywhere(&self);
     /// A thread or a party has parked: look whether that closed a ring.
@@ -104,9 +104,9 @@ pub(crate) struct OfWorker {
     /// What probes in passing have spent beyond their budget.
     debt: Cell<usize>,
     /// Senders that parked lately: the first place to look for a ring.
-    suspects: [Cell<*const ()>; 8],
+    recently_blocked: [Cell<*const ()>; 8],
     /// The place for the next of them.
-    next_suspect: Cell<usize>,
+    next_blocked: Cell<usize>,
     /// Whether waits are told to a resolver one by one.
     central: bool,
 }
@@ -117,15 +117,18 @@ impl OfWorker {
             wait: Cell::new(WaitOn::NOWHERE),
             published: Published::default(),
             debt: Cell::new(0),
-            suspects: [const { Cell::new(ptr::null()) }; 8],
-            next_suspect: Cell::new(0),
+            recently_blocked: [const { Cell::new(ptr::null()) }; 8],
+            next_blocked: Cell::new(0),
             central,
         }
     }
 
     /// Senders that parked lately.
-    pub(crate) fn suspects(&self) -> impl Iterator<Item = *const ()> {
-        self.suspects.iter().map(|place| place.replace(ptr::null())).filter(|end| !end.is_null())
+    pub(crate) fn recently_blocked(&self) -> impl Iterator<Item = *const ()> {
+        self.recently_blocked
+            .iter()
+            .map(|place| place.replace(ptr::null()))
+            .filter(|end| !end.is_null())
     }
 
     /// Where the process wants to wait that has asked to be parked.
@@ -170,13 +173,13 @@ impl Kahn {
 
     /// Spends a small budget on looking for rings of waits; what a long walk costs more is paid back
     /// by the probes after it.
-    fn glance(&self, worker: &Worker) {
+    fn probe(&self, worker: &Worker) {
         let debt = worker.of.debt.get();
         if debt >= IN_PASSING {
             worker.of.debt.set(debt - IN_PASSING);
             return;
         }
-        let spent = self.network.glance(worker, IN_PASSING - debt, true);
+        let spent = self.network.probe(worker, IN_PASSING - debt, true);
         worker.of.debt.set((debt + spent).saturating_sub(IN_PASSING));
     }
 }
@@ -212,10 +215,10 @@ impl Language for Kahn {
         }
         if wait.full {
             let end = task.state().waits_at.load(Relaxed).cast_const();
-            let OfWorker { suspects, next_suspect, .. } = &worker.of;
-            let next = next_suspect.get();
-            suspects[next % suspects.len()].set(end);
-            next_suspect.set(next.wrapping_add(1));
+            let OfWorker { recently_blocked, next_blocked, .. } = &worker.of;
+            let next = next_blocked.get();
+            recently_blocked[next % recently_blocked.len()].set(end);
+            next_blocked.set(next.wrapping_add(1));
         }
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };
@@ -257,12 +260,12 @@ impl Language for Kahn {
             Probe::InPassing => {
                 prune::wake_to_prune(worker);
                 if looks {
-                    kahn.glance(worker);
+                    kahn.probe(worker);
                 }
             }
             Probe::BeforeSleep => {
                 if looks {
-                    kahn.network.glance(worker, BEFORE_SLEEP, false);
+                    kahn.network.probe(worker, BEFORE_SLEEP, false);
                 }
                 prune::wake_to_prune(worker);
             }

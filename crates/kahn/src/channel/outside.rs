@@ -22,7 +22,7 @@ use super::turn::{Turn, turn};
 use super::word::Word;
 use super::{Receiver, Sender};
 use kahn_engine::sync::{Arc, Mutex, Ordering::Acquire, Parker, thread};
-use kahn_engine::{Bell, EndCause, Request, TaskRef};
+use kahn_engine::{EndCause, Request, TaskRef, Unparker};
 use kahn_engine::{Language, Park};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
@@ -90,7 +90,7 @@ impl Party {
         }
         state.worker = None;
         drop(state);
-        self.task.scheduler().ring(self.task);
+        self.task.scheduler().unpark_outside(self.task);
     }
 
     /// Runs `f` as this party's process would run it.
@@ -105,19 +105,19 @@ impl Party {
         Some(worker.act_for(task, || f(worker)))
     }
 
-    /// Tries an operation once; if it must wait, `bell` says how to tell.
+    /// Tries an operation once; if it must wait, `unparker` says how to tell.
     fn attempt<R>(
         &self,
         end: End,
         channel: ChannelRef,
-        bell: impl FnOnce() -> Bell,
+        unparker: impl FnOnce() -> Unparker,
         waited: &mut bool,
         go: impl FnOnce(&Worker) -> R,
     ) -> Attempt<R> {
         let scheduler = self.task.scheduler();
         if scheduler.is_building() {
-            self.task.set_bell(bell());
-            // The start rings every bell it finds; if it came before this one hung there, the
+            self.task.set_unparker(unparker());
+            // The start uses every unparker it finds; if it came before this one was there, the
             // caller sees that it need not wait.
             return Attempt::Wait(None);
         }
@@ -135,7 +135,7 @@ impl Party {
             match asked {
                 Request::Park => {
                     let wait = worker.of.wanted();
-                    self.task.set_bell(bell());
+                    self.task.set_unparker(unparker());
                     match Kahn::park(worker, self.task) {
                         Park::Asleep => Attempt::Wait(Some(wait)),
                         Park::Moved => Attempt::Wait(None),
@@ -170,8 +170,8 @@ impl Party {
         let scheduler = self.task.scheduler();
         let mut waited = false;
         loop {
-            let bell = || Bell::Thread(Arc::clone(&parker));
-            match self.attempt(end, channel, bell, &mut waited, &mut go) {
+            let unparker = || Unparker::Thread(Arc::clone(&parker));
+            match self.attempt(end, channel, unparker, &mut waited, &mut go) {
                 Attempt::Done(result) => return Ok(Some(result)),
                 Attempt::Over => return Ok(None),
                 Attempt::Failed(ended) => return Err(ended),
@@ -179,7 +179,7 @@ impl Party {
                     scheduler.look_from(self.task);
                     scheduler.rest();
                     parker.park();
-                    // The start rings every bell it finds, perhaps this one: only who clears
+                    // The start uses every unparker it finds, perhaps this one: only what clears
                     // PARKED has counted us as busy.
                     while self.waits(&wait) {
                         parker.park();
@@ -373,7 +373,7 @@ impl<'a, F> Operation<'a, F> {
 
     fn woken(&mut self) {
         self.parked = None;
-        self.party.task.scheduler().census.settle();
+        self.party.task.scheduler().activity.settle();
     }
 }
 
@@ -387,8 +387,8 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         let this = self.get_mut();
         let scheduler = this.party.task.scheduler();
         if let Some(wait) = &this.parked {
-            // First the new bell, then the look: whoever wakes us meanwhile rings one of the two.
-            this.party.task.set_bell(Bell::Waker(context.waker().clone()));
+            // First the new unparker, then the look: the thread that wakes us meanwhile uses one of the two.
+            this.party.task.set_unparker(Unparker::Waker(context.waker().clone()));
             if this.party.waits(wait) {
                 return Poll::Pending;
             }
@@ -396,15 +396,21 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
         }
         loop {
             let waker: &Waker = context.waker();
-            let bell = || Bell::Waker(waker.clone());
-            match this.party.attempt(this.end, this.channel, bell, &mut this.waited, &mut this.go) {
+            let unparker = || Unparker::Waker(waker.clone());
+            match this.party.attempt(
+                this.end,
+                this.channel,
+                unparker,
+                &mut this.waited,
+                &mut this.go,
+            ) {
                 Attempt::Done(result) => return Poll::Ready(Ok(Some(result))),
                 Attempt::Over => return Poll::Ready(Ok(None)),
                 Attempt::Failed(ended) => return Poll::Ready(Err(ended)),
                 Attempt::Wait(Some(wait)) => {
                     this.parked = Some(wait);
                     // Before we stop being busy: there is no moment in which nobody counts us.
-                    scheduler.census.expect();
+                    scheduler.activity.expect();
                     scheduler.look_from(this.party.task);
                     scheduler.rest();
                     return Poll::Pending;
@@ -424,7 +430,7 @@ impl<F> Drop for Operation<'_, F> {
             let word = unsafe { &*wait.word };
             if word.unpark(Word::parked(wait.seen)) {
                 // We took ourselves out: nobody else will count us as busy.
-                task.scheduler().census.wake();
+                task.scheduler().activity.wake();
             }
             self.woken();
         }

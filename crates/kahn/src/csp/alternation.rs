@@ -10,7 +10,7 @@
 //! Why no message is lost or doubled, and none missed: see `offer`.
 
 use super::attempt::Attempt;
-use super::body::birth_of;
+use super::body::spawned_of;
 use super::core::Core;
 use super::guard::{Entering, Guard, Leaving, Looking};
 use super::language::{Worker, mark};
@@ -294,7 +294,7 @@ fn draw(task: TaskRef, count: usize) -> usize {
         return 0;
     }
     // SplitMix64 (Steele, Lea, Flood 2014).
-    let place = &birth_of(task).draw;
+    let place = &spawned_of(task).draw;
     let state = place.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
     place.set(state);
     let mut z = state;

@@ -24,7 +24,7 @@
 
 use super::error::Failed;
 use super::gate::{FIRST_FLAG, Gate};
-use super::language::{Birth, Communicates};
+use super::language::{Communicates, Spawned};
 use super::language::{Worker, own};
 use super::meeting::{How, Waiter, Wake};
 use super::offer::{self, Taken};
@@ -167,11 +167,11 @@ pub(super) const fn fits<F: Future>() -> bool {
 }
 
 /// What a process of this module got when it was created.
-pub(super) fn birth_of<'a>(task: TaskRef) -> &'a Birth {
+pub(super) fn spawned_of<'a>(task: TaskRef) -> &'a Spawned {
     // SAFETY: the header stands in its block, which is this process's.
     let header = unsafe { &*task.as_ptr() };
     // SAFETY: every process of this module is made by `place`.
-    unsafe { header.birth() }
+    unsafe { header.spawned() }
 }
 
 /// The join of a process of this module that was forked; asked by who holds the process, has a
@@ -193,12 +193,12 @@ fn body_of<J, F, E>(task: NonNull<Task>) -> *mut Body<F, E> {
     unsafe { &raw mut (*placed).body }
 }
 
-/// Writes join and body behind a header, and the birth into it.
+/// Writes join and body behind a header, and into it what the process gets.
 ///
 /// # Safety
 /// The block was made for this type and holds none, or those of a process that has ended. Nobody
 /// holds the new one yet.
-pub(super) unsafe fn place<J, F, E>(task: NonNull<Task>, birth: Birth, join: J, future: F) {
+pub(super) unsafe fn place<J, F, E>(task: NonNull<Task>, spawned: Spawned, join: J, future: F) {
     let placed = task.cast::<Placed<J, Body<F, E>>>().as_ptr();
     // SAFETY: within the block; nothing is read.
     let join_at = unsafe { &raw mut (*placed).join };
@@ -207,7 +207,7 @@ pub(super) unsafe fn place<J, F, E>(task: NonNull<Task>, birth: Birth, join: J, 
     // SAFETY: as above.
     let header = unsafe { task.as_ref() };
     // SAFETY: as above.
-    unsafe { header.bear(birth) };
+    unsafe { header.set_spawned(spawned) };
     // SAFETY: as above.
     unsafe { body_of::<J, F, E>(task).write(Body::new(future)) };
 }

@@ -4,8 +4,8 @@ use super::blocking::Helpers;
 use super::body::{self, End, Join, Type};
 use super::error::Failed;
 use super::handle::Handle;
-use super::language::Birth;
 use super::language::Csp;
+use super::language::Spawned;
 use super::language::{Worker, own};
 use super::placement::{self, Priority};
 use super::process::{Forked, Process};
@@ -136,10 +136,10 @@ impl Core {
         let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, by, types);
-            let birth = self.birth(site, task);
+            let spawned = self.spawned(site, task);
             let place = body::place::<Join, F, End<F::Output>>;
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe { place(task.non_null(), birth, Join::new(), code) };
+            unsafe { place(task.non_null(), spawned, Join::new(), code) };
             task.add_references(1, by.is_some_and(|(_, worker)| worker.solo()));
             task
         });
@@ -175,9 +175,9 @@ impl Core {
         let types = &const { Type::<F, (), ()>::DETACHED };
         let task = self.scheduler.enlist_new(|table| {
             let task = self.make(table, process, Some(by), types);
-            let birth = self.birth(site, task);
+            let spawned = self.spawned(site, task);
             // SAFETY: the block was made for this type of body, a moment ago.
-            unsafe { body::place::<(), F, ()>(task.non_null(), birth, (), code) };
+            unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code) };
             task
         });
         self.begin(task, Some(by.1));
@@ -218,8 +218,8 @@ impl Core {
         task
     }
 
-    fn birth(&self, site: &'static Location<'static>, task: TaskRef) -> Birth {
-        Birth { site, draw: Cell::new(task.info().identity.draw_from(self.seed)) }
+    fn spawned(&self, site: &'static Location<'static>, task: TaskRef) -> Spawned {
+        Spawned { site, draw: Cell::new(task.info().identity.draw_from(self.seed)) }
     }
 
     fn begin(&self, task: TaskRef, by: Option<&Worker>) {

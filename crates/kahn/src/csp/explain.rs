@@ -9,7 +9,7 @@
 //! *While others run* everything is looked at twice. Of what both looks agree on, all was so at the
 //! moment between them; and who is stuck stays so.
 
-use super::body::birth_of;
+use super::body::spawned_of;
 use super::core::Core;
 use super::look::{Look, Seen, Way};
 use kahn_engine::{Kind, TaskRef};
@@ -56,7 +56,7 @@ pub(super) fn told(core: &Core, task: TaskRef, activity: Activity) -> Waiting {
             Kind::Outside => "outside",
         },
         is_stuck: false,
-        created_at: core.places.then(|| birth_of(task).site.to_string()),
+        created_at: core.places.then(|| spawned_of(task).site.to_string()),
     }
 }
 

@@ -83,10 +83,10 @@ unsafe impl Kept for Hot {
     }
 }
 
-/// What a communicating process got when it was created.
+/// What a communicating process got when it was spawned.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Birth {
+pub(super) struct Spawned {
     /// The line that created the process.
     pub(super) site: &'static Location<'static>,
     /// Where the process's choices are drawn from.
@@ -94,7 +94,7 @@ pub(super) struct Birth {
 }
 
 /// What only the holder touches.
-pub(super) struct Cold(UnsafeCell<MaybeUninit<Birth>>);
+pub(super) struct Cold(UnsafeCell<MaybeUninit<Spawned>>);
 
 // SAFETY: others read it only of a process whose block is nobody else's meanwhile.
 unsafe impl Kept for Cold {
@@ -110,17 +110,17 @@ pub(super) trait Communicates {
     fn waits_at(&self) -> &AtomicPtr<()>;
     fn offer(&self) -> &AtomicU64;
 
-    /// Says how the process came to be.
+    /// Says what the process got when it was spawned.
     ///
     /// # Safety
     /// No thread holds the process yet.
-    unsafe fn bear(&self, birth: Birth);
+    unsafe fn set_spawned(&self, spawned: Spawned);
 
-    /// How the process came to be.
+    /// What the process got when it was spawned.
     ///
     /// # Safety
-    /// It was told by [`bear`](Self::bear).
-    unsafe fn birth(&self) -> &Birth;
+    /// It was told by [`set_spawned`](Self::set_spawned).
+    unsafe fn spawned(&self) -> &Spawned;
 }
 
 impl Communicates for Task {
@@ -136,20 +136,20 @@ impl Communicates for Task {
         unsafe { &self.hot::<Csp>().offer }
     }
 
-    unsafe fn bear(&self, birth: Birth) {
+    unsafe fn set_spawned(&self, spawned: Spawned) {
         // SAFETY: as above.
         let cold = unsafe { self.cold::<Csp>() };
         // SAFETY: said by the caller; nothing in the one before is to be dropped.
-        unsafe { (*cold.0.get()).write(birth) };
+        unsafe { (*cold.0.get()).write(spawned) };
     }
 
-    unsafe fn birth(&self) -> &Birth {
+    unsafe fn spawned(&self) -> &Spawned {
         // SAFETY: as above.
         let cold = unsafe { self.cold::<Csp>() };
         // SAFETY: it changes only while no thread holds the process.
-        let birth = unsafe { &*cold.0.get() };
+        let spawned = unsafe { &*cold.0.get() };
         // SAFETY: said by the caller.
-        unsafe { birth.assume_init_ref() }
+        unsafe { spawned.assume_init_ref() }
     }
 }
 
@@ -242,7 +242,7 @@ impl Language for Csp {
         if outside::run_deferred(scheduler) {
             return;
         }
-        if !scheduler.census.is_over() || !scheduler.is_running() {
+        if !scheduler.activity.is_over() || !scheduler.is_running() {
             return;
         }
         if core.timers.jump(scheduler) {

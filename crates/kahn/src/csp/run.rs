@@ -111,19 +111,19 @@ where
     F: Future<Output = R> + Send + 'env,
     R: Send,
 {
-    let (options, Plan { policy, crew, own_threads, waits_once, .. }) = plan(options)?;
+    let (options, Plan { policy, thread_set, own_threads, waits_once, .. }) = plan(options)?;
     WorkerCore::with_current(|worker| {
         if let Some(worker) = worker {
             // Relaxed: read when the run that this one is part of is over.
             worker.scheduler().chose.store(true, Relaxed);
         }
     });
-    let workers = crew.workers();
+    let workers = thread_set.workers();
     let core = new_core(handle, &options);
     let scheduler = Arc::clone(&core.scheduler);
     scheduler.configure(Config::new(
         policy,
-        crew,
+        thread_set,
         Settings {
             accounting: options.accounting,
             wait_once: waits_once || options.wait_once,

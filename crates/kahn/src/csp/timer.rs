@@ -174,7 +174,7 @@ impl Timers {
         if self.is_virtual {
             return None;
         }
-        scheduler.census.expect();
+        scheduler.activity.expect();
         if due.0 < state.awaited {
             self.bell.notify_one();
         }
@@ -187,7 +187,7 @@ impl Timers {
         if let Some(key) = at.take() {
             state.heap.take_back(key);
             if !self.is_virtual {
-                scheduler.census.settle();
+                scheduler.activity.settle();
             }
         }
     }
@@ -205,7 +205,7 @@ impl Timers {
             any = true;
             if counted {
                 // After the process is ready: whoever sees nothing pending sees it ready.
-                scheduler.census.settle();
+                scheduler.activity.settle();
             }
         }
         any

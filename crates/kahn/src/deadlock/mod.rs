@@ -129,22 +129,22 @@ impl Resolver {
         self.walks.store(self.walks.load(Relaxed) + more as u64, Relaxed);
     }
 
-    /// Looks at `suspects` and then at some channels in turn, for about `budget` looks. Returns
+    /// Looks at `recently_blocked` and then at some channels in turn, for about `budget` looks. Returns
     /// what it found and what it spent. Who does so in passing gives way to others who look; who is
     /// about to sleep must not: they may have passed by what it leaves behind.
-    pub(crate) fn glance(
+    pub(crate) fn probe(
         &self,
         scheduler: &Scheduler,
         table: &ChannelTable,
-        suspects: impl Iterator<Item = *const ()>,
+        recently_blocked: impl Iterator<Item = *const ()>,
         budget: usize,
         in_passing: bool,
     ) -> (Found, usize) {
         let guard = if in_passing { self.lock.try_lock() } else { Some(self.lock.lock()) };
         let Some(_guard) = guard else { return (Found::Nothing, 0) };
-        let parked = suspects.filter_map(|suspect| {
+        let parked = recently_blocked.filter_map(|sender| {
             // SAFETY: noted from a `waits_at` of this network.
-            let waiting = unsafe { ChannelRef::from_waiting(suspect.cast_mut()) };
+            let waiting = unsafe { ChannelRef::from_waiting(sender.cast_mut()) };
             waiting.and_then(|(channel, end)| (end == End::Sender).then_some(channel))
         });
         let in_turn = iter::once_with(|| table.next_few(budget / 4)).flatten();

@@ -38,7 +38,7 @@ impl Waiting {
     }
 
     fn counted(&self) -> u64 {
-        kahn_engine::model::pending(&self.model.core.scheduler.census)
+        kahn_engine::model::pending(&self.model.core.scheduler.activity)
     }
 }
 

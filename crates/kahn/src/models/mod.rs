@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `word` | publish, park and close on the words of one channel | 2 |
 //! | `channel` | the same with real channels and processes on two workers; growth; the end of ends | 2 |
-//! | `hot` | the process a worker keeps for itself, against one that relieves it | 2 |
+//! | `lifo_slot` | the process a worker keeps for itself, against one that relieves it | 2 |
 //! | `prune` | a resolver against the peer of a process that is parked and to be pruned | 2 |
 //! | `sleep` | a worker that goes to sleep beside another, against one that wakes both | 2 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
@@ -23,7 +23,7 @@
 mod channel;
 mod detector;
 mod foreign;
-mod hot;
+mod lifo_slot;
 mod prune;
 mod run;
 mod sleep;
@@ -38,7 +38,7 @@ use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::{ProcessResult, Receiver, Sender};
 pub(crate) use kahn_engine::model::{OUTSIDE, Own, check, settings};
 use kahn_engine::sync::{Arc, Ordering::*, thread};
-use kahn_engine::{Config, Crew, Scheduler, TaskRef, model};
+use kahn_engine::{Config, Scheduler, TaskRef, ThreadSet, model};
 use kahn_report::Ending;
 
 /// Workers in most models that drive them by hand.
@@ -114,7 +114,7 @@ impl Driven {
     fn ready_under(&self, policy: Own) {
         self.core.scheduler.configure(Config::new(
             Box::new(policy),
-            Crew::driven(WORKERS),
+            ThreadSet::driven(WORKERS),
             settings(),
         ));
         let resolver = Resolver::new(Detection::Deferred);

@@ -15,7 +15,7 @@ use crate::{Receiver, Sender};
 use kahn_engine::Park;
 use kahn_engine::sync::{Arc, Ordering::*, Parker, thread};
 use kahn_engine::task::foreign::base_waker;
-use kahn_engine::{Bell, Kind, Language, TaskRef};
+use kahn_engine::{Kind, Language, TaskRef, Unparker};
 use std::pin::pin;
 use std::task::{Context, Waker};
 
@@ -45,14 +45,14 @@ impl Pair {
         self.model.ready();
         kahn_engine::model::begin(&self.model.core.scheduler, 0);
         park(self.first, self.there);
-        self.model.core.scheduler.census.wake();
+        self.model.core.scheduler.activity.wake();
     }
 
     /// A worker goes to sleep; if it was the last, it looks whether anything can go on.
     fn sleeper(&self) -> thread::JoinHandle<()> {
         let core = Arc::clone(&self.model.core);
         thread::spawn(move || {
-            if core.scheduler.census.rest() {
+            if core.scheduler.activity.go_idle() {
                 let worker = Worker::new(&core.scheduler, 0);
                 Kahn::quiet(&worker);
             }
@@ -81,7 +81,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     let second = pair.model.process("second", (receiver, sender), idle);
     second.set_kind(Kind::Threaded);
     let parker = Arc::new(Parker::new());
-    second.set_bell(Bell::Thread(Arc::clone(&parker)));
+    second.set_unparker(Unparker::Thread(Arc::clone(&parker)));
     pair.begin();
     let waker = Waker::clone(&base_waker(second));
     assert!(second.foreign().wait());
@@ -93,7 +93,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     });
     parker.park();
     then(second, &pair);
-    let _ = second.scheduler().census.rest();
+    let _ = second.scheduler().activity.go_idle();
     sleeper.join().expect("no verdict is given");
     outside.join().expect("a waker does not panic");
     pair.forget();
@@ -106,7 +106,7 @@ fn who_is_woken_from_outside_may_wake_others() {
             let moved = pair.there.word(End::Sender).publish(1, false);
             assert_eq!(moved, Moved::Wake);
             // Whoever runs the first from now on.
-            second.scheduler().census.wake();
+            second.scheduler().activity.wake();
             park(second, pair.back);
         });
     });
@@ -133,7 +133,7 @@ fn cancels(sends: bool) {
     if sends {
         assert!(pin!(sender.send(0)).poll(&mut context).is_ready());
         // Whoever runs the first from now on.
-        pair.model.core.scheduler.census.wake();
+        pair.model.core.scheduler.activity.wake();
     }
     let mut receiving = Box::pin(receiver.recv());
     assert!(receiving.as_mut().poll(&mut context).is_pending());

@@ -20,17 +20,17 @@ impl Joined {
 }
 
 impl OfNetwork for Joined {
-    fn glance(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
+    fn probe(&self, worker: &Worker, budget: usize, in_passing: bool) -> usize {
         let Some(core) = self.core() else { return 0 };
         // A channel that must not grow is no verdict yet: others run, and may give back bytes.
         let (scheduler, channels) = (&core.scheduler, &core.channels);
-        let suspects = worker.of.suspects();
-        core.resolver().glance(scheduler, channels, suspects, budget, in_passing).1
+        let recently_blocked = worker.of.recently_blocked();
+        core.resolver().probe(scheduler, channels, recently_blocked, budget, in_passing).1
     }
 
     fn look_everywhere(&self) {
         if let Some(core) = self.core() {
-            // A channel that must not grow is no verdict yet, as in `glance`.
+            // A channel that must not grow is no verdict yet, as in `probe`.
             let _ = core.resolver().look_everywhere(&core.scheduler, &core.channels, false);
         }
     }
@@ -99,19 +99,20 @@ impl Core {
             return;
         }
         // First where it is likely.
-        let suspects = worker.of.suspects();
-        let (found, _) = self.resolver().glance(scheduler, &self.channels, suspects, 64, false);
+        let recently_blocked = worker.of.recently_blocked();
+        let (found, _) =
+            self.resolver().probe(scheduler, &self.channels, recently_blocked, 64, false);
         if found == Found::Freed {
             return;
         }
-        let stand_still = scheduler.census.is_over();
+        let stand_still = scheduler.activity.is_over();
         let found = self.resolver().look_everywhere(scheduler, &self.channels, stand_still);
         // A process that was found dead may have been the last observer of another.
         let goes_on = found == Found::Freed || self.resolver().wake_to_prune(scheduler);
         if goes_on || !stand_still || scheduler.live.load(SeqCst) == 0 {
             return;
         }
-        if scheduler.census.is_busy() || !scheduler.is_running() {
+        if scheduler.activity.is_busy() || !scheduler.is_running() {
             return;
         }
         // A party may go on before the thread that freed it has counted it, and wake others: then one is

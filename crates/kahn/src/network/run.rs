@@ -16,7 +16,7 @@ use kahn_engine::policy::{self, POLICIES, Placement, PlacementError, Policy, Thr
 use kahn_engine::sync::system::{ThreadDoor, clock, cores};
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, panics, thread};
 use kahn_engine::{
-    Balance, Config, Crew, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings,
+    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings, ThreadSet,
 };
 use kahn_report::{
     ChannelReport, Detail, Ending, Name, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
@@ -232,7 +232,7 @@ impl Drop for Running {
 /// What options come to: who runs the processes.
 pub(crate) struct Plan {
     pub(crate) policy: Box<dyn Policy>,
-    pub(crate) crew: Crew,
+    pub(crate) thread_set: ThreadSet,
     /// Each process has a thread of its own.
     pub(crate) own_threads: bool,
     /// The policy wants every operation to wait once.
@@ -263,8 +263,8 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
         }
     };
     let door = Arc::new(ThreadDoor::with(options.threads));
-    let crew = Crew::hire(if threads == Threads::AsAsked { asked } else { 1 }, door);
-    let workers = crew.workers();
+    let thread_set = ThreadSet::start(if threads == Threads::AsAsked { asked } else { 1 }, door);
+    let workers = thread_set.workers();
     let mut setup = policy::Setup::new(workers);
     (setup.seed, setup.tau) = (seed, options.tau);
     setup.placement = mem::take(&mut options.placement);
@@ -274,20 +274,20 @@ pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunErr
         Ok(own) => own(setup),
         Err(build) => build(setup),
     };
-    if let (true, Some(refusal)) = (is_own && !policy.shares_work(), &crew.refusal) {
+    if let (true, Some(refusal)) = (is_own && !policy.shares_work(), &thread_set.refusal) {
         // It may have been made for more workers than there are, and keep processes for each.
         return Err(RunError::OutOfThreads(refusal.clone()));
     }
     let own_threads = threads == Threads::OnePerProcess;
-    Ok((options, Plan { policy, crew, own_threads, waits_once, placement }))
+    Ok((options, Plan { policy, thread_set, own_threads, waits_once, placement }))
 }
 
 /// Runs a network to its end, whatever that is.
 pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
     let core = Arc::clone(&network.core);
     let (options, plan) = plan(options)?;
-    let Plan { policy, crew, own_threads, waits_once, placement } = plan;
-    let workers = crew.workers();
+    let Plan { policy, thread_set, own_threads, waits_once, placement } = plan;
+    let workers = thread_set.workers();
     core.channels.configure(options.budget, options.capacities, options.listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
@@ -306,7 +306,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<O
     });
     core.scheduler.configure(Config::new(
         policy,
-        crew,
+        thread_set,
         Settings {
             accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
             samples,

@@ -28,7 +28,7 @@ use super::run::new_core;
 use crate::network::RunOptions;
 use kahn_engine::model::{self, Own};
 use kahn_engine::sync::{Arc, thread};
-use kahn_engine::{Config, Crew, TaskRef};
+use kahn_engine::{Config, TaskRef, ThreadSet};
 use std::panic::Location;
 // Not one of loom's: it is no part of the model.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -78,7 +78,7 @@ impl Driven {
         let core = new_core(&Handle::new(), &RunOptions::new().virtual_time(true));
         core.scheduler.configure(Config::new(
             Box::new(policy),
-            Crew::driven(workers),
+            ThreadSet::driven(workers),
             model::settings(),
         ));
         Self { core, begin: vec![Vec::new(); workers], panicked: Arc::default(), passes_on }

@@ -1,6 +1,6 @@
-//! The hot slot: the process that a worker has woken last, which it runs next.
+//! The LIFO slot: the process that a worker has woken last, which it runs next.
 //!
-//! | step | who | does |
+//! | step | by | does |
 //! |---|---|---|
 //! | keep | the worker | stores into an empty slot: others only take what is there |
 //! | displace | the worker | swaps; the one that stood there goes to the queue |
@@ -14,21 +14,21 @@ use std::ptr;
 
 impl WorkerCore {
     #[inline]
-    pub(crate) fn take_hot(&self) -> Option<TaskRef> {
-        let hot = &self.slot().hot;
-        let seen = hot.load(Relaxed);
+    pub(crate) fn take_lifo(&self) -> Option<TaskRef> {
+        let lifo = &self.slot().lifo;
+        let seen = lifo.load(Relaxed);
         // Nobody else puts anything there.
         if seen.is_null() {
             return None;
         }
         let taken = if self.solo() {
-            hot.store(ptr::null_mut(), Relaxed);
+            lifo.store(ptr::null_mut(), Relaxed);
             seen
         } else {
             // A swap: a worker with nothing to do may take it at the same moment.
-            hot.swap(ptr::null_mut(), AcqRel)
+            lifo.swap(ptr::null_mut(), AcqRel)
         };
-        // SAFETY: what stands in `hot` is a ready process of this scheduler; we took it out.
+        // SAFETY: what stands in `lifo` is a ready process of this scheduler; we took it out.
         unsafe { TaskRef::from_ptr(taken) }
     }
 
@@ -45,7 +45,7 @@ impl WorkerCore {
     /// Whether a process may be kept for this worker to run next.
     #[inline]
     fn stays_here(&self, task: TaskRef) -> bool {
-        self.keeps_hot.get() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0
+        self.uses_lifo_slot.get() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0
     }
 
     #[inline(never)]
@@ -59,7 +59,7 @@ impl WorkerCore {
 
     /// Whether a process has no place of its own but this worker.
     fn belongs_here(&self, task: TaskRef) -> bool {
-        self.keeps_hot.get()
+        self.uses_lifo_slot.get()
             && task.kind() == Kind::Pooled
             && task.notes() & own::APART == own::PINNED
             && task.pinned().is_some_and(|worker| self.is_home_of(worker))
@@ -68,29 +68,29 @@ impl WorkerCore {
     /// Puts a process where it runs next.
     #[inline]
     fn keep_task(&self, task: TaskRef) {
-        let hot = &self.slot().hot;
-        if hot.load(Relaxed).is_null() {
-            // Release hands the process to whoever swaps it out. Others only take what is there,
+        let lifo = &self.slot().lifo;
+        if lifo.load(Relaxed).is_null() {
+            // Release hands the process to the thread that swaps it out. Others only take what is there,
             // so nobody else writes to an empty slot.
-            hot.store(task.as_ptr().cast_mut(), Release);
+            lifo.store(task.as_ptr().cast_mut(), Release);
         } else {
-            self.displace_hot(task);
+            self.displace_lifo(task);
         }
     }
 
     /// Puts a process where it runs next; the one that stood there goes to the queue.
     #[inline(never)]
-    fn displace_hot(&self, task: TaskRef) {
-        // As for `take_hot`.
-        let (hot, task) = (&self.slot().hot, task.as_ptr().cast_mut());
+    fn displace_lifo(&self, task: TaskRef) {
+        // As for `take_lifo`.
+        let (lifo, task) = (&self.slot().lifo, task.as_ptr().cast_mut());
         let before = if self.solo() {
-            let before = hot.load(Relaxed);
-            hot.store(task, Relaxed);
+            let before = lifo.load(Relaxed);
+            lifo.store(task, Relaxed);
             before
         } else {
-            hot.swap(task, AcqRel)
+            lifo.swap(task, AcqRel)
         };
-        // SAFETY: what stood in `hot` is a ready process; taken out by us, it is ours.
+        // SAFETY: what stood in `lifo` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(before, Reason::Woken);
         }

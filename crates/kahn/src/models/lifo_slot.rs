@@ -23,12 +23,12 @@ fn a_process_that_is_kept_is_run_once() {
             assert_eq!(receiver.recv().await, Some(1));
             assert_eq!(receiver.recv().await, None);
         });
-        driven.ready_under(Own::keeping_hot());
+        driven.ready_under(Own::using_lifo_slot());
         let reliever = {
             let core = Arc::clone(&driven.core);
             thread::spawn(move || {
                 // As one that has watched the other for a while, and has not seen it get on.
-                model::relieve(&Worker::new(&core.scheduler, 1), &[0, 0]);
+                model::take_over_from_others(&Worker::new(&core.scheduler, 1), &[0, 0]);
             })
         };
         model::run_kept(&Worker::new(&driven.core.scheduler, 0), [to, from]);

@@ -1,7 +1,7 @@
-//! What few processes have: a waker for foreign futures, a bell, processes of their own.
+//! What few processes have: a waker for foreign futures, an unparker, processes of their own.
 //!
 //! It is made when it is first wanted, and stays with the block of the process until the table goes:
-//! whoever looks at a stale header finds it there.
+//! a thread that looks at a stale header finds it there.
 
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
@@ -11,7 +11,7 @@ use kahn_report::Identity;
 use std::ptr;
 
 /// What few processes have; made when it is first wanted.
-pub struct Rare {
+pub struct Extension {
     /// Processes and channels it has created; the holder's.
     created: Cell<u64>,
     /// One of these, whose identity the next one's differs from in its order alone; the holder's.
@@ -22,24 +22,24 @@ pub struct Rare {
     used: AtomicU64,
     foreign: Mutex<Option<Arc<Foreign>>>,
     /// What a thread or an outside party sleeps on.
-    bell: Mutex<Option<Bell>>,
+    unparker: Mutex<Option<Unparker>>,
     /// The next in the list of all.
-    next: Cell<*mut Rare>,
+    next: Cell<*mut Extension>,
 }
 
 /// All that were ever made, until the network's memory goes: nobody has to look through all blocks
 /// for the few that have one.
 #[derive(Debug, Default)]
-pub(crate) struct Rares(AtomicPtr<Rare>);
+pub(crate) struct Extensions(AtomicPtr<Extension>);
 
-impl Rares {
+impl Extensions {
     /// Takes over what was made for a block.
-    fn add(&self, made: &Rare) {
+    fn add(&self, made: &Extension) {
         let made_at = ptr::from_ref(made).cast_mut();
         let mut first = self.0.load(Relaxed);
         loop {
             made.next.set(first);
-            // Release: who frees them finds what came next.
+            // Release: the thread that frees them finds what came next.
             match self.0.compare_exchange(first, made_at, Release, Relaxed) {
                 Ok(_) => return,
                 Err(now) => first = now,
@@ -48,34 +48,34 @@ impl Rares {
     }
 }
 
-impl Drop for Rares {
+impl Drop for Extensions {
     fn drop(&mut self) {
         let mut next = self.0.load(Acquire);
         while !next.is_null() {
             // SAFETY: it came from a box, was added once, and the blocks that point to it are no
             // longer looked at.
-            let rare = unsafe { Box::from_raw(next) };
-            next = rare.next.get();
+            let extension = unsafe { Box::from_raw(next) };
+            next = extension.next.get();
         }
     }
 }
 
 /// How a vertex that no worker runs is told that its wait is over.
 #[derive(Debug, Clone)]
-pub enum Bell {
+pub enum Unparker {
     /// The thread of a process, or one outside, that sleeps.
     Thread(Arc<Parker>),
     /// A task of another executor.
     Waker(std::task::Waker),
 }
 
-impl std::fmt::Debug for Rare {
+impl std::fmt::Debug for Extension {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rare").finish_non_exhaustive()
+        f.debug_struct("Extension").finish_non_exhaustive()
     }
 }
 
-impl Rare {
+impl Extension {
     fn new() -> Self {
         Self {
             created: Cell::new(0),
@@ -83,7 +83,7 @@ impl Rare {
             busy: AtomicU64::new(0),
             used: AtomicU64::new(0),
             foreign: Mutex::new(None),
-            bell: Mutex::new(None),
+            unparker: Mutex::new(None),
             next: Cell::new(ptr::null_mut()),
         }
     }
@@ -98,74 +98,76 @@ impl Rare {
 }
 
 impl Task {
-    pub(crate) fn rare_if_any(&self) -> Option<&Rare> {
-        // Acquire pairs with the Release in `rare`. SAFETY: it stays until the table goes.
-        unsafe { self.rare.load(Acquire).as_ref() }
+    pub(crate) fn extension_if_any(&self) -> Option<&Extension> {
+        // Acquire pairs with the Release in `extension`. SAFETY: it stays until the table goes.
+        unsafe { self.extension.load(Acquire).as_ref() }
     }
 
-    /// The same, for who has written something that whoever makes it later has to see.
+    /// The same, for a thread that has written something which the one that makes it later has to see.
     ///
-    /// A process that is about to wait leaves its bell or its foreign waker here and then looks once
-    /// more; whoever ends its wait writes why and then comes here. If there is nothing yet, this is
+    /// A process that is about to wait leaves its unparker or its foreign waker here and then looks once
+    /// more; the thread that ends its wait writes why and then comes here. If there is nothing yet, this is
     /// the earlier of two read-modify-writes, and the later one sees what was written before it; if
-    /// there is, the lock of the bell or the waker orders them.
-    fn rare_after_all(&self) -> Option<&Rare> {
+    /// there is, the lock of the unparker or the waker orders them.
+    fn extension_after_all(&self) -> Option<&Extension> {
         let none = ptr::null_mut();
-        let rare = self.rare.compare_exchange(none, none, AcqRel, Acquire).err()?;
+        let extension = self.extension.compare_exchange(none, none, AcqRel, Acquire).err()?;
         // SAFETY: it stays until the table goes.
-        unsafe { rare.as_ref() }
+        unsafe { extension.as_ref() }
     }
 
     /// Ticks spent in polls, with accounting `timing`.
     pub fn busy(&self) -> u64 {
-        self.rare_if_any().map_or(0, |rare| rare.busy.load(Relaxed))
+        self.extension_if_any().map_or(0, |extension| extension.busy.load(Relaxed))
     }
 
     /// When an outside party began or ended an operation last, in ticks.
     pub fn last_operation(&self) -> Option<u64> {
-        self.rare_if_any().map(|rare| rare.used.load(Relaxed)).filter(|ticks| *ticks > 0)
+        self.extension_if_any()
+            .map(|extension| extension.used.load(Relaxed))
+            .filter(|ticks| *ticks > 0)
     }
 
     /// What a thread or an outside party sleeps on, if it does.
-    pub(crate) fn bell(&self) -> Option<Bell> {
-        self.rare_after_all()?.bell.lock().clone()
+    pub(crate) fn unparker(&self) -> Option<Unparker> {
+        self.extension_after_all()?.unparker.lock().clone()
     }
 
     /// Nobody rings it any more.
-    pub(crate) fn forget_bell(&self) {
-        if let Some(rare) = self.rare_if_any() {
-            *rare.bell.lock() = None;
+    pub(crate) fn forget_unparker(&self) {
+        if let Some(extension) = self.extension_if_any() {
+            *extension.unparker.lock() = None;
         }
     }
 
     /// The waker for foreign futures, if one was made.
     pub fn foreign_if_any(&self) -> Option<Arc<Foreign>> {
-        self.rare_after_all()?.foreign.lock().as_ref().map(Arc::clone)
+        self.extension_after_all()?.foreign.lock().as_ref().map(Arc::clone)
     }
 
     /// Takes the waker for foreign futures off a process that has ended.
     pub fn take_foreign(&self) -> Option<Arc<Foreign>> {
-        self.rare_if_any()?.foreign.lock().take()
+        self.extension_if_any()?.foreign.lock().take()
     }
 }
 
 impl TaskRef {
     /// What few processes have; from now on this one has it.
-    pub fn rare<'a>(self) -> &'a Rare {
+    pub fn extension<'a>(self) -> &'a Extension {
         // SAFETY: blocks live as long as the scheduler, which outlives every reference in use.
         let task = unsafe { &*self.as_ptr() };
-        task.rare_if_any().unwrap_or_else(|| self.make_rare())
+        task.extension_if_any().unwrap_or_else(|| self.make_extension())
     }
 
     #[cold]
-    fn make_rare<'a>(self) -> &'a Rare {
-        let made = Box::into_raw(Box::new(Rare::new()));
-        // Release: who finds it finds it written. Acquire: so do we, if another was first.
-        match self.rare.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
+    fn make_extension<'a>(self) -> &'a Extension {
+        let made = Box::into_raw(Box::new(Extension::new()));
+        // Release: a thread that finds it finds it written. Acquire: so do we, if another was first.
+        match self.extension.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
             Ok(_) => {
                 // SAFETY: it stays until the scheduler goes.
                 let made = unsafe { &*made };
-                self.scheduler().rares.add(made);
+                self.scheduler().extensions.add(made);
                 made
             }
             Err(first) => {
@@ -179,7 +181,7 @@ impl TaskRef {
 
     /// The holder: the identity of the next thing that it creates.
     pub fn next_child(self) -> Identity {
-        let Rare { created, child, .. } = self.rare();
+        let Extension { created, child, .. } = self.extension();
         let number = created.replace(created.get() + 1);
         #[expect(clippy::cast_possible_truncation, reason = "what is above is in the others")]
         let order = number as u32;
@@ -191,17 +193,17 @@ impl TaskRef {
 
     /// An outside party begins or ends an operation.
     pub fn note_operation(self) {
-        self.rare().used.store(clock::ticks(), Relaxed);
+        self.extension().used.store(clock::ticks(), Relaxed);
     }
 
     /// Says how the process is told that its wait is over.
-    pub fn set_bell(self, bell: Bell) {
-        *self.rare().bell.lock() = Some(bell);
+    pub fn set_unparker(self, unparker: Unparker) {
+        *self.extension().unparker.lock() = Some(unparker);
     }
 
     /// The waker for foreign futures, made at the first use.
     pub fn foreign(self) -> Arc<Foreign> {
-        let mut slot = self.rare().foreign.lock();
+        let mut slot = self.extension().foreign.lock();
         Arc::clone(slot.get_or_insert_with(|| Foreign::new(self)))
     }
 }

@@ -1,4 +1,4 @@
-//! Who may still act, counted in one word.
+//! What may still act, counted in one word.
 //!
 //! ```text
 //!   63                    32 31                     0
@@ -7,16 +7,16 @@
 //!   └───────────────────────┴───────────────────────┘
 //! ```
 //!
-//! | who | is counted | from | until |
+//! | what | is counted | from | until |
 //! |---|---|---|---|
-//! | a worker that is awake, the thread of a blocking process, a party that computes | busy | whoever wakes it does so | it goes to sleep |
+//! | a worker that is awake, the thread of a blocking process, a party that computes | busy | what wakes it does so | it goes to sleep |
 //! | a process that waits for a foreign waker, a party that may cancel | pending | before it stops being busy | somebody is busy in its place |
 //!
-//! Whoever wakes somebody counts them before it stops being counted itself, and both moves between
+//! What wakes another counts it before it stops being counted itself, and both moves between
 //! the columns count the new before they leave the old. So while anybody can act the word is not
 //! zero, and once it is zero it stays so: one load that finds zero is proof that nobody can act.
 //!
-//! *Why one word.* Two counters cannot be read at one moment. Whoever reads `pending` while the last
+//! *Why one word.* Two counters cannot be read at one moment. A thread that reads `pending` while the last
 //! of them is busy for a while, and then `busy` when that one is pending again, finds zero twice and
 //! gives a verdict on a network that can go on. Neither order of the two reads is right.
 
@@ -28,11 +28,11 @@ const ALL_BUSY: u64 = PENDING - 1;
 
 /// How many may still act. See the module's table.
 #[derive(Debug)]
-pub struct Census(AtomicU64);
+pub struct ActivityCount(AtomicU64);
 
 // SeqCst throughout, for nothing here is frequent: the counts are read beside the queues and the
 // lists of sleepers, which have orders of their own.
-impl Census {
+impl ActivityCount {
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -54,7 +54,7 @@ impl Census {
 
     /// One stops being busy; `true` if it was the last.
     #[must_use = "the last one has to look whether anything can go on"]
-    pub fn rest(&self) -> bool {
+    pub fn go_idle(&self) -> bool {
         self.0.fetch_sub(BUSY, SeqCst) & ALL_BUSY == BUSY
     }
 
