@@ -33,6 +33,7 @@ pub struct Own {
     workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
     outside: Mutex<VecDeque<Ready>>,
     uses_lifo_slot: bool,
+    shares: bool,
     passes_on: bool,
 }
 
@@ -40,6 +41,11 @@ impl Own {
     /// What a worker wakes goes to its LIFO slot.
     pub fn using_lifo_slot() -> Self {
         Self { uses_lifo_slot: true, ..Self::default() }
+    }
+
+    /// Workers beyond the cores sleep, as under policies that share their work.
+    pub fn sharing() -> Self {
+        Self { shares: true, ..Self::default() }
     }
 
     /// What is made ready may be run by another worker at once.
@@ -75,6 +81,10 @@ impl Policy for Own {
 
     fn has_work(&self, worker: usize) -> bool {
         self.with(worker, |queue| !queue.is_empty())
+    }
+
+    fn shares_work(&self) -> bool {
+        self.shares
     }
 
     fn uses_lifo_slot(&self) -> bool {

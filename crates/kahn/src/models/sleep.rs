@@ -42,7 +42,7 @@ fn what_is_pinned_to_a_worker_that_goes_to_sleep_is_found() {
         let pinned = driven.process("pinned", (), async |()| {});
         pinned.pin(Some(1));
         pinned.note(own::PINNED);
-        driven.ready();
+        driven.ready_under(Own::sharing());
         let scheduler = &driven.core.scheduler;
         model::begin(scheduler, 2);
         let other = {
