@@ -76,6 +76,23 @@ fn the_model_leaves_open_what_ends_only_with_room_for_what_is_never_read() {
     assert_eq!(meaning.err(), Some(network::Unending::Narrow));
 }
 
+/// The second is pruned at its start if the first has ended by then; else it drops its only sender, and
+/// reads what the third sends for ever.
+#[test]
+fn the_model_leaves_open_what_ends_only_if_a_process_is_pruned_in_time() {
+    let feed = Statement::Forever { body: vec![Statement::Send { to: 0, add: 1 }] };
+    let read = Statement::While { from: 1, body: Vec::new() };
+    let meaning = network::interpret(
+        &program(vec![
+            process(vec![Port::Receiver(0)], Vec::new()),
+            process(vec![Port::Sender(0), Port::Receiver(1)], vec![Statement::Drop(0), read]),
+            process(vec![Port::Sender(1)], vec![feed]),
+        ]),
+        None,
+    );
+    assert_eq!(meaning.err(), Some(network::Unending::Scheduled));
+}
+
 /// In how many of some cases a promise is broken.
 fn broken<C: Campaign>(campaign: &C) -> u64 {
     let extent = Extent { seed: 1, cases: 400, time: None, shrinking: Duration::ZERO };

@@ -129,13 +129,16 @@ pub enum Unending {
     Long,
     /// It ends in channels without bound, and may go on for ever in those of a run.
     Narrow,
+    /// It ends if a process is pruned before it has dropped its last sender, and else goes on for ever.
+    Scheduled,
 }
 
 /// Computes what a program means.
 ///
 /// # Errors
 ///
-/// If it does not end within some thousand operations, or would not with channels that are narrow.
+/// If it does not end within some thousand operations, or would not with channels that are narrow, or in
+/// another schedule.
 ///
 /// # Panics
 ///
@@ -148,6 +151,12 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
     // reads for ever. No ring is there to be resolved, and more room for what is never read would
     // be no bounded execution. Whether such a program ends is open.
     World::narrow(program, mistake).run(&[]).map_err(|_| Unending::Narrow)?;
+    // A process that is pruned here at its start, say, may in another schedule come to drop its last
+    // sender, and then reads for ever what another sends for ever. So it must end whichever is the last.
+    for actor in &world.actors {
+        let mut other = World::new(program, mistake, true);
+        other.run(&[&actor.name]).map_err(|_| Unending::Scheduled)?;
+    }
     let pruned = may_be_pruned(program, &world, mistake)?;
     let mut latest = World::new(program, mistake, true);
     latest.run(&pruned.iter().map(String::as_str).collect::<Vec<_>>())?;

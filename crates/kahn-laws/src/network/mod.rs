@@ -62,6 +62,7 @@ impl Campaign for Networks {
             Trouble::Refused(match why {
                 Unending::Long => "does not end within some thousand steps",
                 Unending::Narrow => "ends only with more room than a run may have",
+                Unending::Scheduled => "ends only in schedules that prune a process in time",
             })
         };
         let meaning = interpret(program, self.mistake).map_err(unending)?;
