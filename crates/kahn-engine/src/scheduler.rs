@@ -139,6 +139,7 @@ impl Config {
     }
 
     /// For clearing away a network that was never run.
+    #[inline]
     pub fn never_run() -> Self {
         Self::new(policy::oracle(), ThreadSet::driven(1), Settings::default())
     }
@@ -209,12 +210,14 @@ impl Scheduler {
     ///
     /// # Panics
     /// Panics the second time.
+    #[inline]
     pub fn configure(&self, config: Config) {
         self.table.lock().limit = config.settings.listed_processes;
         assert!(self.config.set(config).is_ok(), "a network runs once");
     }
 
     /// What was decided, if the run has been prepared.
+    #[inline]
     pub fn config_if_any(&self) -> Option<&Config> {
         self.config.get()
     }
@@ -223,16 +226,19 @@ impl Scheduler {
     ///
     /// # Panics
     /// Panics before [`configure`](Self::configure).
+    #[inline]
     pub fn config(&self) -> &Config {
         self.config.get().expect("nothing runs before it is decided how")
     }
 
     /// How the network is run.
+    #[inline]
     pub fn settings(&self) -> &Settings {
         &self.config().settings
     }
 
     /// Whether it is measured how long processes run, or estimated.
+    #[inline]
     pub fn measures_times(&self) -> bool {
         self.config_if_any().is_some_and(|config| {
             config.settings.samples || config.settings.accounting == Accounting::Timing
@@ -240,11 +246,13 @@ impl Scheduler {
     }
 
     /// Which of the ready processes run next.
+    #[inline]
     pub fn policy(&self) -> &dyn Policy {
         self.config().policy.as_ref()
     }
 
     /// The workers' parts that others see.
+    #[inline]
     pub fn slots(&self) -> &[Padded<WorkerSlot>] {
         &self.config().slots
     }
@@ -253,6 +261,7 @@ impl Scheduler {
     ///
     /// # Panics
     /// Panics if nothing owns it any more.
+    #[inline]
     pub fn strong(&self) -> Arc<Self> {
         self.this.upgrade().expect("asked by something that the scheduler owns")
     }
@@ -261,15 +270,18 @@ impl Scheduler {
     ///
     /// # Panics
     /// Panics the second time, and if it is another one than its tag says.
+    #[inline]
     pub fn set_language<L: Language>(&self, language: L) {
         assert!(std::ptr::eq(self.tag, L::TAG), "a network has one language");
         assert!(self.hooks.set(Box::new(language)).is_ok(), "a language is set once");
     }
 
+    #[inline]
     pub(crate) fn hooks(&self) -> &dyn Hooks {
         self.hooks.get().expect("a language is set before anything runs").as_ref()
     }
 
+    #[inline]
     pub(crate) fn language_tag(&self) -> &'static Tag {
         self.tag
     }
@@ -281,11 +293,13 @@ impl Scheduler {
     }
 
     /// Whether the run has not begun.
+    #[inline]
     pub fn is_building(&self) -> bool {
         self.phase.load(Acquire) == BUILDING
     }
 
     /// Whether the run ends or has ended.
+    #[inline]
     pub fn is_ending(&self) -> bool {
         self.phase.load(Acquire) == ENDING
     }
@@ -337,6 +351,7 @@ impl Scheduler {
     }
 
     /// Tells a thread or a party that its wait is over; it counts as busy from now on.
+    #[inline]
     pub fn unpark_outside(&self, task: TaskRef) {
         self.activity.wake();
         Self::tell(task);
@@ -352,6 +367,7 @@ impl Scheduler {
     }
 
     /// A thread that was busy inside the network, and is no worker, waits from now on.
+    #[inline]
     pub fn rest(&self) {
         if self.activity.go_idle() {
             self.look_again();
@@ -359,11 +375,13 @@ impl Scheduler {
     }
 
     /// Has somebody check whether anything can still run.
+    #[inline]
     pub fn look_again(&self) {
         self.notify_anyone();
     }
 
     /// Makes a process while the table is locked, and registers it.
+    #[inline]
     pub fn enlist_new(&self, make: impl FnOnce(&mut Table) -> TaskRef) -> TaskRef {
         let mut table = self.table.lock();
         let task = make(&mut table);
@@ -371,6 +389,7 @@ impl Scheduler {
         task
     }
 
+    #[inline]
     pub(crate) fn add(&self, table: &mut Table, task: TaskRef) {
         table.add(task);
         // No read-modify-write: the table is locked.
@@ -378,6 +397,7 @@ impl Scheduler {
     }
 
     /// Registers a process: it is alive from now on, and runs when the network does.
+    #[inline]
     pub fn enlist(&self, task: TaskRef) {
         if task.kind() == Kind::Outside {
             // Not inside an operation, it counts as running.
@@ -429,11 +449,13 @@ impl Scheduler {
     }
 
     /// Whether any worker of the network is awake.
+    #[inline]
     pub(crate) fn workers_run(&self) -> bool {
         self.sleeping.load(SeqCst) < self.slots().len()
     }
 
     /// The processes that workers run right now.
+    #[inline]
     pub fn running(&self) -> Vec<TaskRef> {
         let slots = self.config.get().into_iter().flat_map(|config| &config.slots);
         slots
@@ -443,6 +465,7 @@ impl Scheduler {
     }
 
     /// The number of threads that ran processes, and whether each process had one of its own.
+    #[inline]
     pub fn worker_count(&self) -> usize {
         let threads = self.settings().threads;
         if threads { self.thread_count.load(Relaxed) } else { self.slots().len() }

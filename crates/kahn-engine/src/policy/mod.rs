@@ -106,12 +106,14 @@ pub struct Ready(TaskRef);
 
 impl Ready {
     /// Wraps a process that is ready, and that the caller owns.
+    #[inline]
     pub fn new(task: TaskRef) -> Self {
         debug_assert_eq!(task.kind(), Kind::Pooled, "threads are not queued");
         Self(task)
     }
 
     /// Hands the process out: it is the caller's.
+    #[inline]
     pub fn into_task(self) -> TaskRef {
         let task = self.0;
         std::mem::forget(self);
@@ -119,16 +121,19 @@ impl Ready {
     }
 
     /// Returns the worker that ran this process last; 0 if it never ran.
+    #[inline]
     pub fn last_worker(&self) -> usize {
         self.0.home.load(Relaxed) as usize
     }
 
     /// Returns the worker that the process was pinned to, if it was.
+    #[inline]
     pub fn pinned_worker(&self) -> Option<usize> {
         self.0.pinned().map(|worker| worker as usize)
     }
 
     /// Returns the worker that it belongs to, if a policy has [settled](Self::settle_on) that.
+    #[inline]
     pub fn belongs_to(&self) -> Option<usize> {
         self.0.assigned()
     }
@@ -138,16 +143,19 @@ impl Ready {
     ///
     /// # Panics
     /// Panics if there cannot be so many workers.
+    #[inline]
     pub fn settle_on(&self, worker: usize) {
         self.0.assign(worker);
     }
 
     /// What the process has to remember; the thread that has it ready holds it.
+    #[inline]
     pub fn notes(&self) -> u8 {
         self.0.notes()
     }
 
     /// Returns the name of the process.
+    #[inline]
     pub fn name(&self) -> &Name {
         &self.0.info().name
     }

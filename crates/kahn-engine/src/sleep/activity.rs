@@ -33,52 +33,62 @@ pub struct ActivityCount(AtomicU64);
 // SeqCst throughout, for nothing here is frequent: the counts are read beside the queues and the
 // lists of sleepers, which have orders of their own.
 impl ActivityCount {
+    #[inline]
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
     /// So many are busy from now on.
+    #[inline]
     pub(crate) fn start(&self, count: usize) {
         self.0.fetch_add(BUSY * count as u64, SeqCst);
     }
 
     /// So many that were counted as busy never began.
+    #[inline]
     pub(crate) fn withdraw(&self, count: usize) {
         self.0.fetch_sub(BUSY * count as u64, SeqCst);
     }
 
     /// One is busy from now on.
+    #[inline]
     pub fn wake(&self) {
         self.start(1);
     }
 
     /// One stops being busy; `true` if it was the last.
+    #[inline]
     #[must_use = "the last one has to look whether anything can go on"]
     pub fn go_idle(&self) -> bool {
         self.0.fetch_sub(BUSY, SeqCst) & ALL_BUSY == BUSY
     }
 
     /// One may be woken from outside; said while it is still busy.
+    #[inline]
     pub fn expect(&self) {
         self.0.fetch_add(PENDING, SeqCst);
     }
 
     /// One need not be waited for any more; said when it is busy again, or never will be.
+    #[inline]
     pub fn settle(&self) {
         self.0.fetch_sub(PENDING, SeqCst);
     }
 
     /// Whether anybody is busy.
+    #[inline]
     pub fn is_busy(&self) -> bool {
         self.0.load(SeqCst) & ALL_BUSY != 0
     }
 
     /// Whether nobody can act any more, now or ever.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.0.load(SeqCst) == 0
     }
 
     /// How many may be woken from outside.
+    #[inline]
     #[cfg(loom)]
     pub(crate) fn pending(&self) -> u64 {
         self.0.load(SeqCst) / PENDING

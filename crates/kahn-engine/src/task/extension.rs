@@ -89,6 +89,7 @@ impl Extension {
     }
 
     /// For another process in the same block.
+    #[inline]
     pub(crate) fn restart(&self) {
         self.created.set(0);
         self.busy.store(0, Relaxed);
@@ -98,6 +99,7 @@ impl Extension {
 }
 
 impl Task {
+    #[inline]
     pub(crate) fn extension_if_any(&self) -> Option<&Extension> {
         // Acquire pairs with the Release in `extension`. SAFETY: it stays until the table goes.
         unsafe { self.extension.load(Acquire).as_ref() }
@@ -117,11 +119,13 @@ impl Task {
     }
 
     /// Ticks spent in polls, with accounting `timing`.
+    #[inline]
     pub fn busy(&self) -> u64 {
         self.extension_if_any().map_or(0, |extension| extension.busy.load(Relaxed))
     }
 
     /// When an outside party began or ended an operation last, in ticks.
+    #[inline]
     pub fn last_operation(&self) -> Option<u64> {
         self.extension_if_any()
             .map(|extension| extension.used.load(Relaxed))
@@ -129,11 +133,13 @@ impl Task {
     }
 
     /// What a thread or an outside party sleeps on, if it does.
+    #[inline]
     pub(crate) fn unparker(&self) -> Option<Unparker> {
         self.extension_after_all()?.unparker.lock().clone()
     }
 
     /// Nobody rings it any more.
+    #[inline]
     pub(crate) fn forget_unparker(&self) {
         if let Some(extension) = self.extension_if_any() {
             *extension.unparker.lock() = None;
@@ -141,11 +147,13 @@ impl Task {
     }
 
     /// The waker for foreign futures, if one was made.
+    #[inline]
     pub fn foreign_if_any(&self) -> Option<Arc<Foreign>> {
         self.extension_after_all()?.foreign.lock().as_ref().map(Arc::clone)
     }
 
     /// Takes the waker for foreign futures off a process that has ended.
+    #[inline]
     pub fn take_foreign(&self) -> Option<Arc<Foreign>> {
         self.extension_if_any()?.foreign.lock().take()
     }
@@ -153,6 +161,7 @@ impl Task {
 
 impl TaskRef {
     /// What few processes have; from now on this one has it.
+    #[inline]
     pub fn extension<'a>(self) -> &'a Extension {
         // SAFETY: blocks live as long as the scheduler, which outlives every reference in use.
         let task = unsafe { &*self.as_ptr() };
@@ -192,16 +201,19 @@ impl TaskRef {
     }
 
     /// An outside party begins or ends an operation.
+    #[inline]
     pub fn note_operation(self) {
         self.extension().used.store(clock::ticks(), Relaxed);
     }
 
     /// Says how the process is told that its wait is over.
+    #[inline]
     pub fn set_unparker(self, unparker: Unparker) {
         *self.extension().unparker.lock() = Some(unparker);
     }
 
     /// The waker for foreign futures, made at the first use.
+    #[inline]
     pub fn foreign(self) -> Arc<Foreign> {
         let mut slot = self.extension().foreign.lock();
         Arc::clone(slot.get_or_insert_with(|| Foreign::new(self)))

@@ -223,6 +223,7 @@ impl TaskRef {
     ///
     /// # Safety
     /// `task` was initialised by [`Task::place`], and its scheduler is alive.
+    #[inline]
     pub unsafe fn new(task: NonNull<Task>) -> Self {
         Self(task)
     }
@@ -231,6 +232,7 @@ impl TaskRef {
     ///
     /// # Safety
     /// As for [`new`](Self::new), unless null.
+    #[inline]
     pub unsafe fn from_ptr(task: *const Task) -> Option<Self> {
         NonNull::new(task.cast_mut()).map(Self)
     }
@@ -246,16 +248,19 @@ impl TaskRef {
     }
 
     /// Its address.
+    #[inline]
     pub fn as_ptr(self) -> *const Task {
         self.0.as_ptr()
     }
 
     /// Its address.
+    #[inline]
     pub fn non_null(self) -> NonNull<Task> {
         self.0
     }
 
     /// The scheduler it belongs to.
+    #[inline]
     pub fn scheduler<'a>(self) -> &'a Scheduler {
         // SAFETY: headers stand in blocks of the pool of a scheduler, which is alive.
         let scheduler = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<Scheduler>();
@@ -331,6 +336,7 @@ impl Task {
     ///
     /// # Panics
     /// Panics if nothing names the process any more.
+    #[inline]
     pub fn info(&self) -> &Info {
         // SAFETY: set before the process became known, unchanged until its block is recycled, which
         // its `references` delay until nobody can ask.
@@ -339,6 +345,7 @@ impl Task {
     }
 
     /// Frees what the header of a process owns, when nothing names it any more.
+    #[inline]
     pub(crate) fn clear(&self) {
         // SAFETY: what is here is asked for by what has a reference only, and none is left.
         unsafe { *self.info.get() = None };
@@ -366,18 +373,21 @@ impl Task {
     }
 
     /// Bits of the language's own.
+    #[inline]
     pub fn attributes(&self) -> u8 {
         // Relaxed: what is asked by others was set before they knew it.
         self.attributes.load(Relaxed)
     }
 
     /// The holder: sets bits of the language's own.
+    #[inline]
     pub fn set_attributes(&self, bits: u8) {
         // Relaxed, and no read-modify-write: only the holder writes.
         self.attributes.store(self.attributes() | bits, Relaxed);
     }
 
     /// The worker the user pinned it to.
+    #[inline]
     pub fn pinned(&self) -> Option<u32> {
         // Relaxed: it comes with the process.
         let worker = self.pinned.load(Relaxed);
@@ -385,6 +395,7 @@ impl Task {
     }
 
     /// The holder: pins it to a worker, or to none.
+    #[inline]
     pub fn pin(&self, worker: Option<u32>) {
         let worker = worker.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
         self.pinned.store(worker, Relaxed);
@@ -400,48 +411,57 @@ impl Task {
     }
 
     /// Decides, before the run, that a thread of its own runs it.
+    #[inline]
     pub fn set_kind(&self, kind: Kind) {
         self.kind.set(kind);
     }
 
     /// What runs it.
+    #[inline]
     pub fn kind(&self) -> Kind {
         self.kind.get()
     }
 
     /// The functions of its body; none for a party outside.
+    #[inline]
     pub fn body(&self) -> Option<&'static BodyType> {
         self.body.get()
     }
 
     /// Whether it has ended.
+    #[inline]
     pub fn has_ended(&self) -> bool {
         // Acquire pairs with `set_ended`.
         self.stage.load(Acquire) == stage::ENDED
     }
 
     /// Whether it is alive and in the table; asked while that is locked.
+    #[inline]
     pub(crate) fn is_listed(&self) -> bool {
         self.stage.load(Relaxed) == stage::LISTED
     }
 
     /// It is complete, and alive from now on. The table is locked.
+    #[inline]
     pub(crate) fn set_listed(&self) {
         self.stage.store(stage::LISTED, Relaxed);
     }
 
     /// The table is locked.
+    #[inline]
     pub(crate) fn set_ended(&self) {
         self.stage.store(stage::ENDED, Release);
     }
 
     /// Adds one to a counter that only the holder writes.
+    #[inline]
     pub fn count(counter: &PlainAtomicU32) {
         // Relaxed, and no read-modify-write: only the holder writes, and reports may lag.
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// The worker it belongs to, if that is settled.
+    #[inline]
     pub fn assigned(&self) -> Option<usize> {
         // Relaxed: a hint where to queue it.
         let worker = self.assigned.load(Relaxed);
@@ -452,23 +472,27 @@ impl Task {
     ///
     /// # Panics
     /// Panics if there are more workers than 65 534.
+    #[inline]
     pub fn assign(&self, worker: usize) {
         let worker = u16::try_from(worker).ok().filter(|&worker| worker != NOWHERE);
         self.assigned.store(worker.expect("nobody has 2^16 workers"), Relaxed);
     }
 
     /// The holder: remembers something for the next operation.
+    #[inline]
     pub fn note(&self, bits: u8) {
         // Relaxed, and no read-modify-write: only the holder writes.
         self.own.store(self.own.load(Relaxed) | bits, Relaxed);
     }
 
     /// The holder: has dealt with what it remembered.
+    #[inline]
     pub fn forget(&self, bits: u8) {
         self.own.store(self.own.load(Relaxed) & !bits, Relaxed);
     }
 
     /// The holder: what it has to remember.
+    #[inline]
     pub fn notes(&self) -> u8 {
         self.own.load(Relaxed)
     }
@@ -484,6 +508,7 @@ impl Task {
     }
 
     /// Something that named this process is gone; `true` if that was the last reference.
+    #[inline]
     #[must_use = "the last reference must recycle the block"]
     pub fn drop_reference(&self, solo: bool) -> bool {
         // The holder of the only one is alone, and no other can add any. AcqRel: the last one sees all

@@ -143,6 +143,7 @@ impl WorkerCore {
     }
 
     /// The scheduler of its network.
+    #[inline]
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
@@ -155,26 +156,31 @@ impl WorkerCore {
 
     /// The process that runs makes one with a thread of its own. Starting a thread publishes all
     /// that was written without read-modify-writes.
+    #[inline]
     pub fn gets_company(&self) {
         self.solo.set(false);
     }
 
     /// Its place among the workers.
+    #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// The index as reports and words carry it.
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^32 workers")]
     pub fn number(&self) -> u32 {
         self.index as u32
     }
 
     /// The process that runs now.
+    #[inline]
     pub fn current(&self) -> Option<TaskRef> {
         self.current.get()
     }
 
+    #[inline]
     pub(crate) fn slot(&self) -> &WorkerSlot {
         debug_assert!(!self.slot.is_null(), "only workers of the network have a slot");
         // SAFETY: points into the scheduler's configuration, which never changes once it is set,
@@ -188,6 +194,7 @@ impl WorkerCore {
         self.policy.map(|policy| unsafe { &*policy })
     }
 
+    #[inline]
     pub(crate) fn pop(&self, turn: Turn) -> Option<Ready> {
         self.policy()?.pop(self.index, turn)
     }
@@ -207,11 +214,13 @@ impl WorkerCore {
     }
 
     /// Whether it is the thread of one process, or a party outside.
+    #[inline]
     pub fn is_dedicated(&self) -> bool {
         self.own_parker.is_some()
     }
 
     /// How a process ends that is dropped for this cause.
+    #[inline]
     pub(crate) fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
         match cause {
             EndCause::Stopped => Ending::Stopped,
@@ -219,6 +228,7 @@ impl WorkerCore {
         }
     }
 
+    #[inline]
     pub(crate) fn own_parker(&self) -> Option<&Parker> {
         self.own_parker.as_deref()
     }
@@ -226,6 +236,7 @@ impl WorkerCore {
     // --- the worker of this thread ----------------------------------------------------------------
 
     /// Calls `f` with the worker that runs on this thread, if one does.
+    #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         // SAFETY: set by `install`, whose guard resets it before the worker goes.
         f(unsafe { CURRENT.with(Cell::get).as_ref() })
@@ -239,12 +250,14 @@ impl WorkerCore {
     }
 
     /// The process that runs on this thread, of whatever language.
+    #[inline]
     pub fn running_here() -> Option<TaskRef> {
         Self::of_this_thread()?.current.get()
     }
 }
 
 impl<L: Language> Worker<L> {
+    #[inline]
     pub(crate) fn install(&self) -> Installed {
         Installed { before: CURRENT.with(|current| current.replace(&raw const **self)) }
     }

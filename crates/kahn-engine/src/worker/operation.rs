@@ -29,6 +29,7 @@ impl WorkerCore {
     }
 
     /// What makes a process ready if this worker does.
+    #[inline]
     pub fn origin(&self) -> Origin {
         if self.is_dedicated() { Origin::Outside } else { Origin::Worker(self.index()) }
     }
@@ -53,6 +54,7 @@ impl WorkerCore {
     }
 
     /// The running process has made another.
+    #[inline]
     pub fn has_made_one(&self) {
         self.spend(1);
         if self.lane().is_some_and(Lane::has_grown) {
@@ -61,11 +63,13 @@ impl WorkerCore {
     }
 
     /// Asks for something to be done when the poll returns.
+    #[inline]
     pub fn ask(&self, request: Request) {
         self.request.set(request);
     }
 
     /// Asks to be dropped when the poll returns.
+    #[inline]
     pub fn ask_to_end(&self, cause: EndCause) {
         self.cause.set(cause);
         self.request.set(Request::End);
@@ -78,6 +82,7 @@ impl WorkerCore {
     }
 
     /// Why the process ends that has asked to be dropped.
+    #[inline]
     pub fn end_cause(&self) -> EndCause {
         self.cause.get()
     }
@@ -91,11 +96,13 @@ impl WorkerCore {
     }
 
     /// Takes back what the running process asked for.
+    #[inline]
     pub fn take_back(&self) -> Request {
         self.request.take()
     }
 
     /// What the thread of a blocking process asked for.
+    #[inline]
     pub fn asked(&self) -> Request {
         self.request.take()
     }
