@@ -20,8 +20,8 @@
 
 use super::language::{Kahn, Worker, mark};
 use super::process::InNetwork;
-use kahn_engine::TaskRef;
 use kahn_engine::sync::{AtomicBool, Mutex, Ordering::*, fence};
+use kahn_engine::{TaskRef, WorkerCore};
 
 /// The processes of a network that are to be pruned and may have to be woken for it.
 #[derive(Debug, Default)]
@@ -97,8 +97,10 @@ pub(crate) fn lose_observer(task: TaskRef, solo: bool) {
     }
     let scheduler = task.scheduler();
     scheduler.language::<Kahn>().to_prune.note(task);
-    let is_by_worker =
-        Worker::running_in(scheduler.number).is_some_and(|(worker, _)| !worker.is_dedicated());
+    // Also one that runs no process now, but looks at waits: it comes to one of the points above.
+    let is_by_worker = WorkerCore::with_current(|worker| {
+        worker.is_some_and(|by| !by.is_dedicated() && by.network == scheduler.number)
+    });
     if !is_by_worker {
         scheduler.look_again();
     }
