@@ -8,6 +8,7 @@
 //! | [`must_end`](Language::must_end) | a process has one of the language's marks |
 //! | [`ended`](Language::ended) | a process has ended, and its body is gone |
 //! | [`probe`](Language::probe) | a worker has time to look at what waits: see [`Probe`] |
+//! | [`has_news`](Language::has_news) | a worker is about to sleep: must it probe again? |
 //! | [`quiet`](Language::quiet) | nothing is busy |
 //!
 //! What is asked on the way of a message is a function of the type, so that it can be inlined. What is

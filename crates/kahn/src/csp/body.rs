@@ -193,7 +193,7 @@ fn body_of<J, F, E>(task: NonNull<Task>) -> *mut Body<F, E> {
     unsafe { &raw mut (*placed).body }
 }
 
-/// Writes join and body behind a header, and into it what the process gets.
+/// Writes join and body behind a header, and into the header what the process was spawned with.
 ///
 /// # Safety
 /// The block was made for this type and holds none, or those of a process that has ended. Nobody

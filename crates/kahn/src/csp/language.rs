@@ -1,7 +1,6 @@
 //! What communicating processes add to the scheduler's: they wait at gates, and may be killed there.
 
-use super::core::Core;
-use super::core::Verdict;
+use super::core::{Core, Verdict};
 use super::{body, explain, outside};
 use kahn_engine::sync::{AtomicPtr, AtomicU64, Cell, Ordering::*};
 use kahn_engine::task::Task;
@@ -15,7 +14,7 @@ use std::ptr::{self, NonNull};
 /// A worker of a network of communicating processes.
 pub(super) type Worker = kahn_engine::Worker<Csp>;
 
-/// Bits of [`Task::marks`](Task::marks).
+/// Bits of [`Task::marks`].
 pub(super) mod mark {
     pub(in super::super) use kahn_engine::task::mark::*;
 
@@ -23,7 +22,7 @@ pub(super) mod mark {
     pub(in super::super) const KILL: u8 = 16;
 }
 
-/// Bits of [`Task::own`](Task::own).
+/// Bits of [`Task::own`].
 pub(super) mod own {
     pub(in super::super) use kahn_engine::task::own::*;
 
