@@ -23,62 +23,85 @@ mutation() {
 package=kahn
 laws='--test laws'
 testing='--test testing'
-csp='--test csp'
+csp='--test laws'
+check='--test check'
 without_mutation '' -p kahn --test laws
 without_mutation '' -p kahn --test testing
-without_mutation '' -p kahn --test csp
+package=kahn-csp without_mutation '' -p kahn-csp --test laws
+package=kahn-csp without_mutation '' -p kahn-csp --test check
+package=kahn-csp without_mutation '' -p kahn-csp --lib
 without_mutation '' -p kahn --test memory
 
 # --- policies -----------------------------------------------------------------------------------
 
-mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-engine/src/policy/ws_last.rs \
+mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-policies/src/ws_last.rs \
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
-mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-engine/src/policy/ws_cur.rs \
+mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-policies/src/ws_cur.rs \
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
 mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/policy/mod.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
 mutation work-not-told "$laws" is_told_what_computes network/load.rs \
     's/Weight::follow\(before, task\.busy\(\)\)/Weight::follow(before, 1)/'
-mutation partition-weighs-nothing "$laws" partition_parts_two ../../kahn-engine/src/policy/parts.rs \
+mutation partition-weighs-nothing "$laws" partition_parts_two ../../kahn-policies/src/parts.rs \
     's/work: scaled\(&work\)/work: vec![1; work.len()]/'
 mutation moves-off-by-one "$laws" is_told_what_computes network/load.rs \
     's/Some\(moved\)/Some(moved + 1)/'
 mutation static-forgets-the-pin "$laws" under_static_a_list_and_a_pin network/load.rs \
     's/process\.pinned = task\.pinned\(\)\.map\(\|worker\| worker as usize\);//'
-mutation seeded-does-not-draw "$laws" a_seed_is_heeded network/run.rs \
-    's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/let _ = seed;\n setup.tau = options.tau;/'
-mutation tau-does-nothing "$laws" options_run_one_network network/run.rs \
-    's/\(setup\.seed, setup\.tau\) = \(seed, options\.tau\);/setup.seed = seed;/'
+mutation seeded-does-not-draw "$laws" a_seed_is_heeded ../../kahn-engine/src/run/plan.rs \
+    's/setup\.seed = schedule\.seed;/setup.seed = 0;/'
+package=kahn-policies mutation tau-does-nothing '--lib --features partition' it_shares_out_anew partition.rs \
+    's/Some\(self\.tau\)/Some(DEFAULT_TAU)/'
+package=kahn-policies mutation batch-never-splits '--lib' in_which_no_process_was_ever_alone batches.rs \
+    's/if !self\.was_alone && batch\.len\(\) > 1 \{/if batch.is_empty() {/'
+package=kahn-csp mutation threads-are-one "$csp" of_the_policy_threads ../../kahn-engine/src/run/plan.rs \
+    's/\.threads\(\) == Threads::OnePerProcess$/.threads() == Threads::OnePerProcess \&\& self.schedule.policy.waits_once()/m'
 
 # --- scheduling laws ----------------------------------------------------------------------------
 
-mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/turn.rs \
+mutation operations-for-nothing "$laws" a_process_that_sends_to_itself channel/slow_path.rs \
     's/worker\.patience\.set\(patience - 1\);//; s/worker\.patience\.set\(worker\.patience\.get\(\)\.saturating_sub\(1\)\);//'
-mutation room-left-unlisted "$laws" room_that_was_left_unused channel/sender.rs \
+mutation credit-left-unlisted "$laws" room_that_was_left_unused channel/sender.rs \
     's/self\.channel\.list\(End::Sender, worker\);/let _ = worker;/'
 mutation flush-for-nothing "$laws" a_process_that_flushes_again channel/closing.rs \
-    's/!worker\.spend\(1\) && !worker\.is_dedicated\(\)/false \&\& worker.is_dedicated()/'
-mutation making-for-nothing "$testing" every_policy_keeps ../../kahn-engine/src/worker/operation.rs \
+    's/if has_yielded \|\| worker\.spend\(1\)/if !has_yielded || worker.spend(1)/'
+package=kahn-csp mutation making-for-nothing "$check" every_policy_keeps ../../kahn-engine/src/worker/operation.rs \
     's/(fn has_made_one\(&self\) \{\s*)self\.spend\(1\);/$1/'
-mutation no-rounds "$testing" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
+package=kahn-csp mutation no-rounds "$check" every_policy_keeps ../../kahn-engine/src/queue/lane.rs \
     's/ready > FEW && ready \/ 2 >= self\.least\.load\(Relaxed\)/false \&\& ready > FEW/'
-mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \
+package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
-mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/queue/places.rs \
+package=kahn-csp mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/queue/places.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
-mutation releases-are-done-later "$csp" what_was_dropped_outside csp/channel.rs \
-    's/outside::finish_releases\(worker\.scheduler\(\)\);//'
-mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/queue/places.rs \
-    's/self\.make_ready\(task, Reason::Preempted\);/self.give_way(task);/'
-mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
+package=kahn-csp mutation releases-are-done-later "$csp" what_was_dropped_outside channel/typed.rs \
+    's/worker\.language\(\)\.common\(\)\.calls\.finish_releases\(worker\.scheduler\(\)\);//'
+package=kahn-csp mutation channel-keeps-nothing '--lib' a_channel_keeps channel/blocks.rs \
+    's/let _ = Arc::into_raw\(Arc::clone\(common\)\);//'
+package=kahn-csp mutation deferred-to-nobody "$csp" an_end_that_is_dropped_on_another run/execute.rs \
+    's/core\.common\.calls\.begin\(&scheduler\);//'
+package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/queue/places.rs \
+    's/self\.make_ready\(Ready::new\(task\), Reason::Preempted\);/self.give_way(task);/'
+package=kahn-csp mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
 # --- what is told of failures -------------------------------------------------------------------
 
 mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.rs \
-    's/let just_sent = is_last && task\.has_just_sent\(channel\.as_ptr\(\)\.cast\(\)\);/let just_sent = false;/'
+    's/just_sent: task\.has_just_sent\(channel\.as_ptr\(\)\.cast\(\)\),/just_sent: false,/'
 mutation operations-not-noted "$laws" before_it_drops_its_sender channel/process.rs \
     's/(fn note_sent\(&self, channel: \*const \(\)\) \{)/$1\n if channel.is_null() { return; }/'
+mutation own-reader-not-seen "$laws" that_is_its_own_reader network/observed.rs \
+    's/if sender\.was_kept \{/if sender.was_kept \&\& is_kept.is_empty() {/'
+mutation own-receiver-dropped-first "$laws" of_a_process_that_is_its_own channel/closing.rs \
+    's/task\.note_kept\(\);//'
+mutation last-message-of-an-end "$laws" was_seen_before_a_message channel/closing.rs \
+    's/(fn process_ended\(.*?)(close_dropped\(task, worker, failed\);)/$1task.note_sent(ptr::null());\n    $2/s'
+mutation handed-on-forgotten "$laws" before_the_receiver_was_handed_on network/observed.rs \
+    's/if sender\.was_received_before \{/if sender.was_received_before \&\& is_kept.is_empty() {/'
+mutation handed-on-at-any-time "$laws" last_message_was_left_to channel/table.rs \
+    's/handed_on_at == Some\(sent\)/handed_on_at.is_some()/'
+mutation flush-prunes-nothing "$laws" ends_where_it_flushes channel/closing.rs \
+    's/if is_marked && is_polled_here \{/if is_marked != is_marked \&\& is_polled_here {/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
     's/this\.next\.take\(\)\.or_else\(\|\| this\.messages\.next\(\)\)\.is_none\(\) \{/this.next.take().is_none() {/'
 mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs \
@@ -88,20 +111,33 @@ mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs
 
 mutation pin-does-nothing "$laws" a_pinned_worker ../../kahn-engine/src/worker/dispatch.rs \
     's/if self\.scheduler\(\)\.settings\(\)\.pin \{/if false \&\& self.scheduler().settings().pin {/'
-mutation capacity-does-nothing "$laws" counters_fit_together channel/table.rs \
+mutation workers-do-nothing "$laws" workers_without_a_thread ../../kahn-engine/src/run/plan.rs \
+    's/schedule\.workers\.unwrap_or_else\(cores\)/cores()/'
+mutation detection-does-nothing "$laws" without_detection_a_network network/run.rs \
+    's/Resolver::new\(options\.detection\)/Resolver::new(Detection::Deferred)/'
+mutation capacity-does-nothing "$laws" counters_fit_together channel/capacities.rs \
     's/let wanted = self\.all\.unwrap_or\(own\);/let wanted = own;/'
-mutation capacity-bounds-nothing "$laws" an_option_bounds_capacities channel/table.rs \
+mutation capacity-bounds-nothing "$laws" an_option_bounds_capacities channel/capacities.rs \
     's/self\.most\.map_or\(wanted, \|most\| wanted\.min\(most\)\)/wanted/'
 mutation budget-does-nothing "$laws" the_budget_ends_the_run channel/table.rs \
     's/self\.budget\.store\(budget, Relaxed\);/let _ = budget;/'
 mutation quiescence-does-nothing "$laws" where_nothing_more_can_happen network/run.rs \
     's/core\.quiescence\.store\(options\.quiescence, Relaxed\);//'
-mutation wait-once-does-nothing "$laws" an_option_has_every_operation network/run.rs \
-    's/wait_once: waits_once \|\| options\.wait_once,/wait_once: waits_once,/'
+mutation wait-once-does-nothing "$laws" an_option_has_every_operation ../../kahn-engine/src/run/plan.rs \
+    's/wait_once: schedule\.policy\.waits_once\(\) \|\| schedule\.wait_once,/wait_once: schedule.policy.waits_once(),/'
 mutation accounting-off-counts "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
     's/counts: settings\.accounting != Accounting::Off,/counts: true,/'
 mutation timing-does-nothing "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
-    's/timing: settings\.accounting == Accounting::Timing \|\| settings\.samples,/timing: settings.samples,/'
+    's/let timing = settings\.accounting == Accounting::Timing \|\| settings\.samples;/let timing = settings.samples;/'
+
+mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
+    's/channel\.tell_observer\(End::Sender\);//'
+mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
+    's/channel\.tell_observer\(End::Receiver\);//'
+mutation later-channels-not-observed "$laws" an_observer_is_told channel/table.rs \
+    's/channel\.set_observed\(self\.observer\.get\(\)\.is_some\(\)\);//'
+mutation rest-not-observed "$laws" an_observer_is_told network/hooks.rs \
+    's/else \{ observer\.rests\(name, worker\) \}/else { let _ = worker; }/'
 
 # --- counters and columns -----------------------------------------------------------------------
 
@@ -111,26 +147,36 @@ mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engin
     's/times\.sleeps\.store\(times\.sleeps\.load\(Relaxed\) \+ 1, Relaxed\);//'
 mutation idle-not-measured "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
     's/times\.idle\.store\(.*?Relaxed\);//'
-mutation steals-not-counted "$laws" what_is_stolen_is_counted ../../kahn-engine/src/policy/queues.rs \
-    's/bump\(&own\.won\);//'
+mutation steals-not-counted "$laws" what_is_stolen_is_counted ../../kahn-policies/src/queues.rs \
+    's/own\.steals\.win\(\);//'
+mutation tries-not-counted "$laws" counters_fit_together ../../kahn-policies/src/queues.rs \
+    's/own\.steals\.try_one\(\);//'
+mutation growths-not-counted "$laws" counted_where_a_ring_had_to_be_found channel/table.rs \
+    's/growths: self\.growths\(\)\.load\(Relaxed\),/growths: 0,/'
+mutation others-not-told "$laws" a_hundred_thousand_short network/run.rs \
+    's/more_channels: \(folded_channels\.0 > 0\)/more_channels: (folded_channels.0 == u64::MAX)/'
+mutation most-bytes-not-kept '--test memory' a_network_of_heavy channel/table.rs \
+    's/if used > self\.most_used\.load\(Relaxed\) \{/if used == u64::MAX {/'
+mutation no-time-passes "$laws" times_are_told ../../kahn-engine/src/run/outline.rs \
+    's/seconds: clock::to_duration\(ticks\)\.as_secs_f64\(\),/seconds: 0.0 * clock::to_duration(ticks).as_secs_f64(),/'
 mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
     's/walks: core\.resolver\.get\(\)\.map_or\(0, Resolver::walks\),/walks: 0,/'
 mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
     's/remote: counts\.remote,/remote: 0,/'
-mutation waits-at-the-other-end "$laws" waits_are_counted_at network/run.rs \
-    's/waits_empty: counts\.waits_empty,/waits_empty: counts.waits_full,/'
+mutation waits-at-the-other-end "$laws" waits_are_counted_at channel/language.rs \
+    's/waits_empty => state\.waits_empty/waits_empty => state.waits_full/'
 mutation migrations-not-counted "$laws" counters_fit_together ../../kahn-engine/src/worker/dispatch.rs \
     's/Task::count\(&task\.migrations\);//'
 mutation polls-off-by-one "$laws" counters_fit_together ../../kahn-engine/src/task/mod.rs \
     's/task\.polls\.store\(0, Relaxed\)/task.polls.store(1, Relaxed)/; s/polls: PlainAtomicU64::new\(0\)/polls: PlainAtomicU64::new(1)/'
 mutation polls-not-counted "$laws" waits_are_counted_at ../../kahn-engine/src/worker/dispatch.rs \
     's/task\.polls\.store\(task\.polls\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
-    's/self\.waits_full\.to_string\(\)/self.waits_empty.to_string()/'
-mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/text.rs \
-    's/worker\.sleeps\.to_string\(\)/worker.spins.to_string()/'
-mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/task/table.rs \
-    's/busy: self\.scheduler\(\)\.measures_times\(\)\.then\(\|\| self\.busy\(\)\),/busy: Some(self.busy()),/'
+mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/counters/mod.rs \
+    's/"empty", Language/"full-", Language/; s/"full", Language/"empty", Language/; s/"full-"/"full"/'
+mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/counters/mod.rs \
+    's/"spins";/"sleeps-";/; s/"sleeps";/"spins";/; s/"sleeps-"/"sleeps"/'
+mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/counters/mod.rs \
+    's/scheduler\.measures_times\(\)\.then\(\|\| (u64::try_from\(time\(\)\)\.unwrap_or\(u64::MAX\))\)/Some($1)/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-engine/src/worker/stopwatch.rs \
     's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
 
@@ -139,16 +185,16 @@ mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-eng
 mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned channel/prune.rs \
     's/scheduler\.language::<Kahn>\(\)\.to_prune\.note\(task\);//'
 mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \
-    's/if \*may_be_pruned && !is_cut_short \{/if *may_be_pruned \&\& record.ending.is_some() \&\& !is_cut_short {/'
+    's/if \*is_told_as_pruned && !is_cut_short \{/if *is_told_as_pruned \&\& record.ending.is_some() \&\& !is_cut_short {/'
 mutation dead-through-itself "$laws" whose_reader_waits_for_it network/left.rs \
     's/!self\.is_dead_without\(\*reader, \*writer\)/self.readers.is_empty()/'
 mutation marks-need-no-reader "$laws" whose_mark_nobody_reaches network/observed.rs \
-    's/self\.marks\[process\]\.is_none\(\)\s*\|\| !with\.is_empty\(\)/true/'
+    's/self\.marks\[process\]\.is_none\(\)\s*\|\| self\.is_kept\[process\]\s*\|\| !with\.is_empty\(\)/true/'
 mutation messages-weigh-nothing '--test memory' what_messages_own channel/weight.rs \
     's/scales\.total\.store\(scales.*?Relaxed\);/let _ = weight;/s'
 mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
     's/state\.waits\.insert\(task, edge\);/let _ = edge;/'
-mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
+package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
 # --- comparing runs -----------------------------------------------------------------------------
@@ -169,43 +215,49 @@ failing='--test failing'
 without_mutation '' -p kahn-snet --test laws
 without_mutation '' -p kahn-snet --test failing
 
-mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/graph.rs \
+mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/steps/graph.rs \
     's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'
-mutation beginnings-out-of-turn "$laws" deterministic_programs_give runtime/graph.rs \
+mutation beginnings-out-of-turn "$laws" deterministic_programs_give runtime/steps/graph.rs \
     's/self\.keeps_records\(\*body\) \|\| self\.begins\(\*body\)/self.keeps_records(*body)/'
-mutation beginnings-without-places "$laws" deterministic_programs_give runtime/body.rs \
-    's/let tickets = cause\.before\(facts\.regions\);/let tickets = Tickets::default();/'
-mutation the-rest-goes-on "$failing" behind_the_part_of_it_that_fails runtime/marks.rs \
+mutation beginnings-without-places "$laws" deterministic_programs_give runtime/front/body.rs \
+    's/let tickets = self\.shared\.regions\.before\(cause\);/let tickets = Tickets::default();/'
+mutation the-rest-goes-on "$failing" behind_the_part_of_it_that_fails runtime/steps/marks.rs \
     's/self\.end\.fetch_min\(number \+ u32::from\(self\.chooses\), Relaxed\);//'
-mutation marks-overtake "$failing" of_several_records_that_fail runtime/marks.rs \
+mutation marks-overtake "$failing" of_several_records_that_fail runtime/steps/marks.rs \
     's/number < \*known/number > *known/'
-mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/graph.rs \
+mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/steps/graph.rs \
     's/self\.shapes\.iter\(\)\.any\(\|wanted\| shape\.fits\(wanted\)\)/shape.fields < usize::MAX/'
 emissions='--test emissions'
-mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/emission.rs \
+mutation calls-far-ahead "$emissions" what_a_box_emits_goes_on runtime/front/emission.rs \
     's/const MOST_AHEAD: usize = 512/const MOST_AHEAD: usize = usize::MAX/'
-mutation early-without-a-backlog "$emissions" a_box_waits_where runtime/backlog.rs \
+mutation early-without-a-backlog "$emissions" a_box_waits_where runtime/front/backlog.rs \
     's/const MOST_EARLY: usize = 4096/const MOST_EARLY: usize = usize::MAX/'
-mutation orders-without-a-backlog "$emissions" a_box_waits_where runtime/worker.rs \
+mutation orders-without-a-backlog "$emissions" a_box_waits_where runtime/front/worker.rs \
     's/backlogs\.note\(\|\| Backlog::Order\(region\)\)/drop((backlogs, Backlog::Order(region)))/'
-mutation calls-without-a-backlog "$emissions" a_box_waits_where runtime/calls.rs \
+mutation calls-without-a-backlog "$emissions" a_box_waits_where runtime/front/calls.rs \
     's/turn\.collector\.early\(\) > MOST_EARLY/turn.collector.early() > usize::MAX - MOST_EARLY/'
-mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/backlog.rs \
-    's/position\(&home, landing\.op\) < position/position(\&home, landing.op) != position/'
-mutation calls-begin-in-a-backlog "$emissions" boxes_in_a_row runtime/calls.rs \
+mutation held-up-by-what-is-before "$emissions" boxes_in_a_row runtime/front/backlog.rs \
+    's/position\(&home, mailbox\.op\) < position/position(\&home, mailbox.op) != position/'
+mutation calls-begin-in-a-backlog "$emissions" boxes_in_a_row runtime/front/calls.rs \
     's/self\.begin_emission\(&mut emission, &rec\);//'
-mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/handoff.rs \
+mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/front/handoff.rs \
     's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
-mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/threads.rs \
+mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/front/threads.rs \
     's/self\.away\.load\(SeqCst\) > 0/self.away.load(SeqCst) > usize::MAX \/ 2/'
 mutation meetings-without-level "$emissions" a_box_waits_where \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
+
+command='--test command'
+mutation ends-at-once "$command" that_ends_the_process boxes/c/crash.rs \
+    's/super::rescue::settle\(\);//'
+mutation ends-unseen "$command" that_ends_the_process boxes/c/build.rs \
+    's/command\.arg\(format!\("-Wl,--wrap=\{end\}"\)\);//'
 
 package=kahn-apps
 programs='--test snet'
 without_mutation '' -p kahn-apps --test snet
 
 mutation made-on-the-way-comes-late "$programs" through_collected_replicas \
-    ../../kahn-snet/src/runtime/worker.rs 's/for \(landing, mut made\) in std::mem::take\(&mut self\.role\.outbox\) \{\s*self\.deliver_at_once\(&landing, &mut made\);\s*self\.keep_emptied\(made\);\s*\}//'
+    ../../kahn-snet/src/runtime/front/worker.rs 's/for \(mailbox, mut made\) in std::mem::take\(&mut self\.role\.outbox\) \{\s*self\.deliver_at_once\(&mailbox, &mut made\);\s*self\.keep_emptied\(made\);\s*\}//'
 
 summary

@@ -29,7 +29,7 @@ slowest=(
 )
 
 check() {
-    cargo test --release --lib -p kahn -- "$@"
+    cargo test --release --lib -p kahn -p kahn-csp -- "$@"
 }
 
 if (($#)); then

@@ -49,29 +49,28 @@ mutation party-load-before-swap word::a_party_that_cancels channel/word.rs \
 
 mutation park-before-publishing channel:: channel/publication.rs \
     's/if self\.count\.get\(\) > 0 \{/if self.count.get() > LISTED {/'
-mutation end-before-the-last channel::capacity_two_streams channel/turn.rs \
+mutation end-before-the-last channel::capacity_two_streams channel/slow_path.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
-mutation room-beyond-the-cycle channel::the_receiver_follows channel/growth.rs \
+mutation credit-beyond-the-cycle channel::what_a_side_may_do channel/growth.rs \
     's/most = most\.min\(switch_at - number\);//'
-mutation follow-too-early channel::the_receiver_follows channel/growth.rs \
+mutation follow-too-early channel::what_a_side_may_do channel/growth.rs \
     's/if number < switch_at \{/if number + 1 < switch_at {/'
 mutation follow-too-late channel::the_receiver_follows channel/growth.rs \
     's/if number < switch_at \{/if number <= switch_at {/'
 mutation segment-behind-the-oldest channel::a_channel_that_has_grown channel/growth.rs \
     's/let mut runs = vec!\[Run \{ start, slots \}\];\s*runs\.extend\(old\.runs_from\(at, stride\)\);/let mut runs: Vec<Run> = old.runs_from(at, stride).collect();\n runs.push(Run { start, slots });/'
-mutation row-beyond-its-run channel::a_channel_that_has_grown channel/growth.rs \
+mutation row-beyond-its-run channel::what_a_side_may_do channel/growth.rs \
     's/most\.min\(self\.end\.get\(\) - number\)/most/'
 mutation cycle-linked-late channel::the_receiver_follows channel/growth.rs \
     's/old\.switch_at\.set\(at\);/old.switch_at.set(at + 1);/'
-mutation gate-relaxed channel:: channel/cold.rs \
-    's/(compare_exchange_weak\(bits, locked, )Acquire/$1Relaxed/'
-mutation gate-opened-relaxed channel:: channel/cold.rs \
-    's/(gate\.store\(gate\.bits, )Release/$1Relaxed/'
-
-mutation gate-without-lock channel::an_end_changes_hands channel/cold.rs \
-    's/if bits & gate::LOCKED != 0 \{/if bits == u8::MAX {/; s/bits \| gate::LOCKED;/bits;/'
+mutation gate-relaxed channel:: ../../kahn-engine/src/sync/short_lock.rs \
+    's/(compare_exchange\(seen, locked, )Acquire/$1Relaxed/'
+mutation gate-opened-relaxed channel:: ../../kahn-engine/src/sync/short_lock.rs \
+    's/(self\.0\.store\(flags, )Release/$1Relaxed/'
+mutation gate-without-lock channel::an_end_changes_hands ../../kahn-engine/src/sync/short_lock.rs \
+    's/if access\.is_alone\(\) \{/if access.is_alone() || true {/'
 mutation owner-asked-outside-the-gate channel::an_end_changes_hands channel/closing.rs \
-    's/(channel\.with_gate\(alone, \|)gate(\| \{\s*)let is_observed =\s*is_sender && !gate\.is_closed\(End::Receiver\)/let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();\n $1_gate$2let is_observed = is_observed/s'
+    's/(channel\.with_gate\(of_gate, \|)gate(\| \{\s*)let is_observed =\s*is_sender && !gate\.is_closed\(End::Receiver\)/let is_observed = is_sender && !channel.seen(End::Receiver).is_closed();\n $1_gate$2let is_observed = is_observed/s'
 
 # --- deque ------------------------------------------------------------------------------------
 
@@ -128,14 +127,14 @@ mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/
 mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/idle.rs \
     's/if scheduler\.activity\.go_idle\(\) \{/if !scheduler.activity.go_idle() {/'
 mutation unparked-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler.rs \
-    's/(fn unpark_outside\(.*?)self\.activity\.wake\(\);/$1/s'
+    's/(fn unpark\(.*?)self\.activity\.wake\(\);/$1/s'
 mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
     's/(fn go_to_sleep.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
 mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/set.rs \
     's/(let why = ThreadDoor::explain\(&error\);)/thread_set.parkers.push(Arc::clone(&parker));\n $1/'
-mutation unparker-set-after-the-look run::a_party_outside_changes channel/outside.rs \
+mutation unparker-set-after-the-look run::a_party_outside_changes channel/outside/party.rs \
     's/(this\.party\.task\.set_unparker\(Unparker::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
-mutation party-takes-any-unpark run::a_party_outside_is_not_woken channel/outside.rs \
+mutation party-takes-any-unpark run::a_party_outside_is_not_woken channel/outside/party.rs \
     's/while self\.waits\(&wait\) \{\s*parker\.park\(\);\s*\}//'
 
 # --- detector ---------------------------------------------------------------------------------
@@ -174,71 +173,90 @@ mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-en
 mutation activity-read-twice verdict:: ../../kahn-engine/src/sleep/activity.rs \
     's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
 mutation pending-ends-before-ready verdict::who_is_woken ../../kahn-engine/src/task/foreign.rs \
-    's/(self\.scheduler\.make_ready\(Origin::Outside, self\.task, Reason::Woken\);)(.*?)(self\.scheduler\.activity\.settle\(\);)/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1\n{/s'
-mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside.rs \
+    's/(self\.scheduler\.make_ready\(Origin::Outside, ready, Reason::Woken\);)(.*?)(self\.scheduler\.activity\.settle\(\);)/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1\n{/s'
+mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside/party.rs \
     's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'
-mutation rests-before-pending verdict::a_party_that_cancels channel/outside.rs \
+mutation rests-before-pending verdict::a_party_that_cancels channel/outside/party.rs \
     's/scheduler\.activity\.expect\(\);(.*?scheduler\.rest\(\);)/$1\n scheduler.activity.expect();/s'
 
 # --- communicating processes --------------------------------------------------------------------
 
-mutation csp-gate-relaxed meetings::two_messages csp/gate.rs \
-    's/(compare_exchange\(seen, seen \| LOCKED, )Acquire/$1Relaxed/g'
-mutation csp-gate-opened-relaxed meetings::two_messages csp/gate.rs \
+package=kahn-csp
+without_mutation models:: -p kahn-csp --release --lib
+
+mutation csp-gate-relaxed meetings::two_messages ../../kahn-engine/src/sync/short_lock.rs \
+    's/(compare_exchange\(seen, locked, )Acquire/$1Relaxed/'
+mutation csp-gate-opened-relaxed meetings::two_messages ../../kahn-engine/src/sync/short_lock.rs \
     's/(self\.0\.store\(flags, )Release/$1Relaxed/'
-mutation csp-enter-without-looking choices:: csp/attempt.rs \
+mutation csp-enter-without-looking choices:: channel/attempt.rs \
     's/if flags & side\.ready\(\) != 0 \{/if flags & side.ready() != 0 && entry.is_none() {/'
-mutation csp-taken-while-entering choices::two_offers csp/offer.rs \
-    's/(pub\(super\) fn settle.*?)_ => return false,/$1_ => return true,/s'
-mutation csp-woken-while-entering choices::two_offers csp/offer.rs \
+mutation csp-taken-while-entering choices::two_offers wait/select.rs \
+    's/(pub\(crate\) fn settle.*?)_ => return false,/$1_ => return true,/s'
+mutation csp-woken-while-entering choices::two_offers wait/select.rs \
     's/match seen & \(ENTERING \| PATIENT\)/match seen & PATIENT/'
-mutation csp-nobody-gives-way choices::two_offers csp/offer.rs \
+mutation csp-nobody-gives-way choices::two_offers wait/select.rs \
     's/&& by\.as_ptr\(\) > task\.as_ptr\(\)/&& by.as_ptr() == task.as_ptr()/'
-mutation csp-offer-taken-twice choices::a_time_out csp/offer.rs \
-    's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes { asleep: true },\n _ => return Taken::No,/s'
-mutation csp-phase-not-reset places::phases_never csp/meet.rs \
+mutation csp-offer-taken-twice choices::a_time_out wait/select.rs \
+    's/(OPEN => \{\s*let next = seen.*?)_ => return Taken::No,/$1TAKEN => return Taken::Yes(Wake::Asleep(task)),\n _ => return Taken::No,/s'
+mutation csp-phase-not-reset places::phases_never sharing/phases.rs \
     's/self\.gate\.unlock\(state\.enrolled \* ONE\)/self.gate.unlock(ONE)/'
-mutation csp-phase-without-holding offers::both_take csp/meet.rs \
-    's/if is_twice \|\| !offer::hold\(task, ticket\) \{/let _ = offer::hold(task, ticket);\n if is_twice {/'
-mutation csp-held-not-let-go offers::an_offer_that_was_held csp/meet.rs \
+mutation csp-phase-without-holding offers::both_take sharing/phases.rs \
+    's/if is_twice \|\| !select::hold\(task, ticket\) \{/let _ = select::hold(task, ticket);\n if is_twice {/'
+mutation csp-held-not-let-go offers::an_offer_that_was_held sharing/phases.rs \
     's/order\[\.\.held\]\.iter\(\)\.for_each\(.*?\);//'
-mutation csp-held-in-any-order offers::of_two_barriers_that csp/meet.rs \
+mutation csp-held-in-any-order offers::of_two_barriers_that sharing/phases.rs \
     's/order\.sort_unstable_by_key\(.*?\);//'
-mutation csp-withdrawn-not-missing offers::a_phase_or csp/meet.rs \
+mutation csp-withdrawn-not-missing offers::a_phase_or sharing/phases.rs \
     's/if left \{ flags \+ ONE \} else \{ flags \}/{ let _ = left; flags }/'
-mutation csp-claim-without-keeping offers::a_claim_or csp/claim.rs \
-    's/if !own\.keep\(\) \{/if own.task().is_some_and(|task| !offer::make_busy(task)) \&\& flags == u32::MAX {/'
-mutation csp-foreign-asked-late offers::a_partner_and csp/offer.rs \
-    's/if seen & FOREIGN != 0 \{/if task.offer.load(Acquire) \& FOREIGN != 0 {/'
-mutation csp-claim-freed-under-waiters places::a_claim_goes csp/claim.rs \
+mutation csp-claim-without-keeping offers::a_claim_or sharing/claim.rs \
+    's/if !own\.keep\(\) \{/if !own.keep() \&\& flags == u32::MAX {/'
+mutation csp-foreign-asked-late offers::a_partner_and wait/select.rs \
+    's/if seen & FOREIGN != 0 \{/if task.offer().load(Acquire) \& FOREIGN != 0 {/'
+mutation csp-claim-freed-under-waiters places::a_claim_goes sharing/claim.rs \
     's/return \(flags, wake\);/return (flags & !HELD, wake);/'
-mutation csp-failure-without-a-handle places::a_failure csp/language.rs \
+mutation csp-failure-without-a-handle places::a_failure run/hooks.rs \
     's/if matches!\(ending, Ending::Finished\) \{/if false {/'
-mutation csp-end-before-the-joiner places::the_joiner csp/body.rs \
-    's/(let flags = self\.gate\.lock\(alone\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
+mutation csp-end-before-the-joiner places::the_joiner process/body.rs \
+    's/(let flags = self\.gate\.lock\(access\);\s*)if flags & ENDED == 0 \{\s*self\.waiter/$1if flags != u32::MAX {\n self.waiter/'
 
 # --- S-Net ------------------------------------------------------------------------------------
 
 package=kahn-snet
 without_mutation models:: -p kahn-snet --release --lib
 
-mutation entity-looked-at-relaxed entity_is_made_once runtime/place.rs \
+mutation entity-looked-at-relaxed entity_is_made_once runtime/front/once.rs \
     's/self\.block\.load\(Acquire\)/self.block.load(Relaxed)/'
-mutation entity-published-relaxed entity_is_made_once runtime/place.rs \
+mutation entity-published-relaxed entity_is_made_once runtime/front/once.rs \
     's/ours, AcqRel, Acquire/ours, Acquire, Acquire/'
-mutation entity-made-twice entity_is_made_once runtime/place.rs \
+mutation entity-made-twice entity_is_made_once runtime/front/once.rs \
     's/Err\(theirs\) => \{/Err(theirs) if theirs.is_null() => {/; s/Ok\(_\) => \(/_ => (/'
-mutation licence-given-twice licence_is_held runtime/licence.rs \
-    's/self\.running < limit && !std::mem::replace\(&mut self\.licensed, true\)/{ self.licensed = true; self.running < limit }/'
-mutation licence-given-back-blindly licence_is_held runtime/licence.rs \
-    's/queue\.licensed = !queue\.records\.is_empty\(\);\s*queue\.licensed\n/queue.licensed = false;\n false\n/'
-mutation closed-without-a-look closing_a_landing runtime/licence.rs \
+mutation ownership-given-twice ownership_is_held runtime/front/ownership.rs \
+    's/self\.running < limit && !std::mem::replace\(&mut self\.owned, true\)/{ self.owned = true; self.running < limit }/'
+mutation ownership-given-back-blindly ownership_is_held runtime/front/ownership.rs \
+    's/queue\.owned = !queue\.records\.is_empty\(\);\s*queue\.owned\n/queue.owned = false;\n false\n/'
+mutation closed-without-a-look closing_a_mailbox runtime/front/ownership.rs \
     's/if queue\.records\.is_empty\(\) \{\s*(self\.forward\.set\(forward\(\)\);)\s*\}/drop(queue);\n $1/'
-mutation call-ends-without-a-look collector_lets runtime/licence.rs \
-    's/let mine = !queue\.licensed && !queue\.records\.is_empty\(\) && queue\.running < limit;/let mine = false;/'
-mutation calls-let-out-at-once collector_lets runtime/collector.rs \
+mutation call-ends-without-a-look collector_lets runtime/front/ownership.rs \
+    's/let mine = !queue\.owned && !queue\.records\.is_empty\(\) && queue\.running < limit;/let mine = false;/'
+mutation calls-let-out-at-once collector_lets runtime/front/collector.rs \
     's/if calls\.first != call \{.*?\n        \}/if calls.first != call {\n outputs.drain(..).for_each(\&mut out);\n }/s'
-mutation last-one-tells-nobody sleep_is_beside runtime/idle.rs \
+mutation slots-not-looked-at-again calls::a_slot_that_is_filled runtime/front/threads.rs \
+    's/if self\.is_anything_there\(\) \{\s*self\.unattended\.store\(false, SeqCst\);\s*\}//'
+mutation waits-beside-one-that-stops calls::a_call_that_waits_is_looked_at runtime/front/threads.rs \
+    's/(either we see that no thread looks.*?\n\s*)fence\(SeqCst\);/$1/'
+mutation over-beside-a-call-that-is-away calls::a_call_ runtime/front/threads.rs \
+    's/are_away \|\| self\.has_waiting\(\)/self.has_waiting()/'
+mutation asks-when-it-is-not-away calls::a_call_ runtime/front/threads.rs \
+    's/self\.waiting\.fetch_add\(1, SeqCst\);\s*self\.away\.fetch_sub\(1, SeqCst\);/self.away.fetch_sub(1, SeqCst);\n self.waiting.fetch_add(1, SeqCst);/'
+mutation asks-and-wakes-nobody calls::a_call_ runtime/front/threads.rs \
+    's/(drop\(state\);\s*)idle\.wake\(\);/$1/'
+mutation slot-of-another-time calls::a_call_ runtime/front/handoff.rs \
+    's/if top\.times == times \{ top\.left\.take\(\) \} else \{ None \}/if top.times >= times { top.left.take() } else { None }/'
+mutation waits-after-the-end calls::a_call_that_waits_is_told runtime/front/threads.rs \
+    's/if self\.over \{ Handed::Over \} else \{ Handed::Nothing \}/Handed::Nothing/'
+mutation sleep-without-a-fence calls::a_call_ runtime/front/sleep.rs \
+    's/fence\(SeqCst\); \/\/ pairs with that in `wake`//'
+mutation last-one-tells-nobody sleep_is_beside runtime/front/sleep.rs \
     's/state\.done = true;\s*self\.woken\.notify_all\(\);/state.done = true;/'
 
 summary

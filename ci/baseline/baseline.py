@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Measures the shape of the code, and writes it as a table and as JSON.
 
-    ci/baseline/baseline.py FOLDER [--names] [--instructions] [--build]
+    ci/baseline/baseline.py FOLDER [--names] [--instructions] [--build] [--before FILE]
 
-Always counts crates, files, lines of code, unsafe code, types of one name and the largest knot of
-imports of each crate. `--names` counts public names by rustdoc's JSON, `--instructions` counts what
-messages cost in the workspace's profile and in a crate outside of it (valgrind), `--build` times
-`cargo add kahn` in a new crate. Writes FOLDER/shape.json and FOLDER/shape.md.
+Always counts crates, files, lines of code, unsafe code, types of one name, knots of imports, and
+`impl` blocks that stand outside of the folder of their type. `--names` counts public names by rustdoc's
+JSON, `--instructions` counts what messages cost in the workspace's profile and in a crate outside of
+it (valgrind), `--build` times `cargo add` of a crate in a new crate. Writes FOLDER/shape.json and
+FOLDER/shape.md. With `--before`, the `shape.json` of an earlier commit, a table compares the two.
 
 A line of code is one with something besides a comment on it, outside of models and of what is
 compiled for tests only.
 """
 
+import argparse
 import json
 import os
 import re
@@ -24,9 +26,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-NAMED = {"struct", "enum", "union", "trait", "trait_alias", "function", "type_alias", "constant",
-         "static", "macro", "proc_macro"}
+sys.path.insert(0, str(HERE.parent / "surface"))
+import surface  # noqa: E402
 
+# The crates of the runtime, which were one at first.
+RUNTIME = ("kahn-report", "kahn-engine", "kahn-policies", "kahn", "kahn-csp")
 
 RAW = re.compile(r'b?r(#*)"')
 LETTER = re.compile(r"'(\\.[^']*|[^'\\])'")
@@ -196,14 +200,41 @@ def largest_knot(edges):
     return best if len(best) > 1 else []
 
 
-def folders(edges):
-    """The same between folders: a file belongs to the first part of its path."""
-    found = {}
-    for module, used in edges.items():
-        if module:
-            found.setdefault(module[0], set()).update(
-                peer[0] for peer in used if peer and peer[0] != module[0])
-    return found
+def knots_of_folders(edges):
+    """Sets of folders that reach each other, among those with one parent."""
+    inside = {module[:length] for module in edges for length in range(len(module))}
+    inside -= {()}
+    knots = []
+    for parent in sorted({folder[:-1] for folder in inside}):
+        depth = len(parent)
+        siblings = {folder for folder in inside if folder[:-1] == parent}
+        found = {sibling: set() for sibling in siblings}
+        for module, used in edges.items():
+            of = module[:depth + 1]
+            if of in siblings:
+                found[of].update(peer[:depth + 1] for peer in used
+                                 if peer[:depth + 1] in siblings and peer[:depth + 1] != of)
+        if knot := largest_knot(found):
+            knots.append(" ".join(sorted("/".join(folder) for folder in knot)))
+    return knots
+
+
+def strays(src, files):
+    """Inherent `impl` blocks outside of the folder of their type and those inside it."""
+    homes = {}
+    for path, text in files:
+        for name in re.findall(r"\b(?:struct|enum|union)\s+(\w+)", text):
+            homes.setdefault(name, set()).add(path.parent)
+    found = []
+    for path, text in files:
+        for kind in re.findall(r"^\s*(?:unsafe\s+)?impl\b(?:<(?:[^<>]|<[^<>]*>)*>)?\s+([\w:]+)[^{;]*?\{",
+                               re.sub(r"^\s*(?:unsafe\s+)?impl\b[^{;]*?\sfor\s[^{]*\{", "", text, flags=re.M),
+                               re.M):
+            name = kind.split("::")[-1]
+            places = homes.get(name)
+            if places and not any(path.parent == place or place in path.parents for place in places):
+                found.append(f"{name} in {path.relative_to(src)}")
+    return sorted(found)
 
 
 # --- a crate -------------------------------------------------------------------------------------
@@ -213,12 +244,14 @@ def shape(crate):
     files = list(sources(src))
     code = "\n".join(text for _, text in files)
     edges = imports(src)
-    names = {}
+    names, visible = {}, {}
     for path, text in files:
-        for name in re.findall(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|union|trait|type)\s+(\w+)",
-                               text, re.M):
-            names.setdefault(name, set()).add(str(path.relative_to(src)))
-    knot, folder_knot = largest_knot(edges), largest_knot(folders(edges))
+        declared = r"^\s*(pub(?:\([^)]*\))?\s+)?(?:struct|enum|union|trait|type)\s+(\w+)"
+        for public, name in re.findall(declared, text, re.M):
+            names.setdefault(name, set()).add(path)
+            if public:
+                visible.setdefault(name, set()).add(path)
+    knot = largest_knot(edges)
     return {
         "files": len(files),
         "longest file": max((len(path.read_text().splitlines()) for path, _ in files), default=0),
@@ -230,50 +263,12 @@ def shape(crate):
         "unsafe functions": len(re.findall(r"\bunsafe\s+(?:extern\s+\S+\s+)?fn\s+\w", code)),
         "files with unsafe": sum(1 for _, text in files if re.search(r"\bunsafe\b", text)),
         "type names declared twice": sum(1 for places in names.values() if len(places) > 1),
+        "of them visible outside their modules": sum(1 for places in visible.values()
+                                                     if len(places) > 1),
         "largest knot of files": len(knot),
-        "largest knot of folders": sorted(folder_knot),
+        "knots of folders": knots_of_folders(edges),
+        "impl blocks outside the type's folder": strays(src, files),
     }
-
-
-# --- public names --------------------------------------------------------------------------------
-
-def public_names(package):
-    """Every path by which an item can be named from outside; hidden ones and re-exports count."""
-    environment = os.environ | {
-        "RUSTC_BOOTSTRAP": "1",
-        "RUSTDOCFLAGS": "-Z unstable-options --output-format json --document-hidden-items"}
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "names"
-    subprocess.run(["cargo", "doc", "--quiet", "--no-deps", "-p", package, "--target-dir", target],
-                   cwd=ROOT, env=environment, check=True)
-    doc = json.loads((target / "doc" / (package.replace("-", "_") + ".json")).read_text())
-    found, index = {}, doc["index"]
-
-    def walk(item, path, seen):
-        for child in item["inner"]["module"]["items"]:
-            child = index.get(str(child))
-            if child is None or child["visibility"] != "public":
-                continue
-            kind = next(iter(child["inner"]))
-            name = child["name"]
-            if kind == "use":
-                use = child["inner"]["use"]
-                target = index.get(str(use["id"])) if use["id"] is not None else None
-                name = use["name"]
-                if target is None:
-                    found[path + (name,)] = "use"
-                elif next(iter(target["inner"])) == "module":
-                    if target["id"] not in seen:
-                        inner = path if use["is_glob"] else path + (name,)
-                        walk(target, inner, seen | {target["id"]})
-                else:
-                    found[path + (name,)] = next(iter(target["inner"]))
-            elif kind == "module":
-                walk(child, path + (name,), seen | {child["id"]})
-            elif kind in NAMED:
-                found[path + (name,)] = kind
-
-    walk(index[str(doc["root"])], (), frozenset())
-    return sorted("::".join(path) for path in found)
 
 
 # --- what messages cost --------------------------------------------------------------------------
@@ -297,11 +292,12 @@ def instructions():
         "default": {},
         "workspace": {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"},
     }
-    # The same versions as in the workspace.
+    # The same versions as in the workspace. Incremental builds have many more units: 1430 for 990.
     shutil.copy(ROOT / "Cargo.lock", HERE / "outside" / "Cargo.lock")
     for profile, settings in profiles.items():
         subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", target / profile],
-                       cwd=HERE / "outside", env=os.environ | settings, check=True)
+                       cwd=HERE / "outside", check=True,
+                       env=os.environ | settings | {"CARGO_INCREMENTAL": "0"})
         program = target / profile / "release" / "outside"
         for name in ("pair", "pipeline"):
             few, many = 10_000, 30_000
@@ -312,15 +308,15 @@ def instructions():
 
 # --- what a new user compiles --------------------------------------------------------------------
 
-def first_build():
-    """A new crate that depends on `kahn` alone: crates, CPU seconds, and whether C is compiled."""
+def first_build(package):
+    """A new crate that depends on a crate alone: crates, CPU seconds, and whether C is compiled."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "src").mkdir()
         (folder / "src" / "main.rs").write_text("fn main() {}\n")
         (folder / "Cargo.toml").write_text(
             '[package]\nname = "new"\nversion = "0.0.0"\nedition = "2024"\n'
-            f'[dependencies]\nkahn = {{ path = "{ROOT / "crates" / "kahn"}" }}\n[workspace]\n')
+            f'[dependencies]\n{package} = {{ path = "{ROOT / "crates" / package}" }}\n[workspace]\n')
         shutil.copy(ROOT / "Cargo.lock", folder / "Cargo.lock")
         subprocess.run(["cargo", "fetch", "--quiet"], cwd=folder, check=True)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -338,28 +334,40 @@ def first_build():
 # --- output --------------------------------------------------------------------------------------
 
 def main():
-    options = set(sys.argv[1:])
-    wanted = {"--names", "--instructions", "--build"}
-    folders_given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    if len(folders_given) != 1 or not options - set(folders_given) <= wanted:
-        sys.exit(__doc__)
-    out = Path(folders_given[0])
-    out.mkdir(parents=True, exist_ok=True)
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--names", action="store_true")
+    arguments.add_argument("--instructions", action="store_true")
+    arguments.add_argument("--build", action="store_true")
+    arguments.add_argument("--before", type=Path)
+    given = arguments.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     crates = sorted(path.parent for path in (ROOT / "crates").glob("*/Cargo.toml"))
     found = {"commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT,
                                       capture_output=True, text=True).stdout.strip(),
              "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True,
                                      text=True).stdout.strip(),
              "crates": {crate.name: shape(crate) for crate in crates}}
-    if "--names" in options:
+    if given.names:
         libraries = [crate.name for crate in crates if (crate / "src" / "lib.rs").exists()]
-        found["public names"] = {name: public_names(name) for name in libraries}
-    if "--instructions" in options:
+        found["public names"] = surface.public_names(libraries)
+    if given.instructions:
         found["instructions a message"] = instructions()
-    if "--build" in options:
-        found["cargo add kahn"] = first_build()
-    (out / "shape.json").write_text(json.dumps(found, indent=1) + "\n")
-    (out / "shape.md").write_text(table(found))
+    if given.build:
+        found["cargo add kahn"] = first_build("kahn")
+        if (ROOT / "crates" / "kahn-csp").exists():
+            found["cargo add kahn-csp"] = first_build("kahn-csp")
+    (given.folder / "shape.json").write_text(json.dumps(found, indent=1) + "\n")
+    text = table(found)
+    if given.before:
+        text += compared(json.loads(given.before.read_text()), found)
+    (given.folder / "shape.md").write_text(text)
+
+
+def shown(cell):
+    if isinstance(cell, list):
+        return "; ".join(cell) or "0"
+    return "yes" if cell is True else "no" if cell is False else str(cell)
 
 
 def table(found):
@@ -369,16 +377,47 @@ def table(found):
             "`ci/baseline/baseline.py`.", "",
             "| | " + " | ".join(crates) + " |", "|---|" + "---:|" * len(crates)]
     for row in rows:
-        cells = (crate[row] for crate in crates.values())
-        shown = (", ".join(cell) or "0" if isinstance(cell, list) else str(cell) for cell in cells)
-        text.append(f"| {row} | " + " | ".join(shown) + " |")
+        text.append(f"| {row} | " + " | ".join(shown(crate[row]) for crate in crates.values()) + " |")
     if names := found.get("public names"):
         cells = (str(len(names[crate])) if crate in names else "" for crate in crates)
         text.append("| public names | " + " | ".join(cells) + " |")
-    for title in ("instructions a message", "cargo add kahn"):
-        if values := found.get(title):
+    for title, values in found.items():
+        if title == "instructions a message" or title.startswith("cargo add"):
             text += ["", f"| {title} | |", "|---|---:|"]
-            text += [f"| {name} | {value} |" for name, value in values.items()]
+            text += [f"| {name} | {shown(value)} |" for name, value in values.items()]
+    return "\n".join(text) + "\n"
+
+
+def compared(before, now):
+    """What the crates of the runtime are together, before and now; and each measure of a user's."""
+    def of(shape, row, together):
+        cells = [shape["crates"][name].get(row) for name in RUNTIME if name in shape["crates"]]
+        cells = [cell for cell in cells if cell is not None]
+        if not cells:
+            return "not counted"
+        if isinstance(cells[0], list):
+            return sum(len(cell) for cell in cells)
+        return together(cells)
+
+    def change(a, b):
+        both = isinstance(a, (int, float)) and isinstance(b, (int, float)) and a
+        return f"{100 * (b / a - 1):+.1f} %" if both and not isinstance(a, bool) else ""
+
+    rows = [("crates of the workspace", len(before["crates"]), len(now["crates"]))]
+    for row in next(iter(now["crates"].values())):
+        together = max if row.startswith(("longest", "largest")) else sum
+        rows.append((f"runtime: {row}", of(before, row, together), of(now, row, together)))
+    for name in ("kahn", *sorted(set(now.get("public names", {})) - {"kahn"})):
+        counts = [shape.get("public names", {}).get(name) for shape in (before, now)]
+        if counts[1] is not None:
+            rows.append((f"public names of {name}", len(counts[0] or []) or "", len(counts[1])))
+    for title, values in now.items():
+        if title == "instructions a message" or title.startswith("cargo add"):
+            for name, value in values.items():
+                rows.append((f"{title}: {name}", before.get(title, {}).get(name, ""), value))
+    text = ["", f"| the runtime ({', '.join(RUNTIME)}) | {before['commit']} | {now['commit']} | |",
+            "|---|---:|---:|---:|"]
+    text += [f"| {row} | {shown(a)} | {shown(b)} | {change(a, b)} |" for row, a, b in rows]
     return "\n".join(text) + "\n"
 
 

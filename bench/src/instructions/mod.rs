@@ -22,7 +22,8 @@
 mod requests;
 
 use anyhow::{Context as _, Result, bail};
-use kahn::{Accounting, Channel, Creator, Network, Process, Receiver, RunOptions, Sender, csp};
+use kahn::{Accounting, Channel, Network, Options, Process, Receiver, Sender, Spawner};
+use kahn_csp as csp;
 use requests::{collect, dump, zero};
 use std::fmt::Write as _;
 use std::fs;
@@ -126,7 +127,7 @@ pub(crate) fn operations() -> Result<()> {
 type Level = (&'static str, Accounting);
 
 fn run((_, accounting): Level, network: Network<'_>) -> Result<()> {
-    network.run_with(RunOptions::new().workers(1).accounting(accounting))?;
+    network.run_with(Options::new().workers(1).accounting(accounting))?;
     Ok(())
 }
 
@@ -233,7 +234,7 @@ fn wake_and_block(level: Level) -> Result<()> {
 }
 
 fn give_way((name, accounting): Level) -> Result<()> {
-    let options = RunOptions::new().workers(1).accounting(accounting);
+    let options = csp::Options::new().workers(1).accounting(accounting);
     csp::run(options, async |_scope| {
         for counts in ROUNDS {
             zero();
@@ -254,9 +255,9 @@ fn give_way((name, accounting): Level) -> Result<()> {
 fn create(level: Level) -> Result<()> {
     let name = level.0;
     let mut network = Network::new();
-    let creator = network.creator();
+    let spawner = network.spawner();
     let process = Process::named("creates").effects();
-    network.process_with(process, creator, async move |mut create: Creator<'_>| {
+    network.process_with(process, spawner, async move |mut create: Spawner<'_>| {
         for counts in ROUNDS {
             zero();
             let mut ports = Vec::new();
@@ -288,9 +289,9 @@ fn create(level: Level) -> Result<()> {
 fn spawn(level: Level) -> Result<()> {
     let name = level.0;
     let mut network = Network::new();
-    let creator = network.creator();
+    let spawner = network.spawner();
     let process = Process::named("creates").effects();
-    network.process_with(process, creator, async move |mut create: Creator<'_>| {
+    network.process_with(process, spawner, async move |mut create: Spawner<'_>| {
         for counts in ROUNDS {
             zero();
             for _ in 0..TIMES {

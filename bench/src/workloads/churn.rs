@@ -5,7 +5,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, now, peak_resident_bytes, real, resident_bytes, time};
 use crate::peers::{Executor, TaskProgram, Wire};
 use anyhow::{Result, ensure};
-use kahn::{Creator, Network, Receiver};
+use kahn::{Network, Receiver, Spawner};
 use std::time::Duration;
 
 const ALIVE: usize = 1000;
@@ -34,10 +34,10 @@ impl Churn {
     fn ours(self, workers: usize) -> Result<Vec<Figure>> {
         let before = resident_bytes();
         let mut network = Network::new();
-        let creator = network.creator();
+        let spawner = network.spawner();
         let (all, total) = network.channel("replies");
-        network.process("creator", (creator, all), async move |ports| {
-            let (mut create, mut all): (Creator<'_>, _) = ports;
+        network.process("creator", (spawner, all), async move |ports| {
+            let (mut create, mut all): (Spawner<'_>, _) = ports;
             let mut replies = 0;
             for _ in 0..self.rounds {
                 let round: Vec<Receiver<usize>> = (0..ALIVE)

@@ -6,7 +6,7 @@ use super::{on, per_message};
 use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, time};
 use anyhow::Result;
-use kahn::{Channel, Detection, Network, RunOptions};
+use kahn::{Channel, Detection, Network, Options};
 
 pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
     let one = Grow { pairs: 1, messages: settings.size(1_000_000, 50_000), capacity: 1 };
@@ -54,7 +54,7 @@ impl Grow {
         contest.with_floor()
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let capacity = u32::try_from(self.capacity)?;
         for pair in 0..self.pairs {

@@ -21,7 +21,7 @@ pub(crate) use ring::PROCESSES;
 use crate::contest::Workload;
 use crate::measure::{Figure, real};
 use anyhow::{Result, ensure};
-use kahn::{Accounting, Detection, Report, RunOptions};
+use kahn::{Accounting, Detection, Options, Report};
 use std::time::Duration;
 
 /// Every workload, in the order in which `list` and `table` show them.
@@ -179,7 +179,7 @@ fn nothing(_settings: &crate::contest::Settings) -> Result<()> {
 }
 
 /// A form of ours: its name, and what it changes.
-type Form = (&'static str, fn(RunOptions) -> RunOptions);
+type Form = (&'static str, fn(Options) -> Options);
 
 /// Other levels of accounting and other detection: forms of ours besides the default, `kahn`.
 const FORMS: &[Form] = &[
@@ -190,8 +190,8 @@ const FORMS: &[Form] = &[
 ];
 
 /// Gives the usual options.
-fn on(workers: usize) -> RunOptions {
-    RunOptions::new().workers(workers)
+fn on(workers: usize) -> Options {
+    Options::new().workers(workers)
 }
 
 /// Says what a run cost a message, if as many messages were received as should have been.

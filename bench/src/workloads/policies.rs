@@ -7,8 +7,9 @@ use super::scatter::Bench as Scatter;
 use crate::contest::{Contest, Settings};
 use crate::measure::Figure;
 use anyhow::Result;
+use kahn::Options;
 use kahn::policy::Threads;
-use kahn::{POLICIES, RunOptions};
+use kahn_policies::POLICIES;
 use std::rc::Rc;
 
 pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
@@ -28,15 +29,15 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
 }
 
 /// All policies; the default, as `kahn`, first.
-fn contest(params: &str, run: impl Fn(RunOptions) -> Result<Vec<Figure>> + 'static) -> Contest {
+fn contest(params: &str, run: impl Fn(Options) -> Result<Vec<Figure>> + 'static) -> Contest {
     let run = Rc::new(run);
     let default = Rc::clone(&run);
     let contest = Contest::new(params, "kahn", move |workers| default(on(workers)));
-    let policies = POLICIES.iter().filter(|entry| entry.threads == Threads::AsAsked);
+    let policies = POLICIES.iter().filter(|entry| entry.threads() == Threads::AsAsked);
     policies.fold(contest, |contest, entry| {
         let run = Rc::clone(&run);
         // The table is small and the program short: a name is made once for each policy.
-        let name: &'static str = Box::leak(format!("kahn-{}", entry.name).into_boxed_str());
-        contest.with(name, move |workers| run(on(workers).policy(entry.name)))
+        let name: &'static str = Box::leak(format!("kahn-{}", entry.name()).into_boxed_str());
+        contest.with(name, move |workers| run(on(workers).policy(entry.clone())))
     })
 }

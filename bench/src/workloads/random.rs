@@ -6,7 +6,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, nanoseconds, now, time};
 use crate::peers::{Executor, TaskProgram, Wire, join_all};
 use anyhow::{Context as _, Result, ensure};
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::Compare;
 use kahn_apps::random_network::{Arrived, Back, Graph, Load, Shape};
 use kahn_apps::work::Work;
@@ -65,7 +65,7 @@ impl Bench {
         Ok(vec![Figure::new("time of a run", "ms", nanoseconds(time) / 1e6)])
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let watch = |_number| {};
         let arrived = self.graph()?.network(

@@ -8,7 +8,7 @@ use crate::peers::{
     Blocking, BlockingProgram, Executor, Kanal, May, Smol, TaskProgram, Tokio, Wire, join, join_all,
 };
 use anyhow::{Context as _, Result, ensure};
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::Compare;
 use kahn_apps::ring::{Moment, Ring};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(super) fn rendezvous(settings: &Settings) -> Vec<Contest> {
         let meeting = |messages| RingBench { capacity: 0, ..RingBench::of(tokens, messages) };
         let bench = meeting(settings.size(3_000_000, 300_000));
         let slow = meeting(settings.size(30_000, 3000));
-        csp::contest(bench.params(), move |options| bench.ours(options))
+        csp::contest(bench.params(), move |options| bench.ours_by_rendezvous(options))
             .with_tasks::<Tokio, Kanal>("tokio-kanal", bench)
             .with_tasks::<Smol, Kanal>("smol-kanal", bench)
             .with_blocking::<May>("may", bench)
@@ -81,21 +81,28 @@ impl RingBench {
         Ok(Figure::each(PER_MESSAGE, time, usize::try_from(u64::from(processes) * laps)?))
     }
 
-    pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    pub(super) fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let see = |moment| match moment {
             Moment::Start => watch.start(),
             Moment::Cycle => {}
             Moment::End => watch.stop(),
         };
-        let total = if self.capacity == 0 {
-            self.ring.rendezvous(options, see)?.0
-        } else {
-            let mut network = Network::new();
-            let total = self.ring.network(&mut network, Compare::Numbers, see);
-            network.run_with(options.capacity(u32::try_from(self.capacity)?))?;
-            total.take().context("the ring has no total")?
+        let mut network = Network::new();
+        let total = self.ring.network(&mut network, Compare::Numbers, see);
+        network.run_with(options.capacity(u32::try_from(self.capacity)?))?;
+        let total = total.take().context("the ring has no total")?;
+        self.figures(watch.time().context("the root took no time")?, total)
+    }
+
+    fn ours_by_rendezvous(self, options: kahn_csp::Options) -> Result<Vec<Figure>> {
+        let watch = Stopwatch::default();
+        let see = |moment| match moment {
+            Moment::Start => watch.start(),
+            Moment::Cycle => {}
+            Moment::End => watch.stop(),
         };
+        let (total, _report) = self.ring.rendezvous(options, see)?;
         self.figures(watch.time().context("the root took no time")?, total)
     }
 }

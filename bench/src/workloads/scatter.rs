@@ -6,7 +6,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, now, time};
 use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
 use anyhow::{Context as _, Result};
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::Compare;
 use kahn_apps::checksum::mix;
 use kahn_apps::scatter_gather::ScatterGather;
@@ -54,7 +54,7 @@ impl Bench {
         Ok(Figure::each("time per task", time, tasks))
     }
 
-    pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    pub(super) fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let checksum = self.0.network(&mut network, Compare::Numbers, |_round| {});
         let (time, report) = time(|| network.run_with(options));

@@ -24,7 +24,7 @@ pub(super) fn contests(settings: &Settings) -> Vec<Contest> {
 }
 
 fn contest(name: &'static str, size: usize, plain: Loop) -> Contest {
-    let threads = || Runtime::Network { policy: Some("threads".to_owned()) };
+    let threads = || Runtime::Network { policy: Some(kahn::policy::THREADS) };
     let contest = Contest::new(format!("{name}, size {size}"), "kahn", move |workers| {
         ours(name, size, Runtime::Front, workers)
     });

@@ -8,7 +8,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, Stopwatch, now, peak_resident_bytes, resident_bytes, time};
 use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
 use anyhow::{Context as _, Result, ensure};
-use kahn::{Channel, Creator, Name, Network, Process, Receiver, RunOptions, Sender};
+use kahn::{Channel, Name, Network, Options, Process, Receiver, Sender, Spawner};
 use kahn_apps::Slot;
 use std::time::Duration;
 
@@ -47,14 +47,14 @@ impl Spawn {
     }
 
     /// Created by a process while the network runs, as peers do.
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let before = resident_bytes();
         let watch = Stopwatch::default();
         let mut network = Network::new();
-        let creator = network.creator();
+        let spawner = network.spawner();
         let (giver, replies) = Slot::new();
         let driver = Process::named("driver").effects();
-        network.process_with(driver, creator, async |mut create: Creator<'_>| {
+        network.process_with(driver, spawner, async |mut create: Spawner<'_>| {
             watch.start();
             let (mut ask, mut hear) = (Vec::new(), Vec::new());
             for _ in 0..self.processes {
@@ -74,7 +74,7 @@ impl Spawn {
     }
 
     /// Written down before the run, each with a name of its own.
-    fn ours_built(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours_built(self, options: Options) -> Result<Vec<Figure>> {
         let before = resident_bytes();
         let (giver, replies) = Slot::new();
         let (time, report) = time(|| {

@@ -9,7 +9,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, nanoseconds, time};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use hashbrown::HashMap;
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::wordcount::{Counts, Entry, WordCount, write_line};
 use kahn_apps::{Compare, Program as _, zipf};
 use memmap2::Mmap;
@@ -78,14 +78,14 @@ fn mapreduce(text: &Path, workers: usize) -> Result<f64> {
     run_network(text, on(workers), true)
 }
 
-fn run_network(text: &Path, options: RunOptions, as_job: bool) -> Result<f64> {
+fn run_network(text: &Path, options: Options, as_job: bool) -> Result<f64> {
     let (time, lines) = milliseconds(|| network(text, options, as_job))?;
     ensure!(!lines.is_empty(), "there are words");
     Ok(time)
 }
 
 /// Gives the result as it would be written.
-fn network(text: &Path, options: RunOptions, as_job: bool) -> Result<Vec<u8>> {
+fn network(text: &Path, options: Options, as_job: bool) -> Result<Vec<u8>> {
     let program = WordCount::open(&[text.to_owned()], PARTS)?;
     let mut network = Network::new();
     let pending = if as_job {
@@ -233,9 +233,9 @@ mod tests {
         let path = folder.path().join("text");
         let mut file = File::create(&path).unwrap();
         zipf::write_text(600_000, 500, 3, &mut file).unwrap();
-        let expected = network(&path, RunOptions::new().workers(2), false).unwrap();
+        let expected = network(&path, Options::new().workers(2), false).unwrap();
         assert!(expected.len() > 1000);
-        assert_eq!(network(&path, RunOptions::new().workers(1), true).unwrap(), expected);
+        assert_eq!(network(&path, Options::new().workers(1), true).unwrap(), expected);
         assert_eq!(threads(&path, 3).unwrap(), expected);
         assert_eq!(rayon(&path, 2).unwrap(), expected);
         assert_eq!(rayon_and_hashbrown(&path).unwrap(), expected);

@@ -41,7 +41,7 @@ fn asked(words: &[String]) -> Option<(&'static SnetProgram, usize, Options)> {
         options.workers = workers.parse().ok().filter(|workers| *workers > 0)?;
     }
     if let Some(policy) = words.get(3) {
-        options.runtime = Runtime::Network { policy: Some(policy.clone()) };
+        options.runtime = Runtime::Network { policy: Some(kahn_policies::named(policy)?) };
     }
     Some((SnetProgram::named(name)?, size, options))
 }

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgMatches, Command};
-use kahn::{Channel, Digest, Name, Network, Receiver, RunOptions, Sender};
+use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
+use kahn_csp as csp;
 
 use crate::table::APPS;
 use crate::{Failure, Progress, Ran, Stop};
@@ -235,12 +236,12 @@ pub trait Program: Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Run`] if it
+    /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Communicating`] if it
     /// did not finish.
     fn communicate(
         &self,
         variant: Variant,
-        _options: RunOptions,
+        _options: csp::Options,
         _stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         Err(Failure::input(format!("this program has no variant `{}`", variant.name())))

@@ -1,6 +1,6 @@
 //! Runs a prepared program in one of its forms.
 
-use kahn::{Network, Report, RunOptions};
+use kahn::{Network, Options, Report};
 
 use crate::{Answer, Compare, Failure, Pending, Program, Stop, Stopper, Variant};
 
@@ -23,7 +23,7 @@ pub struct Ran<'env> {
 ///
 /// let sieve = App::named("sieve").expect("it is in the table");
 /// let program = sieve.prepare_from(&["20"], None, 0)?;
-/// let ran = run(&*program, Variant::Network, kahn::RunOptions::new(), |_stop| {})?;
+/// let ran = run(&*program, Variant::Network, kahn::Options::new(), |_stop| {})?;
 /// let mut text = Vec::new();
 /// (ran.answer.lines)(&mut text)?;
 /// assert_eq!(text, b"2\n3\n5\n7\n11\n13\n17\n19\n");
@@ -32,7 +32,8 @@ pub struct Ran<'env> {
 ///
 /// # Errors
 ///
-/// Returns [`Failure::Run`] if the network did not finish; its report is in the error.
+/// Returns [`Failure::Run`] or [`Failure::Communicating`] if the network did not finish; its report
+/// is in the error.
 ///
 /// # Panics
 ///
@@ -40,7 +41,7 @@ pub struct Ran<'env> {
 pub fn run(
     program: &dyn Program,
     variant: Variant,
-    options: RunOptions,
+    options: Options,
     started: impl FnOnce(Stopper),
 ) -> Result<Ran<'_>, Failure> {
     match variant {
@@ -53,7 +54,7 @@ pub fn run(
         | Variant::Corrected => {
             let stop = Stop::new();
             started(Stopper::Communicating(stop.clone()));
-            program.communicate(variant, options, &stop)
+            program.communicate(variant, options.schedule().clone().into(), &stop)
         }
         Variant::Network | Variant::MapReduce => {
             let mut network = Network::new();

@@ -23,6 +23,9 @@ pub enum Failure {
     /// The network did not finish.
     #[error(transparent)]
     Run(Box<kahn::RunError>),
+    /// The communicating processes did not finish.
+    #[error(transparent)]
+    Communicating(Box<kahn_csp::RunError>),
     /// Two runs that must be the same are not: where they differ first.
     #[error("{0}")]
     Difference(String),
@@ -56,6 +59,19 @@ impl Failure {
         }
     }
 
+    /// Returns what the run cost, if something ran.
+    ///
+    /// ```
+    /// assert!(kahn_apps::Failure::input("points.csv: no such file").report().is_none());
+    /// ```
+    pub fn report(&self) -> Option<&kahn::Report> {
+        match self {
+            Self::Run(error) => error.report(),
+            Self::Communicating(error) => error.report(),
+            _ => None,
+        }
+    }
+
     /// Says what is wrong with a file as a whole.
     pub(crate) fn file(path: &Path, what: impl Display) -> Self {
         Self::input(format!("{}: {what}", path.display()))
@@ -70,5 +86,11 @@ impl Failure {
 impl From<kahn::RunError> for Failure {
     fn from(error: kahn::RunError) -> Self {
         Self::Run(Box::new(error))
+    }
+}
+
+impl From<kahn_csp::RunError> for Failure {
+    fn from(error: kahn_csp::RunError) -> Self {
+        Self::Communicating(Box::new(error))
     }
 }

@@ -17,7 +17,7 @@
 //! | [`aes`]            | encryption of a file or a block              | a root and many around it            |
 //! | [`h264_graph`]     | frames through a video encoder's graph       | twenty stages, three of them divided |
 //!
-//! The others are communicating processes, which may choose ([`kahn::csp`]); they too see to it that
+//! The others are communicating processes, which may choose ([`kahn_csp`]); they too see to it that
 //! their results depend on nothing but their arguments:
 //!
 //! | folder             | problem                                      | the processes                        |

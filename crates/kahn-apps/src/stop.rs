@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 
-use kahn::{StopHandle, csp};
+use kahn::StopHandle;
+use kahn_csp as csp;
 use parking_lot::Mutex;
 
 /// A wish to end, which processes look at or wait for. Clones are the same wish.

@@ -1,15 +1,16 @@
 //! Programs of communicating processes: their results do not depend on the schedule, because they
 //! see to it; and what comes to a standstill is explained.
 
-use kahn::{POLICIES, RunOptions, Summary};
+use kahn::{Options, Summary};
 use kahn_apps::{App, Failure, Variant, run};
+use kahn_policies::POLICIES;
 
 /// Every policy, each with another number of workers.
-fn ways() -> impl Iterator<Item = (String, RunOptions)> {
+fn ways() -> impl Iterator<Item = (String, Options)> {
     POLICIES.iter().enumerate().map(|(turn, policy)| {
         let workers = [2, 1, 3, 8][turn % 4];
-        let options = RunOptions::new().policy(policy.name).workers(workers).seed(turn as u64);
-        (format!("{}, {workers} workers", policy.name), options)
+        let options = Options::new().policy(policy.clone()).workers(workers).seed(turn as u64);
+        (format!("{}, {workers} workers", policy.name()), options)
     })
 }
 
@@ -18,7 +19,7 @@ fn printed(
     app: &str,
     arguments: &[&str],
     variant: Variant,
-    options: RunOptions,
+    options: Options,
 ) -> Result<String, Failure> {
     let app = App::named(app).expect("the program is in the table");
     let program = app.prepare_from(arguments, None, 1)?;
@@ -32,8 +33,7 @@ fn printed(
 /// Runs every form that chooses, except one that gets stuck, in every way, and compares with the
 /// sequential form.
 fn check(app: &str, arguments: &[&str]) -> String {
-    let expected =
-        printed(app, arguments, Variant::Sequential, RunOptions::new()).expect("it ends");
+    let expected = printed(app, arguments, Variant::Sequential, Options::new()).expect("it ends");
     for &variant in App::named(app).expect("the program is in the table").variants {
         if variant.chooses() && variant != Variant::Deadlock {
             for (way, options) in ways() {
@@ -49,7 +49,7 @@ fn check(app: &str, arguments: &[&str]) -> String {
 /// Runs a form that must get stuck, in every way; returns the explanations.
 fn stuck(app: &str, arguments: &[&str], variant: Variant) -> Vec<String> {
     let explain = |(way, options)| match printed(app, arguments, variant, options) {
-        Err(Failure::Run(error)) => {
+        Err(Failure::Communicating(error)) => {
             let outcome = error.report().map(|report| report.outcome);
             assert_eq!(outcome, Some(Summary::Deadlock), "{way}");
             error.to_string()
@@ -132,8 +132,8 @@ fn balances_do_not_depend_on_the_order_of_orders() {
 fn the_end_of_a_run_can_be_asked_for() {
     let app = App::named("commstime").unwrap();
     let program = app.prepare_from(&["--cycles", "4000000000"], None, 0).unwrap();
-    let ran = run(&*program, Variant::Communicating, RunOptions::new(), |stop| stop.stop());
-    let Err(Failure::Run(error)) = ran else { panic!("it cannot have finished") };
+    let ran = run(&*program, Variant::Communicating, Options::new(), |stop| stop.stop());
+    let Err(Failure::Communicating(error)) = ran else { panic!("it cannot have finished") };
     assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
 }
 
@@ -168,7 +168,7 @@ fn pictures_have_the_pixels_of_their_frames() {
     let arguments = ["--size", "5x3", "--frames", "2", "--png", path];
     let program = app.prepare_from(&arguments, Some(3), 0).unwrap();
     let files = |variant| {
-        let ran = run(&*program, variant, RunOptions::new(), |_| {}).unwrap();
+        let ran = run(&*program, variant, Options::new(), |_| {}).unwrap();
         let bytes = ran.answer.files.iter().map(|(path, picture)| {
             let mut bytes = Vec::new();
             picture(&mut bytes).unwrap();

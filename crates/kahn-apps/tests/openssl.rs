@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use kahn::RunOptions;
+use kahn::Options;
 use kahn_apps::{App, Variant, run};
 
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
@@ -44,7 +44,7 @@ fn kahn(mode: &str, options: &[&str], file: &Path) -> Vec<u8> {
         arguments.extend(["--iv", START]);
     }
     let program = aes.prepare_from(&arguments, Some(3), 0).expect("the arguments are right");
-    let ran = run(&*program, Variant::Network, RunOptions::new().workers(2), |_| {});
+    let ran = run(&*program, Variant::Network, Options::new().workers(2), |_| {});
     let mut bytes = Vec::new();
     (ran.expect("the run finishes").answer.lines)(&mut bytes).expect("memory takes it");
     bytes

@@ -6,9 +6,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread::{Scope, scope};
 use std::time::Duration;
 
-use kahn::RunOptions;
 use kahn_apps::Stop;
 use kahn_apps::proxy::{Carried, Proxy};
+use kahn_csp::Options;
 
 /// Long enough for any machine: where it counts that nothing is closed by time.
 const LONG: Duration = Duration::from_hours(1);
@@ -41,8 +41,7 @@ fn with_proxy(
     let proxy = Proxy::listen("127.0.0.1:0", &target.to_string(), idle).unwrap();
     let stop = Stop::new();
     scope(|scope| {
-        let carried =
-            scope.spawn(|| proxy.run(RunOptions::new().workers(workers), &stop).unwrap().0);
+        let carried = scope.spawn(|| proxy.run(Options::new().workers(workers), &stop).unwrap().0);
         clients(proxy.address().unwrap());
         stop.ask();
         carried.join().unwrap()

@@ -1,17 +1,18 @@
 //! A network prints the bytes of its sequential twin, however it is run.
 
-use kahn::{POLICIES, RunOptions};
+use kahn::Options;
 use kahn_apps::{App, Program, Variant, run};
+use kahn_policies::POLICIES;
 use proptest::prelude::*;
 
 /// Ways to run a network: every policy, with numbers of workers and capacities drawn by `pick`.
-fn ways(pick: usize) -> impl Iterator<Item = (String, RunOptions)> {
+fn ways(pick: usize) -> impl Iterator<Item = (String, Options)> {
     POLICIES.iter().enumerate().map(move |(turn, policy)| {
         let workers = [1, 2, 3, 8][(pick + turn) % 4];
         let capacity = [1, 2, 64][(pick / 4 + turn) % 3];
         let seed = pick as u64;
-        let options = RunOptions::new().policy(policy.name).workers(workers).capacity(capacity);
-        let way = format!("{}, {workers} workers, capacity {capacity}", policy.name);
+        let options = Options::new().policy(policy.clone()).workers(workers).capacity(capacity);
+        let way = format!("{}, {workers} workers, capacity {capacity}", policy.name());
         (way, options.seed(seed))
     })
 }
@@ -22,7 +23,7 @@ fn program(app: &str, arguments: &[&str], parts: usize) -> Box<dyn Program> {
 }
 
 /// All that a run gives: lines, files, notes.
-fn bytes(program: &dyn Program, variant: Variant, options: RunOptions) -> String {
+fn bytes(program: &dyn Program, variant: Variant, options: Options) -> String {
     let ran = run(program, variant, options, |_| {}).expect("the run finishes");
     let mut text = format!("{:?}\n", ran.answer.notes).into_bytes();
     (ran.answer.lines)(&mut text).expect("memory takes it");
@@ -36,7 +37,7 @@ fn bytes(program: &dyn Program, variant: Variant, options: RunOptions) -> String
 /// Runs every form that is a network in every way and compares with the sequential form.
 fn check(app: &str, arguments: &[&str], parts: usize, pick: usize) {
     let program = program(app, arguments, parts);
-    let expected = bytes(&*program, Variant::Sequential, RunOptions::new());
+    let expected = bytes(&*program, Variant::Sequential, Options::new());
     let variants = App::named(app).expect("the program is in the table").variants;
     for variant in variants.iter().filter(|variant| variant.is_network()) {
         for (way, options) in ways(pick) {
@@ -124,7 +125,7 @@ fn the_output_of_kmeans_does_not_depend_on_the_number_of_parts() {
         .flat_map(|&parts| {
             let program = program("kmeans", &arguments, parts);
             [Variant::Network, Variant::MapReduce]
-                .map(|variant| bytes(&*program, variant, RunOptions::new()))
+                .map(|variant| bytes(&*program, variant, Options::new()))
         })
         .collect();
     assert!(all.iter().all(|text| *text == all[0]));

@@ -9,7 +9,8 @@ use kahn_snet::record::Record;
 use kahn_snet::runtime::{Options, Ready, Runtime, run};
 
 fn ways() -> impl Iterator<Item = Options> {
-    let network = |policy: Option<&str>| Runtime::Network { policy: policy.map(str::to_owned) };
+    let network =
+        |policy: Option<&str>| Runtime::Network { policy: policy.and_then(kahn_policies::named) };
     let runtimes = [Runtime::Front, network(None)];
     let all = runtimes.into_iter().flat_map(|runtime| [1, 2, 8].map(|n| (runtime.clone(), n)));
     all.map(|(runtime, workers)| Options { runtime, workers, ..Options::default() })

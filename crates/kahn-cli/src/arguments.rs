@@ -11,9 +11,10 @@ use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches as _, Subcommand as _, ValueEnum, value_parser,
 };
 use clap_complete::Shell;
-use kahn::policy::DEFAULT;
-use kahn::{Accounting, Detection, POLICIES, RunOptions};
+use kahn::policy::PolicyChoice;
+use kahn::{Accounting, Detection, Options};
 use kahn_apps::{APPS, App, Failure, Variant, at_least_one, size};
+use kahn_policies::POLICIES;
 use kahn_snet::command::Command as Snet;
 
 use crate::experiment::{self, ExperimentArguments};
@@ -163,7 +164,7 @@ impl Shape {
     fn variant_among(&self, app: &App, variants: &[Variant]) -> Result<Variant, Failure> {
         let Some(&first) = variants.first() else {
             return Err(Failure::input(format!("`{}` is no Kahn network", app.name)).with_help(
-                "its processes choose (see `kahn::csp`): what they are is known only as they run, \
+                "its processes choose (see `kahn-csp`): what they are is known only as they run, \
                  and no other schedule need give the same",
             ));
         };
@@ -191,28 +192,30 @@ impl RunArguments {
     fn check_heeded(&self, app: &App, variant: Variant) -> Result<(), Failure> {
         let Schedule { workers, policy, placing, accounting, pin, .. } = &self.schedule;
         let Schedule { capacity, capacity_at_most, budget, detection, .. } = &self.schedule;
-        // Of every network, and of Kahn networks alone.
+        // Heeded by every kind of network, and by Kahn networks alone.
         let scheduled = [
             ("--workers", workers.is_some()),
             ("--policy", policy.is_some()),
-            ("--placement", placing.has_placement()),
-            ("--tau", placing.tau().is_some()),
             ("--accounting", accounting.is_some()),
             ("--pin", *pin),
         ];
-        let of_channels = [
+        let of_networks = [
             ("--capacity", capacity.is_some()),
             ("--capacity-at-most", capacity_at_most.is_some()),
             ("--budget", budget.is_some()),
             ("--detection", detection.is_some()),
+            ("--placement", placing.has_placement()),
+            ("--tau", placing.has_tau()),
         ];
         let why = match variant {
             Variant::Network | Variant::MapReduce => return Ok(()),
             Variant::Sequential => "it runs on one thread, in a loop",
             Variant::Threads => "the system schedules its threads",
-            _ => "its processes choose: their channels have the room that the program gives them",
+            _ => {
+                "its processes choose: their channels have the room that the program gives them, and their workers are found as they run"
+            }
         };
-        let mut unheeded = scheduled.iter().filter(|_| !variant.chooses()).chain(&of_channels);
+        let mut unheeded = scheduled.iter().filter(|_| !variant.chooses()).chain(&of_networks);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };
@@ -222,7 +225,7 @@ impl RunArguments {
     }
 
     /// Understands the options of a run of this form.
-    pub(crate) fn options(&self, app: &App, variant: Variant) -> Result<RunOptions, Failure> {
+    pub(crate) fn options(&self, app: &App, variant: Variant) -> Result<Options, Failure> {
         self.check_heeded(app, variant)?;
         let Schedule {
             workers,
@@ -235,15 +238,12 @@ impl RunArguments {
             accounting,
             pin,
         } = &self.schedule;
-        placing.check(policy.as_deref().unwrap_or(DEFAULT))?;
-        let mut options = RunOptions::new().seed(self.shape.seed).pin(*pin);
+        let policy = placing.policy(policy.as_deref())?;
+        let mut options = Options::new().policy(policy).seed(self.shape.seed).pin(*pin);
         // The user of the command has not the source of its programs.
         options = options.places(false);
         if let Some(workers) = workers {
             options = options.workers(*workers);
-        }
-        if let Some(policy) = policy {
-            options = options.policy(policy);
         }
         if let Some(capacity) = capacity {
             options = options.capacity(*capacity);
@@ -268,18 +268,12 @@ impl RunArguments {
                 AccountingName::Timing => Accounting::Timing,
             });
         }
-        if let Some(placement) = placing.placement()? {
-            options = options.placement(placement);
-        }
-        if let Some(tau) = placing.tau() {
-            options = options.tau(tau);
-        }
         Ok(options)
     }
 }
 
 fn policies() -> PossibleValuesParser {
-    PossibleValuesParser::new(POLICIES.iter().map(|policy| policy.name))
+    PossibleValuesParser::new(POLICIES.iter().map(PolicyChoice::name))
 }
 
 /// Reads the command line.
@@ -429,7 +423,7 @@ mod tests {
     #[test]
     fn every_policy_of_the_table_can_be_typed_and_no_other() {
         for policy in POLICIES {
-            assert!(typed(&format!("kahn run sieve 10 --policy {}", policy.name)).is_ok());
+            assert!(typed(&format!("kahn run sieve 10 --policy {}", policy.name())).is_ok());
         }
         assert!(typed("kahn run sieve 10 --policy nothing").is_err());
     }

@@ -1,13 +1,14 @@
 //! `kahn list`: what there is to run, and how.
 
-use kahn::POLICIES;
+use kahn::policy::PolicyChoice;
 use kahn_apps::{APPS, Failure, Variant};
+use kahn_policies::POLICIES;
 
 use crate::result;
 
 /// Writes the tables of programs and policies: a line each, the name first.
 pub(crate) fn list() -> Result<(), Failure> {
-    let names = APPS.iter().map(|app| app.name).chain(POLICIES.iter().map(|policy| policy.name));
+    let names = APPS.iter().map(|app| app.name).chain(POLICIES.iter().map(PolicyChoice::name));
     let width = names.map(str::len).max().unwrap_or_default();
     result::write(|out| {
         for app in APPS {
@@ -16,7 +17,7 @@ pub(crate) fn list() -> Result<(), Failure> {
             writeln!(out, "{:width$}  app     {} ({variants})", app.name, app.summary)?;
         }
         for policy in POLICIES {
-            writeln!(out, "{:width$}  policy  {}", policy.name, policy.summary)?;
+            writeln!(out, "{:width$}  policy  {}", policy.name(), policy.summary())?;
         }
         Ok(())
     })

@@ -48,10 +48,12 @@ pub(crate) fn exit_code(failure: &Failure) -> u8 {
     match failure {
         Failure::Input { .. } | Failure::Usage(_) => 2,
         Failure::Output { .. } | Failure::Difference(_) => 1,
-        Failure::Run(error) => match error.report().map(|report| report.outcome) {
-            Some(Summary::Stopped) => INTERRUPTED,
-            _ => 1,
-        },
+        Failure::Run(_) | Failure::Communicating(_) => {
+            match failure.report().map(|report| report.outcome) {
+                Some(Summary::Stopped) => INTERRUPTED,
+                _ => 1,
+            }
+        }
     }
 }
 

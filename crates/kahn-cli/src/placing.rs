@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use kahn::RunError;
-use kahn::policy::Placement;
+use kahn::policy::{DEFAULT, PolicyChoice};
 use kahn_apps::{Failure, Input};
+use kahn_policies::{PARTITION, POLICIES, Placement, STATIC};
 
 /// What is typed about places. Outputs do not depend on any of it.
 #[derive(Debug, Clone, Args)]
@@ -24,11 +25,40 @@ pub(crate) struct Placing {
 }
 
 impl Placing {
-    /// Refuses what the chosen policy would not heed.
-    pub(crate) fn check(&self, policy: &str) -> Result<(), Failure> {
+    /// Understands which policy is asked for; refuses what it would not heed.
+    pub(crate) fn policy(&self, name: Option<&str>) -> Result<PolicyChoice, Failure> {
+        let name = name.unwrap_or(DEFAULT.name());
+        self.check(name)?;
+        let policy = match (self.placement()?, self.tau) {
+            (Some(placement), _) => Some(kahn_policies::static_by(placement)),
+            (None, Some(tau)) => Some(kahn_policies::partition_after(tau)),
+            (None, None) => kahn_policies::named(name),
+        };
+        policy.ok_or_else(|| {
+            let names: Vec<_> = POLICIES.iter().map(PolicyChoice::name).collect();
+            let what = format!("there is no policy `{name}`");
+            Failure::input(what).with_help(format!("choose one of {}", names.join(", ")))
+        })
+    }
+
+    /// All policies, with what is typed about some: a list may name more workers than a run has.
+    pub(crate) fn policies(&self) -> Result<Vec<PolicyChoice>, Failure> {
+        let placement = self.placement()?;
+        let with_settings = |policy: &PolicyChoice| match (policy.name(), &placement, self.tau) {
+            (name, Some(placement), _) if name == STATIC.name() => {
+                kahn_policies::static_folded(placement.clone())
+            }
+            (name, _, Some(tau)) if name == PARTITION.name() => kahn_policies::partition_after(tau),
+            _ => policy.clone(),
+        };
+        Ok(POLICIES.iter().map(with_settings).collect())
+    }
+
+    /// Refuses what a policy would not heed.
+    fn check(&self, policy: &str) -> Result<(), Failure> {
         let typed = [
-            ("--placement", "static", self.placement.is_some()),
-            ("--tau", "partition", self.tau.is_some()),
+            ("--placement", STATIC.name(), self.placement.is_some()),
+            ("--tau", PARTITION.name(), self.tau.is_some()),
         ];
         for (option, needed, is_typed) in typed {
             if is_typed && policy != needed {
@@ -45,7 +75,7 @@ impl Placing {
     }
 
     /// The placement that is asked for.
-    pub(crate) fn placement(&self) -> Result<Option<Placement>, Failure> {
+    fn placement(&self) -> Result<Option<Placement>, Failure> {
         let Some(typed) = &self.placement else { return Ok(None) };
         if let Some(placement) = Placement::named(typed) {
             return Ok(Some(placement));
@@ -64,9 +94,9 @@ impl Placing {
         placement.map(Some).map_err(|error| Failure::input(format!("{typed}: {error}")))
     }
 
-    /// The threshold that is asked for.
-    pub(crate) fn tau(&self) -> Option<Duration> {
-        self.tau
+    /// Whether a threshold is asked for.
+    pub(crate) fn has_tau(&self) -> bool {
+        self.tau.is_some()
     }
 
     /// Says which line of the file a run has refused, if it has.

@@ -43,11 +43,13 @@ pub(crate) fn run(
             cost.tell(report.as_ref(), &answer.notes)
         }
         Err(failure) => {
-            if let Failure::Run(error) = &failure {
-                if let Some(refused) = arguments.placing().refused(error, app.name) {
-                    return Err(refused);
-                }
-                cost.tell(error.report(), &[])?;
+            if let Failure::Run(error) = &failure
+                && let Some(refused) = arguments.placing().refused(error, app.name)
+            {
+                return Err(refused);
+            }
+            if matches!(failure, Failure::Run(_) | Failure::Communicating(_)) {
+                cost.tell(failure.report(), &[])?;
             }
             Err(failure)
         }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ArgMatches;
+use kahn::policy::SEQUENTIAL;
 use kahn::testing::{Schedules, VerifyError};
 use kahn_apps::{Answer, App, Compare, Failure, Pending, Progress};
 
@@ -28,13 +29,10 @@ pub(crate) fn verify(
     let settings = app.settings(shape.parts, shape.seed)?;
     let program = (app.prepare)(matches, &settings)?;
     let expected = bytes(&program.sequential()?);
-    let mut schedules = Schedules::new().time_limit(TIME_LIMIT);
-    if let Some(placement) = placing.placement()? {
-        schedules = schedules.placement(placement);
-    }
-    if let Some(tau) = placing.tau() {
-        schedules = schedules.tau(tau);
-    }
+    let mut policies = placing.policies()?;
+    // The oracle first: the others are compared with it.
+    policies.sort_by_key(|policy| policy.name() != SEQUENTIAL.name());
+    let schedules = Schedules::new().policies(policies).time_limit(TIME_LIMIT);
     let progress = Progress::new("schedules", Some(schedules.list().len() as u64));
     let verified = progress::watched(&progress, || {
         schedules.verify_with(

@@ -5,6 +5,20 @@ use quote::quote;
 use syn::{Data, DeriveInput, Fields, Index, parse_macro_input, parse_quote};
 
 /// Derives `kahn::Digest`: all fields in their order, and for an enum the number of the variant.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Digester;
+///
+/// #[derive(kahn::Digest)]
+/// enum Shape {
+///     Point,
+///     Circle { radius: f64 },
+/// }
+///
+/// assert_ne!(Digester::of(&Shape::Point), Digester::of(&Shape::Circle { radius: 1.0 }));
+/// ```
 #[proc_macro_derive(Digest)]
 pub fn digest(input: TokenStream) -> TokenStream {
     let mut input = parse_macro_input!(input as DeriveInput);

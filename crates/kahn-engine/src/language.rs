@@ -18,7 +18,7 @@ use crate::sync::{Arc, Parker};
 use crate::task::TaskRef;
 use crate::worker::request::{EndCause, Park};
 use crate::{Scheduler, Worker};
-use kahn_report::Ending;
+use kahn_report::{Ending, ProcessCounter};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -141,10 +141,16 @@ pub trait Hooks: Any + Send + Sync {
     /// The thread of a process, or a party, has parked, and still counts as busy.
     fn parked_outside(&self, task: TaskRef);
 
-    /// How often a process has waited for something to come, and for room.
-    fn waits(&self, task: TaskRef) -> (u32, u32) {
-        let _ = task;
-        (0, 0)
+    /// What the language has counted of a process, of a counter that it keeps.
+    fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
+        let _ = (task, counter);
+        0
+    }
+
+    /// The worker of this index begins a poll of a process, or has ended it. Asked of runs that are
+    /// [observed](crate::Settings::observed) alone.
+    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
+        let _ = (task, worker, begins);
     }
 
     /// Workers have been idle for long: asks the policy where processes belong. Returns how many are
@@ -178,7 +184,8 @@ impl Tag {
             },
             // As a worker of its own: what it owns is dropped by it, not by the process that made it.
             refuse: |scheduler, task| {
-                Worker::<L>::for_clearing(scheduler).end(task, EndCause::Stopped);
+                // SAFETY: the process was to be started and has no thread: it is the caller's.
+                unsafe { Worker::<L>::for_clearing(scheduler).end(task, EndCause::Stopped) };
             },
         }
     }

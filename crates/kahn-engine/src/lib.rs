@@ -1,7 +1,7 @@
 //! WHEN code runs: processes, workers, run queues, parking.
 //!
 //! ```text
-//!            policy (run queues)                  where the language says
+//!                run queues                       where the language says
 //!   ready ───────────────► running ─────────────► parked ──┐
 //!     ▲                      │  │                          │ what it waits
 //!     │      yields          │  │ waits for a foreign waker│ for comes
@@ -9,7 +9,7 @@
 //!     └────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A [`Worker`] takes a ready process from the policy, polls it, publishes what it did, and then
+//! A [`Worker`] takes a ready process from the run queues, polls it, publishes what it did, and then
 //! does what it asked for: parks it, queues it again, or ends it. Parking happens *after* the poll
 //! has returned, so the thread that wakes the process finds it complete. How a process is parked, and
 //! what else is particular to a kind of processes, is a [`language`].
@@ -23,7 +23,7 @@
 //! The last to be busy asks the language to free what can go on ([`Language::quiet`]); if in addition
 //! nothing is pending, what is left can never go on and the run gets its verdict.
 
-pub mod accounting;
+pub mod counters;
 pub mod language;
 pub mod memory;
 #[cfg(loom)]
@@ -33,6 +33,7 @@ pub mod model;
 mod models;
 pub mod policy;
 pub mod queue;
+pub mod run;
 pub mod scheduler;
 pub mod sleep;
 pub mod sync;
@@ -40,14 +41,16 @@ pub mod task;
 pub mod thread;
 pub mod worker;
 
-pub use accounting::Accounting;
+pub use counters::Accounting;
 pub use language::{Hooks, Kept, Language, Probe, Tag};
-pub use policy::balance::Balance;
+pub use policy::placing::Balance;
 pub use policy::{Origin, Reason};
 pub use queue::places::Urgency;
+pub use queue::run_queues::RunQueues;
+pub use run::Schedule;
 pub use scheduler::{Config, Scheduler, Settings};
 pub use task::extension::Unparker;
-pub use task::table::{ProcessCounts, ProcessRecord, Table};
+pub use task::table::{ProcessRecord, Table};
 pub use task::{Kind, TaskRef};
 pub use thread::Unwound;
 pub use thread::set::ThreadSet;

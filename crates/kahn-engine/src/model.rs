@@ -1,11 +1,11 @@
 //! What models of loom have in common, here and in the crates of languages.
 
-use crate::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use crate::policy::{Notify, Origin, Policy, Reach, Ready, Reason, Turn};
 use crate::scheduler::RUNNING;
 use crate::sleep::activity::ActivityCount;
 use crate::sync::{Arc, Mutex, Ordering::*};
 use crate::task::table::Table;
-use crate::{Accounting, Language, Scheduler, Settings, TaskRef, Worker};
+use crate::{Accounting, Language, RunQueues, Scheduler, Settings, TaskRef, Worker};
 use std::collections::VecDeque;
 
 /// Checks `model` with all interleavings that have at most so many preemptions.
@@ -32,7 +32,7 @@ pub const OUTSIDE: usize = 3;
 pub struct Own {
     workers: [std::sync::Mutex<VecDeque<Ready>>; OUTSIDE],
     outside: Mutex<VecDeque<Ready>>,
-    uses_lifo_slot: bool,
+    has_lifo_slots: bool,
     shares: bool,
     passes_on: bool,
 }
@@ -40,7 +40,7 @@ pub struct Own {
 impl Own {
     /// What a worker wakes goes to its LIFO slot.
     pub fn using_lifo_slot() -> Self {
-        Self { uses_lifo_slot: true, ..Self::default() }
+        Self { has_lifo_slots: true, ..Self::default() }
     }
 
     /// Workers beyond the cores sleep, as under policies that share their work.
@@ -51,6 +51,14 @@ impl Own {
     /// What is made ready may be run by another worker at once.
     pub fn passing_on() -> Self {
         Self { passes_on: true, ..Self::default() }
+    }
+
+    /// The run queues of a model.
+    pub fn queues(self) -> RunQueues {
+        let has_lifo_slots = self.has_lifo_slots;
+        let mut queues = RunQueues::of(Box::new(self));
+        queues.have_lifo_slots = has_lifo_slots;
+        queues
     }
 
     fn with<R>(&self, queue: usize, f: impl FnOnce(&mut VecDeque<Ready>) -> R) -> R {
@@ -83,12 +91,8 @@ impl Policy for Own {
         self.with(worker, |queue| !queue.is_empty())
     }
 
-    fn shares_work(&self) -> bool {
-        self.shares
-    }
-
-    fn uses_lifo_slot(&self) -> bool {
-        self.uses_lifo_slot
+    fn reach(&self) -> Reach {
+        if self.shares { Reach::EveryWorker } else { Reach::OneWorker }
     }
 }
 
@@ -99,6 +103,7 @@ pub fn settings() -> Settings {
         samples: false,
         wait_once: false,
         threads: false,
+        observed: false,
         pin: false,
         solo: false,
         listed_processes: usize::MAX,
@@ -116,15 +121,20 @@ pub fn work<L: Language>(
     for task in begin {
         worker.run(task);
     }
-    while let Some(ready) = scheduler.policy().pop(index, Turn::Front) {
+    while let Some(ready) = scheduler.run_queues().pop(index, Turn::Front) {
         worker.run(ready.into_task());
     }
 }
 
+/// Takes what was made ready by a thread that is no worker.
+pub fn pop_outside(scheduler: &Scheduler) -> Option<TaskRef> {
+    scheduler.run_queues().pop(OUTSIDE, Turn::Front).map(Ready::into_task)
+}
+
 /// Runs, as worker `index`, what was made ready by a thread that is no worker.
 pub fn work_for_others<L: Language>(scheduler: &Scheduler, index: usize) {
-    while let Some(ready) = scheduler.policy().pop(OUTSIDE, Turn::Front) {
-        work::<L>(scheduler, index, [ready.into_task()]);
+    while let Some(task) = pop_outside(scheduler) {
+        work::<L>(scheduler, index, [task]);
     }
 }
 

@@ -1,15 +1,16 @@
 //! What all workers of a network share, and how its run begins and ends.
 
-use crate::accounting::Accounting;
+use crate::counters::{Accounting, WorkerTimes};
 use crate::language::{Hooks, Language, Tag};
-use crate::policy::balance::Balance;
-use crate::policy::{self, Notify, Origin, Policy, Ready, Reason};
+use crate::policy::placing::{Balance, Placing};
+use crate::policy::{Notify, Origin, Reach, Ready, Reason};
 use crate::queue::places;
+use crate::queue::run_queues::RunQueues;
 use crate::sleep::activity::ActivityCount;
 use crate::sync::system::ThreadDoor;
 use crate::sync::{
     Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Mutex, Ordering::*, Padded,
-    Parker, PlainAtomicU64,
+    Parker,
 };
 use crate::task::extension::{self, Unparker};
 use crate::task::table::Table;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub wait_once: bool,
     /// Each process has a thread of its own.
     pub threads: bool,
+    /// The language is told when a worker begins and ends a poll.
+    pub observed: bool,
     /// Each worker keeps to one core.
     pub pin: bool,
     /// One worker and nobody else: no atomics on the message path.
@@ -64,28 +67,12 @@ pub struct WorkerSlot {
     pub times: WorkerTimes,
 }
 
-/// What a worker counts, written by it alone; only reports and `balance` read it.
-#[derive(Debug, Default)]
-pub struct WorkerTimes {
-    /// Ticks from start to end.
-    pub total: PlainAtomicU64,
-    /// Ticks without a process to run, until the last one was found.
-    pub idle: PlainAtomicU64,
-    /// Since when it has been without a process; 0 if it has one.
-    pub idle_since: PlainAtomicU64,
-    /// Searches while idle.
-    pub spins: PlainAtomicU64,
-    /// Times asleep.
-    pub sleeps: PlainAtomicU64,
-}
-
 /// What is decided when the run starts.
 #[derive(Debug)]
 pub struct Config {
     /// How the network is run.
     pub settings: Settings,
-    /// Which of the ready processes run next.
-    pub policy: Box<dyn Policy>,
+    pub(crate) run_queues: RunQueues,
     pub(crate) places: places::Places,
     /// The workers' parts that others see.
     pub slots: Box<[Padded<WorkerSlot>]>,
@@ -105,8 +92,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Decides that these workers run a network under this policy.
-    pub fn new(policy: Box<dyn Policy>, mut thread_set: ThreadSet, settings: Settings) -> Self {
+    /// Decides that these workers run a network from these queues.
+    pub fn new(run_queues: RunQueues, mut thread_set: ThreadSet, settings: Settings) -> Self {
         let workers = thread_set.workers();
         let slots = thread_set.parkers.iter().map(|parker| {
             Padded(WorkerSlot {
@@ -119,13 +106,17 @@ impl Config {
             })
         });
         let cores = crate::sync::system::cores();
-        let most_awake = if policy.shares_work() { cores } else { usize::MAX };
+        let most_awake = match run_queues.reach() {
+            Reach::EveryWorker => cores,
+            Reach::OneWorker => usize::MAX,
+        };
         let most_searching = workers.min(cores) / 2;
-        let balance = policy.rebalances_after().map(Balance::new);
+        let again_after = run_queues.placing().and_then(Placing::again_after);
+        let balance = again_after.map(Balance::new);
         let places = places::Places::new(workers);
         Self {
             settings,
-            policy,
+            run_queues,
             places,
             slots: slots.collect(),
             most_awake,
@@ -141,7 +132,7 @@ impl Config {
     /// For clearing away a network that was never run.
     #[inline]
     pub fn never_run() -> Self {
-        Self::new(policy::oracle(), ThreadSet::driven(1), Settings::default())
+        Self::new(RunQueues::oracle(), ThreadSet::driven(1), Settings::default())
     }
 }
 
@@ -245,10 +236,10 @@ impl Scheduler {
         })
     }
 
-    /// Which of the ready processes run next.
+    /// Where ready processes stand that are usual and of any worker.
     #[inline]
-    pub fn policy(&self) -> &dyn Policy {
-        self.config().policy.as_ref()
+    pub fn run_queues(&self) -> &RunQueues {
+        &self.config().run_queues
     }
 
     /// The workers' parts that others see.
@@ -322,29 +313,30 @@ impl Scheduler {
         }
         for task in processes {
             if task.kind() != Kind::Pooled {
-                self.unpark_outside(task);
+                self.unpark(task);
             }
         }
         true
     }
 
-    /// Makes a process ready that the caller owns.
-    pub fn make_ready(&self, origin: Origin, task: TaskRef, reason: Reason) {
-        if task.kind() != Kind::Pooled {
-            self.unpark_outside(task);
+    /// Makes a process ready.
+    pub fn make_ready(&self, origin: Origin, ready: Ready, reason: Reason) {
+        if ready.kind() != Kind::Pooled {
+            self.unpark(ready.into_task());
             return;
         }
-        match self.push(origin, Ready::new(task), reason) {
-            Notify::Nobody if origin == Origin::Outside => self.notify_anyone(),
+        match self.push(origin, ready, reason) {
+            Notify::Nobody | Notify::Thief if origin == Origin::Outside => self.notify_anyone(),
             told => self.notify(told),
         }
     }
 
-    /// Notifies the workers that a policy wants to be notified.
+    /// Notifies the worker that is to be notified.
     #[inline]
     pub(crate) fn notify(&self, told: Notify) {
         match told {
             Notify::Nobody => {}
+            Notify::Thief => self.notify_thief(),
             Notify::Anyone => self.notify_anyone(),
             Notify::Worker(worker) => self.notify_worker(worker),
         }
@@ -352,9 +344,17 @@ impl Scheduler {
 
     /// Tells a thread or a party that its wait is over; it counts as busy from now on.
     #[inline]
-    pub fn unpark_outside(&self, task: TaskRef) {
+    pub(crate) fn unpark(&self, task: TaskRef) {
         self.activity.wake();
         Self::tell(task);
+    }
+
+    /// Tells a party that its run is over, whether it waits or not.
+    ///
+    /// # Safety
+    /// The process is a party outside, whose operations do nothing from now on.
+    pub unsafe fn unpark_ended(&self, party: TaskRef) {
+        self.unpark(party);
     }
 
     pub(crate) fn tell(task: TaskRef) {
@@ -407,7 +407,8 @@ impl Scheduler {
     }
 
     /// Starts a process that was enlisted, while the network runs.
-    pub fn start(&self, task: TaskRef, origin: Origin) {
+    pub fn start(&self, ready: Ready, origin: Origin) {
+        let task = ready.into_task();
         if self.is_ending() {
             // `end_run` marks those it finds in the table; this one may have come later.
             task.marks.fetch_or(task::mark::STOP, Release);
@@ -416,7 +417,7 @@ impl Scheduler {
             // It counts as running since it was made, and may be waiting for the start.
             Kind::Outside => Self::tell(task),
             Kind::Threaded => self.start_thread(task),
-            Kind::Pooled => self.make_ready(origin, task, Reason::New),
+            Kind::Pooled => self.make_ready(origin, Ready::new(task), Reason::New),
         }
     }
 
@@ -432,9 +433,9 @@ impl Scheduler {
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
             let (pooled, others): (Vec<_>, Vec<_>) =
                 processes.into_iter().partition(|task| task.kind() == Kind::Pooled);
-            self.policy().start(pooled.into_iter().map(Ready::new).collect());
+            self.run_queues().start(pooled.into_iter().map(Ready::new).collect());
             for task in others {
-                self.start(task, Origin::Outside);
+                self.start(Ready::new(task), Origin::Outside);
             }
             // Nobody there, or parties that have left since: they do not end a run that is not
             // running yet.

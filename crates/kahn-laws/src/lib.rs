@@ -31,3 +31,19 @@ pub use campaign::{Campaign, Extent, Failure, Summary, Tally, Trouble, soak};
 pub use csp::Communicating;
 pub use draw::{Choice, Draw};
 pub use network::Networks;
+
+use kahn::policy::PolicyChoice;
+
+/// Returns the policy of that name, as choices and schedules have it.
+///
+/// # Panics
+/// Panics if there is none.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(kahn_laws::policy("batch").name(), "batch");
+/// ```
+pub fn policy(name: &str) -> PolicyChoice {
+    kahn_policies::named(name).unwrap_or_else(|| panic!("there is no policy `{name}`"))
+}

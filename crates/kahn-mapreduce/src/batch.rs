@@ -9,6 +9,16 @@ use kahn::Receiver;
 pub(crate) const RECORDS: usize = 1024;
 
 /// Some records of a stream, in one message.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_mapreduce::Batch;
+///
+/// let batch = Batch::of(vec![1, 2, 3]);
+/// assert_eq!((batch.records.len(), batch.ends_round), (3, false));
+/// assert!(Batch::last(vec![4]).ends_round);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, kahn::Digest)]
 pub struct Batch<T> {
     /// The records; there may be none.
@@ -20,6 +30,8 @@ pub struct Batch<T> {
 impl<T> Batch<T> {
     /// Makes a batch behind which more of the round comes.
     ///
+    /// # Examples
+    ///
     /// ```
     /// assert!(!kahn_mapreduce::Batch::of(vec![1, 2]).ends_round);
     /// ```
@@ -28,6 +40,8 @@ impl<T> Batch<T> {
     }
 
     /// Makes a batch that is the last of its round.
+    ///
+    /// # Examples
     ///
     /// ```
     /// assert!(kahn_mapreduce::Batch::last(vec![1, 2]).ends_round);

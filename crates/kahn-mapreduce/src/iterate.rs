@@ -20,6 +20,33 @@ use crate::{Parts, Split};
 ///
 /// Implemented for [`ControlFlow`], and for a `Result` of it whose error is the failure of the
 /// process.
+///
+/// # Examples
+///
+/// Halves numbers until all are small:
+///
+/// ```
+/// use kahn::Network;
+/// use kahn_mapreduce::{Job, Split};
+/// use std::ops::ControlFlow::{Break, Continue};
+///
+/// let halve = Job::new("halve", |n: u32, out| out.emit(n / 2, ()), |_n, _, out| out.emit(()));
+/// let mut network = Network::new();
+/// let answer = Split::new("again", 2).iterate(
+///     &mut network,
+///     vec![40, 41, 100],
+///     |network, parts| halve.on(network, parts),
+///     |results| {
+///         let numbers: Vec<_> = results.into_iter().map(|(n, ())| n).collect();
+///         // A `ControlFlow` is a step: go on with these items, or answer.
+///         if numbers.iter().all(|n| *n < 10) { Break(numbers) } else { Continue(numbers) }
+///     },
+/// );
+/// let answer = network.collect("answer", answer);
+/// network.run()?;
+/// assert_eq!(answer.take(), Some(vec![vec![2, 6]]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 pub trait Step {
     /// An item of the next round.
     type Item;
@@ -27,6 +54,18 @@ pub trait Step {
     type Answer;
 
     /// Turns it into a control flow, or the text of an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_mapreduce::Step;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let answer: ControlFlow<u32, Vec<char>> = ControlFlow::Break(42);
+    /// assert_eq!(answer.into_step(), Ok(ControlFlow::Break(42)));
+    /// let failed: Result<ControlFlow<u32, Vec<char>>, &str> = Err("no answer");
+    /// assert_eq!(failed.into_step(), Err("no answer".to_owned()));
+    /// ```
     ///
     /// # Errors
     /// Returns the text of the error that it is.
@@ -60,7 +99,7 @@ impl<T: Send> Split<T> {
     ///
     /// # Examples
     ///
-    /// How far everybody is from `ann`: a round goes one step from those who were reached last.
+    /// How far everybody is from `ann`: a round goes one step from those that were reached last.
     ///
     /// ```
     /// use std::ops::ControlFlow::{Break, Continue};

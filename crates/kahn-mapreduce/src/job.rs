@@ -141,6 +141,18 @@ where
 
     /// Sets the number of reduce processes: as many as map processes unless said otherwise.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).items(&mut network, 0..100_u32);
+    /// let sort = Job::new("sort", |n, out| out.emit(n, ()), |_n, _, out| out.emit(()));
+    /// assert_eq!(sort.reducers(5).on(&mut network, parts).count(), 5);
+    /// ```
+    ///
     /// # Panics
     /// Panics if it is 0.
     pub fn reducers(mut self, count: usize) -> Self {
@@ -185,6 +197,25 @@ where
     ///
     /// In a chained job that order depends on the number of reducers of the job before; sorted
     /// values do not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).batch(1).items(&mut network, [7, 3, 5, 4_u32]);
+    /// let lists = Job::new("lists", |n, out| out.emit(n % 2, n), |_key, values, out| {
+    ///     out.emit(values.collect::<Vec<_>>());
+    /// });
+    /// let merged = lists.sort_values().on(&mut network, parts).merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// let expected = vec![(0, vec![4]), (1, vec![3, 5, 7])];
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(expected));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn sort_values(mut self) -> Self
     where
         V: Ord,
@@ -219,6 +250,23 @@ where
 
     /// Sets the capacity of the channels from maps to reducers, in batches: 4 unless said otherwise.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).items(&mut network, 0..100_u32);
+    /// let sort = Job::new("sort", |n, out| out.emit(n, ()), |_n, _, out| out.emit(()));
+    /// let merged = sort.capacity(1).on(&mut network, parts).merge(&mut network, "merge");
+    /// network.for_each("ignore", merged, |_batch| {});
+    /// let report = network.run()?;
+    /// let channel = report.channels.iter().find(|channel| channel.name == "sort 0 0");
+    /// assert_eq!(channel.map(|channel| channel.capacity), Some(1));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if it is 0.
     pub fn capacity(mut self, batches: u32) -> Self {
@@ -228,6 +276,22 @@ where
     }
 
     /// Has runs compared by records and results, and not by the number of batches alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let parts = Split::new("numbers", 2).digest().items(network, 0..100_u32);
+    ///     let sort = Job::new("sort", |n, out| out.emit(n, ()), |_n, _, out| out.emit(()));
+    ///     let merged = sort.digest().on(network, parts).merge(network, "merge");
+    ///     network.for_each("ignore", merged, |_batch| {});
+    /// })?;
+    /// assert!(verified.by_contents > verified.by_count);
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
     pub fn digest(mut self) -> Self
     where
         K: Digest,
@@ -244,6 +308,29 @@ where
     ///
     /// The processes are called `name map 0` and `name reduce 0`, the channels between them
     /// `name 0 0`, those with the results `name reduced 0`, and so on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let lengths = Job::new(
+    ///     "lengths",
+    ///     |word: &str, out| out.emit(word.len(), 1),
+    ///     |_length, ones, out| out.emit(ones.sum::<u32>()),
+    /// );
+    /// let mut network = Network::new();
+    /// let parts = Split::new("words", 2).items(&mut network, ["to", "be", "or", "not"]);
+    /// let lengths = lengths.on(&mut network, parts);
+    /// // One part of the results for each reducer.
+    /// assert_eq!(lengths.count(), 2);
+    /// let merged = lengths.merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(vec![(2, 3), (3, 1)]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if the parts belong to another network.

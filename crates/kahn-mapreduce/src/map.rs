@@ -54,6 +54,30 @@ impl<'a, K: Eq + Hash, V> Emit<'a, K, V> {
     }
 
     /// Puts out a record. It goes to the reducer that its key hashes to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Emit, Job, Split};
+    ///
+    /// /// Emits each word of a line, with a one.
+    /// fn words(line: &'static str, out: &mut Emit<'_, &'static str, u32>) {
+    ///     for word in line.split(' ') {
+    ///         out.emit(word, 1);
+    ///     }
+    /// }
+    ///
+    /// let count = Job::new("count", words, |_word, ones, out| out.emit(ones.count()));
+    /// let mut network = Network::new();
+    /// let parts = Split::new("lines", 2).items(&mut network, ["to be or", "not to be"]);
+    /// let merged = count.on(&mut network, parts).merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// let counts = vec![("be", 2), ("not", 1), ("or", 1), ("to", 2)];
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(counts));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[inline]
     pub fn emit(&mut self, key: K, value: V) {
         if let ([all], None) = (&mut *self.reducers, &self.combine) {

@@ -41,6 +41,23 @@ impl<T: Send> Parts<T> {
     /// A job takes a batch of each in turn: a stream from which nothing comes keeps the others
     /// waiting.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Batch, Parts};
+    ///
+    /// let mut network = Network::new();
+    /// let a = network.source("a", [Batch::last(vec![(1, 'a'), (3, 'c')])]);
+    /// let b = network.source("b", [Batch::last(vec![(2, 'b')])]);
+    /// let merged = Parts::of(vec![a, b]).merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// let expected = vec![(1, 'a'), (2, 'b'), (3, 'c')];
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(expected));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if there is none.
     pub fn of(streams: Vec<Receiver<Batch<T>>>) -> Self {
@@ -49,11 +66,37 @@ impl<T: Send> Parts<T> {
     }
 
     /// Returns how many there are: one at least.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 4).items(&mut network, 0..100_u32);
+    /// assert_eq!(parts.count(), 4);
+    /// ```
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Returns the streams, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).items(&mut network, 0..100_u32);
+    /// for (index, part) in parts.into_receivers().into_iter().enumerate() {
+    ///     network.for_each(format!("part {index}"), part, |batch| assert!(batch.records.len() <= 64));
+    /// }
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn into_receivers(self) -> Vec<Receiver<Batch<T>>> {
         self.0
     }
@@ -68,7 +111,20 @@ impl<K: Ord + Send, W: Send> Parts<(K, W)> {
     ///
     /// # Examples
     ///
-    /// See the [example of the crate](crate).
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).items(&mut network, [5, 3, 4_u32]);
+    /// let sort = Job::new("sort", |n, out| out.emit(n, ()), |_n, _, out| out.emit(()));
+    /// let merged = sort.on(&mut network, parts).merge(&mut network, "merge");
+    /// let numbers = network.unbatch("numbers alone", merged);
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![(3, ()), (4, ()), (5, ())]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if the parts belong to another network.

@@ -18,6 +18,26 @@ pub(crate) type Sort<K, V> = fn(&mut [(K, V)]);
 /// The values of a key, in order.
 ///
 /// Those that are left when the closure returns are dropped.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+/// use kahn_mapreduce::{Job, Split};
+///
+/// let mut network = Network::new();
+/// let parts = Split::new("numbers", 1).items(&mut network, [3, 8, 5, 4_u32]);
+/// // Of the values of a key only the first is asked for; the others are dropped.
+/// let first = Job::new("first", |n, out| out.emit(n % 2, n), |_key, mut values, out| {
+///     out.emit(values.next());
+/// });
+/// let merged = first.on(&mut network, parts).merge(&mut network, "merge");
+/// let all = network.collect("all", merged);
+/// network.run()?;
+/// let expected = vec![(0, Some(8)), (1, Some(3))];
+/// assert_eq!(all.take().map(|batches| batches.concat()), Some(expected));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 pub struct Values<'a, K, V> {
     key: &'a K,
     /// The first value, whose key is `key`.
@@ -56,6 +76,31 @@ fn next_of<K: Eq, V>(key: &K, rest: &mut VecDeque<(K, V)>) -> Option<V> {
 ///
 /// They keep the key of their group, so that what leaves a reducer is sorted by key. There may be
 /// one, many or none.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+/// use kahn_mapreduce::{Job, Reduced, Split, Values};
+///
+/// /// Keeps keys that occur at least twice.
+/// fn twice(key: &char, values: Values<'_, char, ()>, out: &mut Reduced<'_, char, usize>) {
+///     let count = values.count();
+///     if *key != ' ' && count > 1 {
+///         out.emit(count);
+///     }
+/// }
+///
+/// let mut network = Network::new();
+/// let parts = Split::new("letters", 2).items(&mut network, "no news is good news".chars());
+/// let job = Job::new("twice", |letter, out| out.emit(letter, ()), twice);
+/// let merged = job.on(&mut network, parts).merge(&mut network, "merge");
+/// let all = network.collect("all", merged);
+/// network.run()?;
+/// let expected = vec![('e', 2), ('n', 3), ('o', 3), ('s', 3), ('w', 2)];
+/// assert_eq!(all.take().map(|batches| batches.concat()), Some(expected));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Debug)]
 pub struct Reduced<'a, K, W> {
     key: &'a K,
@@ -66,6 +111,28 @@ pub struct Reduced<'a, K, W> {
 
 impl<K: Clone, W> Reduced<'_, K, W> {
     /// Puts out a result for the key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 1).items(&mut network, 1..=4_u32);
+    /// // Two results for each key, which both keep it.
+    /// let job = Job::new("both", |n, out| out.emit(n % 2, n), |_key, values, out| {
+    ///     let values: Vec<_> = values.collect();
+    ///     out.emit(values.iter().min().copied());
+    ///     out.emit(values.iter().max().copied());
+    /// });
+    /// let merged = job.on(&mut network, parts).merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// let expected = vec![(0, Some(2)), (0, Some(4)), (1, Some(1)), (1, Some(3))];
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(expected));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[inline]
     pub fn emit(&mut self, result: W) {
         if let Some(before) = self.last.replace(result) {

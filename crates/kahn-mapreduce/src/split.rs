@@ -9,7 +9,7 @@ const ITEMS: usize = 64;
 
 /// How items are dealt out to the map processes: to how many, and how many at a time.
 ///
-/// Batch *k*, counted from 0, goes to part *k* mod `parts`: the same one whoever is fast.
+/// Batch *k*, counted from 0, goes to part *k* mod `parts`: the same one in every run.
 ///
 /// # Examples
 ///
@@ -56,12 +56,23 @@ impl<T> std::fmt::Debug for Split<T> {
 impl<T: Send> Split<T> {
     /// Names the splitting process, and says into how many parts: so many map processes there are.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 3).items(&mut network, 0..100_u32);
+    /// assert_eq!(parts.count(), 3);
+    /// ```
+    ///
     /// # Panics
     /// Panics if there are no parts.
     pub fn new(name: impl Into<Name>, parts: usize) -> Self {
         let name = name.into();
         assert!(parts > 0, "splitter `{name}` needs a part at least");
-        let capacity = kahn::DEFAULT_CAPACITY;
+        let capacity = Network::DEFAULT_CAPACITY;
         Self { name, parts, batch: ITEMS, capacity, describe: |channel| channel }
     }
 
@@ -69,6 +80,23 @@ impl<T: Send> Split<T> {
     ///
     /// A batch costs a message to its map process and one from there to each reducer, so batches of
     /// items that are little work should be large; fewer batches than parts leave parts without work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 1).batch(40).items(&mut network, 0..100_u32);
+    /// let items = parts.into_receivers().remove(0);
+    /// let sizes = network.map("sizes", items, |batch| batch.records.len());
+    /// let sizes = network.collect("all", sizes);
+    /// network.run()?;
+    /// // Behind the last items the end of the round is told.
+    /// assert_eq!(sizes.take(), Some(vec![40, 40, 20, 0]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if it is 0.
@@ -80,6 +108,20 @@ impl<T: Send> Split<T> {
 
     /// Sets the capacity of the channels to the map processes, in batches: 64 unless said otherwise.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 1).capacity(2).items(&mut network, 0..100_u32);
+    /// network.for_each("ignore", parts.into_receivers().remove(0), |_batch| {});
+    /// let report = network.run()?;
+    /// assert_eq!(report.channels[0].capacity, 2);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if it is 0.
     pub fn capacity(mut self, batches: u32) -> Self {
@@ -89,6 +131,20 @@ impl<T: Send> Split<T> {
     }
 
     /// Has runs compared by the items that are dealt out, and not by the number of batches alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let parts = Split::new("numbers", 1).digest().items(network, 0..100_u32);
+    ///     network.for_each("ignore", parts.into_receivers().remove(0), |_batch| {});
+    /// })?;
+    /// assert_eq!(verified.by_contents, 1);
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
     pub fn digest(mut self) -> Self
     where
         T: Digest,
@@ -102,6 +158,23 @@ impl<T: Send> Split<T> {
     /// The iterator is run by the process, and asked for the next items only when there is room for
     /// them. A job reduces when it has all items: on an endless iterator it goes on until memory
     /// ends, or its [limit](crate::Job::limit).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("lines", 2).batch(1).items(&mut network, ["a", "b", "c"]);
+    /// let mut parts = parts.into_receivers();
+    /// let lines = network.flat_map("second", parts.remove(1), |batch| batch.records);
+    /// network.for_each("first", parts.remove(0), |_batch| {});
+    /// let lines = network.collect("all", lines);
+    /// network.run()?;
+    /// assert_eq!(lines.take(), Some(vec!["b"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn items<'env, I>(self, network: &mut Network<'env>, items: I) -> Parts<T>
     where
         I: IntoIterator<Item = T, IntoIter: Send> + Send + 'env,

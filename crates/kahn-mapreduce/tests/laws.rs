@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use kahn::testing::{self, Schedules};
-use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, Summary};
+use kahn::{Network, Options, Receiver, Report, RunError, Summary};
 use kahn_mapreduce::{Batch, Job, Parts, Split};
+use kahn_policies::POLICIES;
 use proptest::prelude::*;
 
 /// An item: what its map emits.
@@ -40,10 +41,10 @@ fn taken<T: Clone>(all: &kahn::process::Output<Vec<Vec<T>>>) -> Option<Vec<T>> {
 }
 
 /// Runs a network under a policy of the table, chosen by `pick` with all else.
-fn picked(pick: usize) -> RunOptions {
+fn picked(pick: usize) -> Options {
     let policy = &POLICIES[pick % POLICIES.len()];
     let workers = [1, 2, 3, 8][pick / 3 % 4];
-    let options = RunOptions::new().policy(policy.name).workers(workers).seed(pick as u64);
+    let options = Options::new().policy(policy.clone()).workers(workers).seed(pick as u64);
     match pick % 4 {
         0 => options.capacity(1),
         1 => options.capacity(3),
@@ -264,18 +265,18 @@ fn no_channel_grows_even_if_each_holds_a_single_batch() {
     for policy in POLICIES {
         for workers in [1, 3] {
             let options =
-                || RunOptions::new().policy(policy.name).workers(workers).capacity(1).seed(3);
+                || Options::new().policy(policy.clone()).workers(workers).capacity(1).seed(3);
             let mut network = Network::new();
             let merged = ranking(&mut network, (5, 4, 3));
             network.for_each("ignore", merged, |_| {});
             let report = network.run_with(options()).expect("it finishes");
-            assert_eq!(growths(&report), 0, "{}, {workers} workers", policy.name);
+            assert_eq!(growths(&report), 0, "{}, {workers} workers", policy.name());
 
             let mut network = Network::new();
             let answer = happy(&mut network, (5, 4));
             network.for_each("ignore", answer, |_| {});
             let report = network.run_with(options()).expect("it finishes");
-            assert_eq!(growths(&report), 0, "iterated: {}, {workers} workers", policy.name);
+            assert_eq!(growths(&report), 0, "iterated: {}, {workers} workers", policy.name());
         }
     }
 }

@@ -6,6 +6,15 @@ use serde::Serialize;
 use std::fmt;
 
 /// Why a process failed, in its own words.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::Failure;
+///
+/// let failure = Failure { message: "no luck".to_owned(), panicked: true, at: None };
+/// assert!(failure.panicked && failure != Failure::of("no luck".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The error's text, or the panic's message.
@@ -17,13 +26,31 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The failure of a process that returned an error.
+    /// Makes the failure of a process that returned an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Failure;
+    ///
+    /// let failure = Failure::of("no luck".to_owned());
+    /// assert!(!failure.panicked && failure.at.is_none());
+    /// ```
     pub fn of(message: String) -> Self {
         Self { message, panicked: false, at: None }
     }
 }
 
 /// How a process ended.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{Ending, ProcessEnd};
+///
+/// let ending = Ending::FailedBy { channel: "numbers".into(), process: "count".into() };
+/// assert_eq!(ProcessEnd::of(Some(&ending)).to_string(), "failed with `count`, at `numbers`");
+/// ```
 #[derive(Clone, Debug)]
 pub enum Ending {
     /// It returned.
@@ -110,7 +137,16 @@ impl fmt::Display for ProcessEnd {
 }
 
 impl ProcessEnd {
-    /// What is told of a process; `None`: it has not ended.
+    /// Says what is told of a process; `None`: it has not ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Ending, ProcessEnd};
+    ///
+    /// assert_eq!(ProcessEnd::of(Some(&Ending::Pruned)), ProcessEnd::Pruned);
+    /// assert_eq!(ProcessEnd::of(None), ProcessEnd::Never);
+    /// ```
     pub fn of(ending: Option<&Ending>) -> Self {
         match ending {
             None => Self::Never,

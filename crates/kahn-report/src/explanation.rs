@@ -1,4 +1,4 @@
-//! Who waits for whom, as data and as a person reads it.
+//! Which process waits for which, as data and as a person reads it.
 
 use crate::Name;
 #[cfg(feature = "json")]
@@ -8,9 +8,27 @@ use std::fmt;
 /// Lines that a printed explanation shows of each kind; the data has all.
 const SHOWN: usize = 20;
 
-/// Who waits for whom in a network, at one moment.
+/// Which process waits for which in a network, at one moment.
 ///
 /// Prints as text for people, and is data as well.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let handle = network.stop_handle();
+/// let (out, seen) = network.channel("seen");
+/// network.process("look", out, async move |mut out| {
+///     // What the others of the network do at this moment.
+///     out.send(handle.explain().waiting.len()).await;
+/// });
+/// let seen = network.collect("all", seen);
+/// network.run()?;
+/// assert!(seen.take().is_some_and(|seen| seen[0] <= 2));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Explanation {
@@ -23,6 +41,24 @@ pub struct Explanation {
 }
 
 /// A process that has not ended, and what it does.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Activity, Detail, Network};
+///
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel::<u32>("to itself");
+/// network.process("wait", (out, numbers), async |(_out, mut numbers)| {
+///     numbers.recv().await;
+/// });
+/// let error = network.run().expect_err("it waits for itself");
+/// let detail = &error.report().expect("it has run").detail;
+/// let Some(Detail::Waits(explanation)) = detail else { panic!("it waits") };
+/// let waiting = &explanation.waiting[0];
+/// assert_eq!((waiting.process.as_str(), waiting.kind), ("wait", "process"));
+/// assert!(matches!(waiting.activity, Activity::Receives { message: 1, .. }));
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Waiting {
@@ -32,7 +68,7 @@ pub struct Waiting {
     pub activity: Activity,
     /// What kind of process it is: `process`, `blocking` or `outside`.
     pub kind: &'static str,
-    /// Whether nobody who runs can let it go on, at once or through others: it waits for ever. Told
+    /// Whether nothing that runs can let it go on, at once or through others: it waits for ever. Told
     /// of communicating processes. An end of a channel is taken to be with the process that used it
     /// last: one that was handed on, and not used since, may still help.
     #[cfg_attr(feature = "json", serde(skip_serializing_if = "std::ops::Not::not"))]
@@ -43,6 +79,20 @@ pub struct Waiting {
 }
 
 /// What a process does at one moment.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::Activity;
+///
+/// let activity = Activity::Receives {
+///     channel: "numbers".into(),
+///     message: 3,
+///     from: Some("count".into()),
+/// };
+/// let text = "waits to receive message 3 from `numbers` (empty), which `count` sends";
+/// assert_eq!(activity.to_string(), text);
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
@@ -90,7 +140,7 @@ pub enum Activity {
         barrier: Name,
         /// The number of the phase; the first is 0.
         phase: u64,
-        /// Who is enrolled and has not come; unnamed if it never used its enrolment.
+        /// The processes that are enrolled and have not come; unnamed if it never used its enrolment.
         missing: Vec<Option<Name>>,
     },
     /// A communicating process waits for a claim.
@@ -99,7 +149,7 @@ pub enum Activity {
         what: Name,
         /// How often that was claimed so far.
         claims: u64,
-        /// Who holds it.
+        /// The process that holds it.
         holder: Option<Name>,
     },
     /// A communicating process waits for a bucket to be flushed, or for an event.
@@ -142,6 +192,15 @@ pub enum Activity {
 }
 
 /// An end of a channel that an outside party holds.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::Held;
+///
+/// let held = Held { channel: "numbers".into(), is_sender: true, messages: 1 };
+/// assert_eq!(held.to_string(), "the sender of `numbers` (1 message sent)");
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Held {
@@ -154,6 +213,27 @@ pub struct Held {
 }
 
 /// A process in a ring.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Detail, Network};
+///
+/// let mut network = Network::new();
+/// let (to_b, from_a) = network.channel::<u32>("to b");
+/// let (to_a, from_b) = network.channel::<u32>("to a");
+/// network.process("a", (to_b, from_b), async |(_out, mut from)| {
+///     from.recv().await;
+/// });
+/// network.process("b", (to_a, from_a), async |(_out, mut from)| {
+///     from.recv().await;
+/// });
+/// let error = network.run().expect_err("each waits for the other");
+/// let detail = &error.report().expect("it has run").detail;
+/// let Some(Detail::Waits(explanation)) = detail else { panic!("they wait") };
+/// let ring = &explanation.rings[0];
+/// assert_eq!((ring.len(), ring[0].full), (2, false));
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct RingMember {
@@ -171,6 +251,22 @@ pub struct RingMember {
 
 impl Explanation {
     /// Returns the explanation as JSON.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Activity, Explanation, Waiting};
+    ///
+    /// let waiting = Waiting {
+    ///     process: "clock".into(),
+    ///     activity: Activity::Sleeps,
+    ///     kind: "process",
+    ///     is_stuck: false,
+    ///     created_at: None,
+    /// };
+    /// let explanation = Explanation { waiting: vec![waiting], ..Explanation::default() };
+    /// assert!(explanation.to_json().contains("\"activity\": \"sleeps\""));
+    /// ```
     #[cfg(feature = "json")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)

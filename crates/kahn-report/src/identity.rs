@@ -1,4 +1,4 @@
-//! Who a process or a channel is, in every run the same.
+//! Which process or channel it is, in every run the same.
 //!
 //! What is created before the run is numbered in the order of creation. What is created during the
 //! run is identified by its creator and the creator's running count: never by a global counter,
@@ -7,7 +7,17 @@
 
 /// The identity of a process or channel; orders as reports list them.
 ///
-/// Everyone has one: two words.
+/// Each process and each channel has one: two words.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::Identity;
+///
+/// let (first, second) = (Identity::fixed(0), Identity::fixed(1));
+/// // What the first creates stands between it and the second.
+/// assert!(first < first.child(0) && first.child(0) < second);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[must_use]
 pub struct Identity {
@@ -23,19 +33,46 @@ const DEPTH_BITS: u32 = 12;
 const FOLDED_BITS: u32 = u64::BITS - DEPTH_BITS;
 
 impl Identity {
-    /// The `order`-th thing created before the run.
+    /// Identifies the `order`-th thing created before the run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// assert_eq!(Identity::fixed(3), Identity::fixed(3));
+    /// assert!(Identity::fixed(3) < Identity::fixed(4));
+    /// ```
     #[inline]
     pub fn fixed(order: u32) -> Self {
         Self { ancestor: order, chain: [0; 2], order }
     }
 
-    /// How many were created before this one, or the one it descends from, before the run.
+    /// Returns how many were created before this one, or the one it descends from, before the run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// assert_eq!(Identity::fixed(3).child(7).child(0).ancestor(), 3);
+    /// ```
     #[inline]
     pub fn ancestor(self) -> usize {
         self.ancestor as usize
     }
 
-    /// The `order`-th thing that `self` creates while the network runs.
+    /// Identifies the `order`-th thing that `self` creates while the network runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let parent = Identity::fixed(0);
+    /// assert_ne!(parent.child(0), parent.child(1));
+    /// assert_ne!(parent.child(0).child(1), parent.child(1).child(0));
+    /// ```
     #[inline]
     pub fn child(self, order: u64) -> Self {
         let (high, low) = halves(order);
@@ -46,8 +83,17 @@ impl Identity {
         Self { ancestor: self.ancestor, chain: [upper, lower], order: low }
     }
 
-    /// The child of the same creator that has this order, if none of their orders' upper halves
-    /// differ.
+    /// Identifies the child of the same creator that has this order, if the upper halves of their orders
+    /// are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let parent = Identity::fixed(0);
+    /// assert_eq!(parent.child(0).with_order(5), parent.child(5));
+    /// ```
     #[inline]
     pub fn with_order(self, order: u32) -> Self {
         Self { order, ..self }
@@ -58,7 +104,16 @@ impl Identity {
         u64::from(self.chain[0]) << 32 | u64::from(self.chain[1])
     }
 
-    /// A number for it, odd, that hardly any other has.
+    /// Returns a number for it, odd, that hardly any other has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let digest = Identity::fixed(3).digest();
+    /// assert_eq!((digest, digest % 2), (Identity::fixed(3).digest(), 1));
+    /// ```
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
     pub fn digest(self) -> usize {
@@ -67,7 +122,17 @@ impl Identity {
         (self.chain() ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(32) as usize | 1
     }
 
-    /// A number to draw from, in every run with this seed the same.
+    /// Returns a number to draw from, in every run with this seed the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let process = Identity::fixed(3);
+    /// assert_eq!(process.draw_from(7), process.draw_from(7));
+    /// assert_ne!(process.draw_from(7), process.draw_from(8));
+    /// ```
     #[inline]
     pub fn draw_from(self, seed: u64) -> u64 {
         mix(seed ^ mix(self.chain() ^ mix(u64::from(self.order))))

@@ -1,5 +1,5 @@
-//! What a run tells: names and identities of processes and channels, how processes ended, who waits
-//! for whom, and the report with its tables and its JSON.
+//! What a run tells: names and identities of processes and channels, how processes ended, which
+//! waits for which, and the report with its tables and its JSON.
 //!
 //! The data of all runtimes of Kahn, without any of them: nothing here runs, locks or counts. Users
 //! see these types by way of the crate whose networks they run; `kahn` re-exports them.
@@ -10,10 +10,12 @@
 //! | `identity` | which it is, in every run the same |
 //! | `ending` | how a process ended |
 //! | `misuse` | what a process did that the schedule could show through |
-//! | `explanation` | who waits for whom |
+//! | `explanation` | which process waits for which |
+//! | `still_running` | what did not stop in time |
 //! | `report` | what happened in a run, and what it cost |
 //!
-//! Reports are made by runtimes and read by everybody else. A new counter is a new field, so a new
+//! Reports are made by runtimes and read by everybody else. All that is counted is one table
+//! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
 //! version: `kahn-report` is pinned exactly by the crates that fill it.
 
 #![deny(unsafe_code)]
@@ -25,6 +27,7 @@ mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
 mod name;
 mod report;
+mod still_running;
 
 pub use ending::{Ending, Failure, ProcessEnd};
 pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
@@ -32,6 +35,8 @@ pub use identity::Identity;
 pub use misuse::{Misuse, MisuseKind};
 pub use name::Name;
 pub use report::{
-    ChannelReport, Detail, FailureReport, GrowthReport, MeetingKind, MeetingReport, MeetingState,
-    ProcessReport, Rebalances, Report, Summary, WorkerReport,
+    COUNTERS, ChannelReport, Counter, Detail, FailureReport, GrowthReport, Kept, MeetingKind,
+    MeetingReport, MeetingState, Owner, ProcessCounter, ProcessCounts, ProcessReport, Rebalances,
+    Report, Summary, Unit, WorkerReport,
 };
+pub use still_running::StillRunning;

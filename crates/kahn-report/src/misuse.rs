@@ -4,6 +4,16 @@ use crate::Name;
 use std::fmt;
 
 /// A use of a channel end that would let the schedule leak into a result.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{Misuse, MisuseKind};
+///
+/// let kind = MisuseKind::NotYours { channel: "numbers".into() };
+/// let misuse = Misuse { process: "thief".into(), kind };
+/// assert!(misuse.to_string().starts_with("process `thief` used an end of channel `numbers`"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misuse {
     /// The process that did it.
@@ -13,6 +23,16 @@ pub struct Misuse {
 }
 
 /// The kinds of [`Misuse`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{Misuse, MisuseKind};
+///
+/// let kind = MisuseKind::Abandoned { channel: "numbers".into() };
+/// let misuse = Misuse { process: "impatient".into(), kind };
+/// assert!(misuse.to_string().ends_with("complete it, or let a process of its own wait there"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MisuseKind {
@@ -45,7 +65,7 @@ pub enum MisuseKind {
         /// The channel whose end it is.
         channel: Name,
     },
-    /// An end was dropped by somebody who does not own it.
+    /// An end was dropped where it does not belong.
     DroppedElsewhere {
         /// The channel whose end it is.
         channel: Name,

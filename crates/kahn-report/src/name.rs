@@ -94,6 +94,14 @@ impl Name {
     }
 
     /// Returns the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Name;
+    ///
+    /// assert_eq!(Name::from("split").as_str(), "split");
+    /// ```
     #[inline]
     pub fn as_str(&self) -> &str {
         match self.kind() {

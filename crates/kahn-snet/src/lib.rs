@@ -6,8 +6,9 @@
 //! |-----------------|--------------------------------------------------------------------------|
 //! | [`diagnostics`] | errors as data, and as text with the lines they speak of                 |
 //! | [`syntax`]      | text → tokens → tree, and back: the formatter                            |
-//! | [`types`]       | labels and variants; what a network takes and makes; what cannot happen  |
+//! | [`types`]       | labels and variants                                                      |
 //! | [`plan`]        | tree → parts with their names resolved: all that is static               |
+//! | [`inference`]   | plan → what a network takes and makes, and what cannot happen            |
 //! | [`record`]      | lines of JSON, elements of XML ↔ records                                 |
 //! | [`boxes`]       | closures and C functions → boxes                                         |
 //! | [`runtime`]     | plan, boxes, records → records                                           |
@@ -41,6 +42,7 @@
 pub mod boxes;
 pub mod command;
 pub mod diagnostics;
+pub mod inference;
 pub mod plan;
 mod program;
 pub mod record;

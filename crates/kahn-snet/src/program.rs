@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::diagnostics::{self, Code, Diagnostic, has_errors};
+use crate::inference::check::{Inferred, check};
 use crate::plan::{NetId, Plan, resolve};
 use crate::syntax::{self, Span};
-use crate::types::check::{Inferred, check};
 
 /// Says what is wrong with a program, with the lines it speaks of.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,16 @@ pub struct Program {
 
 impl Program {
     /// Reads and checks the text of a program; `name` is what messages call it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "net main connect [{a} -> {b=a}];");
+    /// assert_eq!(program.name(), "main.snet");
+    /// assert!(program.diagnostics().is_empty());
+    /// ```
     pub fn read(name: impl Into<String>, source: impl Into<String>) -> Self {
         let (name, source) = (name.into(), source.into());
         let parsed = syntax::parse(&source);
@@ -73,11 +83,30 @@ impl Program {
     }
 
     /// Returns what is wrong or doubtful, in the order of the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::Program;
+    /// use kahn_snet::diagnostics::Code;
+    ///
+    /// let program = Program::read("main.snet", "net main connect [{a} -> {b=a}] .. invert;");
+    /// assert_eq!(program.diagnostics()[0].code, Code::UnknownName);
+    /// ```
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
     /// Returns whether it may run: nothing worse than warnings.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::Program;
+    ///
+    /// assert!(Program::read("main.snet", "net main connect [];").is_valid());
+    /// assert!(!Program::read("main.snet", "net main connect invert;").is_valid());
+    /// ```
     pub fn is_valid(&self) -> bool {
         !has_errors(&self.diagnostics)
     }
@@ -99,6 +128,14 @@ impl Program {
     }
 
     /// Renders all diagnostics with the lines they speak of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let program = kahn_snet::Program::read("main.snet", "net main connect invert;");
+    /// let text = program.render(false);
+    /// assert!(text.contains("error[E010]") && text.contains("main.snet:1:18"), "{text}");
+    /// ```
     pub fn render(&self, colour: bool) -> String {
         let render = |one: &Diagnostic| diagnostics::render(one, &self.name, &self.source, colour);
         self.diagnostics.iter().map(render).collect::<Vec<_>>().join("\n")
@@ -120,6 +157,17 @@ impl Program {
     }
 
     /// Finds an outermost net by its name, or the last one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "net one connect []; net two connect one;");
+    /// assert!(program.net(Some("one")).is_some());
+    /// assert_eq!(program.net(None), program.net(Some("two")));
+    /// assert!(program.net(Some("three")).is_none());
+    /// ```
     pub fn net(&self, name: Option<&str>) -> Option<NetId> {
         self.plan.find_net(name)
     }

@@ -409,7 +409,10 @@ fn child_of_the_next_tests() {
              }} >>> }}
          net main connect f;"
     ));
-    let words = ["snet", "run", &file.path(), "--workers", "1", "--box-limit", "0.2"];
+    let runtime = std::env::var("KAHN_SNET_RUNTIME").expect("the other");
+    let path = file.path();
+    let mut words = vec!["snet", "run", &path, "--workers", "1", "--box-limit", "0.2"];
+    words.extend(["--runtime", &runtime]);
     let command = Arguments::try_parse_from(words).expect("well typed").command;
     let mut streams = Streams::of_process();
     let input =
@@ -420,52 +423,59 @@ fn child_of_the_next_tests() {
     std::process::exit(i32::from(code));
 }
 
-/// Starts this program again, with a box that does so for its second record.
-fn die(doing: &str) -> String {
-    let program = std::env::current_exe().expect("this program");
-    let child = std::process::Command::new(program)
-        .args(["--exact", "child_of_the_next_tests", "--nocapture"])
-        .env("KAHN_SNET_DIE", doing)
-        .output()
-        .expect("started");
-    assert_eq!(child.status.code(), Some(1));
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(output.contains("{\"tags\":{\"n\":2}}\n"), "what came before is not lost: {output}");
-    String::from_utf8_lossy(&child.stderr).into_owned()
+/// Starts this program again, in each runtime, with a box that does so for its second record; it ends with
+/// code 1, the record before comes out, and these words are said.
+fn die(doing: &str, wanted: &[&str]) {
+    for runtime in ["front", "network"] {
+        let program = std::env::current_exe().expect("this program");
+        let child = std::process::Command::new(program)
+            .args(["--exact", "child_of_the_next_tests", "--nocapture"])
+            .env("KAHN_SNET_DIE", doing)
+            .env("KAHN_SNET_RUNTIME", runtime)
+            .output()
+            .expect("started");
+        let messages = String::from_utf8_lossy(&child.stderr);
+        assert_eq!(child.status.code(), Some(1), "{runtime}: {doing}: {messages}");
+        let output = String::from_utf8_lossy(&child.stdout);
+        let before = "{\"tags\":{\"n\":2}}\n";
+        assert!(output.contains(before), "{runtime}: what came before is lost: {output}{messages}");
+        for words in wanted {
+            assert!(messages.contains(words), "{runtime}: {doing}: {words} is not in {messages}");
+        }
+    }
 }
+
+/// How a box is named that failed, with its record.
+const RECORD: &str = "record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}";
 
 #[test]
 fn a_c_box_that_crashes_is_named_with_what_it_was_given() {
-    let messages = die("*(volatile int *)0 = n;");
-    assert!(messages.contains("error: box `f` crashed\n   given: a=5 <n>=3\n"), "{messages}");
+    die("*(volatile int *)0 = n;", &["error: box `f` crashed\n   given: a=5 <n>=3\n"]);
 }
 
 #[test]
 fn a_c_box_that_ends_the_process_is_named_with_what_it_was_given() {
-    let messages = die("exit(0);");
-    let wanted = "error: box `f` ended the process\n   given: a=5 <n>=3\n";
-    assert!(messages.contains(wanted), "{messages}");
+    for end in ["exit", "_exit", "_Exit", "quick_exit"] {
+        let doing = format!("extern void {end}(int); {end}(0);");
+        die(&doing, &["error: box `f` ended the process\n   given: a=5 <n>=3\n"]);
+    }
 }
 
 #[test]
 fn a_c_box_that_closes_the_output_is_named_and_the_output_is_whole() {
-    let messages = die("extern int close(int); close(1);");
-    assert!(messages.contains("box `f` failed: descriptor 1, the standard output"), "{messages}");
-    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+    let what = "box `f` failed: descriptor 1, the standard output";
+    die("extern int close(int); close(1);", &[what, RECORD]);
 }
 
 #[test]
 fn a_c_box_that_fails_is_named_with_its_record_and_the_output_is_whole() {
-    let messages = die("C4SNetOut(h, 1, 7); kahn_snet_fail(h, \"no luck\"); return h;");
-    assert!(messages.contains("box `f` failed: no luck"), "{messages}");
-    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+    let doing = "C4SNetOut(h, 1, 7); kahn_snet_fail(h, \"no luck\"); return h;";
+    die(doing, &["box `f` failed: no luck", RECORD]);
 }
 
 #[test]
 fn a_c_box_that_emits_without_end_is_named_with_its_record_once_its_time_is_over() {
-    let messages = die("for (;;) C4SNetOut(h, 1, n);");
-    assert!(messages.contains("error: box `f` has not returned for 0.2 s"), "{messages}");
-    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+    die("for (;;) C4SNetOut(h, 1, n);", &["error: box `f` has not returned for 0.2 s", RECORD]);
 }
 
 #[test]
@@ -517,7 +527,6 @@ fn an_array_stays_one_and_a_string_stays_one_were_it_of_one_element() {
 
 #[test]
 fn a_c_box_that_never_returns_is_named_with_its_record() {
-    let messages = die("for (volatile int i = 0;; i = 1 - i) { }");
-    assert!(messages.contains("error: box `f` has not returned for 0.2 s"), "{messages}");
-    assert!(messages.contains("record: {\"fields\":{\"a\":5},\"tags\":{\"n\":3}}"), "{messages}");
+    let doing = "for (volatile int i = 0;; i = 1 - i) { }";
+    die(doing, &["error: box `f` has not returned for 0.2 s", RECORD]);
 }

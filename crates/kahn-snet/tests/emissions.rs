@@ -4,8 +4,9 @@ mod common;
 
 use common::{numbers, program};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use kahn_snet::Program;
@@ -27,6 +28,36 @@ fn ways() -> Vec<Options> {
         }
     }
     all
+}
+
+/// How long one run may take: far longer than any does on a busy machine.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Runs `check` for a program in every way; fails, and names the way, if one does not end within [`LIMIT`].
+fn in_every_way(source: &str, check: impl Fn(&Program, &Options) + Send + Sync + 'static) {
+    let (program, check) = (Arc::new(program(source)), Arc::new(check));
+    for options in ways() {
+        let (program, check) = (Arc::clone(&program), Arc::clone(&check));
+        let what = format!("{options:?}");
+        within(&what, move || check(&program, &options));
+    }
+}
+
+/// Runs `run` on a thread of its own. Nothing ends a run that waits for ever: if it takes too long, the thread
+/// is left behind until the program ends, and the test fails.
+#[expect(clippy::disallowed_methods, reason = "a thread that outlives the test, if it must")]
+fn within(what: &str, run: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel::<()>();
+    let runner = thread::spawn(move || {
+        run();
+        drop(done);
+    });
+    // The sender goes when the run has returned, or panicked.
+    let ended = is_done.recv_timeout(LIMIT);
+    assert_ne!(ended, Err(mpsc::RecvTimeoutError::Timeout), "not done after {LIMIT:?}: {what}");
+    if let Err(panic) = runner.join() {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 fn outcome(
@@ -75,50 +106,46 @@ fn adds_count(boxes: &mut Boxes, count: i64, written: &Arc<AtomicUsize>) -> Arc<
 
 #[test]
 fn what_a_box_emits_goes_on_while_it_runs_and_the_box_waits_when_it_is_too_much() {
-    let program = program(
-        "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
-         net main connect count .. [{<i>} -> {<i>, <c=2>}] .. pass
-            .. ([{<i>, <c>} -> {<i>, <c=c - 1>}] * {<c>} if <c <= 0>) .. pass;",
-    );
-    for options in ways() {
+    let source = "
+        box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
+        net main connect count .. [{<i>} -> {<i>, <c=2>}] .. pass
+            .. ([{<i>, <c>} -> {<i>, <c=c - 1>}] * {<c>} if <c <= 0>) .. pass;";
+    in_every_way(source, |program, options| {
         let written = Arc::new(AtomicUsize::new(0));
-        let mut boxes = Boxes::of(&program);
+        let mut boxes = Boxes::of(program);
         let most = adds_count(&mut boxes, 20_000, &written);
         let pass = |i: Tag, out: &mut Emitter<'_>| {
-            std::thread::yield_now();
+            thread::yield_now();
             out.emit(1, (i,))
         };
         boxes.add("pass", pass).expect("it fits");
         let mut sink = Written(Arc::clone(&written), usize::MAX);
-        outcome(&program, &boxes, &options, 1, &mut sink).expect("it runs");
+        outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
         assert_eq!(written.load(Ordering::SeqCst), 20_000, "{options:?}");
         let most = most.load(Ordering::SeqCst);
         assert!(most < 8_000, "{most} were inside at once: {options:?}");
-    }
+    });
 }
 
-/// A box that emits 20 000 records into `behind`, where `pass` takes nothing for so long that a box
-/// that does not wait would have emitted all; how far it was ahead of what was written, at most.
-fn most_before_one_that_stands(behind: &str, options: &Options) -> usize {
-    let program = program(&format!(
-        "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>)); net main connect count .. {behind};",
-    ));
+/// How far a box that emits 20 000 records was ahead of what was written, at most, where `pass` takes nothing for
+/// so long that a box that does not wait would have emitted all.
+fn most_before_one_that_stands(program: &Program, options: &Options) -> usize {
     let written = Arc::new(AtomicUsize::new(0));
-    let mut boxes = Boxes::of(&program);
+    let mut boxes = Boxes::of(program);
     let most = adds_count(&mut boxes, 20_000, &written);
     let ahead = Arc::clone(&most);
     let pass = move |i: Tag, out: &mut Emitter<'_>| {
         let mut patience = if i.0 == 0 { 30_000 } else { 0 };
         while patience > 0 && ahead.load(Ordering::SeqCst) < 10_000 {
-            std::thread::yield_now();
+            thread::yield_now();
             patience -= 1;
         }
         out.emit(1, (i,))
     };
     boxes.add("pass", pass).expect("it fits");
     let mut sink = Written(Arc::clone(&written), usize::MAX);
-    outcome(&program, &boxes, options, 1, &mut sink).expect("it runs");
-    assert_eq!(written.load(Ordering::SeqCst), 20_000, "{behind}: {options:?}");
+    outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
+    assert_eq!(written.load(Ordering::SeqCst), 20_000, "{options:?}");
     most.load(Ordering::SeqCst)
 }
 
@@ -132,22 +159,27 @@ fn a_box_waits_where_one_behind_it_stands() {
             .. (([{<first>} -> {}] .. pass) || [{<i>} -> {<i>}]))",
         "([{<i>} -> {<i>, <c=1>}] .. ([{<i>, <c>} -> {<i>, <c=c - 1>}] .. pass) ** {<c>} if <c <= 0>)",
     ] {
-        for options in ways() {
-            let most = most_before_one_that_stands(behind, &options);
+        let source = format!(
+            "box count ((<n>) -> (<i>)); box pass ((<i>) -> (<i>)); net main connect count .. {behind};",
+        );
+        in_every_way(&source, move |program, options| {
+            let most = most_before_one_that_stands(program, options);
             assert!(most < 8_000, "{most} were inside at once: {behind}: {options:?}");
-        }
+        });
     }
 }
 
 #[test]
 fn boxes_in_a_row_that_emit_much_keep_few_records_before_each() {
-    let program = program(
-        "box count ((<n>) -> (<i>)); box tens ((<i>) -> (<i>)); box pass ((<i>) -> (<i>));
-         net main connect count .. tens .. tens .. pass;",
-    );
-    for options in ways().into_iter().filter(|way| way.runtime == Runtime::Front) {
+    let source = "
+        box count ((<n>) -> (<i>)); box tens ((<i>) -> (<i>)); box pass ((<i>) -> (<i>));
+        net main connect count .. tens .. tens .. pass;";
+    in_every_way(source, |program, options| {
+        if !matches!(options.runtime, Runtime::Front) {
+            return;
+        }
         let written = Arc::new(AtomicUsize::new(0));
-        let mut boxes = Boxes::of(&program);
+        let mut boxes = Boxes::of(program);
         adds_count(&mut boxes, 3_000, &written);
         let tens = |i: Tag, out: &mut Emitter<'_>| {
             (0..10).try_for_each(|k| out.emit(1, (Tag(10 * i.0 + k),)))
@@ -155,11 +187,11 @@ fn boxes_in_a_row_that_emit_much_keep_few_records_before_each() {
         boxes.add("tens", tens).expect("it fits");
         boxes.add("pass", |i: Tag, out: &mut Emitter<'_>| out.emit(1, (i,))).expect("it fits");
         let mut sink = Written(Arc::clone(&written), usize::MAX);
-        let report = outcome(&program, &boxes, &options, 1, &mut sink).expect("it runs");
+        let report = outcome(program, &boxes, options, 1, &mut sink).expect("it runs");
         assert_eq!(written.load(Ordering::SeqCst), 300_000, "{options:?}");
         // Several workers, or calls, are ahead of each other while no call is far ahead.
         if options.workers > 1 || options.concurrency.default != Some(1) {
-            continue;
+            return;
         }
         for component in report.components {
             // 30 000 and 300 000 wait if no call is held up. Calls that the system keeps from running
@@ -167,7 +199,7 @@ fn boxes_in_a_row_that_emit_much_keep_few_records_before_each() {
             let (name, waited) = (component.name, component.waited);
             assert!(waited < 15_000, "{waited} waited before {name}: {options:?}");
         }
-    }
+    });
 }
 
 /// Counts what was written, for those that wait until it was.
@@ -207,13 +239,12 @@ impl Sink for Shown {
 
 #[test]
 fn a_box_may_wait_until_what_it_has_emitted_is_out() {
-    let program = program(
-        "box ask ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
-         net main connect ask .. ([{<i>} -> {<i>, <done>}] ** {<done>}) .. pass;",
-    );
-    for options in ways() {
+    let source = "
+        box ask ((<n>) -> (<i>)); box pass ((<i>) -> (<i>));
+        net main connect ask .. ([{<i>} -> {<i>, <done>}] ** {<done>}) .. pass;";
+    in_every_way(source, |program, options| {
         let shown = Arc::new(Counted::default());
-        let mut boxes = Boxes::of(&program);
+        let mut boxes = Boxes::of(program);
         let seen = Arc::clone(&shown);
         let ask = move |_: Tag, out: &mut Emitter<'_>| {
             let mut emitted = 0;
@@ -232,41 +263,39 @@ fn a_box_may_wait_until_what_it_has_emitted_is_out() {
         };
         boxes.add("pass", pass).expect("it fits");
         let mut sink = Shown(Arc::clone(&shown));
-        let ran = outcome(&program, &boxes, &options, 1, &mut sink);
+        let ran = outcome(program, &boxes, options, 1, &mut sink);
         ran.unwrap_or_else(|error| panic!("{error}: {options:?}"));
         assert_eq!(*shown.written.lock(), 677, "{options:?}");
-    }
+    });
 }
 
 #[test]
 fn a_box_that_emits_without_end_is_ended_by_who_takes_no_more() {
-    let program = program(
-        "box count ((<n>) -> (<i>));
-         net main connect count .. [{<i>} -> if <i >= 0> then {<i>} else ];",
-    );
-    for options in ways() {
+    let source = "
+        box count ((<n>) -> (<i>));
+        net main connect count .. [{<i>} -> if <i >= 0> then {<i>} else ];";
+    in_every_way(source, |program, options| {
         let written = Arc::new(AtomicUsize::new(0));
-        let mut boxes = Boxes::of(&program);
+        let mut boxes = Boxes::of(program);
         let most = adds_count(&mut boxes, i64::MAX, &written);
         let mut sink = Written(Arc::clone(&written), 30_000);
         // Several records, so that calls come behind others that never end.
-        let ran = outcome(&program, &boxes, &options, 5, &mut sink);
+        let ran = outcome(program, &boxes, options, 5, &mut sink);
         assert!(ran.expect_err("it ends").to_string().contains("enough"), "{options:?}");
         let most = most.load(Ordering::SeqCst);
         assert!(most < 25_000, "{most} were inside at once: {options:?}");
-    }
+    });
 }
 
 #[test]
 fn calls_that_wait_keep_the_order_of_every_doubled_combinator() {
-    let program = program(
-        "box count ((<n>) -> (<n>, <i>)); box tell ((<n>, <i>) -> (<n>, <i>));
-         net main connect ((count .. (tell || ([{<n>, <i>} -> {<n>, <i>}] .. tell))) !! <n>)
-            .. ([{<n>, <i>} -> {<n>, <i>, <done>}] ** {<done>}) .. tell;",
-    );
+    let source = "
+        box count ((<n>) -> (<n>, <i>)); box tell ((<n>, <i>) -> (<n>, <i>));
+        net main connect ((count .. (tell || ([{<n>, <i>} -> {<n>, <i>}] .. tell))) !! <n>)
+            .. ([{<n>, <i>} -> {<n>, <i>, <done>}] ** {<done>}) .. tell;";
     let wanted: Vec<(i64, i64)> = (0..4).flat_map(|n| (0..6_000).map(move |i| (n, i))).collect();
-    for options in ways() {
-        let mut boxes = Boxes::of(&program);
+    in_every_way(source, move |program, options| {
+        let mut boxes = Boxes::of(program);
         let count = |n: Tag, out: &mut Emitter<'_>| {
             (0..6_000).try_for_each(|i| out.emit(1, (Tag(n.0), Tag(i))))
         };
@@ -274,9 +303,9 @@ fn calls_that_wait_keep_the_order_of_every_doubled_combinator() {
         let tell = |n: Tag, i: Tag, out: &mut Emitter<'_>| out.emit(1, (n, i));
         boxes.add("tell", tell).expect("it fits");
         let mut output: Vec<Record> = Vec::new();
-        outcome(&program, &boxes, &options, 4, &mut output).expect("it runs");
+        outcome(program, &boxes, options, 4, &mut output).expect("it runs");
         let found: Vec<_> =
             output.iter().map(|record| (record.tags["n"], record.tags["i"])).collect();
         assert!(found == wanted, "another order: {options:?}");
-    }
+    });
 }

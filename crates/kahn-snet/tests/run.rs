@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use kahn::policy::{SEEDED, THREADS};
 use kahn_snet::Program;
 use kahn_snet::boxes::Boxes;
 use kahn_snet::record::Record;
@@ -31,9 +32,9 @@ fn runs(path: &Path, source: String) -> datatest_stable::Result<()> {
     let wanted = show(&records(&source, "// < "));
     let waiting = source.lines().find_map(|line| line.strip_prefix("// waiting "));
     let waiting: usize = waiting.map_or(0, |count| count.parse().expect("a number"));
-    let network = |policy: &str| Runtime::Network { policy: Some(policy.to_owned()) };
+    let network = |policy| Runtime::Network { policy: Some(policy) };
     let runtimes =
-        [Runtime::Front, Runtime::Network { policy: None }, network("threads"), network("seeded")];
+        [Runtime::Front, Runtime::Network { policy: None }, network(THREADS), network(SEEDED)];
     for runtime in runtimes {
         for workers in [1, 2, 8] {
             let options = Options { workers, runtime: runtime.clone(), ..Options::default() };

@@ -15,9 +15,9 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Channel, Detection, Network, Report, RunError, RunOptions};
+use kahn::{Channel, Detection, Network, Options, Report, RunError};
 
-fn deal_and_join(count: u32, options: RunOptions) -> (Option<Vec<u32>>, Result<Report, RunError>) {
+fn deal_and_join(count: u32, options: Options) -> (Option<Vec<u32>>, Result<Report, RunError>) {
     let mut network = Network::new();
     let (odd_out, odd) = network.channel_with(Channel::<u32>::named("odd").capacity(10));
     let (even_out, even) = network.channel_with(Channel::<u32>::named("even").capacity(10));
@@ -42,11 +42,11 @@ fn deal_and_join(count: u32, options: RunOptions) -> (Option<Vec<u32>>, Result<R
 }
 
 fn main() -> Result<(), RunError> {
-    let (_, result) = deal_and_join(100, RunOptions::new().detection(Detection::Off));
+    let (_, result) = deal_and_join(100, Options::new().detection(Detection::Off));
     if let Err(error) = result {
         println!("with detection off:\n\n{error}\n");
     }
-    let (joined, result) = deal_and_join(100, RunOptions::new());
+    let (joined, result) = deal_and_join(100, Options::new());
     println!("by default:\n\n{}", result?);
     println!("\n{} numbers joined", joined.map_or(0, |joined| joined.len()));
     Ok(())
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn with_detection_off_it_deadlocks_and_says_where() {
-        let (joined, result) = deal_and_join(100, RunOptions::new().detection(Detection::Off));
+        let (joined, result) = deal_and_join(100, Options::new().detection(Detection::Off));
         let error = result.expect_err("nobody lets `odd` grow");
         assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Deadlock));
         let text = error.to_string();
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn by_default_it_finishes() {
-        let (joined, result) = deal_and_join(100, RunOptions::new());
+        let (joined, result) = deal_and_join(100, Options::new());
         result.expect("`odd` grows");
         let expected: Vec<_> = (0..100).step_by(2).chain((1..100).step_by(2)).collect();
         assert_eq!(joined, Some(expected));

@@ -13,7 +13,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Network, Report, RunError, RunOptions};
+use kahn::{Network, Options, Report, RunError};
 
 const BATCH: u64 = 100;
 
@@ -50,7 +50,7 @@ fn shares(count: u64, capacity: u32) -> Result<(Vec<u64>, Report), RunError> {
         },
     );
     let all = network.collect("all", shares);
-    let report = network.run_with(RunOptions::new().capacity(capacity))?;
+    let report = network.run_with(Options::new().capacity(capacity))?;
     Ok((all.take().unwrap_or_default(), report))
 }
 

@@ -13,7 +13,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Channel, Network, Receiver, Report, RunError, RunOptions, Sender};
+use kahn::{Channel, Network, Options, Receiver, Report, RunError, Sender};
 
 /// Sends the first `count` numbers on, and round again, then ends.
 async fn copy(
@@ -74,7 +74,7 @@ fn hamming(count: usize, capacity: u32) -> Result<(Vec<u64>, Report), RunError> 
         merge(products, numbers).await;
     });
     let all = network.collect("all", result);
-    let report = network.run_with(RunOptions::new().capacity(capacity))?;
+    let report = network.run_with(Options::new().capacity(capacity))?;
     Ok((all.take().unwrap_or_default(), report))
 }
 

@@ -12,7 +12,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Network, RunError, RunOptions};
+use kahn::{Network, Options, RunError};
 
 async fn sum_of_squares(list: Vec<u64>) -> Result<u64, RunError> {
     let mut inner = Network::new();
@@ -24,7 +24,7 @@ async fn sum_of_squares(list: Vec<u64>) -> Result<u64, RunError> {
         }
     });
     let sum = inner.fold("sum", squares, 0, |sum, n| sum + n);
-    inner.run_async(RunOptions::new().workers(1)).await?;
+    inner.run_async(Options::new().workers(1)).await?;
     Ok(sum.take().unwrap_or(0))
 }
 

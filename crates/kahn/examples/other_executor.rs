@@ -18,7 +18,7 @@
 
 use futures_executor::block_on;
 use futures_util::future::try_join3;
-use kahn::{Ended, Network, OutsideReceiver, OutsideSender, Report, RunError, RunOptions};
+use kahn::{Ended, Network, Options, OutsideReceiver, OutsideSender, Report, RunError};
 
 /// What can go wrong here: the network, or an operation of a task outside it.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ async fn squares(count: u64) -> Result<(Vec<u64>, Report), Wrong> {
     let questions = network.outside("ask", questions_out);
     let answers = network.outside("hear", answers);
 
-    let network = async { Ok(network.run_async(RunOptions::new()).await?) };
+    let network = async { Ok(network.run_async(Options::new()).await?) };
     let (report, (), heard) = try_join3(network, ask(questions, count), hear(answers)).await?;
     Ok((heard, report))
 }

@@ -5,17 +5,17 @@
 //!                  └──────────┴───────────┴─────────► primes, by one sender handed on
 //! ```
 //!
-//! A process that asked for a `Creator` among its ports may make processes and channels, and pass
+//! A process that asked for a `Spawner` among its ports may make processes and channels, and pass
 //! on ends of its own. Each sieve sends its prime, makes the next sieve, gives it the sender of
 //! `primes`, and then drops the multiples. What is created is identified by its creator, never by a
 //! global count, so reports are the same in every run.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Creator, Network, Receiver, Report, RunError, Sender};
+use kahn::{Network, Receiver, Report, RunError, Sender, Spawner};
 use std::pin::Pin;
 
-type Ports = (Receiver<u32>, Sender<u32>, Creator<'static>);
+type Ports = (Receiver<u32>, Sender<u32>, Spawner<'static>);
 
 /// Boxed, for a process that creates its like would be a type that contains itself.
 fn sieve(ports: Ports) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -24,7 +24,7 @@ fn sieve(ports: Ports) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let Some(prime) = numbers.recv().await else { return };
         primes.send(prime).await;
         let (mut on, rest) = create.channel(format!("not by {prime}"));
-        let next = create.again();
+        let next = create.clone();
         create.process(format!("after {prime}"), (rest, primes, next), sieve);
         while let Some(n) = numbers.recv().await {
             if n % prime != 0 {
@@ -38,8 +38,8 @@ fn primes_below(end: u32) -> Result<(Vec<u32>, Report), RunError> {
     let mut network = Network::new();
     let numbers = network.source("numbers", 2..end);
     let (primes_out, primes) = network.channel("primes");
-    let creator = network.creator();
-    network.process("sieve", (numbers, primes_out, creator), sieve);
+    let spawner = network.spawner();
+    network.process("sieve", (numbers, primes_out, spawner), sieve);
     let all = network.collect("all", primes);
     let report = network.run()?;
     Ok((all.take().unwrap_or_default(), report))

@@ -6,7 +6,7 @@
 //!
 //! 1. **Same input, same output**, for every number of workers, every policy, every capacity.
 //! 2. **Never stuck for lack of buffer space**: a full channel in a ring of waits grows.
-//! 3. **It explains itself**: a network that cannot go on says who waits for whom, and why.
+//! 3. **It explains itself**: a network that cannot go on says which process waits for which, and why.
 //!
 //! ```
 //! use kahn::Network;
@@ -24,7 +24,8 @@
 //! [`testing`] runs a network in every way there is and compares.
 
 mod channel;
-pub mod csp;
+// Private, so that the compiler shows this line to what still names it.
+mod csp {} // has moved: `cargo add kahn-csp`, and `use kahn_csp as csp;`
 mod deadlock;
 mod graph;
 #[cfg(all(test, loom))]
@@ -38,31 +39,25 @@ pub mod testing;
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
-// So are the programs of the chapter on communicating processes.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/csp.md")]
-mod communicating_processes {}
-
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 
 pub use channel::{
-    Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
-    Received, Receiver, ReceiverStream, Receiving, ReceivingInPlace, Reserving, Sender, SenderSink,
-    Sending, SendingAll, Slot, Weigh,
+    Digest, Digester, Ended, Observer, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port,
+    Ports, Received, Receiver, Sender, Slot, Weigh,
 };
 pub use deadlock::Detection;
 pub use kahn_derive::Digest;
-pub use kahn_engine::Accounting;
-pub use kahn_engine::policy::{self, POLICIES};
+pub use kahn_engine::policy;
+pub use kahn_engine::task::ProcessResult;
+pub use kahn_engine::{Accounting, Schedule};
 pub use kahn_report::{
-    Activity, ChannelReport, Detail, Explanation, FailureReport, GrowthReport, Held, MeetingKind,
-    MeetingReport, MeetingState, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances,
-    Report, RingMember, Summary, Waiting, WorkerReport,
+    Activity, ChannelReport, Detail, Explanation, FailureReport, GrowthReport, Held, Misuse,
+    MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances, Report, RingMember, StillRunning,
+    Summary, Waiting, WorkerReport,
 };
 pub use network::{
-    Channel, Creator, DEFAULT_BUDGET, DEFAULT_CAPACITY, Network, Problem, Process, ProcessResult,
-    RunError, RunOptions, Running, StillRunning, StopHandle,
+    Channel, Network, Options, Problem, Process, RunError, Running, Spawner, StopHandle,
 };
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.

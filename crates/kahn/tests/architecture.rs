@@ -2,14 +2,15 @@
 //!
 //! What is checked here is told in `ARCHITECTURE.md`; this file keeps it true.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of this crate, lowest first: each may use those before it.
+/// The modules of `kahn`, lowest first: each may use those before it.
 ///
 /// `process` stands above `network`, for its processes are written over the public interface, and
 /// so does `testing`.
-const LAYERS: [&str; 7] = ["graph", "channel", "deadlock", "network", "csp", "process", "testing"];
+const LAYERS: [&str; 6] = ["graph", "channel", "deadlock", "network", "process", "testing"];
 
 /// The modules that use the crate by the names its users see.
 const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
@@ -20,28 +21,67 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 10] = [
+const CRATES: [(&str, &[&str]); 12] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
+    ("kahn-policies", &["kahn-engine"]),
     ("kahn", &["kahn-derive", "kahn-engine", "kahn-report"]),
-    ("kahn-laws", &["kahn"]),
+    ("kahn-csp", &["kahn-engine", "kahn-report"]),
+    ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
-    ("kahn-snet", &["kahn"]),
-    ("kahn-apps", &["kahn", "kahn-mapreduce", "kahn-snet"]),
-    ("kahn-experiments", &["kahn", "kahn-apps", "kahn-snet"]),
-    ("kahn-cli", &["kahn", "kahn-apps", "kahn-experiments", "kahn-snet"]),
+    ("kahn-snet", &["kahn", "kahn-policies"]),
+    ("kahn-apps", &["kahn", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
+    ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
+    ("kahn-cli", &["kahn", "kahn-apps", "kahn-experiments", "kahn-policies", "kahn-snet"]),
 ];
 
 /// What the tests of any crate may use.
-const FOR_TESTS: &str = "kahn-laws";
+const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation shows what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 2] = [("kahn-engine", "kahn"), ("kahn-report", "kahn")];
+const FOR_EXAMPLES: [(&str, &str); 6] = [
+    ("kahn-derive", "kahn"),
+    ("kahn-policies", "kahn"),
+    ("kahn-engine", "kahn"),
+    ("kahn-report", "kahn"),
+    // Networks that run communicating processes, and are run by them.
+    ("kahn-csp", "kahn"),
+    ("kahn-csp", "kahn-engine"),
+];
 
 /// What the engine must not know: these stand in no line of its code.
 const NOT_THE_ENGINES: [&str; 7] =
     ["csp", "Kahn", "prun", "poison", "barrier", "failure mark", "crate::network"];
+
+/// What a policy may use of the engine: the trait, queues that are safe to use, and the door to threads.
+const OF_THE_ENGINE_FOR_POLICIES: [&str; 3] = ["policy", "queue", "sync"];
+
+/// Folders that know each other, crate by crate: all others use only what stands below them. Each of
+/// these is a knot that is still to be untied.
+const KNOTS: [(&str, &[&[&str]]); 3] = [
+    ("kahn-csp", &[]),
+    // A task knows its scheduler, whose workers know the policy; a policy is given tasks.
+    (
+        "kahn-engine",
+        &[&[
+            "counters",
+            "language",
+            "policy",
+            "queue",
+            "scheduler",
+            "sleep",
+            "task",
+            "thread",
+            "worker",
+        ]],
+    ),
+    ("kahn", &[]),
+];
+
+/// The crates of the runtime, in which a type that is visible outside its module has a name of its own.
+const ONE_NAME_EACH: [&str; 6] =
+    ["kahn", "kahn-csp", "kahn-engine", "kahn-mapreduce", "kahn-policies", "kahn-report"];
 
 /// A folder of models for loom: they are tests, and put together what they need.
 const MODELS: &str = "models";
@@ -96,9 +136,115 @@ impl Source {
     }
 }
 
+/// The paths that stand in code from a prefix on, word by word; those of a list each for itself.
+fn paths(code: &str, prefix: &str) -> Vec<Vec<String>> {
+    code.match_indices(prefix).flat_map(|(start, _)| tree(&code[start..]).0).collect()
+}
+
+/// The paths of a tree as it stands behind `use`, and what follows it.
+fn tree(text: &str) -> (Vec<Vec<String>>, &str) {
+    let mut rest = text.trim_start();
+    let mut path = Vec::new();
+    loop {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        path.push(rest[..end].to_owned());
+        rest = &rest[end..];
+        let Some(further) = rest.strip_prefix("::") else { return (vec![path], rest) };
+        rest = further;
+        let Some(list) = rest.strip_prefix('{') else { continue };
+        let mut paths = Vec::new();
+        rest = list.trim_start();
+        while !rest.is_empty() && !rest.starts_with('}') {
+            let (members, behind) = tree(rest);
+            paths.extend(members.into_iter().map(|member| [path.clone(), member].concat()));
+            // What a name is known as is no matter.
+            let end = behind.find([',', '}']).unwrap_or(behind.len());
+            rest = behind[end..].trim_start_matches(',').trim_start();
+        }
+        return (paths, rest.strip_prefix('}').unwrap_or_default());
+    }
+}
+
+/// For each folder or file right below `src` of a crate, those that it uses.
+fn used_by_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let src = workspace().join("crates").join(name).join("src");
+    let all = sources(&src);
+    let within = |source: &Source| -> Vec<String> {
+        let path = source.path.strip_prefix(&src).expect("a file under src").with_extension("");
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        parts.filter(|part| part != "mod").collect()
+    };
+    let lib = all.iter().find(|source| source.path.ends_with("lib.rs")).expect("a crate has it");
+    let lib = lib.code();
+    let exports = lib.match_indices("pub use ");
+    let exported: BTreeMap<_, _> = exports
+        .flat_map(|(start, what)| tree(&lib[start + what.len()..]).0)
+        .filter(|path| path.len() > 1)
+        .map(|path| (path[path.len() - 1].clone(), path[0].clone()))
+        .collect();
+    let running =
+        all.iter().filter(|source| !source.is_model() && !source.path.ends_with("lib.rs"));
+    let running: Vec<_> = running.map(|source| (within(source), source)).collect();
+    let folders: BTreeSet<_> = running.iter().map(|(place, _)| place[0].clone()).collect();
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (place, source) in &running {
+        let code = source.code();
+        // Tests that stand in a file may put together what they need.
+        let tests = code.find("\n#[cfg(test)]\nmod ").or_else(|| code.find("\n#[cfg(all(test"));
+        let code = &code[..tests.unwrap_or(code.len())];
+        let mut roots: Vec<_> =
+            paths(code, "crate::").into_iter().map(|mut p| p.split_off(1)).collect();
+        let up = format!("super::{}", "super::".repeat(place.len() - 1));
+        roots.extend(paths(code, &up).into_iter().map(|mut p| p.split_off(place.len())));
+        for root in roots {
+            let Some(first) = root.first() else { continue };
+            let folder = if folders.contains(first) { Some(first) } else { exported.get(first) };
+            let is_other = |folder: &&String| folders.contains(*folder) && **folder != place[0];
+            if let Some(folder) = folder.filter(is_other) {
+                used.entry(place[0].clone()).or_default().insert(folder.clone());
+            }
+        }
+    }
+    used
+}
+
+/// The sets of folders that use each other, by whatever way.
+fn knots(used: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
+    let reached = |from: &String| {
+        let mut reached = BTreeSet::new();
+        let mut next = vec![from];
+        while let Some(folder) = next.pop() {
+            let others = used.get(folder).into_iter().flatten();
+            next.extend(others.filter(|other| reached.insert((*other).clone())));
+        }
+        reached
+    };
+    let reach: BTreeMap<_, _> = used.keys().map(|folder| (folder, reached(folder))).collect();
+    let mutual = |folder: &String| {
+        let all = reach[folder]
+            .iter()
+            .filter(|other| reach.get(other).is_some_and(|theirs| theirs.contains(folder)));
+        all.cloned().collect::<Vec<_>>()
+    };
+    used.keys().map(mutual).filter(|knot| !knot.is_empty()).collect()
+}
+
 /// The files of this crate that run in a program.
 fn sources_of_the_crate() -> impl Iterator<Item = Source> {
     sources(&src()).into_iter().filter(|source| !source.is_model())
+}
+
+/// The files of the communicating processes that run in a program.
+fn sources_of_csp() -> impl Iterator<Item = Source> {
+    let csp = workspace().join("crates/kahn-csp/src");
+    sources(&csp).into_iter().filter(|source| !source.is_model())
+}
+
+/// The files of the papers' policies.
+fn sources_of_policies() -> Vec<Source> {
+    let policies = sources(&workspace().join("crates/kahn-policies/src"));
+    assert!(!policies.is_empty());
+    policies
 }
 
 /// The files of the engine that run in a program.
@@ -158,9 +304,39 @@ fn a_module_uses_only_what_stands_before_it() {
 }
 
 #[test]
+fn no_two_folders_of_a_crate_know_each_other() {
+    for (name, told) in KNOTS {
+        let used = used_by_folders(name);
+        assert!(used.len() > 3, "{name} has folders, and they use each other: {used:?}");
+        let told: BTreeSet<Vec<_>> =
+            told.iter().map(|knot| knot.iter().map(|&folder| folder.into()).collect()).collect();
+        let found = knots(&used);
+        assert_eq!(found, told, "folders of {name} that know each other; each uses {used:#?}");
+    }
+}
+
+#[test]
+fn knots_are_found_through_others_and_in_lists() {
+    let code = "use crate::{a::{B, c::D as E}, f};\n crate::g::h()";
+    let found: Vec<_> = paths(code, "crate::").iter().map(|path| path.join("::")).collect();
+    assert_eq!(found, ["crate::a::B", "crate::a::c::D", "crate::f", "crate::g::h"]);
+    let used = |all: &[(&str, &str)]| {
+        let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for &(by, folder) in all {
+            used.entry(by.into()).or_default().insert(folder.into());
+        }
+        used
+    };
+    let ring = used(&[("a", "b"), ("b", "c"), ("c", "a"), ("d", "a"), ("c", "e")]);
+    assert_eq!(knots(&ring), BTreeSet::from([vec!["a".to_owned(), "b".into(), "c".into()]]));
+    assert!(knots(&used(&[("a", "b"), ("a", "c"), ("b", "c")])).is_empty());
+}
+
+#[test]
 fn threads_locks_and_atomics_come_through_one_door() {
     let is_the_door = |source: &Source| source.path.iter().any(|part| part == "sync");
-    for source in sources_of_the_crate().chain(sources_of_the_engine()) {
+    let languages = sources_of_the_crate().chain(sources_of_csp());
+    for source in languages.chain(sources_of_the_engine()).chain(sources_of_policies()) {
         if is_the_door(&source) {
             continue;
         }
@@ -182,6 +358,54 @@ fn the_engine_knows_no_kind_of_processes() {
             let found = source.code().lines().position(|line| line.contains(word));
             let at = source.path.display();
             assert_eq!(found, None, "{at}: `{word}` is no word of the engine (line from 0)");
+        }
+    }
+}
+
+#[test]
+fn two_networks_of_communicating_processes_share_nothing() {
+    for source in sources_of_csp() {
+        for (number, line) in source.code().lines().enumerate() {
+            let is_static = ["static ", "thread_local!"].iter().any(|word| {
+                line.trim_start()
+                    .trim_start_matches("pub(crate) ")
+                    .trim_start_matches("pub(super) ")
+                    .starts_with(word)
+            });
+            // The functions of the language, which do not change.
+            let is_constant = line.starts_with("static CSP: Tag");
+            let at = source.path.display();
+            assert!(!is_static || is_constant, "{at}:{}: `{line}` is shared by all", number + 1);
+        }
+    }
+}
+
+#[test]
+fn networks_and_communicating_processes_know_nothing_of_each_other() {
+    let words = |source: Source, words: &[&str]| {
+        let (code, at) = (source.code(), source.path.display().to_string());
+        for word in words {
+            let found = code.lines().position(|line| line.contains(word));
+            assert_eq!(found, None, "{at}: `{word}` is another language's (line from 0)");
+        }
+    };
+    // `csp` stands in `kahn` once: where it was, with a word on where it went.
+    for source in sources_of_the_crate() {
+        if !source.path.ends_with("lib.rs") {
+            words(source, &["kahn_csp", "Barrier", "Rendezvous"]);
+        }
+    }
+    sources_of_csp().for_each(|source| words(source, &["kahn::", "FailureMark"]));
+}
+
+#[test]
+fn policies_stand_on_the_trait_and_on_nothing_of_the_inside() {
+    let lib = fs::read_to_string(workspace().join("crates/kahn-policies/src/lib.rs"));
+    assert!(lib.expect("a crate has a lib.rs").contains("#![forbid(unsafe_code)]"));
+    for source in sources_of_policies() {
+        for (at, used) in source.after("kahn_engine::") {
+            let is_public = OF_THE_ENGINE_FOR_POLICIES.contains(&used.as_str());
+            assert!(is_public, "{at}: a policy knows nothing of `{used}`");
         }
     }
 }
@@ -223,16 +447,28 @@ fn no_file_is_too_long_and_every_file_says_what_it_is() {
 
 #[test]
 fn every_policy_of_the_table_has_a_file_that_says_what_it_does() {
-    assert!(kahn::POLICIES.iter().any(|entry| entry.name == kahn::policy::DEFAULT));
-    for entry in kahn::POLICIES {
-        let file = format!("kahn-engine/src/policy/{}.rs", entry.name.replace('-', "_"));
+    let is_of_the_table = |name| kahn_policies::POLICIES.iter().any(|policy| policy.name() == name);
+    assert!(kahn::policy::WAYS.iter().all(|policy| is_of_the_table(policy.name())));
+    assert!(is_of_the_table(kahn::policy::DEFAULT.name()));
+    for policy in kahn_policies::POLICIES {
+        let name = policy.name();
+        let built = policy.build(kahn::policy::Setup::new(1));
+        let is_the_engines = kahn::policy::WAYS.iter().any(|way| way.name() == name);
+        let folder = match (is_the_engines, &built) {
+            (false, _) => "kahn-policies/src",
+            (true, Some(_)) => "kahn-engine/src/policy",
+            (true, None) => "kahn-engine/src/queue",
+        };
+        let file = format!("{folder}/{}.rs", name.replace('-', "_"));
         let text = fs::read_to_string(workspace().join("crates").join(&file))
-            .unwrap_or_else(|error| panic!("policy `{}` stands in {file}: {error}", entry.name));
-        let opening = format!("//! `{}`: ", entry.name);
+            .unwrap_or_else(|error| panic!("policy `{name}` stands in {file}: {error}"));
+        let opening = format!("//! `{name}`: ");
         assert!(text.starts_with(&opening), "{file} begins with \"{opening}\"");
-        assert!(!entry.summary.is_empty(), "policy `{}` has a line for lists", entry.name);
-        let built = (entry.build)(kahn::policy::Setup::new(1));
-        assert_eq!(built.name(), entry.name, "reports show the name of the table");
+        assert!(!policy.summary().is_empty(), "policy `{name}` has a line for lists");
+        assert!(
+            built.is_none_or(|built| built.name() == name),
+            "reports show the name of the table: `{name}`"
+        );
     }
 }
 
@@ -256,8 +492,81 @@ fn arrows_between_crates_go_down() {
             let end = line.find(['.', ' ', '=']).unwrap_or(line.len());
             let used = &line[..end];
             let for_tests = section == "[dev-dependencies]"
-                && (used == FOR_TESTS || FOR_EXAMPLES.contains(&(name, used)));
+                && (FOR_TESTS.contains(&used) || FOR_EXAMPLES.contains(&(name, used)));
             assert!(for_tests || allowed.contains(&used), "{name} may not depend on {used}");
         }
+    }
+}
+
+/// Where `ARCHITECTURE.md` says that unsafe code stands: `crate: file, file, …`, a line or more each.
+fn unsafe_files_told() -> BTreeSet<String> {
+    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
+    let (_, section) = text.split_once("## Unsafe code").expect("it has a section on that");
+    let list = section.split("```").nth(1).expect("with a list").trim_start_matches("text");
+    let mut told = BTreeSet::new();
+    let mut crate_name = "";
+    for line in list.lines().filter(|line| !line.trim().is_empty()) {
+        let files = match line.split_once(':') {
+            Some((name, files)) => {
+                crate_name = name.trim();
+                files
+            }
+            None => line,
+        };
+        let files = files.split(',').map(str::trim).filter(|file| !file.is_empty());
+        told.extend(files.map(|file| format!("{crate_name}/{file}")));
+    }
+    told
+}
+
+#[test]
+fn unsafe_code_stands_where_architecture_says() {
+    let crates = workspace().join("crates");
+    let mut found = BTreeSet::new();
+    for (name, _) in CRATES {
+        let src = crates.join(name).join("src");
+        for source in sources(&src) {
+            let is_unsafe = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait"];
+            let code = source.code();
+            if !source.is_model() && is_unsafe.iter().any(|word| code.contains(word)) {
+                let file = source.path.strip_prefix(&src).expect("a file under src");
+                found.insert(format!("{name}/{}", file.display()));
+            }
+        }
+    }
+    let told = unsafe_files_told();
+    let missing: Vec<_> = found.difference(&told).collect();
+    let gone: Vec<_> = told.difference(&found).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "not told: {missing:?}; told in vain: {gone:?}");
+}
+
+/// The type that a line declares and shows to other modules.
+fn visible_type(line: &str) -> Option<&str> {
+    let public = line.trim_start().strip_prefix("pub")?;
+    let declared = match public.strip_prefix('(') {
+        Some(scope) => scope.split_once(") ")?.1,
+        None => public.strip_prefix(' ')?,
+    };
+    let declared = declared.strip_prefix("unsafe ").unwrap_or(declared);
+    let kinds = ["struct ", "enum ", "union ", "trait ", "type "];
+    let rest = kinds.iter().find_map(|kind| declared.strip_prefix(kind))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[test]
+fn a_type_that_other_modules_see_shares_its_name_with_no_other() {
+    for name in ONE_NAME_EACH {
+        let folder = workspace().join("crates").join(name).join("src");
+        let mut seen = BTreeMap::new();
+        for source in sources(&folder).into_iter().filter(|source| !source.is_model()) {
+            let code = source.code();
+            for declared in code.lines().filter_map(visible_type) {
+                let path = source.path.display().to_string();
+                let before = seen.insert(declared.to_owned(), path.clone());
+                let elsewhere = before.filter(|before| *before != path);
+                assert_eq!(elsewhere, None, "`{declared}` in {path}: two types need two names");
+            }
+        }
+        assert!(!seen.is_empty(), "{name} has types");
     }
 }

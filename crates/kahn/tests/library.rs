@@ -1,13 +1,17 @@
 //! Laws of the process library, under every schedule.
 
 use kahn::testing::{Schedules, assert_same, run_process};
-use kahn::{Channel, Network, Receiver, RunOptions, Summary, process};
+use kahn::{Channel, Network, Options, Receiver, Summary, process};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 
 /// Some schedules in which a law of random inputs is tried: every operation waits, or few fit in.
 fn some_schedules() -> Schedules {
-    Schedules::new().policies(["seeded", "stealing"]).workers([3]).capacities([1, 3]).seeds([1])
+    Schedules::new()
+        .policies([kahn::policy::SEEDED, kahn::policy::STEALING])
+        .workers([3])
+        .capacities([1, 3])
+        .seeds([1])
 }
 
 /// Runs a network in some schedules; what `result` finds is the same in all.
@@ -296,7 +300,7 @@ fn a_filter_between_a_tee_and_a_zip_makes_a_channel_grow_and_the_result_right() 
 
     let mut network = Network::new();
     let _all = build(&mut network);
-    let report = network.run_with(RunOptions::new().capacity(1)).unwrap();
+    let report = network.run_with(Options::new().capacity(1)).unwrap();
     let grown: Vec<_> =
         report.channels.iter().filter(|c| c.growths > 0).map(|c| c.name.as_str()).collect();
     assert_eq!(grown, ["copy 1"]);
@@ -309,7 +313,7 @@ fn scattering_and_gathering_need_no_growth() {
         let numbers = network.source("numbers", 0..500_u32);
         let mapped = network.parallel_map("same", numbers, 4, |n| n);
         network.for_each("ignore", mapped, |_| {});
-        let options = RunOptions::new().policy(policy).capacity(1);
+        let options = Options::new().policy(kahn_laws::policy(policy)).capacity(1);
         let report = network.run_with(options).unwrap();
         assert!(report.channels.iter().all(|channel| channel.growths == 0), "{report}");
     }
@@ -476,7 +480,7 @@ fn the_library_works_while_the_network_runs() {
         |network: &mut Network<'static>| {
             let numbers = network.source("numbers", 0..20_u64);
             let (out, sorted) = network.channel("sorted");
-            let create = network.creator();
+            let create = network.spawner();
             let ports = (numbers, out, create);
             network.process("author", ports, async |(numbers, out, mut create)| {
                 let (outs, parts): (Vec<_>, Vec<_>) = (0..3)

@@ -2,7 +2,7 @@
 //!
 //! A program of its own with one test at a time: the allocator is the program's.
 
-use kahn::{Channel, Detection, Network, Report, RunError, RunOptions, Summary};
+use kahn::{Channel, Detection, Network, Options, Report, RunError, Summary};
 use parking_lot::Mutex;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Runs a network; its report, and the most bytes that were allocated beside those before.
-fn measured(network: Network<'_>, options: RunOptions) -> (Report, usize) {
+fn measured(network: Network<'_>, options: Options) -> (Report, usize) {
     let before = NOW.load(Relaxed);
     MOST.store(before, Relaxed);
     let report = match network.run_with(options) {
@@ -74,7 +74,7 @@ fn what_messages_own_is_within_the_budget() {
     let _alone = ONE_AT_A_TIME.lock();
     for detection in [Detection::Deferred, Detection::Central] {
         let budget = 4 << 20;
-        let options = RunOptions::new().workers(2).detection(detection).budget(budget as u64);
+        let options = Options::new().workers(2).detection(detection).budget(budget as u64);
         let (report, most) = measured(heavy(400, 16), options);
         assert_eq!(report.outcome, Summary::OverBudget, "{most} bytes were allocated");
         assert!(most < budget + 2 * WEIGHT + REST, "{most}");
@@ -91,11 +91,13 @@ fn a_network_of_heavy_messages_finishes_with_half_as_much_again_as_it_needs() {
     for detection in [Detection::Deferred, Detection::Central] {
         let needed = 200 * (WEIGHT + size_of::<Vec<u8>>());
         let budget = needed * 3 / 2 + 64;
-        let options = RunOptions::new().workers(2).detection(detection).budget(budget as u64);
+        let options = Options::new().workers(2).detection(detection).budget(budget as u64);
         let (report, most) = measured(heavy(200, 8), options);
         assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
         assert!(most < needed + 2 * WEIGHT + REST, "{most}");
-        assert!(report.most_bytes <= budget as u64);
+        // What was held when the channel grew last, and it grows by half.
+        let counted = report.most_bytes;
+        assert!(counted > needed as u64 / 2 && counted <= budget as u64, "{counted}");
     }
 }
 
@@ -116,7 +118,7 @@ fn messages_that_are_gone_make_room_for_others() {
             }
         }
     });
-    let (report, most) = measured(network, RunOptions::new().budget(5 << 20));
+    let (report, most) = measured(network, Options::new().budget(5 << 20));
     assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
     assert!(most < (5 << 20) + REST, "{most}");
 }
@@ -134,7 +136,7 @@ fn a_network_that_never_grows_is_warned_of_its_heavy_capacities() {
     network.process("receive", messages, async |mut messages| {
         messages.for_each(drop).await;
     });
-    let (report, _) = measured(network, RunOptions::new().workers(1).budget(1 << 20));
+    let (report, _) = measured(network, Options::new().workers(1).budget(1 << 20));
     assert_eq!(report.outcome, Summary::Finished);
     let warning = report.warnings.join("\n");
     assert!(warning.contains("channel `heavy` held up to 32 of 65536 bytes each"), "{warning}");
@@ -149,7 +151,7 @@ fn a_type_that_nobody_can_weigh_is_named() {
     let own = network.map("own", texts, |text| Own(text.into_bytes()));
     let lengths = network.map("lengths", own, |own| own.0.len());
     let all = network.collect("all", lengths);
-    let (report, _) = measured(network, RunOptions::new());
+    let (report, _) = measured(network, Options::new());
     assert_eq!(all.take(), Some(vec![3, 3]));
     let unknown: Vec<_> = report.weight_unknown.iter().map(kahn::Name::as_str).collect();
     assert_eq!(unknown, ["own"]);

@@ -2,8 +2,8 @@
 //!
 //! `kahn-bench soak` runs more of the same, and names the seed of a case that fails.
 
-use kahn::{Network, RunOptions};
-use kahn_laws::network::program::{Channel, How, Port, Process, Program, Statement};
+use kahn::{Network, Options};
+use kahn_laws::network::program::{Channel, End, How, Port, Process, Program, Statement};
 use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary, soak};
 use kahn_laws::{csp, network};
 use std::time::Duration;
@@ -93,9 +93,64 @@ fn the_model_leaves_open_what_ends_only_if_a_process_is_pruned_in_time() {
     assert_eq!(meaning.err(), Some(network::Unending::Scheduled));
 }
 
+/// The second hands its receiver on to a process that is pruned at its start. What it had received by
+/// then decides whether the failure of the first counts, which has sent one message and had one.
+#[test]
+fn the_model_knows_who_received_the_last_message_before_the_receiver_was_handed_on() {
+    for (count, is_open) in [(2, false), (1, true)] {
+        let sends = Statement::Send { to: 0, add: 1 };
+        let fails = Statement::End(End::Fail);
+        let channel = Channel { capacity: None, initial: 0, weight: None, digest: true };
+        let child = Box::new(process(Vec::new(), Vec::new()));
+        let hands_on = vec![
+            Statement::RecvMany { from: 0, count },
+            Statement::Channel { channel, sender: 1, receiver: 2 },
+            Statement::Drop(2),
+            Statement::Create { child, gives: vec![0, 1] },
+        ];
+        let meaning = network::interpret(
+            &program(vec![
+                process(
+                    vec![Port::Sender(0), Port::Receiver(1)],
+                    vec![sends, Statement::Drop(0), Statement::Recv { from: 1 }, fails],
+                ),
+                Process { creates: true, ..process(vec![Port::Receiver(0)], hands_on) },
+                process(vec![Port::Sender(1)], Vec::new()),
+            ]),
+            None,
+        );
+        let meaning = meaning.expect("it ends");
+        assert!(meaning.failures.contains("p0"), "{meaning:?}");
+        assert_eq!(meaning.open.contains("p0"), is_open, "{meaning:?}");
+    }
+}
+
+/// Each may be pruned if those before it in the ring were, and the first if it began last.
+#[test]
+fn the_model_finds_what_is_pruned_round_a_ring() {
+    let send = |add| Statement::Send { to: 1, add };
+    let mut ring = program(vec![
+        process(
+            vec![Port::Sender(0), Port::Receiver(4), Port::Sender(5)],
+            vec![Statement::Recv { from: 1 }],
+        ),
+        process(
+            vec![Port::Receiver(0), Port::Sender(1), Port::Receiver(5)],
+            vec![Statement::Drop(1), Statement::Recv { from: 2 }],
+        ),
+        process(vec![Port::Receiver(1), Port::Sender(2)], Vec::new()),
+        process(vec![Port::Receiver(2), Port::Sender(3)], Vec::new()),
+        process(vec![Port::Receiver(3), Port::Sender(4)], vec![send(44), send(54)]),
+    ]);
+    ring.channels.iter_mut().for_each(|channel| channel.initial = 0);
+    let meaning = network::interpret(&ring, None);
+    let meaning = meaning.expect("it ends");
+    assert!(!meaning.channels["c4"].exact, "{meaning:?}");
+}
+
 /// In how many of some cases a promise is broken.
 fn broken<C: Campaign>(campaign: &C) -> u64 {
-    let extent = Extent { seed: 1, cases: 400, time: None, shrinking: Duration::ZERO };
+    let extent = Extent { seed: 1, cases: 800, time: None, shrinking: Duration::ZERO };
     soak(campaign, extent).failures.iter().map(|failure| failure.cases).sum()
 }
 
@@ -104,7 +159,7 @@ fn each_rule_of_the_model_is_noticed_if_it_is_broken() {
     assert_eq!(broken(&Networks { schedules: 2, mistake: None }), 0);
     for mistake in network::Mistake::ALL {
         let wrong = broken(&Networks { schedules: 2, mistake: Some(mistake) });
-        assert!(wrong > 0, "400 networks agree with an interpreter that is wrong: {mistake:?}");
+        assert!(wrong > 0, "800 networks agree with an interpreter that is wrong: {mistake:?}");
     }
 }
 
@@ -112,7 +167,7 @@ fn each_rule_of_the_model_is_noticed_if_it_is_broken() {
 fn each_rule_of_communicating_processes_is_noticed_if_it_is_broken() {
     for mistake in csp::Mistake::ALL {
         let wrong = broken(&Communicating { schedules: 2, mistake: Some(mistake) });
-        assert!(wrong > 0, "400 programs agree with an enumeration that is wrong: {mistake:?}");
+        assert!(wrong > 0, "800 programs agree with an enumeration that is wrong: {mistake:?}");
     }
 }
 
@@ -134,7 +189,7 @@ fn a_party_that_waits_in_a_deadlock_is_told_to_wait_in_every_report() {
                 let _ = answers.recv_blocking();
                 drop((answers, out));
             });
-            network.run_with(RunOptions::new().workers(1))
+            network.run_with(Options::new().workers(1))
         });
         let error = party.expect_err("a deadlock");
         let report = error.report().expect("it ran");
@@ -151,7 +206,7 @@ fn a_party_that_is_over_before_the_start_leaves_no_hole_in_graph_and_report() {
     network.process("source", out, async |mut out| out.send(1).await);
     let party = network.outside("party", numbers);
     drop(party);
-    let report = network.run_with(RunOptions::new().workers(1)).expect("nothing is wrong with it");
+    let report = network.run_with(Options::new().workers(1)).expect("nothing is wrong with it");
     let names: Vec<_> = report.processes.iter().map(|process| process.name.to_string()).collect();
     assert_eq!(names, ["source", "party"]);
 }

@@ -1,4 +1,5 @@
-//! A policy of one's own, in a crate that sees nothing but the public interface of `kahn`.
+//! A policy of one's own, in a crate that sees nothing but the public interface of `kahn`. Its tests
+//! hold it to the scheduling laws that it promises.
 //!
 //! ```text
 //!   count ──► square ──► halve ──► all
@@ -12,13 +13,13 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Turn};
-use kahn::{Name, Network, Report, RunError, RunOptions};
+use kahn::{Name, Network, Options, Report, RunError};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who ran, in this order.
+/// What ran, in this order.
 type Schedule = Arc<Mutex<Vec<Name>>>;
 
 /// One list of ready processes for all workers; the highest rank runs first, then the oldest.
@@ -55,10 +56,10 @@ impl<F: Fn(&Name) -> usize + Send + Sync> Policy for Ranked<F> {
     fn pop(&self, _worker: usize, turn: Turn) -> Option<Ready> {
         let mut ready = self.ready.lock();
         let chosen = match turn {
-            Turn::Front => {
+            Turn::Front | Turn::Stalled(_) => {
                 (0..ready.len()).rev().max_by_key(|&at| (self.rank)(ready[at].name()))?
             }
-            // Asked for now and then: who has waited longest, so that nobody starves.
+            // Asked for now and then: what has waited longest, so that none waits for ever.
             Turn::Back => 0,
         };
         let chosen = ready.remove(chosen)?;
@@ -85,7 +86,7 @@ fn nearest_to_the_start(name: &Name) -> usize {
     STAGES.len() - place(name)
 }
 
-fn pipeline(count: u64, options: RunOptions) -> Result<(Vec<u64>, Report), RunError> {
+fn pipeline(count: u64, options: Options) -> Result<(Vec<u64>, Report), RunError> {
     let mut network = Network::new();
     let numbers = network.source(STAGES[0], 0..count);
     let squares = network.map(STAGES[1], numbers, |n| n * n);
@@ -102,9 +103,9 @@ fn main() -> Result<(), RunError> {
     ];
     for (title, rank) in ranks {
         let schedule = Schedule::default();
-        let options = RunOptions::new().workers(1).capacity(4);
+        let options = Options::new().workers(1).capacity(4);
         let policy = Ranked::builder(rank, &schedule);
-        let (result, _) = pipeline(12, options.own_policy(policy))?;
+        let (result, _) = pipeline(12, options.policy(policy))?;
         let schedule: Vec<_> = schedule.lock().iter().map(Name::to_string).collect();
         println!("{title}:\n  {}\n  {result:?}\n", schedule.join(" "));
     }
@@ -114,29 +115,40 @@ fn main() -> Result<(), RunError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kahn::policy::{PolicyChoice, Promises, Waiting};
 
     #[test]
     fn the_result_is_that_of_the_oracle() {
         let (expected, _) =
-            pipeline(10_000, RunOptions::new().policy("sequential")).expect("it finishes");
+            pipeline(10_000, Options::new().policy(kahn::policy::SEQUENTIAL)).expect("it finishes");
         for rank in [nearest_to_the_end, nearest_to_the_start] {
             for (workers, capacity) in [(1, 1), (2, 1), (2, 64), (3, 64)] {
-                let options = RunOptions::new().workers(workers).capacity(capacity);
+                let options = Options::new().workers(workers).capacity(capacity);
                 let policy = Ranked::builder(rank, &Arc::default());
                 let (found, report) =
-                    pipeline(10_000, options.own_policy(policy)).expect("it finishes");
+                    pipeline(10_000, options.policy(policy)).expect("it finishes");
                 assert_eq!(found, expected, "{workers} workers, capacity {capacity}");
                 assert_eq!((report.policy.as_str(), report.workers), ("ranked", workers));
             }
         }
     }
 
+    /// One queue, and what has waited longest is asked for now and then: the rest is the engine's.
     #[test]
-    fn the_policy_decides_who_runs() {
+    fn it_keeps_the_scheduling_laws_that_it_promises() {
+        let policy = Ranked::builder(nearest_to_the_end, &Arc::default());
+        let promises =
+            Promises { work_is_found: true, ..Promises::waiting(Waiting::Dispatches(64)) };
+        let policy = PolicyChoice::from(policy).promising(promises);
+        kahn_csp::testing::check(policy).run().expect("it keeps what it promises");
+    }
+
+    #[test]
+    fn the_policy_decides_which_runs() {
         let first_picks = |rank: fn(&Name) -> usize| {
             let schedule = Schedule::default();
             let policy = Ranked::builder(rank, &schedule);
-            pipeline(12, RunOptions::new().workers(1).own_policy(policy)).expect("it finishes");
+            pipeline(12, Options::new().workers(1).policy(policy)).expect("it finishes");
             let schedule = schedule.lock();
             schedule[0].clone()
         };

@@ -7,7 +7,7 @@ use crate::peers::{Blocking as _, Crossbeam, Executor, May, Smol, Tokio, join, j
 use anyhow::{Context as _, Result};
 use futures_util::StreamExt as _;
 use futures_util::stream::select_all;
-use kahn::{RunOptions, csp};
+use kahn_csp::{self as csp, Options};
 use std::time::Duration;
 
 /// Messages before the time is taken, for each sender.
@@ -44,7 +44,7 @@ impl Bench {
         Figure::each("time per message", time, self.messages)
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let run = csp::run(options, async |scope| {
             let mut ends = Vec::with_capacity(self.senders);

@@ -5,7 +5,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, Stopwatch, now};
 use crate::peers::{Blocking, Crossbeam, Executor as _, May, Tokio, join, join_all};
 use anyhow::{Context as _, Result};
-use kahn::{RunOptions, csp};
+use kahn_csp::{self as csp, Options};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Bench {
         Figure::each("time per process and phase", time, self.phases * MEMBERS)
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let phases = self.phases;
         csp::run(options, async |scope| {

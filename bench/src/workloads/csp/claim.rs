@@ -7,7 +7,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, Stopwatch, now};
 use crate::peers::{Blocking as _, Crossbeam, Executor, May, Smol, Tokio, join, join_all};
 use anyhow::{Context as _, Result};
-use kahn::{RunOptions, csp};
+use kahn_csp::{self as csp, Options};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Bench {
         Ok(Figure::each("time per message", time, self.messages))
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let run = csp::run(options, async |scope| {
             let (out, mut requests) = csp::channel::<usize>("requests");

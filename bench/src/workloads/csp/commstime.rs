@@ -9,8 +9,8 @@ use crate::peers::{
     join, join_all,
 };
 use anyhow::{Context as _, Result, ensure};
-use kahn::RunOptions;
 use kahn_apps::commstime::Commstime;
+use kahn_csp::Options;
 use std::time::Duration;
 
 /// Numbers before the time is taken.
@@ -48,7 +48,7 @@ impl Bench {
         Ok(Figure::each("time per loop", time, self.loops))
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let numbers = self.numbers()?;
         let commstime = Commstime { cycles: u32::try_from(numbers)? };

@@ -5,7 +5,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, Stopwatch, now};
 use crate::peers::{Blocking, Crossbeam, Executor, May, Smol, Tokio, join, join_all};
 use anyhow::{Result, ensure};
-use kahn::{RunOptions, csp};
+use kahn_csp::{self as csp, Options};
 use std::time::Duration;
 
 /// As many are alive at a time.
@@ -42,7 +42,7 @@ impl Bench {
     }
 
     /// A scope awaits its processes, which leave nothing behind.
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         csp::run(options, async |scope| {
             for round in 0..=self.rounds {
@@ -63,7 +63,7 @@ impl Bench {
     }
 
     /// Each has a result, which is awaited.
-    fn with_results(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn with_results(self, options: Options) -> Result<Vec<Figure>> {
         let watch = Stopwatch::default();
         let run = csp::run(options, async |scope| {
             let mut sum = 0;

@@ -11,7 +11,7 @@ use crate::peers::{
 };
 use crate::workloads::share;
 use anyhow::{Context as _, Result};
-use kahn::{RunOptions, csp};
+use kahn_csp::{self as csp, Options};
 
 pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     let bench = Bench { processes: settings.size(100_000, 20_000) };
@@ -39,7 +39,7 @@ impl Bench {
         Ok(vec![Figure::new("memory per process", "bytes", each)])
     }
 
-    fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let before = resident_bytes();
         let run = csp::run(options, async |scope| {
             let mut ends = Vec::with_capacity(self.processes);

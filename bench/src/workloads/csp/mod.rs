@@ -26,21 +26,25 @@ pub(super) mod fork;
 pub(super) mod idle;
 pub(super) mod programs;
 
-use super::on;
 use crate::contest::Contest;
 use crate::measure::{Figure, Stopwatch};
 use anyhow::{Context as _, Result};
-use kahn::RunOptions;
+use kahn_csp::Options;
 use std::time::Duration;
 
 /// The forms of ours: the default policy, and that of the paper.
 pub(super) fn contest(
     params: impl Into<String>,
-    run: impl Fn(RunOptions) -> Result<Vec<Figure>> + Clone + 'static,
+    run: impl Fn(Options) -> Result<Vec<Figure>> + Clone + 'static,
 ) -> Contest {
     let batch = run.clone();
     Contest::new(params, "kahn", move |workers| run(on(workers)))
-        .with("kahn-batch-policy", move |workers| batch(on(workers).policy("batch")))
+        .with("kahn-batch-policy", move |workers| batch(on(workers).policy(kahn_policies::BATCH)))
+}
+
+/// Gives the usual options.
+fn on(workers: usize) -> Options {
+    Options::new().workers(workers)
 }
 
 /// What was taken inside a run.

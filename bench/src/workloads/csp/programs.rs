@@ -4,9 +4,9 @@
 //! What comes out is compared with what the loop of `kahn-apps` computed before, once for a whole
 //! run of the benchmark.
 
+use super::on;
 use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, nanoseconds, time};
-use crate::workloads::on;
 use anyhow::{Context as _, Result, ensure};
 use kahn_apps::agents::{State, World};
 use kahn_apps::checksum::mix;

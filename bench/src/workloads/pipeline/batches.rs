@@ -6,7 +6,7 @@ use crate::contest::Contest;
 use crate::measure::{Figure, now};
 use crate::peers::{Blocking, Executor, Rtrb, Tokio, TokioMpsc, Wire, join, join_all};
 use anyhow::Result;
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::Compare;
 use kahn_apps::pipeline::{Message, Pipeline, pass, sum};
 
@@ -24,7 +24,7 @@ impl Bench<Small> {
         self.room() / 2
     }
 
-    fn ours_in_batches(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours_in_batches(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let checksum =
             self.shape.network_in_batches::<Small>(&mut network, Compare::Numbers, self.batch());

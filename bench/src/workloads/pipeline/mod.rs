@@ -6,7 +6,7 @@ use crate::contest::{Contest, Settings};
 use crate::measure::{Figure, PER_MESSAGE, now, time};
 use crate::peers::{Blocking, BlockingProgram, Executor, May, TaskProgram, Wire, join, join_all};
 use anyhow::{Result, ensure};
-use kahn::{Network, RunOptions};
+use kahn::{Network, Options};
 use kahn_apps::pipeline::{Message, Pipeline, pass, sum};
 use kahn_apps::work::Work;
 use kahn_apps::{Compare, Slot};
@@ -151,7 +151,7 @@ impl<M: Payload> Bench<M> {
 
     fn run(
         self,
-        options: RunOptions,
+        options: Options,
         network: Network<'static>,
         checksum: Slot<u64>,
     ) -> Result<Vec<Figure>> {
@@ -161,13 +161,13 @@ impl<M: Payload> Bench<M> {
     }
 
     /// Per item.
-    pub(super) fn ours(self, options: RunOptions) -> Result<Vec<Figure>> {
+    pub(super) fn ours(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let checksum = self.shape.network::<M>(&mut network, Compare::Numbers, |_number| {});
         self.run(options, network, checksum)
     }
 
-    fn ours_in_place(self, options: RunOptions) -> Result<Vec<Figure>> {
+    fn ours_in_place(self, options: Options) -> Result<Vec<Figure>> {
         let mut network = Network::new();
         let checksum = self.shape.network_in_place::<M>(&mut network, Compare::Numbers);
         self.run(options, network, checksum)

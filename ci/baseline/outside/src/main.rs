@@ -2,7 +2,7 @@
 //!
 //! Run with two numbers of messages, the difference of the counts is what the messages cost.
 
-use kahn::{Accounting, Channel, Network, Receiver, RunOptions, Sender};
+use kahn::{Accounting, Channel, Network, Receiver, Options, Sender};
 use std::process::ExitCode;
 
 const STAGES: usize = 10;
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Some("pipeline") => pipeline(&mut network, messages),
         _ => return ExitCode::from(2),
     }
-    let options = RunOptions::new().workers(1).accounting(Accounting::Counters);
+    let options = Options::new().workers(1).accounting(Accounting::Counters);
     match network.run_with(options) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

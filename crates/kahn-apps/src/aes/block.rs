@@ -15,7 +15,7 @@ pub type Part = Box<[u8]>;
 /// What is done to a block.
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 /// use kahn_apps::Compare;
 /// use kahn_apps::aes::{Cipher, Direction, Encryption, Mode};
 ///
@@ -23,7 +23,7 @@ pub type Part = Box<[u8]>;
 /// let encryption = Encryption { cipher, passes: 3, workers: 5 };
 /// let mut network = Network::new();
 /// let done = encryption.network(&mut network, Compare::Numbers, encryption.cut(&[0; 160]), |_| {});
-/// network.run_with(RunOptions::new().workers(2))?;
+/// network.run_with(Options::new().workers(2))?;
 /// let mut whole = [0; 160];
 /// encryption.sequential(&mut whole);
 /// assert_eq!(done.take().map(|parts| parts.concat()), Some(whole.to_vec()));

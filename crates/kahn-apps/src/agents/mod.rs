@@ -22,7 +22,7 @@ mod network;
 mod rounds;
 
 use clap::value_parser;
-use kahn::RunOptions;
+use kahn_csp::Options;
 
 pub use self::body::State;
 use self::body::Vector;
@@ -63,13 +63,13 @@ pub struct Arguments {
 /// The sizes of a world.
 ///
 /// ```
-/// use kahn::RunOptions;
+/// use kahn_csp::Options;
 /// use kahn_apps::agents::World;
 ///
 /// let world = World { grid: 2, agents: 3, cycles: 4 };
-/// let (states, _report) = world.network(RunOptions::new().workers(2), || {})?;
+/// let (states, _report) = world.network(Options::new().workers(2), || {})?;
 /// assert_eq!(states, world.sequential());
-/// # Ok::<(), kahn::RunError>(())
+/// # Ok::<(), kahn_csp::RunError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct World {
@@ -151,7 +151,7 @@ impl Program for AgentsProgram {
     fn communicate(
         &self,
         variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let watch = || {

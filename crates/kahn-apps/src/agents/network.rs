@@ -14,8 +14,7 @@
 //! Two barriers of the cycle keep looking and moving apart. So a view gathers while nobody moves,
 //! and who moves meets no view.
 
-use kahn::csp::{self, Barrier, Gone, Receiver, Sender, Shared};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{self as csp, Barrier, Gone, Options, Receiver, Report, RunError, Sender, Shared};
 
 use super::World;
 use super::body::{AROUND, Seen, State, Vector};
@@ -257,7 +256,7 @@ impl World {
     /// Panics if the world is larger than its fields allow.
     pub fn network(
         self,
-        options: RunOptions,
+        options: Options,
         watch: impl Fn() + Sync,
     ) -> Result<(Vec<State>, Report), RunError> {
         let watch = &watch;

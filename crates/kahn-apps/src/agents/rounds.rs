@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kahn::{Report, RunError, RunOptions, csp};
+use kahn_csp::{self as csp, Options, Report, RunError};
 
 use super::World;
 use super::body::{AROUND, Seen, State};
@@ -72,7 +72,7 @@ impl World {
     /// Panics if there are no parts.
     pub fn data_parallel(
         self,
-        options: RunOptions,
+        options: Options,
         parts: usize,
         watch: impl Fn() + Sync,
     ) -> Result<(Vec<State>, Report), RunError> {

@@ -14,8 +14,7 @@
 //!
 //! The result is a line for each account, its number and its balance, and one for the sum.
 
-use kahn::csp::{self, Receiver, Sender};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{self as csp, Options, Receiver, Report, RunError, Sender};
 
 use crate::random::Random;
 use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, at_least_one};
@@ -53,14 +52,14 @@ pub struct Arguments {
 /// A bank and its clients.
 ///
 /// ```
-/// use kahn::RunOptions;
+/// use kahn_csp::Options;
 /// use kahn_apps::bank::{Bank, START};
 ///
 /// let bank = Bank { clients: 3, accounts: 4, transfers: 50, seed: 1 };
-/// let (balances, _report) = bank.run(RunOptions::new().workers(2), || {})?;
+/// let (balances, _report) = bank.run(Options::new().workers(2), || {})?;
 /// assert_eq!(balances, bank.sequential());
 /// assert_eq!(balances.iter().sum::<i64>(), 4 * START);
-/// # Ok::<(), kahn::RunError>(())
+/// # Ok::<(), kahn_csp::RunError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bank {
@@ -121,7 +120,7 @@ impl Bank {
     /// Panics if there are no accounts.
     pub fn run(
         self,
-        options: RunOptions,
+        options: Options,
         watch: impl FnMut() + Send,
     ) -> Result<(Vec<i64>, Report), RunError> {
         let run = csp::run(options, async move |scope| {
@@ -213,7 +212,7 @@ impl Program for BankProgram {
     fn communicate(
         &self,
         _variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let (balances, report) = self.bank.run(options, || {

@@ -13,8 +13,7 @@
 //!
 //! Source: the benchmark of the occam community (Peel 1990), as in CCSP's tests.
 
-use kahn::csp::{self, Receiver, Sender};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{self as csp, Options, Receiver, Report, RunError, Sender};
 
 use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, at_least_one};
 
@@ -47,9 +46,9 @@ impl Commstime {
     /// ```
     /// use kahn_apps::commstime::Commstime;
     ///
-    /// let (sum, _report) = Commstime { cycles: 5 }.run(kahn::RunOptions::new(), |_number| {})?;
+    /// let (sum, _report) = Commstime { cycles: 5 }.run(kahn_csp::Options::new(), |_number| {})?;
     /// assert_eq!(sum, 0 + 1 + 2 + 3 + 4);
-    /// # Ok::<(), kahn::RunError>(())
+    /// # Ok::<(), kahn_csp::RunError>(())
     /// ```
     ///
     /// # Errors
@@ -61,7 +60,7 @@ impl Commstime {
     /// Panics if `watch` does.
     pub fn run(
         self,
-        options: RunOptions,
+        options: Options,
         mut watch: impl FnMut(u64) + Send,
     ) -> Result<(u64, Report), RunError> {
         let run = csp::run(options, async move |scope| {
@@ -145,7 +144,7 @@ impl Program for CommstimeProgram {
     fn communicate(
         &self,
         _variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let (sum, report) = self.commstime.run(options, |_number| {

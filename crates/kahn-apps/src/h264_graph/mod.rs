@@ -66,14 +66,14 @@ const DEFAULT_WORK: Duration = Duration::from_micros(100);
 /// What an encoder's graph is made of.
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 /// use kahn_apps::{Compare, h264_graph::Encoder, work::Work};
 ///
 /// let encoder = Encoder { frames: 5, workers: 3, work: Work::iterations(10_000) };
 /// let mut network = Network::new();
 /// let checksum = encoder.network(&mut network, Compare::Numbers, |_frame| {});
 /// assert_eq!(network.size().0, 15 + 5 + 3 * 3);
-/// network.run_with(RunOptions::new().workers(2))?;
+/// network.run_with(Options::new().workers(2))?;
 /// assert_eq!(checksum.take(), Some(encoder.sequential()));
 /// # Ok::<(), kahn::RunError>(())
 /// ```

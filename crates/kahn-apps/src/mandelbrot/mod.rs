@@ -27,7 +27,7 @@ mod network;
 use std::path::PathBuf;
 
 use clap::value_parser;
-use kahn::RunOptions;
+use kahn_csp::Options;
 
 pub use self::frame::{Frame, Shades};
 pub use self::kernel::{Row, Zoom};
@@ -91,14 +91,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 /// A film: how large, how long.
 ///
 /// ```
-/// use kahn::RunOptions;
+/// use kahn_csp::Options;
 /// use kahn_apps::mandelbrot::{Film, Shades, Yield};
 ///
 /// let film = Film { width: 32, height: 24, frames: 3 };
-/// let options = RunOptions::new().workers(2);
+/// let options = Options::new().workers(2);
 /// let (frames, _report) = film.network(options, 5, Yield::Pixel, Shades::Forget, || {})?;
 /// assert_eq!(frames, film.sequential(Shades::Forget));
-/// # Ok::<(), kahn::RunError>(())
+/// # Ok::<(), kahn_csp::RunError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Film {
@@ -193,7 +193,7 @@ impl Program for MandelbrotProgram {
     fn communicate(
         &self,
         _variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let watch = || {

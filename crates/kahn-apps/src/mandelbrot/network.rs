@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use kahn::csp::{self, Gone, Guard as _, OneOf3, Receiver, Sender, Shared};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{
+    self as csp, Gone, Guard as _, OneOf3, Options, Receiver, Report, RunError, Sender, Shared,
+};
 
 use super::frame::{Frame, Open, Shades};
 use super::kernel::{Row, Zoom, colour_and_sign};
@@ -52,7 +53,7 @@ impl Film {
     /// Panics if there are no workers.
     pub fn network(
         self,
-        options: RunOptions,
+        options: Options,
         workers: usize,
         yields: Yield,
         shades: Shades,

@@ -13,8 +13,7 @@
 //! Source: Dijkstra, "Hierarchical ordering of sequential processes", 1971; Hoare, "Communicating
 //! Sequential Processes", 1985, section 2.5.
 
-use kahn::csp::{self, Barrier, Shared};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{self as csp, Barrier, Options, Report, RunError, Shared};
 
 use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant};
 
@@ -67,16 +66,16 @@ impl Table {
     /// `watch` is called for each meal.
     ///
     /// ```
-    /// use kahn::RunOptions;
+    /// use kahn_csp::Options;
     /// use kahn_apps::philosophers::Table;
     ///
     /// let table = Table { seats: 5, rounds: 3 };
-    /// let (evening, _report) = table.dine(RunOptions::new(), true, || {})?;
+    /// let (evening, _report) = table.dine(Options::new(), true, || {})?;
     /// assert_eq!((evening.meals, evening.taken), (15, 30));
     ///
-    /// let stuck = table.dine(RunOptions::new(), false, || {}).expect_err("nobody can eat");
+    /// let stuck = table.dine(Options::new(), false, || {}).expect_err("nobody can eat");
     /// assert!(stuck.to_string().contains("`fork 3`"));
-    /// # Ok::<(), kahn::RunError>(())
+    /// # Ok::<(), kahn_csp::RunError>(())
     /// ```
     ///
     /// # Errors
@@ -88,7 +87,7 @@ impl Table {
     /// Panics if there are less than two seats.
     pub fn dine(
         self,
-        options: RunOptions,
+        options: Options,
         corrected: bool,
         watch: impl Fn() + Sync,
     ) -> Result<(Evening, Report), RunError> {
@@ -178,7 +177,7 @@ impl Program for PhilosophersProgram {
     fn communicate(
         &self,
         variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let watch = || {

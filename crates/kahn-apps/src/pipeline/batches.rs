@@ -12,13 +12,13 @@ impl Pipeline {
     /// to `batch` messages at a time.
     ///
     /// ```
-    /// use kahn::{Network, RunOptions};
+    /// use kahn::{Network, Options};
     /// use kahn_apps::{Compare, pipeline::Pipeline, work::Work};
     ///
     /// let shape = Pipeline { stages: 3, messages: 100, words: 1, work: Work::none() };
     /// let mut network = Network::new();
     /// let checksum = shape.network_in_batches::<[u64; 1]>(&mut network, Compare::Numbers, 7);
-    /// network.run_with(RunOptions::new().capacity(8))?;
+    /// network.run_with(Options::new().capacity(8))?;
     /// assert_eq!(checksum.take(), Some(shape.sequential::<[u64; 1]>()));
     /// # Ok::<(), kahn::RunError>(())
     /// ```

@@ -104,13 +104,13 @@ fn word(number: u64, place: usize) -> u64 {
 /// What a pipeline is made of.
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 /// use kahn_apps::{Compare, pipeline::Pipeline, work::Work};
 ///
 /// let shape = Pipeline { stages: 3, messages: 100, words: 2, work: Work::iterations(10) };
 /// let mut network = Network::new();
 /// let checksum = shape.network::<[u64; 2]>(&mut network, Compare::Numbers, |_number| {});
-/// let report = network.run_with(RunOptions::new().workers(2).capacity(8))?;
+/// let report = network.run_with(Options::new().workers(2).capacity(8))?;
 /// assert_eq!(checksum.take(), Some(shape.sequential::<Box<[u64]>>()));
 /// assert_eq!(report.messages(), 100 * 4);
 /// # Ok::<(), kahn::RunError>(())

@@ -24,8 +24,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use async_io::Async;
-use kahn::csp::{self, Guard as _, OneOf3, OneOf4, Receiver, Sender, Shared};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{
+    self as csp, Guard as _, OneOf3, OneOf4, Options, Receiver, Report, RunError, Sender, Shared,
+};
 
 use self::way::{Sides, Way};
 use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant};
@@ -140,7 +141,7 @@ impl Proxy {
     /// # Panics
     ///
     /// Panics if the system does not let it wait for the listening socket.
-    pub fn run(&self, options: RunOptions, stop: &Stop) -> Result<(Carried, Report), RunError> {
+    pub fn run(&self, options: Options, stop: &Stop) -> Result<(Carried, Report), RunError> {
         let counts = Counts::default();
         let counts = &counts;
         let run = csp::run(options, async move |scope| {
@@ -251,7 +252,7 @@ impl Program for Proxy {
     fn communicate(
         &self,
         _variant: Variant,
-        options: RunOptions,
+        options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let (carried, report) = self.run(options, stop)?;

@@ -31,14 +31,14 @@ impl Graph {
     /// number of each round that has come to its end in the sink, counted from 0.
     ///
     /// ```
-    /// use kahn::{Network, RunOptions};
+    /// use kahn::{Network, Options};
     /// use kahn_apps::{Compare, random_network::Shape, work::Work};
     ///
     /// let graph = Shape { layers: 5, width: 4, back_edges: 1, seed: 3 }.draw()?;
     /// let work = Work::iterations(100);
     /// let mut network = Network::new();
     /// let arrived = graph.network(&mut network, Compare::Numbers, 20, work, |_number| {});
-    /// let report = network.run_with(RunOptions::new().workers(2))?;
+    /// let report = network.run_with(Options::new().workers(2))?;
     /// assert_eq!(arrived.take(), Some(graph.sequential(20, work)));
     /// assert_eq!(report.messages(), 20 * graph.size().1 as u64);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

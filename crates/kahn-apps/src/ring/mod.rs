@@ -29,7 +29,7 @@ mod sequential;
 mod threads;
 
 use clap::value_parser;
-use kahn::{Network, RunOptions};
+use kahn::Network;
 
 use crate::{
     Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, Ran, Stop, Variant,
@@ -66,13 +66,13 @@ pub struct Arguments {
 /// What a ring is made of.
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 /// use kahn_apps::{Compare, ring::Ring};
 ///
 /// let ring = Ring { processes: 10, tokens: 3, cycles: 7 };
 /// let mut network = Network::new();
 /// let total = ring.network(&mut network, Compare::Numbers, |_moment| {});
-/// let report = network.run_with(RunOptions::new().workers(2))?;
+/// let report = network.run_with(Options::new().workers(2))?;
 /// assert_eq!(total.take(), ring.total());
 /// assert_eq!(report.messages(), 10 * (1 + 3 * (1 + 7) + 1));
 /// # Ok::<(), kahn::RunError>(())
@@ -157,7 +157,7 @@ impl Program for RingProgram {
     fn communicate(
         &self,
         _variant: Variant,
-        options: RunOptions,
+        options: kahn_csp::Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let mut watch = self.watch();
@@ -198,7 +198,7 @@ mod tests {
             let ring = Ring { processes: 4, tokens, cycles: 3 };
             let mut network = Network::new();
             let total = ring.network(&mut network, Compare::Numbers, |_| {});
-            let options = RunOptions::new().policy("sequential").capacity(1);
+            let options = kahn::Options::new().policy(kahn::policy::SEQUENTIAL).capacity(1);
             let report = network.run_with(options).unwrap();
             assert_eq!(total.take(), ring.total());
             let growths: u32 = report.channels.iter().map(|channel| channel.growths).sum();

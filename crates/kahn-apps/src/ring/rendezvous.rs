@@ -4,8 +4,7 @@
 //! as many tokens as processes all of them wait to send: a deadlock, which no room can cure, for
 //! there is none to be had.
 
-use kahn::csp::{self, Receiver, Run, Sender};
-use kahn::{Report, RunError, RunOptions};
+use kahn_csp::{self as csp, Options, Receiver, Report, Run, RunError, Sender};
 
 use super::{Moment, Ring};
 
@@ -15,18 +14,18 @@ impl Ring {
     /// `watch` is called by the root as it goes on; a benchmark takes the time there.
     ///
     /// ```
-    /// use kahn::RunOptions;
+    /// use kahn_csp::Options;
     /// use kahn_apps::ring::Ring;
     ///
     /// let ring = Ring { processes: 10, tokens: 9, cycles: 7 };
-    /// let (total, _report) = ring.rendezvous(RunOptions::new().workers(2), |_moment| {})?;
+    /// let (total, _report) = ring.rendezvous(Options::new().workers(2), |_moment| {})?;
     /// assert_eq!(Some(total), ring.total());
     ///
     /// // Nobody can receive any more.
     /// let ring = Ring { tokens: 10, ..ring };
-    /// let stuck = ring.rendezvous(RunOptions::new(), |_moment| {}).expect_err("all of them send");
+    /// let stuck = ring.rendezvous(Options::new(), |_moment| {}).expect_err("all of them send");
     /// assert!(stuck.to_string().contains("`element 3`"));
-    /// # Ok::<(), kahn::RunError>(())
+    /// # Ok::<(), kahn_csp::RunError>(())
     /// ```
     ///
     /// # Errors
@@ -38,7 +37,7 @@ impl Ring {
     /// Panics if there are no processes or no tokens.
     pub fn rendezvous(
         self,
-        options: RunOptions,
+        options: Options,
         watch: impl FnMut(Moment) + Send,
     ) -> Result<(u64, Report), RunError> {
         assert!(self.processes > 0 && self.tokens > 0, "a ring has a process and a token");

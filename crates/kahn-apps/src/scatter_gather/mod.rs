@@ -52,13 +52,13 @@ const DEFAULT_WORK: Duration = Duration::from_micros(1);
 /// What a scatter-gather network is made of.
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 /// use kahn_apps::{Compare, scatter_gather::ScatterGather, work::Work};
 ///
 /// let shape = ScatterGather { processes: 4, rounds: 10, work: Work::iterations(100) };
 /// let mut network = Network::new();
 /// let checksum = shape.network(&mut network, Compare::Numbers, |_round| {});
-/// let report = network.run_with(RunOptions::new().workers(2))?;
+/// let report = network.run_with(Options::new().workers(2))?;
 /// assert_eq!(checksum.take(), Some(shape.sequential()));
 /// assert_eq!(report.messages(), 4 * 10 * 2);
 /// # Ok::<(), kahn::RunError>(())

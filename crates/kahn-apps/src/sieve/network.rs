@@ -1,6 +1,6 @@
 //! The sieve as a network: every prime found adds a process.
 
-use kahn::{Creator, Network, Receiver, Sender};
+use kahn::{Network, Receiver, Sender, Spawner};
 
 use super::{Sieve, write_lines};
 use crate::{Answer, Compare, Pending};
@@ -19,10 +19,10 @@ pub(super) fn build<'env>(
             program.progress.add(1);
         }
     });
-    let creator = network.creator();
+    let spawner = network.spawner();
     network.process(
         "sieve",
-        (numbers, primes_out, creator),
+        (numbers, primes_out, spawner),
         async move |(numbers, primes, create)| {
             sieve(numbers, primes, create, compare).await;
         },
@@ -38,7 +38,7 @@ pub(super) fn build<'env>(
 async fn sieve(
     mut numbers: Receiver<u32>,
     mut primes: Sender<u32>,
-    mut create: Creator<'_>,
+    mut create: Spawner<'_>,
     compare: Compare,
 ) {
     while let Some(prime) = numbers.recv().await {

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-//! use kahn::{Network, RunOptions};
+//! use kahn::{Network, Options};
 //! use std::collections::VecDeque;
 //! use std::sync::atomic::{AtomicUsize, Ordering};
 //!
@@ -28,7 +28,7 @@
 //!     }
 //!     fn pop(&self, _worker: usize, turn: Turn) -> Option<Ready> {
 //!         match turn {
-//!             Turn::Front => self.0.lock().pop_back(),
+//!             Turn::Front | Turn::Stalled(_) => self.0.lock().pop_back(),
 //!             Turn::Back => self.0.lock().pop_front(),
 //!         }
 //!     }
@@ -40,42 +40,48 @@
 //! let mut network = Network::new();
 //! let numbers = network.source("numbers", 0..10_u64);
 //! let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-//! network.run_with(RunOptions::new().own_policy(|_setup| Stack::default()))?;
+//! network.run_with(Options::new().policy(|_setup| Stack::default()))?;
 //! assert_eq!(sum.take(), Some(45));
 //! # Ok::<(), kahn::RunError>(())
 //! ```
 
-pub mod balance;
-mod batch;
-mod batches;
-mod load;
-#[cfg(all(feature = "partition", not(loom)))]
-mod partition;
-#[cfg(all(feature = "partition", not(loom)))]
-mod parts;
-mod placement;
-mod queues;
+mod choice;
+pub mod placing;
+mod promises;
 mod seeded;
 mod sequential;
 mod shared;
-mod r#static;
-mod stealing;
-mod table;
 mod threads;
-mod ws_cur;
-mod ws_last;
 
-pub use load::{ChannelLoad, Load, ProcessLoad};
-pub use placement::{Place, Placement, PlacementError};
-pub use table::{DEFAULT, DEFAULT_TAU, Entry, POLICIES, Setup, Threads};
+pub use choice::{
+    DEFAULT, PolicyChoice, SEEDED, SEQUENTIAL, SHARED, STEALING, Setup, THREADS, Threads, WAYS,
+};
+pub use placing::{ChannelLoad, Load, Misplaced, Placing, ProcessLoad};
+pub use promises::{Promises, Waiting};
 
 use crate::sync::Ordering::Relaxed;
+use crate::sync::PlainAtomicU64;
 use crate::task::{Kind, TaskRef};
 use kahn_report::Name;
 use std::fmt;
-use std::time::Duration;
 
 /// What makes a process ready.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Origin;
+///
+/// /// The worker near which a new process belongs.
+/// fn near(origin: Origin) -> usize {
+///     match origin {
+///         Origin::Worker(worker) => worker,
+///         Origin::Outside => 0,
+///     }
+/// }
+///
+/// assert_eq!((near(Origin::Worker(3)), near(Origin::Outside)), (3, 0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A worker of the network, by its index.
@@ -85,6 +91,22 @@ pub enum Origin {
 }
 
 /// Why a process is ready.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Reason;
+///
+/// /// Whether a process goes to the hot end of a queue: it runs next.
+/// fn is_hot(reason: Reason) -> bool {
+///     match reason {
+///         Reason::Woken | Reason::Preempted => true,
+///         Reason::New | Reason::Yielded => false,
+///     }
+/// }
+///
+/// assert!(is_hot(Reason::Woken) && !is_hot(Reason::Yielded));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It was just created.
@@ -98,48 +120,119 @@ pub enum Reason {
     Preempted,
 }
 
-/// A process that can run, handed between the runtime and a policy.
+/// A process that can run, and that its holder owns: it is handed on, and run once.
 ///
 /// A policy keeps it in a queue and gives it back once. Dropping one loses nothing: the process is
-/// made ready again.
+/// made ready again. The one way to make one outside the engine is [`TaskRef::claim`].
+///
+/// # Examples
+///
+/// A queue for each worker: a process stays where it ran last.
+///
+/// ```
+/// use kahn::policy::Ready;
+/// use std::collections::VecDeque;
+///
+/// fn enqueue(queues: &mut [VecDeque<Ready>], ready: Ready) -> usize {
+///     let worker = ready.pinned_worker().unwrap_or(ready.last_worker()) % queues.len();
+///     queues[worker].push_back(ready);
+///     worker
+/// }
+/// ```
 pub struct Ready(TaskRef);
 
+impl TaskRef {
+    /// Takes a process over, so that it can be made ready.
+    ///
+    /// # Safety
+    /// The caller owns the process: it has made it and not started it yet, or it has ended its wait, by
+    /// a step that no other thread can take as well. It has not ended.
+    #[inline(always)]
+    pub unsafe fn claim(self) -> Ready {
+        Ready(self)
+    }
+}
+
 impl Ready {
-    /// Wraps a process that is ready, and that the caller owns.
+    /// Wraps a process that is ready, and that this thread of the engine owns.
     #[inline]
-    pub fn new(task: TaskRef) -> Self {
-        debug_assert_eq!(task.kind(), Kind::Pooled, "threads are not queued");
+    pub(crate) fn new(task: TaskRef) -> Self {
         Self(task)
     }
 
     /// Hands the process out: it is the caller's.
     #[inline]
-    pub fn into_task(self) -> TaskRef {
+    pub(crate) fn into_task(self) -> TaskRef {
         let task = self.0;
         std::mem::forget(self);
         task
     }
 
     /// Returns the worker that ran this process last; 0 if it never ran.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::Ready;
+    ///
+    /// /// Where its data is in a cache, if there are so many workers.
+    /// fn home(ready: &Ready, workers: usize) -> usize {
+    ///     ready.last_worker() % workers
+    /// }
+    /// ```
     #[inline]
     pub fn last_worker(&self) -> usize {
         self.0.home.load(Relaxed) as usize
     }
 
     /// Returns the worker that the process was pinned to, if it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::Ready;
+    ///
+    /// fn worker_for(ready: &Ready, otherwise: usize) -> usize {
+    ///     ready.pinned_worker().unwrap_or(otherwise)
+    /// }
+    /// ```
     #[inline]
     pub fn pinned_worker(&self) -> Option<usize> {
         self.0.pinned().map(|worker| worker as usize)
     }
 
     /// Returns the worker that it belongs to, if a policy has [settled](Self::settle_on) that.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::Ready;
+    ///
+    /// /// The queue of a process: where it was placed, or the first.
+    /// fn queue(ready: &Ready) -> usize {
+    ///     ready.belongs_to().unwrap_or(0)
+    /// }
+    /// ```
     #[inline]
     pub fn belongs_to(&self) -> Option<usize> {
         self.0.assigned()
     }
 
-    /// Settles to which worker it belongs. The runtime does so for what [`Policy::place`] places;
+    /// Settles to which worker it belongs. The runtime does so for what [`Placing::place`] places;
     /// it keeps the word and does nothing else about it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::{Origin, Ready};
+    ///
+    /// /// Settles a process with the worker that created it.
+    /// fn settle(origin: Origin, ready: &Ready) {
+    ///     if let (Origin::Worker(worker), None) = (origin, ready.belongs_to()) {
+    ///         ready.settle_on(worker);
+    ///     }
+    /// }
+    /// ```
     ///
     /// # Panics
     /// Panics if there cannot be so many workers.
@@ -150,11 +243,33 @@ impl Ready {
 
     /// What the process has to remember; the thread that has it ready holds it.
     #[inline]
-    pub fn notes(&self) -> u8 {
+    pub(crate) fn notes(&self) -> u8 {
         self.0.notes()
     }
 
+    /// The worker it was pinned to.
+    #[inline]
+    pub(crate) fn pinned_to(&self) -> Option<u32> {
+        self.0.pinned()
+    }
+
+    /// What runs it.
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        self.0.kind()
+    }
+
     /// Returns the name of the process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::Ready;
+    ///
+    /// fn is_sink(ready: &Ready) -> bool {
+    ///     ready.name().as_str().starts_with("sink")
+    /// }
+    /// ```
     #[inline]
     pub fn name(&self) -> &Name {
         &self.0.info().name
@@ -164,9 +279,8 @@ impl Ready {
 impl Drop for Ready {
     fn drop(&mut self) {
         if !self.0.has_ended() && self.0.scheduler().is_running() {
-            let again = Self(self.0);
             let scheduler = self.0.scheduler();
-            let _ = scheduler.push(Origin::Outside, again, Reason::Yielded);
+            scheduler.make_ready(Origin::Outside, Self(self.0), Reason::Yielded);
             scheduler.look_again();
         }
     }
@@ -178,27 +292,88 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// From which end of its queues a policy is asked for a process.
+/// Which process a worker asks a policy for.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{Ready, Turn};
+/// use std::collections::VecDeque;
+///
+/// /// Last come, first served, but not always.
+/// fn take(queue: &mut VecDeque<Ready>, turn: Turn) -> Option<Ready> {
+///     match turn {
+///         Turn::Front | Turn::Stalled(_) => queue.pop_back(),
+///         Turn::Back => queue.pop_front(),
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The one the policy likes best.
     Front,
-    /// The one that has waited longest: asked for now and then, so that nobody waits for ever.
+    /// The one that has waited longest: asked for now and then, so that none waits for ever.
     Back,
+    /// One that waits for the worker of this index, which has been inside one poll for long. What a
+    /// policy keeps for that worker alone it gives to the others now, if it promises that *work is
+    /// found*; to one that keeps nothing this is `Front`.
+    Stalled(usize),
 }
 
-/// Which sleeping worker is told of a process that has become ready.
+/// Which sleeping worker is notified of a process that has become ready.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Notify;
+///
+/// /// What `push` answers that has put a process into the queue of a worker, which may steal or not.
+/// fn notify(queue: usize, steals: bool) -> Notify {
+///     if steals { Notify::Thief } else { Notify::Worker(queue) }
+/// }
+///
+/// assert_eq!(notify(1, false), Notify::Worker(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
     /// None: the worker that made it ready will come to it.
     Nobody,
+    /// Any one, unless a worker searches already: there is some work to steal.
+    Thief,
     /// Any one.
     Anyone,
     /// This one, for only it takes from that queue.
     Worker(usize),
 }
 
+/// Which workers find what a policy has queued.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Reach;
+///
+/// let reach = |steals: bool| if steals { Reach::EveryWorker } else { Reach::OneWorker };
+/// assert_eq!(reach(true), Reach::EveryWorker);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Some of it only one worker finds, so any number of workers may be awake.
+    OneWorker,
+    /// All of it every worker finds. So no more workers are awake than there are cores, and one that
+    /// sleeps is woken, if there is a core for it, when another has made a process ready.
+    EveryWorker,
+}
+
 /// Attempts of one worker to take work from another.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Steals;
+///
+/// assert_eq!(Steals::default(), Steals { tried: 0, won: 0 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steals {
     /// Attempts.
@@ -207,14 +382,126 @@ pub struct Steals {
     pub won: u64,
 }
 
-/// Decides which process runs next, and where. See the [module's example](self).
+/// Counts the [`Steals`] of one worker, which alone writes here.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{StealCount, Steals};
+///
+/// let count = StealCount::default();
+/// count.try_one();
+/// count.try_one();
+/// count.win();
+/// assert_eq!(count.get(), Steals { tried: 2, won: 1 });
+/// ```
+#[derive(Debug, Default)]
+pub struct StealCount {
+    tried: PlainAtomicU64,
+    won: PlainAtomicU64,
+}
+
+impl StealCount {
+    /// Counts an attempt.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::StealCount;
+    ///
+    /// let count = StealCount::default();
+    /// count.try_one();
+    /// assert_eq!((count.get().tried, count.get().won), (1, 0));
+    /// ```
+    pub fn try_one(&self) {
+        Self::add_one(&self.tried);
+    }
+
+    /// Counts that the attempt has found a process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::StealCount;
+    ///
+    /// let count = StealCount::default();
+    /// count.try_one();
+    /// count.win();
+    /// assert_eq!((count.get().tried, count.get().won), (1, 1));
+    /// ```
+    pub fn win(&self) {
+        Self::add_one(&self.won);
+    }
+
+    /// Returns what was counted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::{StealCount, Steals};
+    ///
+    /// assert_eq!(StealCount::default().get(), Steals::default());
+    /// ```
+    pub fn get(&self) -> Steals {
+        Steals { tried: self.tried.load(Relaxed), won: self.won.load(Relaxed) }
+    }
+
+    fn add_one(counter: &PlainAtomicU64) {
+        // No read-modify-write: one worker writes.
+        counter.store(counter.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// Decides which process runs next, and where.
 ///
 /// All methods may be called by any worker at any time. A process that was pushed must be found by
 /// `pop` of at least one worker, and while it is in a queue `has_work` of those workers is `true`:
 /// a worker goes to sleep on its `false`.
 ///
-/// Processes of another priority than the usual one, and communicating
-/// processes that are pinned to a worker, are no policy's: the runtime keeps them.
+/// Processes of another priority than the usual one, and communicating processes that are pinned to
+/// a worker, are no policy's: the runtime keeps them.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{Notify, Origin, Policy, Reach, Ready, Reason, Turn};
+/// use kahn::{Network, Options};
+/// use std::collections::VecDeque;
+///
+/// /// One queue for all workers, first come, first served.
+/// #[derive(Debug, Default)]
+/// struct Fifo(parking_lot::Mutex<VecDeque<Ready>>);
+///
+/// impl Policy for Fifo {
+///     fn name(&self) -> &str {
+///         "fifo"
+///     }
+///     fn push(&self, _origin: Origin, ready: Ready, reason: Reason) -> Notify {
+///         match reason {
+///             // It goes on where it stood.
+///             Reason::Preempted => self.0.lock().push_front(ready),
+///             Reason::New | Reason::Woken | Reason::Yielded => self.0.lock().push_back(ready),
+///         }
+///         Notify::Anyone
+///     }
+///     fn pop(&self, _worker: usize, _turn: Turn) -> Option<Ready> {
+///         self.0.lock().pop_front()
+///     }
+///     fn has_work(&self, _worker: usize) -> bool {
+///         !self.0.lock().is_empty()
+///     }
+///     fn reach(&self) -> Reach {
+///         Reach::EveryWorker
+///     }
+/// }
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u64);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let report = network.run_with(Options::new().policy(|_setup| Fifo::default()))?;
+/// assert_eq!((sum.take(), report.policy.as_str()), (Some(45), "fifo"));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 pub trait Policy: fmt::Debug + Send + Sync {
     /// Returns the name, as reports show it.
     fn name(&self) -> &str;
@@ -235,71 +522,10 @@ pub trait Policy: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Tells whether a worker may keep one process it has just woken for itself, to run it next
-    /// without asking the policy.
-    fn uses_lifo_slot(&self) -> bool {
-        false
-    }
-
-    /// Tells whether every worker finds what is in any queue. Then no more workers are awake than
-    /// there are cores; otherwise a process might wait for a worker that is kept asleep.
-    fn shares_work(&self) -> bool {
-        false
-    }
-
-    /// Tells whether a sleeping worker would find some of what this one has: asked when it made a
-    /// process ready and others sleep.
-    fn has_to_spare(&self, worker: usize) -> bool {
-        let _ = worker;
-        self.shares_work()
-    }
-
-    /// Takes processes that ran on worker `home` last and that worker `by` has made ready together,
-    /// as those that waited at a barrier: they are best run there. `false`, and none of them taken,
-    /// if the policy would rather have them pushed one by one. Some sleeping worker is told.
-    fn push_batch(
-        &self,
-        by: usize,
-        home: usize,
-        batch: &mut dyn ExactSizeIterator<Item = Ready>,
-    ) -> bool {
-        let _ = (by, home, batch);
-        false
-    }
-
-    /// Tells whether [`place`](Self::place) wants to be asked.
-    fn places(&self) -> bool {
-        false
-    }
-
-    /// Decides to which worker each process belongs: [`Ready::belongs_to`] tells it from then on,
-    /// and it is for the policy to heed it. Asked before the start, for all that exists then; and
-    /// whenever workers have been idle for long, see [`rebalances_after`](Self::rebalances_after).
-    /// `None` if nothing is to change; otherwise a worker for each process of the load.
-    fn place(&self, load: &Load) -> Option<Vec<usize>> {
-        let _ = load;
-        None
-    }
-
-    /// Returns how long workers may be idle, all together, until [`place`](Self::place) is asked
-    /// again while the network runs. The run then measures what a [`Load`] tells: CPU times by
-    /// samples, volumes by the counts that channels keep anyway.
-    fn rebalances_after(&self) -> Option<Duration> {
-        None
-    }
-
-    /// A worker has run one process for long, and another one has nothing to do: what the policy keeps
-    /// for that worker alone should be found by others now.
-    fn stands_still(&self, worker: usize) {
-        let _ = worker;
-    }
-
-    /// What only this worker fills, if the policy has such a thing: the worker takes from there by
-    /// itself before it asks the policy, and puts there what yields and has no place of its own.
-    #[doc(hidden)]
-    fn lane(&self, worker: usize) -> Option<&crate::queue::lane::Lane> {
-        let _ = worker;
-        None
+    /// Tells which workers find what is queued; asked once. The number of workers that are awake
+    /// rests on it: a process that only a sleeping worker finds waits for ever.
+    fn reach(&self) -> Reach {
+        Reach::OneWorker
     }
 
     /// Returns what a worker stole, for the report.
@@ -307,9 +533,9 @@ pub trait Policy: fmt::Debug + Send + Sync {
         let _ = worker;
         Steals::default()
     }
-}
 
-/// The simplest policy.
-pub fn oracle() -> Box<dyn Policy> {
-    Box::new(sequential::Sequential::default())
+    /// Returns what decides to which worker each process belongs, if the policy heeds that.
+    fn placing(&self) -> Option<&dyn Placing> {
+        None
+    }
 }

@@ -1,6 +1,6 @@
 //! `shared`: one queue for all workers, first come first served.
 
-use super::{Notify, Origin, Policy, Ready, Reason, Turn};
+use super::{Notify, Origin, Policy, Reach, Ready, Reason, Turn};
 use crate::sync::{AtomicUsize, Mutex, Ordering::*};
 use std::collections::VecDeque;
 
@@ -35,8 +35,8 @@ impl Policy for Shared {
         ready
     }
 
-    fn shares_work(&self) -> bool {
-        true
+    fn reach(&self) -> Reach {
+        Reach::EveryWorker
     }
 
     fn has_work(&self, _worker: usize) -> bool {

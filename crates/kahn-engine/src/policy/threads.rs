@@ -4,9 +4,9 @@ use super::{Notify, Origin, Policy, Ready, Reason, Turn};
 
 /// Has no queues: processes are bound to their threads, and the one worker only watches.
 #[derive(Debug)]
-pub(super) struct Threads;
+pub(super) struct PerProcess;
 
-impl Policy for Threads {
+impl Policy for PerProcess {
     fn name(&self) -> &'static str {
         "threads"
     }

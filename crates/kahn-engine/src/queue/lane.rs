@@ -21,7 +21,7 @@
 //! the queues for it, so thieves find all that they would find otherwise.
 
 use crate::TaskRef;
-use crate::policy::{Ready, Steals};
+use crate::policy::{Ready, StealCount, Steals};
 use crate::queue::deque::{Deque, Steal};
 use crate::queue::fifo::Fifo;
 use crate::queue::rates::{LastSteal, Rate};
@@ -72,13 +72,7 @@ pub struct Lane {
     asked: PlainAtomicU64,
     /// The least that was ready here since the last round.
     least: PlainAtomicUsize,
-    tried: PlainAtomicU64,
-    won: PlainAtomicU64,
-}
-
-/// Adds one to a counter that only its worker writes.
-fn bump(counter: &PlainAtomicU64) {
-    counter.store(counter.load(Relaxed) + 1, Relaxed);
+    steals: StealCount,
 }
 
 impl Lane {
@@ -95,8 +89,7 @@ impl Lane {
             last_steal: LastSteal::new(),
             asked: PlainAtomicU64::new(0),
             least: PlainAtomicUsize::new(0),
-            tried: PlainAtomicU64::new(0),
-            won: PlainAtomicU64::new(0),
+            steals: StealCount::default(),
         }
     }
 
@@ -210,8 +203,9 @@ impl Lane {
 
     /// Owner: whether others' turn has come to give what has waited longest.
     pub(crate) fn asks_others_first(&self) -> bool {
-        bump(&self.asked);
-        self.asked.load(Relaxed).is_multiple_of(2)
+        let asked = self.asked.load(Relaxed) + 1;
+        self.asked.store(asked, Relaxed);
+        asked.is_multiple_of(2)
     }
 
     /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if
@@ -302,16 +296,16 @@ impl Lane {
         is_open: bool,
         is_aged: bool,
     ) -> Option<(Ready, usize)> {
-        bump(&self.tried);
+        self.steals.try_one();
         let hot = if is_aged { self.take_some(victim) } else { None };
         let front = || if is_open { self.take_half_front(victim) } else { None };
         let stolen = hot.or_else(front).or_else(|| self.take_half_rest(victim))?;
-        bump(&self.won);
+        self.steals.win();
         Some(stolen)
     }
 
     pub(crate) fn steals(&self) -> Steals {
-        Steals { tried: self.tried.load(Relaxed), won: self.won.load(Relaxed) }
+        self.steals.get()
     }
 
     /// Moves half of another's deque here, and gives the first and how many.

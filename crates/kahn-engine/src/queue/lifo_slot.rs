@@ -6,6 +6,7 @@
 //! | displace | the worker | swaps; the one that stood there goes to the queue |
 //! | take | the worker, or one with nothing to do | swaps null in |
 
+use crate::policy::Ready;
 use crate::sync::Ordering::*;
 use crate::task::{TaskRef, own};
 use crate::worker::WorkerCore;
@@ -21,7 +22,7 @@ impl WorkerCore {
         if seen.is_null() {
             return None;
         }
-        let taken = if self.solo() {
+        let taken = if self.access().is_alone() {
             lifo.store(ptr::null_mut(), Relaxed);
             seen
         } else {
@@ -32,9 +33,11 @@ impl WorkerCore {
         unsafe { TaskRef::from_ptr(taken) }
     }
 
-    /// Makes a process ready that this worker owns because it ended its wait.
+    /// Makes a process ready whose wait this worker has ended: it is the next to run here, if the
+    /// policy lets it.
     #[inline]
-    pub fn wake(&self, task: TaskRef) {
+    pub fn wake(&self, ready: Ready) {
+        let task = ready.into_task();
         if self.stays_here(task) {
             self.keep_task(task);
         } else {
@@ -53,7 +56,7 @@ impl WorkerCore {
         if self.belongs_here(task) {
             self.keep_task(task);
         } else {
-            self.make_ready(task, Reason::Woken);
+            self.make_ready(Ready::new(task), Reason::Woken);
         }
     }
 
@@ -83,7 +86,7 @@ impl WorkerCore {
     fn displace_lifo(&self, task: TaskRef) {
         // As for `take_lifo`.
         let (lifo, task) = (&self.slot().lifo, task.as_ptr().cast_mut());
-        let before = if self.solo() {
+        let before = if self.access().is_alone() {
             let before = lifo.load(Relaxed);
             lifo.store(task, Relaxed);
             before
@@ -92,7 +95,7 @@ impl WorkerCore {
         };
         // SAFETY: what stood in `lifo` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
-            self.make_ready(before, Reason::Woken);
+            self.make_ready(Ready::new(before), Reason::Woken);
         }
     }
 }

@@ -3,9 +3,11 @@
 //! | module | what |
 //! |---|---|
 //! | `lifo_slot` | the LIFO slot: the process that a worker has woken last |
-//! | `lane` | what a worker has for itself under the default policy; `deque` and `fifo`: its two queues |
-//! | `rates` | what that policy measures of stealing |
-//! | `window` | batches that thieves may take, of the policy `batch` |
+//! | `run_queues` | what is usual and of any worker: the engine's own queues, or a policy's |
+//! | `stealing` | the engine's own scheduler, which is the default |
+//! | `lane` | what a worker has for itself under it; `deque` and `fifo`: its two queues |
+//! | `rates` | what it measures of stealing |
+//! | `window` | batches that thieves may take: for policies |
 //! | `places` | urgent processes, those of the background, and those of one worker |
 
 pub(crate) mod deque;
@@ -14,4 +16,6 @@ pub mod lane;
 mod lifo_slot;
 pub mod places;
 pub(crate) mod rates;
-pub(crate) mod window;
+pub mod run_queues;
+pub(crate) mod stealing;
+pub mod window;

@@ -157,7 +157,7 @@ impl Scheduler {
     pub(crate) fn push(&self, origin: crate::Origin, ready: Ready, reason: Reason) -> Notify {
         let notes = ready.notes();
         if notes & own::APART == 0 {
-            return self.policy().push(origin, ready, reason);
+            return self.run_queues().push(origin, ready, reason);
         }
         if Urgency::of(notes) == Urgency::Urgent {
             // Relaxed: a hint; what tells a worker that sleeps is the fence of the waker.
@@ -190,7 +190,7 @@ impl Scheduler {
 
     /// Whether a worker would find something to run.
     pub(crate) fn has_work(&self, worker: usize) -> bool {
-        self.config().places.has_work(worker) || self.policy().has_work(worker)
+        self.config().places.has_work(worker) || self.run_queues().has_work(worker)
     }
 }
 
@@ -222,7 +222,7 @@ impl WorkerCore {
             self.spent.set(0);
             self.give_way(task);
         } else {
-            self.make_ready(task, Reason::Preempted);
+            self.make_ready(Ready::new(task), Reason::Preempted);
         }
     }
 

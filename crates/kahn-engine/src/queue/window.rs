@@ -39,29 +39,47 @@ use crate::sync::{AtomicPtr, AtomicU32, Ordering::*};
 use std::ptr;
 
 /// One line of the cache holds the slots and the state. Few in models, so that the window fills.
-pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 15 };
+pub const SLOTS: usize = if cfg!(loom) { 2 } else { 15 };
 
 /// Bits of the state that say which slots are in use; above them stands the slot used last.
 const BITS: u32 = 16;
 
 /// The part of a run queue that others see.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_engine::queue::window::{Range, Window};
+///
+/// let (window, mut range) = (Window::new(), Range::default());
+/// window.enqueue(&mut range, Box::new("older"));
+/// window.enqueue(&mut range, Box::new("younger"));
+/// assert_eq!(window.steal(), Some(Box::new("older")));
+/// assert_eq!(window.dequeue(&mut range), Some(Box::new("younger")));
+/// assert!(!window.has_some());
+/// ```
 #[derive(Debug)]
-pub(crate) struct Window<T> {
+pub struct Window<T> {
     slots: [AtomicPtr<T>; SLOTS],
     state: AtomicU32,
 }
 
 /// What only the owner knows of its window: where its batches should be.
 #[derive(Debug, Default)]
-pub(crate) struct Range {
+pub struct Range {
     first: usize,
     len: usize,
 }
 
 impl Range {
     /// How many batches were enqueued and not dequeued; some may have been stolen.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Gives up the oldest slot.
@@ -80,19 +98,26 @@ impl Range {
     }
 }
 
+impl<T: Send> Default for Window<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Send> Window<T> {
-    pub(crate) fn new() -> Self {
+    /// Makes an empty one.
+    pub fn new() -> Self {
         let slots = std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()));
         Self { slots, state: AtomicU32::new(0) }
     }
 
     /// Owner: makes a batch visible. Returns the oldest one if there was no slot left.
-    pub(crate) fn enqueue(&self, range: &mut Range, batch: Box<T>) -> Option<Box<T>> {
+    pub fn enqueue(&self, range: &mut Range, batch: Box<T>) -> Option<Box<T>> {
         let knocked_out = if range.len == SLOTS { self.take(range.advance()) } else { None };
         let slot = (range.first + range.len) % SLOTS;
         // Release: what is in the batch is visible to the thread that takes it.
         let before = self.slots[slot].swap(Box::into_raw(batch), AcqRel);
-        debug_assert!(before.is_null(), "a batch only goes where none is");
+        debug_assert!(before.is_null(), "a window has one owner, which has its range");
         range.len += 1;
         // Release: a thread that sees the bit finds the batch, or nothing if another took it.
         self.state.swap(range.state(), AcqRel);
@@ -100,7 +125,7 @@ impl<T: Send> Window<T> {
     }
 
     /// Owner: takes its oldest batch, if thieves have left one.
-    pub(crate) fn dequeue(&self, range: &mut Range) -> Option<Box<T>> {
+    pub fn dequeue(&self, range: &mut Range) -> Option<Box<T>> {
         let mut found = None;
         while found.is_none() && range.len > 0 {
             found = self.take(range.advance());
@@ -110,7 +135,7 @@ impl<T: Send> Window<T> {
     }
 
     /// Thief: takes the oldest batch it can get.
-    pub(crate) fn steal(&self) -> Option<Box<T>> {
+    pub fn steal(&self) -> Option<Box<T>> {
         let state = self.state.load(Relaxed);
         let last = (state >> BITS) as usize;
         (1..=SLOTS).map(|offset| (last + offset) % SLOTS).find_map(|slot| {
@@ -125,7 +150,7 @@ impl<T: Send> Window<T> {
     }
 
     /// Whether there seems to be something to steal.
-    pub(crate) fn has_some(&self) -> bool {
+    pub fn has_some(&self) -> bool {
         // Relaxed: a hint.
         self.state.load(Relaxed) & ((1 << BITS) - 1) != 0
     }

@@ -81,13 +81,21 @@ impl Scheduler {
         }
     }
 
-    /// Wakes one sleeping worker unless somebody is looking for work already. Called by a worker
-    /// that is awake and would run the process itself: a lost chance costs time, nothing else.
+    /// Wakes one sleeping worker unless one searches already. Called by a worker that is awake and
+    /// would run the process itself: a lost chance costs time, nothing else.
+    #[inline]
+    pub(crate) fn notify_thief(&self) {
+        if self.has_free_core() && self.searching.load(Relaxed) == 0 {
+            self.notify_anyone();
+        }
+    }
+
+    /// The same, if this worker has something that another would find.
     #[inline]
     pub(crate) fn invite(&self, by: usize) {
         if self.has_free_core()
             && self.searching.load(Relaxed) == 0
-            && self.policy().has_to_spare(by)
+            && self.run_queues().has_to_spare(by)
         {
             self.notify_anyone();
         }
@@ -221,20 +229,20 @@ impl<L: Language> Worker<L> {
         self.scheduler().slots().iter().map(|slot| slot.steps.load(Relaxed)).collect()
     }
 
-    /// Whether a worker still runs the process that it ran when the `steps` were read. What waits
-    /// there is for all then.
-    fn somebody_stands_still(&self, steps: &[u64]) -> bool {
-        let mut does_anybody = false;
+    /// Takes what waits for a worker that still runs the process that it ran when the `steps` were
+    /// read, or has thieves find it. Returns whether there is such a worker, too.
+    fn take_from_stalled(&self, steps: &[u64]) -> (bool, Option<Ready>) {
+        let (mut is_any_stalled, mut found) = (false, None);
         for (index, (slot, &step)) in self.scheduler().slots().iter().zip(steps).enumerate() {
             if slot.current.load(Relaxed).is_null() || slot.steps.load(Relaxed) != step {
                 continue;
             }
-            does_anybody = true;
-            if let Some(policy) = self.policy() {
-                policy.stands_still(index);
+            is_any_stalled = true;
+            if let (None, Some(queues)) = (&found, self.run_queues()) {
+                found = queues.pop_of_stalled(self.index(), index);
             }
         }
-        does_anybody
+        (is_any_stalled, found)
     }
 
     /// Relieves workers that have not got on since their `steps` were read: takes the process one
@@ -259,7 +267,7 @@ impl<L: Language> Worker<L> {
                 if task.notes() & own::PINNED == 0 {
                     return Some(Ready::new(task));
                 }
-                self.make_ready(task, Reason::Woken);
+                self.make_ready(Ready::new(task), Reason::Woken);
             }
         }
         None
@@ -314,9 +322,11 @@ impl<L: Language> Worker<L> {
                 self.slot().parker.park();
                 return None;
             }
-            let found = self.take_over_from_others(&steps);
-            let stands_still = self.somebody_stands_still(&steps);
-            if found.is_some() || stands_still && self.has_work() {
+            let kept = self.take_over_from_others(&steps);
+            let (is_any_stalled, queued) = self.take_from_stalled(&steps);
+            // Policies have no LIFO slots, and of the engine's own queues nothing is taken here.
+            let found = kept.or(queued);
+            if found.is_some() || is_any_stalled && self.has_work() {
                 // Another has to watch from now on: the one that was woken to work instead might
                 // not get on either, and then nobody would look.
                 scheduler.pass_on_monitoring();

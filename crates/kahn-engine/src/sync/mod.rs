@@ -6,13 +6,17 @@
 //!
 //! [`panics`] notes where processes panic. [`system`] holds the few things that depend on the machine, each with a portable fallback.
 
+mod access;
 pub mod panics;
 mod parker;
+mod short_lock;
 pub mod system;
 
+pub use access::Access;
 pub use parker::Parker;
 /// A lock for what belongs to the program and not to a network: no model sees it.
 pub use parking_lot::Mutex as StaticMutex;
+pub use short_lock::{ShortLock8, ShortLock32, pause};
 pub use std::sync::Arc;
 /// Atomics for what no protocol rests on: no model sees them.
 pub use std::sync::atomic::{

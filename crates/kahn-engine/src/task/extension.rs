@@ -3,11 +3,12 @@
 //! It is made when it is first wanted, and stays with the block of the process until the table goes:
 //! a thread that looks at a stale header finds it there.
 
+use crate::counters::Apart;
 use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
 use crate::task::foreign::Foreign;
 use crate::task::{Task, TaskRef};
-use kahn_report::Identity;
+use kahn_report::{Identity, ProcessCounter};
 use std::ptr;
 
 /// What few processes have; made when it is first wanted.
@@ -16,8 +17,8 @@ pub struct Extension {
     created: Cell<u64>,
     /// One of these, whose identity the next one's differs from in its order alone; the holder's.
     child: Cell<Identity>,
-    /// Ticks spent in polls, with accounting `timing`.
-    pub busy: AtomicU64,
+    /// What is counted apart from the header.
+    pub(crate) counts: Apart,
     /// When an outside party began or ended an operation last, in ticks; 0: never.
     used: AtomicU64,
     foreign: Mutex<Option<Arc<Foreign>>>,
@@ -80,7 +81,7 @@ impl Extension {
         Self {
             created: Cell::new(0),
             child: Cell::new(Identity::fixed(0)),
-            busy: AtomicU64::new(0),
+            counts: Apart::new(),
             used: AtomicU64::new(0),
             foreign: Mutex::new(None),
             unparker: Mutex::new(None),
@@ -92,7 +93,7 @@ impl Extension {
     #[inline]
     pub(crate) fn restart(&self) {
         self.created.set(0);
-        self.busy.store(0, Relaxed);
+        self.counts.restart();
         self.used.store(0, Relaxed);
         debug_assert!(self.foreign.lock().is_none(), "cut off when the old process ended");
     }
@@ -121,7 +122,13 @@ impl Task {
     /// Ticks spent in polls, with accounting `timing`.
     #[inline]
     pub fn busy(&self) -> u64 {
-        self.extension_if_any().map_or(0, |extension| extension.busy.load(Relaxed))
+        self.counted_apart(ProcessCounter::cpu_seconds)
+    }
+
+    /// What was counted of one that is kept apart.
+    #[inline]
+    pub(crate) fn counted_apart(&self, counter: ProcessCounter) -> u64 {
+        self.extension_if_any().map_or(0, |extension| extension.counts.of(counter).load(Relaxed))
     }
 
     /// When an outside party began or ended an operation last, in ticks.
@@ -160,6 +167,14 @@ impl Task {
 }
 
 impl TaskRef {
+    /// The holder: adds to a counter that is kept apart.
+    #[inline]
+    pub fn count_apart(self, counter: ProcessCounter, more: u64) {
+        let count = self.extension().counts.of(counter);
+        // Relaxed, and no read-modify-write: only the holder of the process writes.
+        count.store(count.load(Relaxed) + more, Relaxed);
+    }
+
     /// What few processes have; from now on this one has it.
     #[inline]
     pub fn extension<'a>(self) -> &'a Extension {

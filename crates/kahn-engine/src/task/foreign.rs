@@ -101,7 +101,9 @@ impl Foreign {
             }
         }
         self.was_asked.store(false, Relaxed);
-        self.scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
+        // SAFETY: the step from a wait to `RUNNING` is taken once: the process is ours.
+        let ready = unsafe { self.task.claim() };
+        self.scheduler.make_ready(Origin::Outside, ready, Reason::Woken);
         if state == WAITING {
             // After the process is ready, and a worker is busy that will run it.
             self.scheduler.activity.settle();

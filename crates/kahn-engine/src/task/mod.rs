@@ -9,7 +9,7 @@
 //! | `assigned` | policies, any time | the same: a hint |
 //! | `hot`, `tally`, `cold` | as the language says ([`Kept`]) | the same |
 //! | counters | the holder, by load and store | reports, any time |
-//! | `references` | what names the process, by read-modify-write unless [`solo`](crate::WorkerCore::solo) | the same |
+//! | `references` | what names the process, by read-modify-write unless [alone](crate::sync::Access) | the same |
 //! | `stage` | the thread that adds it to the table or takes it off, under the table's lock | any thread |
 //! | `pinned` | the holder | the thread that has it ready |
 //! | `Info`, `attributes` | set when the process is created, before anyone else knows it | anyone while it lives |
@@ -30,13 +30,17 @@
 
 pub mod extension;
 pub mod foreign;
+mod result;
 pub mod table;
+
+pub use result::{ProcessResult, Returns};
 
 use crate::Scheduler;
 use crate::language::{Kept, Language, Room};
 use crate::memory::BlockPool;
 use crate::sync::{
-    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64,
+    Access, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Cell, Ordering::*, PlainAtomicU32,
+    PlainAtomicU64,
 };
 use crate::task::extension::Extension;
 use kahn_report::{Failure, Identity, Name};
@@ -170,7 +174,7 @@ pub struct Task {
     kind: Cell<Kind>,
     stage: AtomicU8,
     /// Where the body stands, for bodies that leave it to the header.
-    pub body_stage: Cell<u8>,
+    body_stage: Cell<u8>,
     attributes: AtomicU8,
     /// The worker that ran it last.
     pub home: AtomicU16,
@@ -411,9 +415,21 @@ impl Task {
     }
 
     /// Decides, before the run, that a thread of its own runs it.
+    ///
+    /// # Safety
+    /// No other thread knows the process yet, or nothing runs.
     #[inline]
-    pub fn set_kind(&self, kind: Kind) {
+    pub unsafe fn set_kind(&self, kind: Kind) {
         self.kind.set(kind);
+    }
+
+    /// Where the body stands, for bodies that leave it to the header.
+    ///
+    /// # Safety
+    /// The caller holds the process, or it has ended and the caller has its only handle.
+    #[inline(always)]
+    pub unsafe fn body_stage(&self) -> &Cell<u8> {
+        &self.body_stage
     }
 
     /// What runs it.
@@ -498,9 +514,9 @@ impl Task {
     }
 
     /// So many more name this process from now on.
-    pub fn add_references(&self, count: u32, solo: bool) {
+    pub fn add_references(&self, count: u32, access: Access) {
         // Relaxed: the caller holds one already.
-        if solo {
+        if access.is_alone() {
             self.references.store(self.references.load(Relaxed) + count, Relaxed);
         } else {
             self.references.fetch_add(count, Relaxed);
@@ -510,16 +526,16 @@ impl Task {
     /// Something that named this process is gone; `true` if that was the last reference.
     #[inline]
     #[must_use = "the last reference must recycle the block"]
-    pub fn drop_reference(&self, solo: bool) -> bool {
+    pub fn drop_reference(&self, access: Access) -> bool {
         // The holder of the only one is alone, and no other can add any. AcqRel: the last one sees all
         // that the others did with the header.
-        self.references.load(Acquire) == 1 || count_down(&self.references, solo) == 0
+        self.references.load(Acquire) == 1 || count_down(&self.references, access) == 0
     }
 }
 
-/// Takes one off a count and returns what is left; `solo`: no other thread has any part in it.
-pub fn count_down(count: &AtomicU32, solo: bool) -> u32 {
-    if solo {
+/// Takes one off a count and returns what is left.
+pub fn count_down(count: &AtomicU32, access: Access) -> u32 {
+    if access.is_alone() {
         let left = count.load(Relaxed) - 1;
         count.store(left, Relaxed);
         left

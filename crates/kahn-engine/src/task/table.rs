@@ -3,9 +3,10 @@
 use crate::language::Language;
 use crate::memory::BlockPool;
 use crate::scheduler::{BUILDING, Scheduler};
+use crate::sync::Access;
 use crate::sync::Ordering::*;
 use crate::task::{Plan, Task, TaskRef};
-use kahn_report::{Ending, Identity, Name};
+use kahn_report::{Ending, Identity, Name, ProcessCounts};
 
 /// What is kept of a process for the report.
 #[derive(Clone, Debug)]
@@ -20,32 +21,6 @@ pub struct ProcessRecord {
     pub attributes: u8,
     /// What it did.
     pub counts: ProcessCounts,
-}
-
-/// What a process did; also the sum over several.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ProcessCounts {
-    /// Ticks in polls; `None` if they were not measured.
-    pub busy: Option<u64>,
-    /// Times it was polled.
-    pub polls: u64,
-    /// Times it waited for something to come.
-    pub waits_empty: u64,
-    /// Times it waited for room.
-    pub waits_full: u64,
-    /// Times another worker took it over.
-    pub migrations: u64,
-}
-
-impl ProcessCounts {
-    /// Adds what another did.
-    pub fn add(&mut self, other: &Self) {
-        self.busy = self.busy.map_or(other.busy, |busy| Some(busy + other.busy.unwrap_or(0)));
-        self.polls += other.polls;
-        self.waits_empty += other.waits_empty;
-        self.waits_full += other.waits_full;
-        self.migrations += other.migrations;
-    }
 }
 
 /// Everything about processes that is not on the path of a message.
@@ -154,7 +129,10 @@ impl Drop for Table {
 impl Scheduler {
     /// Takes an ended process off the books; ends the run after the last one.
     /// `is_named`: something that it has left behind names it for good.
-    pub fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, solo: bool) {
+    ///
+    /// # Safety
+    /// The caller holds the process, whose body is gone; it is retired once.
+    pub unsafe fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, access: Access) {
         if let Some(foreign) = task.take_foreign() {
             foreign.close();
         }
@@ -162,7 +140,7 @@ impl Scheduler {
         task.forget_unparker();
         let mut table = self.table.lock();
         table.retire(task, ending);
-        if !is_named && task.drop_reference(solo) {
+        if !is_named && task.drop_reference(access) {
             table.recycle(task);
         }
         // No read-modify-write but for the last: the table is locked.
@@ -180,8 +158,11 @@ impl Scheduler {
     }
 
     /// Gives up one reference to a process; the last one recycles its memory.
-    pub fn release(&self, task: TaskRef, solo: bool) {
-        if task.drop_reference(solo) {
+    ///
+    /// # Safety
+    /// The reference is the caller's.
+    pub unsafe fn release(&self, task: TaskRef, access: Access) {
+        if task.drop_reference(access) {
             self.table.lock().recycle(task);
         }
     }
@@ -197,17 +178,6 @@ impl TaskRef {
             ending,
             attributes: self.attributes(),
             counts: self.counts(),
-        }
-    }
-
-    fn counts(self) -> ProcessCounts {
-        let (waits_empty, waits_full) = self.scheduler().hooks().waits(self);
-        ProcessCounts {
-            busy: self.scheduler().measures_times().then(|| self.busy()),
-            polls: self.polls.load(Relaxed),
-            waits_empty: waits_empty.into(),
-            waits_full: waits_full.into(),
-            migrations: self.migrations.load(Relaxed).into(),
         }
     }
 }

@@ -112,7 +112,8 @@ impl<L: Language> Worker<L> {
                 Some(Request::Park) => self.park_thread(task),
                 Some(Request::Again | Request::Yield | Request::GiveWay) => thread::yield_now(),
                 Some(Request::None) => {
-                    if self.wait_foreign(task) {
+                    // SAFETY: its thread, and its poll is over.
+                    if unsafe { self.wait_foreign(task) } {
                         self.rest();
                     }
                 }
@@ -130,7 +131,10 @@ impl<L: Language> Worker<L> {
     }
 
     /// A blocking operation has to wait: sleeps until it is woken, or unwinds if the process must end.
-    pub fn block(&self, task: TaskRef) {
+    ///
+    /// # Safety
+    /// `task` runs on this thread, and has asked to be parked.
+    pub unsafe fn block(&self, task: TaskRef) {
         L::flush(self);
         self.park_thread(task);
         if task.marks.load(Acquire) & mark::MAY_END != 0
@@ -195,14 +199,20 @@ impl<L: Language> Worker<L> {
         Self::dedicated(scheduler, 0, Arc::new(Parker::new()))
     }
 
-    /// Drops the body of a process that nobody runs any more, and ends it.
-    pub fn end(&self, task: TaskRef, cause: EndCause) {
+    /// Drops the body of a process that nothing runs any more, and ends it.
+    ///
+    /// # Safety
+    /// The caller holds the process, and it has not ended.
+    pub unsafe fn end(&self, task: TaskRef, cause: EndCause) {
         let _installed = self.install();
         self.drop_body(task, cause);
     }
 
-    /// Calls `f` as if it ran in a poll of `task`, which the caller holds.
-    pub fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
+    /// Calls `f` as if it ran in a poll of `task`.
+    ///
+    /// # Safety
+    /// The caller holds the process.
+    pub unsafe fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
         let _installed = self.install();
         let before = self.current.replace(Some(task));
         self.patience.set(PATIENCE);

@@ -8,7 +8,7 @@ use crate::task::foreign::base_waker;
 use crate::task::{Polled, Task, TaskRef, mark, own};
 use crate::worker::request::{EndCause, Park, Request};
 use crate::worker::{PATIENCE, WorkerCore};
-use kahn_report::{Ending, Failure};
+use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
 use std::io::Write as _;
 use std::ops::Deref;
@@ -133,7 +133,8 @@ impl<L: Language> Worker<L> {
                     self.queue(task);
                     true
                 }
-                Some(Request::None) => self.wait_foreign(task),
+                // SAFETY: this worker runs it, and its poll is over.
+                Some(Request::None) => unsafe { self.wait_foreign(task) },
                 // What has ended or is to end is at rest.
                 Some(Request::End) | None => true,
             };
@@ -186,7 +187,7 @@ impl<L: Language> Worker<L> {
             return None;
         }
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
-        let polled = if self.timing { self.poll_timed(task) } else { poll_body(task) };
+        let polled = if self.watched { self.poll_watched(task) } else { poll_body(task) };
         if let Polled::Ready(result) = polled {
             self.complete(task, result.map_err(|failure| *failure));
             return None;
@@ -202,10 +203,24 @@ impl<L: Language> Worker<L> {
     }
 
     #[cold]
-    fn poll_timed(&self, task: TaskRef) -> Polled {
-        let since = self.stopwatch.start();
-        let polled = poll_body(task);
-        self.stopwatch.stop(since, &task.extension().busy);
+    fn poll_watched(&self, task: TaskRef) -> Polled {
+        let hooks = self.observed.then(|| self.scheduler().hooks());
+        if let Some(hooks) = hooks {
+            hooks.polls(task, self.index(), true);
+        }
+        let polled = if self.timing {
+            let since = self.stopwatch.start();
+            let polled = poll_body(task);
+            if let Some(ran) = self.stopwatch.stop(since) {
+                task.count_apart(ProcessCounter::cpu_seconds, ran);
+            }
+            polled
+        } else {
+            poll_body(task)
+        };
+        if let Some(hooks) = hooks {
+            hooks.polls(task, self.index(), false);
+        }
         polled
     }
 
@@ -254,7 +269,10 @@ impl<L: Language> Worker<L> {
     }
 
     /// Leaves a process to its foreign waker; `false` if it was woken meanwhile and runs again.
-    pub fn wait_foreign(&self, task: TaskRef) -> bool {
+    ///
+    /// # Safety
+    /// The caller holds the process, whose poll is over.
+    pub unsafe fn wait_foreign(&self, task: TaskRef) -> bool {
         let foreign = task.foreign();
         // A thread that marked it before `foreign` was there had nothing to wake; one that comes later has.
         if task.marks.load(Acquire) & mark::LANGUAGE != 0 && self.must_end(task).is_some() {
@@ -295,6 +313,7 @@ impl<L: Language> Worker<L> {
         let is_named = L::ended(self, task, &ending);
         self.current.set(None);
         self.request.set(Request::None);
-        self.scheduler().retire(task, ending, is_named, self.solo());
+        // SAFETY: this thread holds it, and its body is gone.
+        unsafe { self.scheduler().retire(task, ending, is_named, self.access()) };
     }
 }

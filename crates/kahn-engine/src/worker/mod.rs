@@ -11,12 +11,13 @@ mod stopwatch;
 pub mod waiters;
 
 use crate::Worker;
-use crate::accounting::Accounting;
+use crate::counters::Accounting;
 use crate::language::{Language, Tag};
-use crate::policy::{Policy, Ready, Turn};
+use crate::policy::{Ready, Turn};
 use crate::queue::lane::Lane;
+use crate::queue::run_queues::RunQueues;
 use crate::scheduler::{Scheduler, WorkerSlot};
-use crate::sync::{Arc, AtomicUsize, Parker};
+use crate::sync::{Access, Arc, AtomicUsize, Parker};
 use crate::task::{Task, TaskRef};
 use crate::thread::Unwinding;
 use crate::worker::request::{EndCause, Request};
@@ -47,21 +48,25 @@ pub struct WorkerCore {
     /// since; and the step at which one was last told to.
     pub(crate) spent: Cell<u32>,
     pub(crate) preempted_at: Cell<u64>,
-    /// Its slot and its policy, without the way through the scheduler; null and none for a thread
+    /// Its slot and the run queues, without the way through the scheduler; null and none for a thread
     /// that is no worker of the network.
     slot: *const WorkerSlot,
-    policy: Option<*const dyn Policy>,
+    run_queues: Option<NonNull<RunQueues>>,
     /// The scheduler's, without the way there.
     first: NonNull<AtomicUsize>,
-    /// What that policy leaves to this worker alone.
+    /// What the engine's own queues leave to this worker alone.
     lane: Option<NonNull<Lane>>,
     /// Copies of settings, on the worker's own line.
-    solo: Cell<bool>,
+    access: Cell<Access>,
     /// Whether anything is counted.
     pub counts: bool,
     /// Whether what it wakes may run next without being queued.
     pub(crate) uses_lifo_slot: Cell<bool>,
     pub(crate) timing: bool,
+    /// Whether the language is told of polls.
+    pub(crate) observed: bool,
+    /// Whether any of these: one test on the way of a poll.
+    pub(crate) watched: bool,
     pub(crate) stopwatch: Stopwatch,
     /// The network's number in this program.
     pub network: u32,
@@ -101,7 +106,8 @@ impl WorkerCore {
         // A party may give up its ends before the run.
         let config = scheduler.config_if_any();
         let settings = config.map(|config| config.settings).unwrap_or_default();
-        let policy = config.map(|config| config.policy.as_ref());
+        let run_queues = config.map(|config| &config.run_queues);
+        let timing = settings.accounting == Accounting::Timing || settings.samples;
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -116,15 +122,17 @@ impl WorkerCore {
             slot: config
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
-            policy: policy.map(ptr::from_ref),
+            run_queues: run_queues.map(NonNull::from),
             first: NonNull::from(&scheduler.first),
-            lane: policy.and_then(|policy| policy.lane(index)).map(NonNull::from),
-            solo: Cell::new(settings.solo),
+            lane: run_queues.and_then(|queues| queues.lane(index)).map(NonNull::from),
+            access: Cell::new(Access::alone_if(settings.solo)),
             counts: settings.accounting != Accounting::Off,
             uses_lifo_slot: Cell::new(
-                policy.is_some_and(Policy::uses_lifo_slot) && !settings.threads,
+                run_queues.is_some_and(|queues| queues.have_lifo_slots) && !settings.threads,
             ),
-            timing: settings.accounting == Accounting::Timing || settings.samples,
+            timing,
+            observed: settings.observed,
+            watched: timing || settings.observed,
             stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
             network: scheduler.number,
             language: scheduler.language_tag(),
@@ -137,7 +145,7 @@ impl WorkerCore {
             own_parker: Some(parker),
             uses_lifo_slot: Cell::new(false),
             lane: None,
-            solo: Cell::new(false),
+            access: Cell::new(Access::Shared),
             ..Self::new(scheduler, index)
         }
     }
@@ -148,17 +156,23 @@ impl WorkerCore {
         &self.scheduler
     }
 
-    /// Whether no other thread has any part in the network: plain accesses do then.
+    /// Whether other threads have a part in the network: without, plain accesses do.
+    #[inline]
+    pub fn access(&self) -> Access {
+        self.access.get()
+    }
+
+    /// Whether no other thread has any part in the network.
     #[inline]
     pub fn solo(&self) -> bool {
-        self.solo.get()
+        self.access.get().is_alone()
     }
 
     /// The process that runs makes one with a thread of its own. Starting a thread publishes all
     /// that was written without read-modify-writes.
     #[inline]
     pub fn gets_company(&self) {
-        self.solo.set(false);
+        self.access.set(Access::Shared);
     }
 
     /// Its place among the workers.
@@ -189,14 +203,14 @@ impl WorkerCore {
     }
 
     #[inline]
-    pub(crate) fn policy(&self) -> Option<&dyn Policy> {
+    pub(crate) fn run_queues(&self) -> Option<&RunQueues> {
         // SAFETY: as for `slot`.
-        self.policy.map(|policy| unsafe { &*policy })
+        self.run_queues.map(|queues| unsafe { queues.as_ref() })
     }
 
     #[inline]
     pub(crate) fn pop(&self, turn: Turn) -> Option<Ready> {
-        self.policy()?.pop(self.index, turn)
+        self.run_queues()?.pop(self.index, turn)
     }
 
     /// What goes before the process in the LIFO slot, or the end of the run.
@@ -206,7 +220,7 @@ impl WorkerCore {
         unsafe { self.first.as_ref() }
     }
 
-    /// What the policy leaves to this worker.
+    /// What the engine's own queues leave to this worker.
     #[inline]
     pub(crate) fn lane(&self) -> Option<&Lane> {
         // SAFETY: as for `slot`.

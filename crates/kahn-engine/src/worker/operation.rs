@@ -8,15 +8,15 @@ use crate::worker::request::{EndCause, Request};
 use crate::{Kind, Origin, Reason, TaskRef, Urgency};
 
 impl WorkerCore {
-    /// Makes a process ready that the running process, or this worker, owns.
-    pub fn make_ready(&self, task: TaskRef, reason: Reason) {
+    /// Makes a process ready.
+    pub fn make_ready(&self, ready: Ready, reason: Reason) {
         let scheduler = self.scheduler();
-        if self.is_dedicated() || task.kind() != Kind::Pooled {
-            return scheduler.make_ready(self.origin(), task, reason);
+        if self.is_dedicated() || ready.kind() != Kind::Pooled {
+            return scheduler.make_ready(self.origin(), ready, reason);
         }
         // Before it is where others take it from.
-        let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
-        scheduler.notify(scheduler.push(Origin::Worker(self.index()), Ready::new(task), reason));
+        let (urgency, pinned) = (Urgency::of(ready.notes()), ready.pinned_to());
+        scheduler.notify(scheduler.push(Origin::Worker(self.index()), ready, reason));
         scheduler.invite(self.index());
         self.gives_way_to(urgency, pinned);
     }
@@ -35,12 +35,12 @@ impl WorkerCore {
     }
 
     /// Makes many processes ready that this worker owns; it runs the last of them next.
-    pub fn wake_all(&self, mut tasks: impl DoubleEndedIterator<Item = TaskRef>) {
+    pub(crate) fn wake_all(&self, mut tasks: impl DoubleEndedIterator<Item = TaskRef>) {
         let last = tasks.next_back();
         // None of them goes by way of the LIFO slot only to be displaced there.
         tasks.for_each(|task| self.queue(task));
         if let Some(last) = last {
-            self.wake(last);
+            self.wake(Ready::new(last));
         }
     }
 

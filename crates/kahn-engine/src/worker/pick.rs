@@ -111,7 +111,7 @@ impl<L: Language> Worker<L> {
         // What is woken comes behind, as does what stands in the LIFO slot now.
         let uses_lifo_slot = self.uses_lifo_slot.replace(false);
         if let Some(kept) = self.take_lifo() {
-            self.make_ready(kept, Reason::Woken);
+            self.make_ready(Ready::new(kept), Reason::Woken);
         }
         let mut dispatches = 0_u64;
         while self.scheduler().is_running()
@@ -196,7 +196,7 @@ impl WorkerCore {
                     self.scheduler().invite(self.index());
                 }
             }
-            _ => self.make_ready(task, Reason::Yielded),
+            _ => self.make_ready(Ready::new(task), Reason::Yielded),
         }
     }
 }

@@ -18,7 +18,6 @@
 //! has slept says so ([`Stopwatch::restart`]), and the first slice begins with a reading.
 
 use crate::sync::system::clock;
-use crate::sync::{AtomicU64, Ordering::*};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -88,19 +87,20 @@ impl Stopwatch {
         now
     }
 
-    /// Adds to the time of a process what its thread has run since [`start`](Self::start), if not 0.
+    /// The ticks that the thread of a process has run since [`start`](Self::start), if that was not 0;
+    /// of a sample, for all that it stands for.
     #[inline]
-    pub(crate) fn stop(&self, since: u64, busy: &AtomicU64) {
-        if since != 0 {
-            let weight = if self.all { 1 } else { EVERY };
-            let now = clock::ticks();
-            let mut slice = now - since;
-            if now - self.read.get().ticks > self.period.get() {
-                slice = slice.saturating_sub(self.end_period(now));
-            }
-            // Relaxed, and no read-modify-write: only the holder of the process writes.
-            busy.store(busy.load(Relaxed) + slice * weight, Relaxed);
+    pub(crate) fn stop(&self, since: u64) -> Option<u64> {
+        if since == 0 {
+            return None;
         }
+        let weight = if self.all { 1 } else { EVERY };
+        let now = clock::ticks();
+        let mut slice = now - since;
+        if now - self.read.get().ticks > self.period.get() {
+            slice = slice.saturating_sub(self.end_period(now));
+        }
+        Some(slice * weight)
     }
 
     /// The worker has slept since the last poll.

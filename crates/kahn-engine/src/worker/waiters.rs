@@ -24,8 +24,11 @@ pub struct Waiters {
 
 impl Waiters {
     /// Adds a process that `worker` runs.
+    ///
+    /// # Safety
+    /// The process comes to rest here: until it is removed or released nothing else makes it ready.
     #[inline]
-    pub fn add(&mut self, task: TaskRef, worker: &WorkerCore) {
+    pub unsafe fn add(&mut self, task: TaskRef, worker: &WorkerCore) {
         let is_usual =
             !worker.is_dedicated() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0;
         let list = if is_usual { worker.index() + 1 } else { 0 };
@@ -75,9 +78,9 @@ impl WorkerCore {
         if self.is_dedicated() {
             return false;
         }
-        let Some(policy) = self.policy() else { return false };
+        let Some(queues) = self.run_queues() else { return false };
         let sent = batch.len() >= FEWEST_OF_A_BATCH
-            && policy.push_batch(self.index(), worker, &mut batch.iter().copied().map(Ready::new));
+            && queues.push_batch(self.index(), worker, batch.iter().copied().map(Ready::new));
         if sent {
             batch.clear();
             self.scheduler().notify_anyone();

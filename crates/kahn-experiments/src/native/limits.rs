@@ -2,16 +2,17 @@
 
 use std::fs;
 
-use kahn::RunError;
+use kahn::{Detail, Report};
 use rustix::process::{Resource, getrlimit};
 
 use crate::experiment::Refused;
 
 /// Tells a network that failed because the system gave no more threads from other failures.
-pub(crate) fn refused_thread(error: &RunError) -> Option<Refused> {
-    let failures = &error.report()?.failures;
-    let refusal = failures.iter().find(|failure| failure.message.contains("refused a thread"))?;
-    Some(no_thread(&refusal.message))
+pub(crate) fn refused_thread(report: &Report) -> Option<Refused> {
+    match &report.detail {
+        Some(Detail::Threads(why)) => Some(no_thread(why)),
+        _ => None,
+    }
 }
 
 /// Areas of memory that the system keeps for a thread: its stack and the one for signals, each with

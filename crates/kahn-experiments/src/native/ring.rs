@@ -6,7 +6,7 @@
 
 use std::thread;
 
-use kahn::{Channel, Network, Process, Receiver, RunOptions, Sender};
+use kahn::{Channel, Network, Options, Process, Receiver, Sender};
 use kahn_apps::Failure;
 
 use super::limits::{no_thread, refused_thread, room_for};
@@ -75,7 +75,7 @@ type Out = (Sender<()>, QueueSender);
 pub(crate) fn network_ring(
     processes: usize,
     laps: usize,
-    options: RunOptions,
+    options: Options,
 ) -> Result<Outcome, Failure> {
     let queues = match ring_of_queues(processes) {
         Ok(queues) => queues,
@@ -105,7 +105,11 @@ pub(crate) fn network_ring(
     match network.run_with(options) {
         Ok(_) => {}
         Err(error) => {
-            return refused_thread(&error).map(Outcome::Refused).ok_or_else(|| error.into());
+            return error
+                .report()
+                .and_then(refused_thread)
+                .map(Outcome::Refused)
+                .ok_or_else(|| error.into());
         }
     }
     Ok(Outcome::Measured(Measured::seconds(seconds)))
@@ -153,7 +157,7 @@ mod tests {
     #[test]
     fn a_ring_of_queues_comes_round() {
         for processes in [1, 2, 5] {
-            let options = RunOptions::new().workers(1);
+            let options = Options::new().workers(1);
             let network = network_ring(processes, 3, options).unwrap();
             for outcome in [thread_ring(processes, 3), network] {
                 match outcome {

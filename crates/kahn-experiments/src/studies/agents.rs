@@ -2,6 +2,7 @@
 
 use kahn_apps::Failure;
 use kahn_apps::agents::World;
+use kahn_csp::RunError;
 
 use super::communicating::{POLICIES, linear, on_cores, options, over_cores, refused};
 use crate::claim::{Claim, Verdict, show};
@@ -59,13 +60,15 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let count = |name: &str| u32::try_from(point.count(name)).unwrap_or(u32::MAX);
     let (cycles, cpus) = (point.count("cycles"), point.count("cpus"));
     let world = World { grid: count("grid"), agents: count("agents"), cycles: count("cycles") };
-    let seconds = on_cores(cpus, || match point.text("implementation") {
-        LOOP => Ok(time(|| world.sequential()).0),
-        DATA_PARALLEL => {
-            let options = super::options::options(point);
-            Ok(world.data_parallel(options, cpus, || {})?.1.seconds)
+    let seconds = on_cores(cpus, || -> Result<f64, RunError> {
+        match point.text("implementation") {
+            LOOP => Ok(time(|| world.sequential()).0),
+            DATA_PARALLEL => {
+                let options = super::options::options(point).schedule().clone().into();
+                Ok(world.data_parallel(options, cpus, || {})?.1.seconds)
+            }
+            _ => Ok(world.network(options(point), || {})?.1.seconds),
         }
-        _ => Ok(world.network(options(point), || {})?.1.seconds),
     });
     match seconds {
         Ok(seconds) => {

@@ -7,8 +7,8 @@
 //! | `threads` | the same with a thread of the system for each process |
 //! | any other | a program without such processes, as its experiment says |
 
-use kahn::{RunError, RunOptions, policy};
 use kahn_apps::Failure;
+use kahn_csp::Options;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::experiment::{Outcome, Plan};
@@ -20,12 +20,9 @@ use crate::point::{Point, float};
 pub(super) const POLICIES: [&str; 2] = ["default", "batch"];
 
 /// Gives the options of a point with an implementation.
-pub(super) fn options(point: &Point) -> RunOptions {
-    let policy = match point.text("implementation") {
-        "default" => policy::DEFAULT,
-        named => named,
-    };
-    super::options::options(point).policy(policy)
+pub(super) fn options(point: &Point) -> Options {
+    let policy = super::options::policy(point.text("implementation"));
+    Options::from(super::options::options(point).schedule().clone()).policy(policy)
 }
 
 /// One core, and as many as there are: what the paper's table compares.
@@ -55,10 +52,11 @@ pub(super) fn on_cores<R>(cores: usize, f: impl FnOnce() -> R) -> R {
 }
 
 /// Tells a machine that has not enough threads from a run that failed.
-pub(super) fn refused(error: RunError) -> Result<Outcome, Failure> {
-    match refused_thread(&error) {
+pub(super) fn refused(error: impl Into<Failure>) -> Result<Outcome, Failure> {
+    let failure = error.into();
+    match failure.report().and_then(refused_thread) {
         Some(refused) => Ok(Outcome::Refused(refused)),
-        None => Err(error.into()),
+        None => Err(failure),
     }
 }
 

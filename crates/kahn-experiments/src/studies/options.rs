@@ -2,7 +2,7 @@
 //!
 //! | parameter | value |
 //! |---|---|
-//! | `policy` | a policy by its name |
+//! | `policy` | a policy by its name, or `default` |
 //! | `cpus` | the number of workers |
 //! | `detection` | `central`, as in the papers, `deferred`, or `off` |
 //! | `accounting` | `off`, `counters`, `timing` |
@@ -11,23 +11,33 @@
 
 use std::time::Duration;
 
-use kahn::policy::Placement;
-use kahn::{Accounting, Detection, RunOptions};
+use kahn::policy::{DEFAULT, PolicyChoice};
+use kahn::{Accounting, Detection, Options};
+use kahn_policies::{Placement, partition_after, static_by};
 
 use crate::point::{Point, Value};
 
+/// The policy of that name; `default` is whatever the default is.
+///
+/// # Panics
+/// Panics if there is none: points are written in this crate.
+pub(super) fn policy(name: &str) -> PolicyChoice {
+    let named = kahn_policies::named(name).or_else(|| (name == "default").then_some(DEFAULT));
+    named.unwrap_or_else(|| panic!("there is no policy `{name}`"))
+}
+
 /// Makes the options of a point; what it does not say is as the library has it.
-pub(crate) fn options(point: &Point) -> RunOptions {
+pub(crate) fn options(point: &Point) -> Options {
     let text = |name| match point.get(name) {
         Some(Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
-    let mut options = RunOptions::new();
+    let mut options = Options::new();
     if point.get("cpus").is_some() {
         options = options.workers(point.count("cpus"));
     }
-    if let Some(policy) = text("policy") {
-        options = options.policy(policy);
+    if let Some(name) = text("policy") {
+        options = options.policy(policy(name));
     }
     if let Some(detection) = text("detection") {
         options = options.detection(match detection {
@@ -44,14 +54,14 @@ pub(crate) fn options(point: &Point) -> RunOptions {
         });
     }
     if let Some(placement) = text("placement") {
-        options = options.placement(match placement {
+        options = options.policy(static_by(match placement {
             "good" => Placement::Good,
             "bad" => Placement::Bad,
             _ => Placement::RoundRobin,
-        });
+        }));
     }
     if point.get("tau").is_some() {
-        options = options.tau(Duration::from_secs_f64(point.number("tau")));
+        options = options.policy(partition_after(Duration::from_secs_f64(point.number("tau"))));
     }
     options
 }

@@ -44,7 +44,7 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let job =
         Job { app: "pipeline", arguments: &arguments, parts: None, variant: Variant::Network };
     let work = float(STAGES * point.count("messages")) / point.number("d");
-    let policy = options(point).policy("ws-last");
+    let policy = options(point).policy(kahn_policies::WS_LAST);
     job.measure(policy, |report, measured| measured.and("work per second", work / report.seconds))
 }
 

@@ -1,6 +1,6 @@
 //! Measuring a program of the table `APPS`, with arguments as one would type them.
 
-use kahn::{Report, RunOptions};
+use kahn::{Options, Report};
 use kahn_apps::{App, Failure, Variant, run};
 
 use crate::experiment::{Measured, Outcome};
@@ -24,7 +24,7 @@ impl Job<'_> {
     /// Runs it once. `more` takes from the report what an experiment wants besides the time.
     pub(crate) fn measure(
         &self,
-        options: RunOptions,
+        options: Options,
         more: impl FnOnce(&Report, Measured) -> Measured,
     ) -> Result<Outcome, Failure> {
         let app = App::named(self.app);
@@ -34,11 +34,10 @@ impl Job<'_> {
         let clock = Clock::start();
         let ran = match run(&*program, self.variant, options, |_| {}) {
             Ok(ran) => ran,
-            Err(Failure::Run(error)) => {
-                let refused = refused_thread(&error);
-                return refused.map(Outcome::Refused).ok_or(Failure::Run(error));
+            Err(failure) => {
+                let refused = failure.report().and_then(refused_thread);
+                return refused.map(Outcome::Refused).ok_or(failure);
             }
-            Err(other) => return Err(other),
         };
         // A network says how long it ran, without what its program does before and after.
         let seconds = ran.report.as_ref().map_or_else(|| clock.seconds(), |report| report.seconds);

@@ -1,6 +1,6 @@
 //! The ring in which a sender waits for its receiver: what a communication costs.
 
-use kahn::{Network, RunError};
+use kahn::Network;
 use kahn_apps::ring::{Moment, Ring};
 use kahn_apps::{Compare, Failure};
 
@@ -80,9 +80,8 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let (processes, tokens) = (count("processes"), count("tokens"));
     let ring = Ring { processes, tokens, cycles: point.count("cycles") as u64 };
     let mut laps = Laps::default();
-    let ran = on_cores(point.count("cpus"), || run(ring, point, &mut laps))?;
-    if let Err(error) = ran {
-        return refused(error);
+    if let Err(failure) = on_cores(point.count("cpus"), || run(ring, point, &mut laps)) {
+        return refused(failure);
     }
     // One token makes a lap each cycle; several make one more while the ring fills and drains.
     let circulations = point.count("cycles") + usize::from(tokens > 1);
@@ -93,16 +92,20 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
 }
 
 /// Runs the ring in one of its forms.
-fn run(ring: Ring, point: &Point, laps: &mut Laps) -> Result<Result<(), RunError>, Failure> {
+fn run(ring: Ring, point: &Point, laps: &mut Laps) -> Result<(), Failure> {
     match point.text("implementation") {
-        "std threads" => ring.threads(|moment| laps.see(moment)).map(|_total| Ok(())),
+        "std threads" => ring.threads(|moment| laps.see(moment)).map(drop),
         "Kahn channels" => {
             let mut network = Network::new();
             let _total = ring.network(&mut network, Compare::Numbers, |moment| laps.see(moment));
             let options = super::options::options(point).capacity(1);
-            Ok(network.run_with(options).map(drop))
+            network.run_with(options)?;
+            Ok(())
         }
-        _ => Ok(ring.rendezvous(options(point), |moment| laps.see(moment)).map(drop)),
+        _ => {
+            ring.rendezvous(options(point), |moment| laps.see(moment))?;
+            Ok(())
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scatter and gather: two kinds of work stealing.
 
+use kahn::policy::PolicyChoice;
 use kahn_apps::{Failure, Variant};
 
 use super::options::options;
@@ -17,12 +18,9 @@ static STUDY: Study = Study { name: "scatter-gather", rounds: 9, points, measure
 /// The policies of the paper, and our default beside them.
 pub(super) const POLICIES: [&str; 3] = ["ws-last", "ws-cur", "default"];
 
-/// The name of the policy that a point names; `default` is whatever the default is.
-pub(super) fn policy(point: &Point) -> &str {
-    match point.text("policy") {
-        "default" => kahn::policy::DEFAULT,
-        named => named,
-    }
+/// The policy that a point names.
+pub(super) fn policy(point: &Point) -> PolicyChoice {
+    super::options::policy(point.text("policy"))
 }
 
 const WORK: f64 = 1e-4;

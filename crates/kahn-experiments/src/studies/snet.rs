@@ -78,7 +78,9 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let program = SnetProgram::named(name).ok_or_else(|| failed("no such program".to_owned()))?;
     let kind = RUNTIMES.iter().find(|(runtime, _)| *runtime == point.text("runtime"));
     let runtime = match kind {
-        Some((_, Some(policy))) => Runtime::Network { policy: Some((*policy).to_owned()) },
+        Some((_, Some(policy))) => {
+            Runtime::Network { policy: Some(super::options::policy(policy)) }
+        }
         _ => Runtime::Front,
     };
     let limit = point.get("limit").map(|_| point.count("limit"));

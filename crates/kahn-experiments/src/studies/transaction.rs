@@ -32,7 +32,7 @@ fn points(plan: &Plan) -> Vec<Point> {
 pub(super) fn time_ring(
     processes: usize,
     cycles: usize,
-    options: kahn::RunOptions,
+    options: kahn::Options,
 ) -> Result<Outcome, Failure> {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let ring = Ring { processes: count(processes), tokens: 1, cycles: cycles as u64 };
@@ -46,7 +46,7 @@ pub(super) fn time_ring(
             Moment::End => *seconds = since.map_or(0.0, Clock::seconds),
         });
         if let Err(error) = network.run_with(options) {
-            let refused = crate::native::refused_thread(&error);
+            let refused = error.report().and_then(crate::native::refused_thread);
             return refused.map(Outcome::Refused).ok_or_else(|| error.into());
         }
     }

@@ -7,8 +7,7 @@
 //! Each message carries its source and its number. All come, once, in the order of their source.
 
 use crate::draw::{Choice, Draw};
-use kahn::csp;
-use kahn::{RunError, RunOptions};
+use kahn_csp::{self as csp, Options, RunError};
 
 static BUFFER: Choice =
     Choice { name: "buffer of a larger flow", answers: &[("none", 3), ("1", 1), ("some", 1)] };
@@ -92,7 +91,7 @@ impl Flow {
     }
 
     /// Runs it, and returns the messages that came.
-    pub(super) fn run(&self, options: RunOptions) -> Result<u64, Broken> {
+    pub(super) fn run(&self, options: Options) -> Result<u64, Broken> {
         if self.full {
             return self.check_turns(options);
         }
@@ -182,7 +181,7 @@ impl Flow {
     }
 
     /// Bounded waiting: of inputs that are ready always, a fair merge takes each in its turn.
-    fn check_turns(&self, options: RunOptions) -> Result<u64, Broken> {
+    fn check_turns(&self, options: Options) -> Result<u64, Broken> {
         let inputs: usize = self.merges.iter().map(|(_, sources)| sources).sum();
         let rounds = self.messages;
         let run = csp::run(options, async |_| {

@@ -16,7 +16,8 @@ pub use traces::{Gone, Mistake, Seen, Trace};
 
 use crate::campaign::{Campaign, Tally, Trouble};
 use crate::draw::{Choice, Draw};
-use kahn::{RunError, RunOptions, Summary, testing};
+use kahn::testing;
+use kahn_csp::{Options, RunError, Summary};
 use larger::Flow;
 use program::Program;
 use std::fmt::{self, Display, Formatter};
@@ -120,7 +121,7 @@ impl Campaign for Communicating {
             let policy = draw.pick(&POLICY);
             let workers = draw.pick(&WORKERS).parse().unwrap_or(1);
             let seed = draw.below(1 << 20) as u64;
-            let options = RunOptions::new().policy(policy).workers(workers).seed(seed);
+            let options = Options::new().policy(crate::policy(policy)).workers(workers).seed(seed);
             let schedule = format!("policy {policy}, {workers} workers, seed {seed}");
             let broken = |promise, what: String| {
                 Err(Trouble::Broken(promise, format!("{schedule}: {what}")))

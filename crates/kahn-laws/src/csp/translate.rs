@@ -2,8 +2,7 @@
 
 use super::program::{End, Event, Guard, How, Program};
 use super::traces::{Gone, Seen, Trace, is_left_out, number};
-use kahn::csp::{self, Guard as _, OneOf5};
-use kahn::{RunError, RunOptions};
+use kahn_csp::{self as csp, Guard as _, OneOf5, Options, RunError};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
@@ -42,7 +41,7 @@ fn got(result: Result<u64, csp::Gone>) -> Seen {
 }
 
 /// Runs a program, and returns what its processes saw.
-pub(super) fn run(program: &Program, options: RunOptions) -> (Result<(), RunError>, Trace) {
+pub(super) fn run(program: &Program, options: Options) -> (Result<(), RunError>, Trace) {
     let log = Mutex::new(vec![Vec::new(); program.processes.len()]);
     let log_of = &log;
     let result = csp::run(options, async |scope| {

@@ -23,7 +23,7 @@ choices! { CHOICES:
     EFFECTS = "has effects", "yes" 1, "no" 4;
     GUARD = "destructor that sends", "yes" 1, "no" 5;
     ROLE = "role", "source" 2, "infinite source" 2, "relay" 5, "fold" 3, "merge in turn" 2,
-        "some" 3, "handlers" 2, "sieve" 1, "free" 2;
+        "some" 3, "handlers" 2, "sieve" 1, "hand on" 2, "drop and fail" 2, "free" 2;
     STATEMENT = "statement", "send" 4, "send many" 2, "receive" 4, "receive many" 2, "while" 1,
         "loop" 2, "forever" 1, "if" 3, "add" 1, "drop" 2, "move" 1, "flush" 1, "effect" 1, "channel" 2,
         "create" 3, "return" 1, "fail" 2, "panic" 1;
@@ -132,7 +132,7 @@ fn process(draw: &mut Draw, held: Vec<bool>, depth: usize) -> Process {
     }
     let scope = Scope { held, depth };
     let role = draw.pick(&ROLE);
-    creates |= depth < 2 && matches!(role, "handlers" | "sieve");
+    creates |= depth < 2 && matches!(role, "handlers" | "sieve" | "hand on");
     if role == "infinite source" {
         // One that cannot be pruned never ends, and there is nothing to compare.
         (creates, effects) = (false, false);
@@ -225,6 +225,8 @@ fn role_body(draw: &mut Draw, role: &str, scope: &Scope) -> Vec<Statement> {
         }
         "handlers" => handlers(draw, scope, &senders, &receivers),
         "sieve" => sieve(draw, scope, &senders, &receivers),
+        "hand on" => hand_on(draw, scope, &senders, &receivers),
+        "drop and fail" => drop_and_fail(draw, &senders, &receivers),
         _ => {
             let count = draw.between(1, 6);
             (0..count).map(|_| statement(draw, scope, 0)).collect()
@@ -282,6 +284,55 @@ fn sieve(draw: &mut Draw, scope: &Scope, senders: &[Place], receivers: &[Place])
         body.push(send(draw, to));
     }
     vec![Statement::Loop { times: draw.between(1, 4) as u64, body }]
+}
+
+/// Receives some, and hands the receiver on to a process that somebody may read.
+fn hand_on(
+    draw: &mut Draw,
+    scope: &Scope,
+    senders: &[Place],
+    receivers: &[Place],
+) -> Vec<Statement> {
+    let next = scope.held.len();
+    let Some(&from) = receivers.first() else {
+        return vec![statement(draw, scope, 0)];
+    };
+    let mut body = vec![
+        Statement::RecvMany { from, count: draw.between(0, 4) as u64 },
+        Statement::Channel { channel: channel(draw), sender: next, receiver: next + 1 },
+    ];
+    let is_read = draw.below(2) == 0;
+    if !is_read {
+        body.push(Statement::Drop(next + 1));
+    }
+    let child = Box::new(process(draw, vec![false, true], scope.depth + 1));
+    body.push(Statement::Create { child, gives: vec![from, next] });
+    body.extend(senders.iter().map(|&to| send(draw, to)));
+    if is_read {
+        body.push(Statement::RecvMany { from: next + 1, count: draw.between(0, 4) as u64 });
+    }
+    body
+}
+
+/// Sends some, and fails when it has no sender any more.
+fn drop_and_fail(draw: &mut Draw, senders: &[Place], receivers: &[Place]) -> Vec<Statement> {
+    let mut body = Vec::new();
+    for &to in senders {
+        body.extend((0..draw.between(0, 3)).map(|_| send(draw, to)));
+    }
+    let operate = |draw: &mut Draw, body: &mut Vec<Statement>| {
+        body.extend(receivers.first().map(|&from| match draw.below(3) {
+            0 => Statement::Flush,
+            _ => Statement::Recv { from },
+        }));
+    };
+    if draw.below(4) == 0 {
+        operate(draw, &mut body);
+    }
+    body.extend(senders.iter().map(|&place| Statement::Drop(place)));
+    operate(draw, &mut body);
+    body.push(Statement::End(if draw.below(4) == 0 { End::Panic } else { End::Fail }));
+    body
 }
 
 /// Draws a statement.

@@ -90,8 +90,8 @@ pub struct Outlook {
     pub ending: Ending,
     /// Whether some schedule prunes it.
     pub may_be_pruned: bool,
-    /// Whether all who could read what it sends are gone or dead in the end, in some schedule. It
-    /// would be pruned if it did not wait for ever.
+    /// Whether all who could read what it sends are gone or dead in the end, in some schedule, or may be
+    /// pruned that saw its last sender go. It would be pruned if it did not wait for ever.
     pub is_unread: bool,
     /// Its effects.
     pub effects: Vec<u64>,
@@ -196,10 +196,7 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
             meaning.failures.insert(actor.name.clone());
         }
         let stands = matches!(actor.fate, Fate::Failed | Fate::FailedWith(_)) && world.stands(at);
-        let is_unseen = |reader: &usize| pruned.contains(&world.actors[*reader].name);
-        let is_unsure = !world.is_never_pruned(at)
-            && !actor.last_readers.is_empty()
-            && actor.last_readers.iter().all(is_unseen);
+        let is_unsure = world.observers(at).next().is_some() && !world.is_known(at, &pruned);
         if stands && (may_be_pruned || is_unsure) {
             let root = match actor.fate {
                 Fate::FailedWith(root) => root,
@@ -212,7 +209,7 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
             Outlook {
                 ending,
                 may_be_pruned,
-                is_unread: unread.contains(&actor.name),
+                is_unread: unread.contains(&actor.name) || is_unsure,
                 effects: actor.effects.clone(),
                 party: actor.process.how() == How::Party,
             },
@@ -234,13 +231,19 @@ fn may_be_pruned(
             if found.contains(&actor.name) || actor.process.effects || actor.process.creates {
                 continue;
             }
-            let mut late: Vec<&str> = found.iter().map(String::as_str).collect();
-            late.push(&actor.name);
-            let mut trial = World::new(program, mistake, true);
-            trial.run(&late)?;
-            let pruned = trial.actors.iter().filter(|actor| actor.fate == Fate::Pruned);
-            let pruned: Vec<String> = pruned.map(|actor| actor.name.clone()).collect();
-            found.extend(pruned);
+            // Who is found, in either order: one of them may have to go on for others to be pruned.
+            for reversed in [false, true] {
+                let mut late: Vec<&str> = found.iter().map(String::as_str).collect();
+                if reversed {
+                    late.reverse();
+                }
+                late.push(&actor.name);
+                let mut trial = World::new(program, mistake, true);
+                trial.run(&late)?;
+                let pruned = trial.actors.iter().filter(|actor| actor.fate == Fate::Pruned);
+                let pruned: Vec<String> = pruned.map(|actor| actor.name.clone()).collect();
+                found.extend(pruned);
+            }
         }
         if found.len() == before {
             return Ok(found);

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `program` | the language, and how a program is shown |
 //! | `machine` | the sequential half of a process: which operation comes next |
-//! | `interpreter`, `world` | what a program means, by the model alone |
+//! | `interpreter`, `world`, `failures` | what a program means, by the model alone |
 //! | `translate`, `party` | a program as a network of the runtime |
 //! | `schedule` | how it is run |
 //! | `compare` | what came against what was to come |
 //! | `generate`, `shrink` | random programs, and smaller ones |
 
 mod compare;
+mod failures;
 mod generate;
 mod interpreter;
 mod machine;

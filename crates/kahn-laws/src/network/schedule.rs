@@ -2,7 +2,7 @@
 
 use super::translate::Cut;
 use crate::draw::{Choice, Draw};
-use kahn::{Accounting, Detection, RunOptions};
+use kahn::{Accounting, Detection, Options};
 use std::fmt::{self, Display, Formatter};
 
 static POLICY: Choice = Choice {
@@ -113,9 +113,9 @@ impl Schedule {
         self.stop.map_or(Cut::Nothing, Cut::Stop)
     }
 
-    pub(super) fn options(&self) -> RunOptions {
-        let mut options = RunOptions::new()
-            .policy(self.policy)
+    pub(super) fn options(&self) -> Options {
+        let mut options = Options::new()
+            .policy(crate::policy(self.policy))
             .workers(self.workers)
             .detection(self.detection)
             .accounting(self.accounting)

@@ -3,7 +3,7 @@
 use super::machine::{Action, Held, Machine, PLACES};
 use super::party::party;
 use super::program::{Channel, End, How, Place, Port, Process, Program};
-use kahn::{Creator, Network, Ports, Report, RunError, RunOptions, testing};
+use kahn::{Network, Options, Ports, Report, RunError, Spawner, testing};
 use kahn::{Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ impl Kept<'_> {
 /// The ends of a process, and what it creates with.
 struct Bundle<'e> {
     places: Vec<Kept<'e>>,
-    creator: Option<Creator<'e>>,
+    spawner: Option<Spawner<'e>>,
     guard: Option<Place>,
     blocks: bool,
 }
@@ -120,7 +120,7 @@ impl Ports for Kept<'_> {
 impl Ports for Bundle<'_> {
     fn visit(&self, see: &mut dyn FnMut(kahn::Port)) {
         self.places.visit(see);
-        self.creator.visit(see);
+        self.spawner.visit(see);
     }
 }
 
@@ -189,8 +189,8 @@ struct Actor<'e> {
 macro_rules! make_channel {
     ($maker:expr, $channel:expr, $name:expr, $log:expr) => {{
         let (channel, name): (&Channel, String) = ($channel, $name);
-        let capacity = channel.capacity.map_or(kahn::DEFAULT_CAPACITY, |messages| {
-            u32::try_from(messages).unwrap_or(kahn::DEFAULT_CAPACITY)
+        let capacity = channel.capacity.map_or(kahn::Network::DEFAULT_CAPACITY, |messages| {
+            u32::try_from(messages).unwrap_or(kahn::Network::DEFAULT_CAPACITY)
         });
         let (out, receiver) = match channel.weight {
             None => {
@@ -248,8 +248,8 @@ impl<'e> Actor<'e> {
             Action::Channel { channel, sender, receiver } => {
                 let name = format!("{}.c{}", self.name, self.channels);
                 self.channels += 1;
-                let Some(creator) = &mut self.bundle.creator else { return Step::Done };
-                let (out, tapped) = make_channel!(creator, channel, name, self.log);
+                let Some(spawner) = &mut self.bundle.spawner else { return Step::Done };
+                let (out, tapped) = make_channel!(spawner, channel, name, self.log);
                 self.bundle.places[sender] = Kept::Sender(out);
                 self.bundle.places[receiver] = Kept::Receiver(tapped);
             }
@@ -261,10 +261,10 @@ impl<'e> Actor<'e> {
                     self.machine.give(place);
                     places.push(std::mem::take(&mut self.bundle.places[place]));
                 }
-                let Some(creator) = &mut self.bundle.creator else { return Step::Done };
-                let again = child.creates.then(|| creator.again());
+                let Some(spawner) = &mut self.bundle.spawner else { return Step::Done };
+                let again = child.creates.then(|| spawner.clone());
                 let bundle = bundle(child, places, again);
-                start(creator, name, child, state, bundle, self.log);
+                start(spawner, name, child, state, bundle, self.log);
             }
             Action::End(end) => {
                 // A body that returns or panics has no such local any more.
@@ -430,17 +430,17 @@ fn recv_blocking(place: &mut Kept<'_>) -> Option<u64> {
 fn bundle<'e>(
     process: &Process,
     places: Vec<Kept<'e>>,
-    creator: Option<Creator<'e>>,
+    spawner: Option<Spawner<'e>>,
 ) -> Bundle<'e> {
     let blocks = process.how == How::Blocking;
-    Bundle { places, creator, guard: process.guard, blocks }
+    Bundle { places, spawner, guard: process.guard, blocks }
 }
 
 type Body<'e> = Pin<Box<dyn Future<Output = Result<(), Fails>> + Send + 'e>>;
 
 /// Starts a child. (Boxed, for a process that creates its like is a recursive type otherwise.)
 fn start<'e>(
-    creator: &mut Creator<'e>,
+    spawner: &mut Spawner<'e>,
     name: String,
     process: &'e Process,
     state: u64,
@@ -452,18 +452,18 @@ fn start<'e>(
         plan = plan.effects();
     }
     if process.how() == How::Blocking {
-        creator.blocking_with(plan, bundle, move |bundle| {
+        spawner.blocking_with(plan, bundle, move |bundle| {
             Actor::new(name, process, state, bundle, log).run_blocking()
         });
     } else {
-        creator.process_with(plan, bundle, move |bundle| -> Body<'e> {
+        spawner.process_with(plan, bundle, move |bundle| -> Body<'e> {
             Box::pin(Actor::new(name, process, state, bundle, log).run())
         });
     }
 }
 
 /// Runs a program; a hang is stopped and told, or aborts with the program's text.
-pub(crate) fn run(program: &Program, options: RunOptions, cut: Cut, limit: Duration) -> Ran {
+pub(crate) fn run(program: &Program, options: Options, cut: Cut, limit: Duration) -> Ran {
     quiet();
     let log = Log::default();
     let running = AssertUnwindSafe(|| {
@@ -479,7 +479,7 @@ pub(crate) fn run(program: &Program, options: RunOptions, cut: Cut, limit: Durat
 
 fn run_logged(
     program: &Program,
-    options: RunOptions,
+    options: Options,
     cut: Cut,
     log: &Log,
     watchdog: &testing::Watchdog,
@@ -508,8 +508,8 @@ fn run_logged(
             parties.push((process, name, ends));
             continue;
         }
-        let creator = process.creates.then(|| network.creator());
-        let bundle = bundle(process, places, creator);
+        let spawner = process.creates.then(|| network.spawner());
+        let bundle = bundle(process, places, spawner);
         let mut plan = kahn::Process::named(name.clone());
         if process.effects {
             plan = plan.effects();

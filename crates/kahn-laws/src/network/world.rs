@@ -3,7 +3,7 @@
 use super::interpreter::{Mistake, Unending};
 use super::machine::{Action, Held, Machine, PLACES};
 use super::program::{End, How, Port, Process, Program};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 const STEPS: usize = 6_000;
 /// The messages in a channel at which its sender gives way to others.
@@ -28,6 +28,9 @@ pub(super) struct Wire {
     end: Option<Mark>,
     /// The process that reached the mark.
     reached: Option<usize>,
+    /// Those that received the last message that was sent so far, and saw the clean end.
+    pub(super) received_by: Option<usize>,
+    pub(super) seen_by: Option<usize>,
     pub(super) name: String,
 }
 
@@ -52,10 +55,13 @@ pub(super) struct Actor<'p> {
     started: bool,
     pub(super) fate: Fate,
     dead: bool,
-    had_sender: bool,
-    sender_when_failed: bool,
-    /// The readers of the senders that it dropped last, when it had no other left.
-    pub(super) last_readers: Vec<usize>,
+    pub(super) had_sender: bool,
+    /// It failed while it had senders, of which not one led to itself.
+    pub(super) sender_when_failed: bool,
+    /// It has had both ends of a channel since it could be pruned last, and dropped the receiver.
+    kept: bool,
+    /// The channels of the senders that it dropped last, when it had no other left.
+    pub(super) last_wires: Vec<usize>,
     channels: usize,
     children: usize,
     pub(super) effects: Vec<u64>,
@@ -65,7 +71,7 @@ pub(super) struct Actor<'p> {
 pub(super) struct World<'p> {
     pub(super) wires: Vec<Wire>,
     pub(super) actors: Vec<Actor<'p>>,
-    mistake: Option<Mistake>,
+    pub(super) mistake: Option<Mistake>,
     prunes: bool,
     /// Whether channels hold as few messages as they may in a run.
     narrow: bool,
@@ -134,6 +140,8 @@ impl<'p> World<'p> {
             receiver: None,
             end: None,
             reached: None,
+            received_by: None,
+            seen_by: None,
             name,
         });
         self.wires.len() - 1
@@ -151,7 +159,6 @@ impl<'p> World<'p> {
             self.own(number, held, wire);
         }
         let kinds: Vec<Held> = places.iter().map(|end| held(*end)).collect();
-        let had_sender = kinds.contains(&Held::Sender);
         places.resize(PLACES, None);
         self.actors.push(Actor {
             name,
@@ -163,9 +170,10 @@ impl<'p> World<'p> {
             started: false,
             fate: Fate::Running,
             dead: false,
-            had_sender,
+            had_sender: kinds.contains(&Held::Sender),
             sender_when_failed: false,
-            last_readers: Vec::new(),
+            kept: false,
+            last_wires: Vec::new(),
             channels: 0,
             children: 0,
             effects: Vec::new(),
@@ -215,6 +223,7 @@ impl<'p> World<'p> {
     }
 
     fn put(&mut self, wire: usize, value: u64) {
+        self.wires[wire].received_by = None;
         if !self.is_unread(wire) {
             self.wires[wire].queue.push_back(value);
         }
@@ -223,6 +232,7 @@ impl<'p> World<'p> {
     fn release(&mut self, number: usize, end: (Held, usize)) {
         let (held, wire) = end;
         if held == Held::Receiver {
+            self.actors[number].kept |= self.wires[wire].sender == Some(number);
             self.wires[wire].receiver = None;
             self.wires[wire].queue.clear();
         } else if self.mistake == Some(Mistake::DropAtOnce)
@@ -240,8 +250,7 @@ impl<'p> World<'p> {
         let dropped = std::mem::take(&mut self.actors[number].dropped);
         let mut held = self.actors[number].places.iter().flatten();
         if !dropped.is_empty() && held.all(|(held, _)| *held == Held::Receiver) {
-            let readers = dropped.iter().filter_map(|&wire| self.wires[wire].readers.last());
-            self.actors[number].last_readers = readers.copied().collect();
+            self.actors[number].last_wires.clone_from(&dropped);
         }
         for wire in dropped {
             self.wires[wire].end = Some(mark);
@@ -265,9 +274,15 @@ impl<'p> World<'p> {
         };
         // A drop that is not yet in effect is as good as none: to return drops all senders.
         let places = std::mem::take(&mut self.actors[number].places);
-        let held = places.iter().flatten().any(|(held, _)| *held == Held::Sender);
-        self.actors[number].sender_when_failed = held || !self.actors[number].dropped.is_empty();
+        let held = places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
+        let actor = &mut self.actors[number];
+        let last: Vec<usize> = held.map(|(_, wire)| *wire).chain(actor.dropped.clone()).collect();
+        let own = actor.kept || last.iter().any(|&wire| self.wires[wire].receiver == Some(number));
+        actor.sender_when_failed = !last.is_empty() && !own;
         self.operation(number, mark);
+        if !last.is_empty() {
+            self.actors[number].last_wires = last;
+        }
         for (held, wire) in places.into_iter().flatten() {
             if held == Held::Sender {
                 self.wires[wire].end = Some(mark);
@@ -314,6 +329,7 @@ impl<'p> World<'p> {
             if begins {
                 self.operation(number, Mark::Clean);
             }
+            self.actors[number].kept = false;
             // A dead process waits already: it begins no operation.
             if self.prunes && !self.actors[number].dead && self.is_prunable(number) {
                 self.end(number, Fate::Pruned);
@@ -416,7 +432,7 @@ impl<'p> World<'p> {
                     self.end(number, Fate::FailedWith(root));
                     return true;
                 }
-                Some(_) => {}
+                Some(_) => wire.seen_by = Some(number),
             }
         }
         let mut messages = Vec::new();
@@ -426,6 +442,9 @@ impl<'p> World<'p> {
             messages.push(value);
         }
         wire.history.extend(&messages);
+        if !messages.is_empty() && wire.queue.is_empty() {
+            wire.received_by = Some(number);
+        }
         let machine = &mut self.actors[number].machine;
         if many.is_some() {
             machine.received_many(&messages, asked);
@@ -551,35 +570,5 @@ impl<'p> World<'p> {
                 return Ok(());
             }
         }
-    }
-
-    /// Whether a failure of this process cannot have been pruned away.
-    pub(super) fn stands(&self, number: usize) -> bool {
-        let actor = &self.actors[number];
-        let senders = if self.mistake == Some(Mistake::NeverHadASender) {
-            actor.had_sender
-        } else {
-            actor.sender_when_failed
-        };
-        !senders || self.is_never_pruned(number)
-    }
-
-    /// The failed processes that count, and with them those that failed with one.
-    pub(super) fn counted(&self) -> BTreeSet<usize> {
-        let failed =
-            |at: &usize| matches!(self.actors[*at].fate, Fate::Failed | Fate::FailedWith(_));
-        let mut counted: BTreeSet<usize> =
-            (0..self.actors.len()).filter(failed).filter(|&at| self.stands(at)).collect();
-        // A process that counts and has reached a mark makes the one that set it count: its root.
-        let roots: Vec<usize> = counted
-            .iter()
-            .filter_map(|&at| match self.actors[at].fate {
-                Fate::FailedWith(root) => Some(root),
-                _ => None,
-            })
-            .collect();
-        counted.extend(roots);
-        counted.retain(|&at| self.actors[at].fate == Fate::Failed);
-        counted
     }
 }

@@ -1,41 +1,37 @@
-//! What a report tells of channels.
+//! What a report tells of channels besides what is counted there.
 
 use crate::Name;
 #[cfg(feature = "json")]
 use serde::Serialize;
 use std::fmt;
 
-/// What happened on one channel.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-pub struct ChannelReport {
-    /// Its name.
-    pub name: Name,
-    /// The process that sent, at the end of the run.
-    pub from: Option<Name>,
-    /// The process that received, at the end of the run.
-    pub to: Option<Name>,
-    /// The type of its messages.
-    pub message_type: &'static str,
-    /// Bytes a message takes in its slot.
-    pub message_bytes: usize,
-    /// Bytes that a message owned beside those, on average; `None` if that is unknown.
-    pub owned_bytes: Option<u64>,
-    /// Messages sent.
-    pub sent: u64,
-    /// Messages received.
-    pub received: u64,
-    /// Of those received, how many changed workers on their way.
-    pub remote: u64,
-    /// The most messages that the receiver found waiting.
-    pub most_waiting: u32,
-    /// Its capacity at the end.
-    pub capacity: u32,
-    /// Times it grew.
-    pub growths: u32,
-}
-
 /// A channel that had to grow.
+///
+/// # Examples
+///
+/// A process that sends three messages before it looks at the answers:
+///
+/// ```
+/// use kahn::{Channel, Network};
+///
+/// let mut network = Network::new();
+/// let (ask, asked) = network.channel_with(Channel::named("asked").capacity(1));
+/// let (answer, answered) = network.channel_with(Channel::named("answered").capacity(1));
+/// network.process("ask", (ask, answered), async |(mut ask, mut answered)| {
+///     ask.send_all(0..8_u32).await;
+///     drop(ask);
+///     answered.for_each(|_| {}).await;
+/// });
+/// network.process("answer", (asked, answer), async |(mut asked, mut answer)| {
+///     while let Some(n) = asked.recv().await {
+///         answer.send(n).await;
+///     }
+/// });
+/// let report = network.run()?;
+/// assert!(report.grown.iter().all(|growth| growth.capacity > growth.began_with));
+/// assert!(report.grown[0].to_string().contains("had to grow from a capacity of 1"));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct GrowthReport {
@@ -72,6 +68,29 @@ impl fmt::Display for GrowthReport {
 }
 
 /// What happened on one channel of communicating processes.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{MeetingKind, MeetingReport, MeetingState, Name};
+///
+/// /// Names the channels that a program left open.
+/// fn left_open(meetings: &[MeetingReport]) -> Vec<&Name> {
+///     let open = meetings.iter().filter(|meeting| meeting.state == MeetingState::Open);
+///     open.map(|meeting| &meeting.name).collect()
+/// }
+///
+/// let meeting = MeetingReport {
+///     name: "orders".into(),
+///     kind: MeetingKind::Rendezvous,
+///     capacity: 0,
+///     from: None,
+///     to: Some("cook".into()),
+///     messages: 3,
+///     state: MeetingState::Open,
+/// };
+/// assert_eq!(left_open(&[meeting]), ["orders"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct MeetingReport {
@@ -93,6 +112,15 @@ pub struct MeetingReport {
 }
 
 /// What a channel of communicating processes does with messages.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::MeetingKind;
+///
+/// let has_buffer = |kind| matches!(kind, MeetingKind::Buffered);
+/// assert!(has_buffer(MeetingKind::Buffered) && !has_buffer(MeetingKind::Rendezvous));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
@@ -107,6 +135,15 @@ pub enum MeetingKind {
 }
 
 /// What became of a channel of communicating processes.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::MeetingState;
+///
+/// let may_be_used = |state| state == MeetingState::Open;
+/// assert!(may_be_used(MeetingState::Open) && !may_be_used(MeetingState::Poisoned));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]

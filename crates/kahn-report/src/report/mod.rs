@@ -1,11 +1,16 @@
 //! The report of a run: data first, then tables that people like to read, and JSON.
 
 mod channel;
+mod counters;
 mod process;
 mod text;
 
-pub use channel::{ChannelReport, GrowthReport, MeetingKind, MeetingReport, MeetingState};
-pub use process::{FailureReport, ProcessReport, Rebalances, WorkerReport};
+pub use channel::{GrowthReport, MeetingKind, MeetingReport, MeetingState};
+pub use counters::{
+    COUNTERS, ChannelReport, Counter, Kept, Owner, ProcessCounter, ProcessCounts, ProcessReport,
+    Unit, WorkerReport,
+};
+pub use process::{FailureReport, Rebalances};
 
 use crate::{Explanation, Misuse, Name};
 #[cfg(feature = "json")]
@@ -39,9 +44,9 @@ use serde::Serialize;
 pub struct Report {
     /// How the run ended.
     pub outcome: Summary,
-    /// Whether its processes may choose (`kahn::csp`): then the result may depend on the schedule.
+    /// Whether its processes may choose (`kahn-csp`): then the result may depend on the schedule.
     pub chooses: bool,
-    /// What is to be said about the outcome: a deadlock, a misuse, who did not stop.
+    /// What is to be said about the outcome: a deadlock, a misuse, what did not stop.
     pub detail: Option<Detail>,
     /// Failures that count, in a fixed order: those of processes that could be observed to their end.
     /// A process that may be [pruned](crate::ProcessEnd::Pruned) fails or not as the schedule has it.
@@ -76,7 +81,7 @@ pub struct Report {
     pub channels: Vec<ChannelReport>,
     /// Ended channels beyond those listed.
     pub more_channels: Option<(u64, Box<ChannelReport>)>,
-    /// Channels of communicating processes (`kahn::csp`), by their names.
+    /// Channels of communicating processes (`kahn-csp`), by their names.
     #[cfg_attr(feature = "json", serde(skip_serializing_if = "Vec::is_empty"))]
     pub meetings: Vec<MeetingReport>,
     /// Ended ones beyond those listed: their number, and the messages that passed there.
@@ -92,6 +97,18 @@ pub struct Report {
 }
 
 /// How a run ended, in one word.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Summary};
+///
+/// let mut network = Network::new();
+/// network.process("idle", (), async |()| {});
+/// let report = network.run()?;
+/// assert_eq!(report.outcome, Summary::Finished);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
@@ -116,12 +133,28 @@ pub enum Summary {
 }
 
 /// What is to be said about an outcome.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Detail, Network};
+///
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel::<u32>("to itself");
+/// network.process("wait", (out, numbers), async |(_out, mut numbers)| {
+///     numbers.recv().await;
+/// });
+/// let error = network.run().expect_err("it waits for itself");
+/// let detail = &error.report().expect("it has run").detail;
+/// let Some(Detail::Waits(explanation)) = detail else { panic!("it waits") };
+/// assert_eq!(explanation.waiting[0].process, "wait");
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Detail {
-    /// Who waits for whom.
+    /// Which process waits for which.
     Waits(Explanation),
     /// What a process must not do.
     Misuse(String),
@@ -137,6 +170,18 @@ impl From<&Misuse> for Detail {
 
 impl Report {
     /// Returns the report as JSON.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let json = network.run()?.to_json();
+    /// assert!(json.contains("\"outcome\": \"finished\""));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[cfg(feature = "json")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_else(|error| {
@@ -145,12 +190,36 @@ impl Report {
         })
     }
 
-    /// Whether the run ended as it should: finished, or quiescent where that is normal.
+    /// Returns whether the run ended as it should: finished, or quiescent where that is normal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// network.process("fail", (), async |()| Err::<(), _>("no luck"));
+    /// let error = network.run().expect_err("it fails");
+    /// assert!(!error.report().expect("it has run").is_success());
+    /// ```
     pub fn is_success(&self) -> bool {
         matches!(self.outcome, Summary::Finished | Summary::Quiescent)
     }
 
-    /// Messages received on all channels.
+    /// Returns the messages received on all channels.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let doubled = network.map("double", numbers, |n| 2 * n);
+    /// network.for_each("ignore", doubled, |_| {});
+    /// assert_eq!(network.run()?.messages(), 20);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn messages(&self) -> u64 {
         let more = self.more_channels.as_ref().map_or(0, |(_, channel)| channel.received);
         let met = self.meetings.iter().map(|meeting| meeting.messages).sum::<u64>();
@@ -158,7 +227,22 @@ impl Report {
         self.channels.iter().map(|channel| channel.received).sum::<u64>() + more + met + more_met
     }
 
-    /// The outcome and what is to be said about it, without the tables.
+    /// Returns the outcome and what is to be said about it, without the tables.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel::<u32>("to itself");
+    /// network.process("wait", (out, numbers), async |(_out, mut numbers)| {
+    ///     numbers.recv().await;
+    /// });
+    /// let error = network.run().expect_err("it waits for itself");
+    /// let text = error.report().expect("it has run").explanation();
+    /// assert!(text.contains("`wait` waits to receive message 1 from `to itself` (empty)"));
+    /// ```
     pub fn explanation(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -166,8 +250,20 @@ impl Report {
         text
     }
 
-    /// Why a run was no success, as its error tells it: what failed is said without ado, for it may
-    /// become the failure of a process around it.
+    /// Returns why a run was no success, as its error tells it: failures alone if there are any, for they
+    /// may become the failure of a process around it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// network.process("fail", (), async |()| Err::<(), _>("no luck"));
+    /// let error = network.run().expect_err("it fails");
+    /// let reason = error.report().expect("it has run").reason();
+    /// assert_eq!(reason, "process `fail` failed: no luck");
+    /// ```
     pub fn reason(&self) -> String {
         if self.outcome != Summary::Failed {
             return self.explanation().trim_end().to_owned();

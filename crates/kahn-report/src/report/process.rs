@@ -1,36 +1,28 @@
-//! What a report tells of processes and workers.
+//! What a report tells of failures, and of processes that move.
 
-use crate::{Name, ProcessEnd};
+use crate::Name;
 #[cfg(feature = "json")]
 use serde::Serialize;
 use std::fmt;
-
-/// What one process did.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-pub struct ProcessReport {
-    /// Its name.
-    pub name: Name,
-    /// How it ended. Sums are over processes that finished or were pruned.
-    pub ending: ProcessEnd,
-    /// Seconds of a processor that it took; `None` if they were not measured, which they are with
-    /// `Accounting::Timing`. Under `partition` and less accounting an
-    /// estimate from samples.
-    pub cpu_seconds: Option<f64>,
-    /// Times it was run.
-    pub polls: u64,
-    /// Times it waited for a message.
-    pub waits_empty: u64,
-    /// Times it waited for room.
-    pub waits_full: u64,
-    /// Times it went on on another worker than before.
-    pub migrations: u64,
-}
 
 /// A process that failed.
 ///
 /// Prints as a line. That a process panicked is printed by the hook for panics, when it happens; the
 /// line says where, and gives the message only if no hook was told.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel::<u32>("numbers");
+/// network.process("fail", out, async |_out| Err::<(), _>("no luck"));
+/// network.for_each("hear of it", numbers, |_| {});
+/// let error = network.run().expect_err("it fails");
+/// let failure = &error.report().expect("it has run").failures[0];
+/// assert_eq!(failure.to_string(), "process `fail` failed: no luck (and with it `hear of it`)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct FailureReport {
@@ -63,27 +55,20 @@ impl fmt::Display for FailureReport {
     }
 }
 
-/// What one worker did.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-pub struct WorkerReport {
-    /// Its number.
-    pub worker: usize,
-    /// Seconds in which it ran processes.
-    pub busy_seconds: f64,
-    /// Seconds in which it had none.
-    pub idle_seconds: f64,
-    /// Searches without result while idle.
-    pub spins: u64,
-    /// Times it slept.
-    pub sleeps: u64,
-    /// Attempts to take work from others.
-    pub steals_tried: u64,
-    /// Attempts that succeeded.
-    pub steals_won: u64,
-}
-
 /// What it came to that processes were shared out among the workers while the network ran.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// network.process("idle", (), async |()| {});
+/// let report = network.run()?;
+/// // The default policy steals and does not share out anew.
+/// assert!(report.rebalances.is_none());
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 pub struct Rebalances {

@@ -1,7 +1,8 @@
 //! A report as people read it: the outcome, then tables of processes, channels and workers.
 
 use super::{
-    ChannelReport, Detail, MeetingKind, MeetingReport, MeetingState, ProcessReport, Report, Summary,
+    ChannelReport, Detail, MeetingKind, MeetingReport, MeetingState, ProcessReport, Report,
+    Summary, WorkerReport,
 };
 use crate::Name;
 use comfy_table::{CellAlignment, Table, presets};
@@ -62,8 +63,7 @@ impl fmt::Display for Report {
         if self.chooses {
             writeln!(f, "processes that choose took part: the result may depend on the schedule")?;
         }
-        let mut table =
-            new_table(&["process", "ended", "cpu s", "polls", "empty", "full", "migrations"], 2);
+        let mut table = new_table(&["process", "ended"], ProcessReport::columns());
         for process in &self.processes {
             let ending = process.ending.to_string();
             table.add_row(process.row(process.name.to_string(), ending));
@@ -75,18 +75,9 @@ impl fmt::Display for Report {
         let meets = !self.meetings.is_empty() || self.more_meetings.is_some();
         let table = if meets { self.meeting_table() } else { self.channel_table() };
         writeln!(f, "\n{table}")?;
-        let mut table =
-            new_table(&["worker", "busy s", "idle s", "spins", "sleeps", "tried", "won"], 0);
+        let mut table = new_table(&[], ["worker"].into_iter().chain(WorkerReport::columns()));
         for worker in &self.worker_reports {
-            table.add_row(vec![
-                worker.worker.to_string(),
-                format!("{:.3}", worker.busy_seconds),
-                format!("{:.3}", worker.idle_seconds),
-                worker.spins.to_string(),
-                worker.sleeps.to_string(),
-                worker.steals_tried.to_string(),
-                worker.steals_won.to_string(),
-            ]);
+            table.add_row([vec![worker.worker.to_string()], worker.figures()].concat());
         }
         write!(f, "\n{table}")
     }
@@ -119,11 +110,7 @@ impl Report {
     }
 
     fn channel_table(&self) -> Table {
-        let header = &[
-            "channel", "from", "to", "received", "remote", "waiting", "capacity", "growths",
-            "bytes", "owned",
-        ];
-        let mut table = new_table(header, 3);
+        let mut table = new_table(&["channel", "from", "to"], ChannelReport::columns());
         for channel in &self.channels {
             table.add_row(channel.row(channel.name.to_string()));
         }
@@ -134,8 +121,7 @@ impl Report {
     }
 
     fn meeting_table(&self) -> Table {
-        let header = &["channel", "kind", "from", "to", "state", "received"];
-        let mut table = new_table(header, 5);
+        let mut table = new_table(&["channel", "kind", "from", "to", "state"], ["received"]);
         for meeting in &self.meetings {
             table.add_row(meeting.row());
         }
@@ -153,12 +139,12 @@ fn indented(text: &str) -> String {
     text.replace('\n', "\n    ")
 }
 
-/// A table whose first `left` columns are text and whose other columns are numbers.
-fn new_table(header: &[&str], left: usize) -> Table {
+/// A table with columns of text, and columns of numbers behind them.
+fn new_table(text: &[&'static str], numbers: impl IntoIterator<Item = &'static str>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header.iter().copied());
+    table.load_style(presets::NOTHING).set_header(text.iter().copied().chain(numbers));
     for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= left {
+        if index >= text.len() {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -167,32 +153,14 @@ fn new_table(header: &[&str], left: usize) -> Table {
 
 impl ProcessReport {
     fn row(&self, name: String, ending: String) -> Vec<String> {
-        vec![
-            name,
-            ending,
-            self.cpu_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")),
-            self.polls.to_string(),
-            self.waits_empty.to_string(),
-            self.waits_full.to_string(),
-            self.migrations.to_string(),
-        ]
+        [vec![name, ending], self.figures()].concat()
     }
 }
 
 impl ChannelReport {
     fn row(&self, name: String) -> Vec<String> {
-        vec![
-            name,
-            text_of(self.from.as_ref()),
-            text_of(self.to.as_ref()),
-            self.received.to_string(),
-            self.remote.to_string(),
-            self.most_waiting.to_string(),
-            self.capacity.to_string(),
-            self.growths.to_string(),
-            self.message_bytes.to_string(),
-            self.owned_bytes.map_or_else(|| "?".to_owned(), |owned| owned.to_string()),
-        ]
+        let ends = [&self.from, &self.to].map(|end| text_of(end.as_ref()));
+        [vec![name], ends.to_vec(), self.figures()].concat()
     }
 }
 

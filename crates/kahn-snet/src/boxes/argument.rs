@@ -189,6 +189,26 @@ impl<'a> Emitter<'a> {
     ///
     /// # Errors
     /// Returns what the signature forbids about it; a box returns that in turn.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::{Boxes, Emitter, Tag};
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "
+    ///     box divide ((<a>, <b>) -> (<quotient>, <rest>) | (<error>));
+    ///     net main connect divide;
+    /// ");
+    /// let mut boxes = Boxes::of(&program);
+    /// boxes.add("divide", |a: Tag, b: Tag, out: &mut Emitter| {
+    ///     if b.0 == 0 {
+    ///         return out.emit(2, (Tag(a.0),));
+    ///     }
+    ///     out.emit(1, (Tag(a.0 / b.0), Tag(a.0 % b.0)))
+    /// })?;
+    /// # Ok::<(), kahn_snet::boxes::BindError>(())
+    /// ```
     pub fn emit(&mut self, variant: usize, values: impl IntoArguments) -> Result<(), BoxError> {
         let values = values.into_arguments();
         let known = variant.checked_sub(1).and_then(|index| self.outputs.get(index));

@@ -64,6 +64,17 @@ impl fmt::Debug for BindError {
 
 impl Boxes {
     /// Starts with no function for any box.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::Boxes;
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "box f ((a) -> (b)); net main connect f;");
+    /// let boxes = Boxes::of(&program);
+    /// assert_eq!(boxes.missing().count(), 1);
+    /// ```
     pub fn of(program: &Program) -> Self {
         Self { declared: program.plan().boxes().cloned().collect(), ..Self::default() }
     }
@@ -72,6 +83,19 @@ impl Boxes {
     ///
     /// # Errors
     /// Returns an error if there is no such box, or if its signature is another.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::{Boxes, Emitter};
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "box shout ((word) -> (word)); net main connect shout;");
+    /// let mut boxes = Boxes::of(&program);
+    /// boxes.add("shout", |word: String, out: &mut Emitter| out.emit(1, (word.to_uppercase(),)))?;
+    /// assert!(boxes.add("whisper", |word: String, out: &mut Emitter| out.emit(1, (word,))).is_err());
+    /// # Ok::<(), kahn_snet::boxes::BindError>(())
+    /// ```
     pub fn add<Arguments>(
         &mut self,
         name: &str,
@@ -97,6 +121,30 @@ impl Boxes {
     ///
     /// # Errors
     /// Returns an error if there is no such box.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::{Argument, BoxError, BoxFunction, Boxes, Emitter};
+    /// use kahn_snet::Program;
+    /// use std::sync::Arc;
+    ///
+    /// /// Emits what it gets.
+    /// struct Same;
+    ///
+    /// impl BoxFunction for Same {
+    ///     fn call(&self, inputs: Vec<Argument>, out: &mut Emitter<'_>) -> Result<(), BoxError> {
+    ///         out.emit(1, inputs)
+    ///     }
+    /// }
+    ///
+    /// let program = Program::read("main.snet", "box same ((a, <t>) -> (a, <t>)); net main connect same;");
+    /// let mut boxes = Boxes::of(&program);
+    /// let same: Arc<dyn BoxFunction> = Arc::new(Same);
+    /// boxes.add_function("same", &same)?;
+    /// assert_eq!(boxes.missing().count(), 0);
+    /// # Ok::<(), kahn_snet::boxes::BindError>(())
+    /// ```
     pub fn add_function(
         &mut self,
         name: &str,
@@ -127,6 +175,20 @@ impl Boxes {
     }
 
     /// Returns the boxes that have no function yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::{Boxes, Emitter};
+    /// use kahn_snet::Program;
+    ///
+    /// let source = "box f ((a) -> (b)); box g ((b) -> (c)); net main connect f .. g;";
+    /// let program = Program::read("main.snet", source);
+    /// let mut boxes = Boxes::of(&program);
+    /// boxes.add("f", |a: i64, out: &mut Emitter| out.emit(1, (a,)))?;
+    /// assert_eq!(boxes.missing().map(|plan| plan.path.as_str()).collect::<Vec<_>>(), ["g"]);
+    /// # Ok::<(), kahn_snet::boxes::BindError>(())
+    /// ```
     pub fn missing(&self) -> impl Iterator<Item = &BoxPlan> {
         let all = self.declared.iter().enumerate();
         all.filter(|(index, _)| !self.bound.contains_key(index)).map(|(_, plan)| plan)

@@ -31,6 +31,20 @@ pub struct BoxError(pub String);
 
 impl BoxError {
     /// Creates an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::{BoxError, Boxes, Emitter};
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "box root ((x) -> (y)); net main connect root;");
+    /// let mut boxes = Boxes::of(&program);
+    /// boxes.add("root", |x: f64, out: &mut Emitter| {
+    ///     if x < 0.0 { Err(BoxError::new(format!("{x} is negative"))) } else { out.emit(1, (x.sqrt(),)) }
+    /// })?;
+    /// # Ok::<(), kahn_snet::boxes::BindError>(())
+    /// ```
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }

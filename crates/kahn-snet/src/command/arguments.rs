@@ -47,7 +47,7 @@ pub struct RunArguments {
     /// What carries the records
     #[arg(long, value_enum, default_value = "front")]
     pub runtime: RuntimeArgument,
-    /// Who runs the processes of `--runtime network`: a policy of `kahn list`
+    /// The policy that runs the processes of `--runtime network`: one of `kahn list`
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// Fail if a call of a box takes longer

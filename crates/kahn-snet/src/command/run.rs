@@ -5,6 +5,9 @@ use std::io::{self, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use kahn::policy::PolicyChoice;
+use kahn_policies::POLICIES;
+
 use super::{Refusal, RunArguments, Streams, program_of};
 use crate::boxes::{Boxes, Rescued, set_apart};
 use crate::command::arguments::RuntimeArgument;
@@ -18,14 +21,27 @@ const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
 const MOST_BUFFERED: usize = 1 << 16;
 const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />\n";
 
+/// Says which policies there are.
+fn unknown(policy: &str) -> Refusal {
+    let names: Vec<_> = POLICIES.iter().map(PolicyChoice::name).collect();
+    let refusal = Refusal::input(format!("there is no policy `{policy}`"));
+    refusal.help(format!("choose one of {}", names.join(", ")))
+}
+
 pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result<(), Refusal> {
     let program = program_of(&arguments.file, streams)?;
     let net = net_of(&program, arguments.net.as_deref())?;
     let runtime = match (arguments.runtime, &arguments.policy) {
-        (RuntimeArgument::Network, policy) => Runtime::Network { policy: policy.clone() },
+        (RuntimeArgument::Network, None) => Runtime::Network { policy: None },
+        (RuntimeArgument::Network, Some(name)) => {
+            let Some(policy) = kahn_policies::named(name) else {
+                return Err(unknown(name));
+            };
+            Runtime::Network { policy: Some(policy) }
+        }
         (RuntimeArgument::Front, None) => Runtime::Front,
         (RuntimeArgument::Front, Some(_)) => {
-            let message = "`--policy` says who runs processes, and `--runtime front` has none";
+            let message = "`--policy` says how processes are run, and `--runtime front` has none";
             return Err(Refusal::input(message).help("add `--runtime network`, or leave it out"));
         }
     };

@@ -49,7 +49,7 @@ impl Streams<'_> {
 
     /// Tells a person something.
     pub(super) fn tell(&mut self, text: &str) {
-        // If nobody listens there is nobody to tell that.
+        // If the stream is closed there is nowhere to say so.
         let _ = writeln!(self.messages, "{}", text.trim_end());
     }
 

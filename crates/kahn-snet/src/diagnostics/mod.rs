@@ -5,13 +5,13 @@
 
 pub mod catalogue;
 mod render;
+mod span;
 mod suggest;
 
 pub use catalogue::{Code, Severity};
 pub use render::render;
+pub use span::Span;
 pub(crate) use suggest::closest;
-
-use crate::syntax::Span;
 
 /// Says what is wrong with a program, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
+use super::Span;
 use super::{Diagnostic, Severity};
-use crate::syntax::Span;
 
 /// Renders `diagnostic` with the lines of `source` it speaks of.
 ///

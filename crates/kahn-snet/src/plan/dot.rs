@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{NetId, PartId, PartKind, Plan, Range};
+use super::{NetId, PartId, PartKind, Plan, SplitRange};
 use crate::types::show;
 
 /// The most shapes; nets beyond are drawn as one shape each.
@@ -129,8 +129,8 @@ impl Picture<'_> {
             PartKind::Split { ordered, body, range } => {
                 let mark = if *ordered { "!!" } else { "!" };
                 let tags = match range {
-                    Range::Index(tag) => tag.to_string(),
-                    Range::Between(low, high) => format!("{low}:{high}"),
+                    SplitRange::Index(tag) => tag.to_string(),
+                    SplitRange::Between(low, high) => format!("{low}:{high}"),
                 };
                 let split = self.shape(&format!("{mark} {tags}"), "diamond");
                 let (entry, exit) = self.part(*body);

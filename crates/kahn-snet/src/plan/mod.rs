@@ -83,7 +83,7 @@ pub(crate) enum PartKind {
     /// What could not be read or resolved; nothing is said about it any more.
     Error,
     Identity,
-    Filter(Filter),
+    Filter(FilterPlan),
     Box(BoxId),
     Cell(Vec<Pattern>),
     Serial(Vec<PartId>),
@@ -104,19 +104,19 @@ pub(crate) enum PartKind {
     Split {
         ordered: bool,
         body: PartId,
-        range: Range,
+        range: SplitRange,
     },
     Net(NetId),
 }
 
 /// The tags that select replicas.
 #[derive(Debug, Clone)]
-pub(crate) enum Range {
+pub(crate) enum SplitRange {
     Index(Label),
     Between(Label, Label),
 }
 
-impl Range {
+impl SplitRange {
     pub(crate) fn labels(&self) -> Vec<Label> {
         match self {
             Self::Index(label) => vec![label.clone()],
@@ -135,31 +135,31 @@ pub(crate) struct Pattern {
 
 /// A filter.
 #[derive(Debug, Clone)]
-pub(crate) struct Filter {
+pub(crate) struct FilterPlan {
     pub(crate) pattern: Variant,
-    pub(crate) arms: Vec<Arm>,
+    pub(crate) arms: Vec<ArmPlan>,
 }
 
-impl Filter {
+impl FilterPlan {
     /// Returns whether every record that fits goes on as it is.
     pub(crate) fn passes(&self) -> bool {
-        let [Arm { guard: None, records }] = self.arms.as_slice() else { return false };
+        let [ArmPlan { guard: None, records }] = self.arms.as_slice() else { return false };
         let [record] = records.as_slice() else { return false };
-        let same = |(label, source): &(Label, Source)| matches!(source, Source::Label(from) if from == label);
+        let same = |(label, source): &(Label, ValueSource)| matches!(source, ValueSource::Label(from) if from == label);
         record.len() == self.pattern.0.len() && record.iter().all(same)
     }
 }
 
 /// An arm of a filter; the last has no guard.
 #[derive(Debug, Clone)]
-pub(crate) struct Arm {
+pub(crate) struct ArmPlan {
     pub(crate) guard: Option<Expression>,
-    pub(crate) records: Vec<Vec<(Label, Source)>>,
+    pub(crate) records: Vec<Vec<(Label, ValueSource)>>,
 }
 
 /// Where the value of a label comes from.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     /// From a label of the pattern.
     Label(Label),
     /// From an expression; 0 for a tag made from nothing.

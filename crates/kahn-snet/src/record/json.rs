@@ -42,6 +42,15 @@ impl Labels {
 
 impl<R: BufRead> JsonReader<R> {
     /// Creates a reader.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::{JsonReader, Record};
+    ///
+    /// let mut reader = JsonReader::new("{\"fields\":{\"a\":1}}\n".as_bytes());
+    /// assert_eq!(reader.next(), Some(Ok(Record::new().field("a", 1))));
+    /// ```
     pub fn new(input: R) -> Self {
         Self { input, line: 0, buffer: Vec::new(), labels: Labels::default() }
     }

@@ -54,6 +54,15 @@ impl Record {
     }
 
     /// Adds a field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::{Record, Value};
+    ///
+    /// let record = Record::new().field("a", 5).field("name", "tea");
+    /// assert_eq!(record.fields["name"], Value::from("tea"));
+    /// ```
     #[must_use]
     pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.into(), value.into());
@@ -61,6 +70,15 @@ impl Record {
     }
 
     /// Adds a tag.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::Record;
+    ///
+    /// let record = Record::new().tag("n", 3);
+    /// assert_eq!(record.to_string(), r#"{"tags":{"n":3}}"#);
+    /// ```
     #[must_use]
     pub fn tag(mut self, name: &str, value: i64) -> Self {
         self.tags.insert(name.into(), value);
@@ -68,6 +86,15 @@ impl Record {
     }
 
     /// Adds a binding tag.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::Record;
+    ///
+    /// let record = Record::new().btag("b", 1);
+    /// assert_eq!(record.to_string(), r#"{"btags":{"b":1}}"#);
+    /// ```
     #[must_use]
     pub fn btag(mut self, name: &str, value: i64) -> Self {
         self.btags.insert(name.into(), value);
@@ -75,6 +102,15 @@ impl Record {
     }
 
     /// Returns its labels.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::Record;
+    ///
+    /// let record = Record::new().field("a", 5).tag("n", 3).btag("b", 1);
+    /// assert_eq!(record.variant().to_string(), "{a, <n>, <#b>}");
+    /// ```
     pub fn variant(&self) -> Variant {
         let fields = self.fields.keys().map(|name| (LabelKind::Field, name));
         let tags = self.tags.keys().map(|name| (LabelKind::Tag, name));
@@ -135,6 +171,18 @@ pub enum RecordReader<R> {
 
 impl<R: BufRead> RecordReader<R> {
     /// Creates a reader.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::{Format, ReadError, Record, RecordReader};
+    ///
+    /// let input = "{\"tags\":{\"n\":1}}\n{\"tags\":{\"n\":2}}\n";
+    /// let records: Result<Vec<Record>, ReadError> =
+    ///     RecordReader::new(Format::Json, input.as_bytes()).collect();
+    /// assert_eq!(records?[1], Record::new().tag("n", 2));
+    /// # Ok::<(), ReadError>(())
+    /// ```
     pub fn new(format: Format, input: R) -> Self {
         match format {
             Format::Json => Self::Json(JsonReader::new(input)),
@@ -194,6 +242,17 @@ pub(crate) fn append(
 ///
 /// # Errors
 /// Returns why the record cannot be written; then nothing of it was.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_snet::record::{Format, Record, WriteError, write};
+///
+/// let mut output = Vec::new();
+/// write(Format::Json, &Record::new().tag("n", 1), &mut output)?;
+/// assert_eq!(output, b"{\"tags\":{\"n\":1}}\n");
+/// # Ok::<(), WriteError>(())
+/// ```
 pub fn write(format: Format, record: &Record, output: &mut impl Write) -> Result<(), WriteError> {
     match format {
         Format::Json => write_json(record, output),

@@ -46,6 +46,16 @@ impl Value {
     }
 
     /// Returns an opaque value if it has this type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::Value;
+    ///
+    /// let value = Value::opaque(String::from("tea"));
+    /// assert_eq!(*value.downcast::<String>().unwrap(), "tea");
+    /// assert!(value.downcast::<u8>().is_none());
+    /// ```
     pub fn downcast<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         match self {
             Self::Opaque(opaque) => Arc::clone(&opaque.value).downcast().ok(),
@@ -54,6 +64,14 @@ impl Value {
     }
 
     /// Says in a word what it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::Value;
+    ///
+    /// assert_eq!(Value::from(5).kind(), "an integer");
+    /// ```
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -66,6 +66,17 @@ impl<R: BufRead> BufRead for Lines<R> {
 
 impl<R: BufRead> XmlReader<R> {
     /// Creates a reader.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::record::{Record, XmlReader};
+    ///
+    /// let input = r#"<record xmlns="snet-home.org" type="data" mode="textual" interface="C4SNet">
+    ///     <tag label="n">7</tag></record>"#;
+    /// let mut reader = XmlReader::new(input.as_bytes());
+    /// assert_eq!(reader.next(), Some(Ok(Record::new().tag("n", 7))));
+    /// ```
     pub fn new(input: R) -> Self {
         let lines = Lines { input, offset: 0, starts: VecDeque::from([(1, 0)]) };
         Self { reader: Reader::from_reader(lines), buffer: Vec::new(), ended: false }

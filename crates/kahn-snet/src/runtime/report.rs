@@ -26,7 +26,7 @@ pub struct Report {
     pub written: u64,
     /// Records at each component that any came to, in the order of the program.
     pub components: Vec<ComponentCount>,
-    /// How often each worker took up a landing.
+    /// How often each worker took up a mailbox.
     pub activations: Vec<u64>,
     /// How many of those it took from another worker.
     pub stolen: Vec<u64>,

@@ -35,7 +35,7 @@ pub enum LabelKind {
 
 /// A label as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub struct WrittenLabel {
     /// Its kind.
     pub kind: LabelKind,
     /// Its name, without the angle brackets.
@@ -101,7 +101,7 @@ pub struct Tuple {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TupleLabel {
     /// The label.
-    pub label: Label,
+    pub label: WrittenLabel,
     /// Whether the box takes it and it is passed on as well: `a=`.
     pub kept: bool,
 }
@@ -127,7 +127,7 @@ pub struct TypeDefinition {
     /// Its name.
     pub name: Ident,
     /// The variants it stands for.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<WrittenVariant>,
     /// The whole definition.
     pub at: Place,
 }
@@ -165,16 +165,16 @@ pub enum SignatureItem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Map {
     /// The inputs; none for what initialisers emit.
-    pub inputs: Option<Vec<Variant>>,
+    pub inputs: Option<Vec<WrittenVariant>>,
     /// The outputs; none for `...`, which leaves them to inference.
-    pub outputs: Option<Vec<Variant>>,
+    pub outputs: Option<Vec<WrittenVariant>>,
     /// Its place.
     pub at: Place,
 }
 
 /// A set of labels, or the name of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Variant {
+pub enum WrittenVariant {
     /// `{a, <t>}`
     Set {
         /// The labels.
@@ -186,7 +186,7 @@ pub enum Variant {
     Name(Ident),
 }
 
-impl Variant {
+impl WrittenVariant {
     /// Returns where it stands.
     pub fn span(&self) -> Span {
         match self {
@@ -200,7 +200,7 @@ impl Variant {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantLabel {
     /// The label.
-    pub label: Label,
+    pub label: WrittenLabel,
     /// Whether it is promised to be the unchanged label of the input: `=a`.
     pub same: bool,
 }
@@ -276,16 +276,16 @@ pub enum TopologyKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Range {
     /// The replica of the value of one tag.
-    Index(Label),
+    Index(WrittenLabel),
     /// A copy to every replica from one tag's value to another's.
-    Between(Label, Label),
+    Between(WrittenLabel, WrittenLabel),
 }
 
 /// A pattern with a guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
     /// The pattern.
-    pub pattern: Variant,
+    pub pattern: WrittenVariant,
     /// The guard.
     pub guard: Option<Expression>,
 }
@@ -294,7 +294,7 @@ pub struct Guarded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// What it takes; none for `[]`.
-    pub pattern: Option<Variant>,
+    pub pattern: Option<WrittenVariant>,
     /// What it does; the first whose guard holds, the last without a guard.
     pub arms: Vec<Arm>,
 }
@@ -321,7 +321,7 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The label.
-    pub label: Label,
+    pub label: WrittenLabel,
     /// Its value.
     pub value: ItemValue,
 }
@@ -332,7 +332,7 @@ pub enum ItemValue {
     /// That of the same label of the pattern; 0 for a tag that the pattern does not have.
     Same,
     /// That of another field.
-    Field(Label),
+    Field(WrittenLabel),
     /// That of an expression.
     Expression(Expression),
 }
@@ -352,7 +352,7 @@ pub enum ExpressionKind {
     /// A number.
     Integer(i64),
     /// The value of a tag or binding tag.
-    Tag(Label),
+    Tag(WrittenLabel),
     /// `-a`, `!a`, `abs a`
     Unary(UnaryOperator, Box<Expression>),
     /// `a + b` and its like

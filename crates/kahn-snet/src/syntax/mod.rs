@@ -8,30 +8,9 @@ mod format;
 mod parser;
 mod token;
 
+pub use crate::diagnostics::Span;
 pub use format::format;
 pub use parser::{Parsed, parse};
-
-/// A range of bytes of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// The byte after the last.
-    pub end: usize,
-}
-
-impl Span {
-    /// Creates the range from `start` to before `end`.
-    pub fn new(start: usize, end: usize) -> Self {
-        Self { start, end }
-    }
-
-    /// Returns the smallest range that covers both.
-    #[must_use]
-    pub fn to(self, other: Self) -> Self {
-        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
-    }
-}
 
 /// Returns line and column, both from 1, of byte `offset` in `source`.
 pub fn line_column(source: &str, offset: usize) -> (usize, usize) {

@@ -9,7 +9,7 @@ use crate::diagnostics::{Code, Diagnostic};
 /// What a token is; its text is in the source.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\f]+")]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Ident,
     #[regex("[0-9][A-Za-z0-9_]*")]
@@ -119,7 +119,7 @@ pub(super) enum Kind {
 }
 
 /// Moves the lexer behind `close`; tells whether it was found.
-fn until(lexer: &mut logos::Lexer<'_, Kind>, close: &str) -> bool {
+fn until(lexer: &mut logos::Lexer<'_, TokenKind>, close: &str) -> bool {
     let rest = lexer.remainder();
     match rest.find(close) {
         Some(at) => lexer.bump(at + close.len()),
@@ -128,7 +128,7 @@ fn until(lexer: &mut logos::Lexer<'_, Kind>, close: &str) -> bool {
     rest.contains(close)
 }
 
-impl Kind {
+impl TokenKind {
     /// Returns the token as messages name it.
     pub(super) fn show(self, text: &str) -> String {
         match self {
@@ -143,7 +143,7 @@ impl Kind {
 /// A token and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) span: Span,
 }
 
@@ -158,27 +158,27 @@ pub(super) struct Comment {
 pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>) {
     let (mut tokens, mut comments, mut errors) = (Vec::new(), Vec::new(), Vec::<Diagnostic>::new());
     let mut skipped = 0;
-    for (kind, range) in Kind::lexer(source).spanned() {
+    for (kind, range) in TokenKind::lexer(source).spanned() {
         let span = Span::new(range.start, range.end);
         if span.start < skipped {
             continue;
         }
         let text = &source[range];
         match kind {
-            Ok(Kind::Hash) if !may_compute(tokens.last(), source) => {
+            Ok(TokenKind::Hash) if !may_compute(tokens.last(), source) => {
                 let line = source[span.start..].lines().next().unwrap_or_default();
                 skipped = span.start + line.len();
                 errors.push(not_a_comment(line, Span::new(span.start, skipped)));
             }
-            Ok(Kind::LineComment | Kind::BlockComment) => {
+            Ok(TokenKind::LineComment | TokenKind::BlockComment) => {
                 comments.push(Comment { span, text: text.trim_end().to_owned() });
             }
-            Ok(Kind::Text) | Err(()) => {
+            Ok(TokenKind::Text) | Err(()) => {
                 errors.push(stray(span, text));
                 // What was surely meant is read, so that nothing more is said.
                 match text {
-                    "&" => tokens.push(Token { kind: Kind::AndAnd, span }),
-                    "." => tokens.push(Token { kind: Kind::Serial, span }),
+                    "&" => tokens.push(Token { kind: TokenKind::AndAnd, span }),
+                    "." => tokens.push(Token { kind: TokenKind::Serial, span }),
                     _ => {}
                 }
             }
@@ -186,7 +186,7 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>
         }
     }
     let end = Span::new(source.len(), source.len());
-    tokens.push(Token { kind: Kind::End, span: end });
+    tokens.push(Token { kind: TokenKind::End, span: end });
     (tokens, comments, errors)
 }
 
@@ -194,32 +194,32 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>
 fn may_compute(before: Option<&Token>, source: &str) -> bool {
     let Some(Token { kind, span }) = before else { return false };
     match kind {
-        Kind::Ident => matches!(&source[span.start..span.end], "abs" | "min" | "max"),
+        TokenKind::Ident => matches!(&source[span.start..span.end], "abs" | "min" | "max"),
         _ => BEFORE_OPERANDS.contains(kind),
     }
 }
 
 /// Behind these an expression may go on.
-const BEFORE_OPERANDS: &[Kind] = &[
-    Kind::Less,
-    Kind::LessEqual,
-    Kind::Greater,
-    Kind::GreaterEqual,
-    Kind::Equal,
-    Kind::EqualEqual,
-    Kind::NotEqual,
-    Kind::Plus,
-    Kind::Minus,
-    Kind::Star,
-    Kind::Slash,
-    Kind::Percent,
-    Kind::AndAnd,
-    Kind::BarBar,
-    Kind::Question,
-    Kind::Colon,
-    Kind::Bang,
-    Kind::BangBang,
-    Kind::OpenParen,
+const BEFORE_OPERANDS: &[TokenKind] = &[
+    TokenKind::Less,
+    TokenKind::LessEqual,
+    TokenKind::Greater,
+    TokenKind::GreaterEqual,
+    TokenKind::Equal,
+    TokenKind::EqualEqual,
+    TokenKind::NotEqual,
+    TokenKind::Plus,
+    TokenKind::Minus,
+    TokenKind::Star,
+    TokenKind::Slash,
+    TokenKind::Percent,
+    TokenKind::AndAnd,
+    TokenKind::BarBar,
+    TokenKind::Question,
+    TokenKind::Colon,
+    TokenKind::Bang,
+    TokenKind::BangBang,
+    TokenKind::OpenParen,
 ];
 
 fn stray(span: Span, text: &str) -> Diagnostic {

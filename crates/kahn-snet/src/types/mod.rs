@@ -6,16 +6,6 @@
 //! | fits      | the record has all fields and tags asked for, and *exactly* the binding tags |
 //! | score     | how many fields and tags the largest variant has that a record fits          |
 //! | inherited | fields and tags that a component does not consume and so passes on           |
-//!
-//! `infer` computes what comes out of a network for a record type that goes in, and what may go
-//! in; [`check`] compares that with what was declared and warns of what cannot happen.
-
-pub mod check;
-mod dead;
-pub(crate) mod infer;
-mod initial;
-mod labels;
-mod origin;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -44,8 +34,8 @@ impl Label {
     }
 }
 
-impl From<&ast::Label> for Label {
-    fn from(label: &ast::Label) -> Self {
+impl From<&ast::WrittenLabel> for Label {
+    fn from(label: &ast::WrittenLabel) -> Self {
         Self::new(label.kind, &label.name)
     }
 }
@@ -75,6 +65,17 @@ pub struct Variant(pub BTreeSet<Label>);
 
 impl Variant {
     /// Returns whether a record with these labels is accepted where `wanted` is asked for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::types::Variant;
+    ///
+    /// let record: Variant = "{a, b, <t>}".parse()?;
+    /// assert!(record.fits(&"{a, <t>}".parse()?));
+    /// assert!(!record.fits(&"{c}".parse()?));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn fits(&self, wanted: &Self) -> bool {
         let binding =
             |variant: &Self| variant.0.iter().filter(|label| !label.is_inherited()).count();

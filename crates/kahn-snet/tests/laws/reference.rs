@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kahn_snet::record::Record;
 use kahn_snet::syntax::ast::{
     BinaryOperator, Definition, Expression, ExpressionKind, Filter, Guarded, ItemValue, Range,
-    Topology, TopologyKind, UnaryOperator, Variant,
+    Topology, TopologyKind, UnaryOperator, WrittenVariant,
 };
 
 /// A network with what it keeps.
@@ -49,6 +49,8 @@ pub(crate) enum Instance {
 
 /// Records at once that are too much.
 const MOST: usize = 4000;
+/// Records that a cell may join with others that are too much.
+const MOST_SEEN: usize = 500;
 
 /// What comes out, and whether something failed behind that.
 #[derive(Debug, Default)]
@@ -259,7 +261,9 @@ impl Instance {
                     seen[1].push(record);
                 }
                 all.retain(|record| told.insert(record.to_string()));
-                Outcome::of(all)
+                // What may be joined with all that is made of it grows without bound in a feedback.
+                let too_much = seen.iter().any(|seen| seen.len() > MOST_SEEN);
+                Outcome { too_much, ..Outcome::of(all) }
             }
             Self::Star { fresh, exits, stages } => star(fresh, exits, stages, 0, record),
             Self::Split { fresh, bounds, replicas } => {
@@ -347,14 +351,16 @@ fn entrance(topology: &Topology) -> Option<Vec<String>> {
     }
 }
 
-fn names(variant: &Variant) -> Vec<String> {
+fn names(variant: &WrittenVariant) -> Vec<String> {
     match variant {
-        Variant::Set { labels, .. } => labels.iter().map(|one| one.label.name.clone()).collect(),
-        Variant::Name(name) => panic!("a named type: {name:?}"),
+        WrittenVariant::Set { labels, .. } => {
+            labels.iter().map(|one| one.label.name.clone()).collect()
+        }
+        WrittenVariant::Name(name) => panic!("a named type: {name:?}"),
     }
 }
 
-fn fits(record: &Record, variant: &Variant) -> bool {
+fn fits(record: &Record, variant: &WrittenVariant) -> bool {
     names(variant).iter().all(|name| record.tags.contains_key(name.as_str()))
 }
 

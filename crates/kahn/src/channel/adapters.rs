@@ -7,51 +7,76 @@
 
 use super::language::Worker;
 use super::raw::End;
-use super::sender::{Permit, abandoned, note_sent, permit};
+use super::sender::{FastPath, abandoned, fast_path, note_sent};
 use super::{Receiver, Sender};
 use futures_core::Stream;
 use futures_sink::Sink;
 use kahn_engine::sync::Ordering::Relaxed;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A [`Receiver`] as a `Stream`; made by [`Receiver::into_stream`].
-///
-/// # Examples
-///
-/// ```
-/// use futures_util::StreamExt;
-/// use kahn::Network;
-///
-/// let mut network = Network::new();
-/// let numbers = network.source("numbers", 1..=3_u32);
-/// let (out, sums) = network.channel("sums");
-/// network.process("sum", (numbers, out), async |(numbers, mut out)| {
-///     let sum = numbers.into_stream().fold(0, async |sum, n| sum + n).await;
-///     out.send(sum).await;
-/// });
-/// let all = network.collect("all", sums);
-/// network.run()?;
-/// assert_eq!(all.take(), Some(vec![6]));
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-pub struct ReceiverStream<T: Send> {
+impl<T: Send> Receiver<T> {
+    /// Adapts this end to the `Stream` of the `futures` crates, under the same rules of use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=3_u32);
+    /// let (out, sums) = network.channel("sums");
+    /// network.process("sum", (numbers, out), async |(numbers, mut out)| {
+    ///     let sum = numbers.into_stream().fold(0, async |sum, n| sum + n).await;
+    ///     out.send(sum).await;
+    /// });
+    /// let all = network.collect("all", sums);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![6]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn into_stream(self) -> impl Stream<Item = T> + Send + Unpin {
+        ReceiverStream { receiver: self, waited: false }
+    }
+}
+
+impl<T: Send> Sender<T> {
+    /// Adapts this end to the `Sink` of the `futures` crates, under the same rules of use.
+    ///
+    /// Sending cannot fail; closing the sink is dropping it. A message is sent when the sink takes
+    /// it, so that nothing is left to flush while its process receives. Without a sink,
+    /// [`process::forward`](crate::process::forward) sends a stream on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_util::SinkExt;
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel("numbers");
+    /// network.process("source", out, async |out| {
+    ///     let mut out = out.into_sink();
+    ///     for n in 0..3_u32 {
+    ///         out.send(n).await.expect("a channel takes every message");
+    ///     }
+    /// });
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![0, 1, 2]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn into_sink(self) -> impl Sink<T, Error = Infallible> + Send + Unpin {
+        SenderSink { sender: self, waited: false, pending: None, is_over: false }
+    }
+}
+
+/// A [`Receiver`] as a `Stream`.
+struct ReceiverStream<T: Send> {
     receiver: Receiver<T>,
     waited: bool,
-}
-
-impl<T: Send> ReceiverStream<T> {
-    pub(super) fn new(receiver: Receiver<T>) -> Self {
-        Self { receiver, waited: false }
-    }
-}
-
-impl<T: Send> fmt::Debug for ReceiverStream<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ReceiverStream").field(self.receiver.name()).finish()
-    }
 }
 
 impl<T: Send> Stream for ReceiverStream<T> {
@@ -71,52 +96,24 @@ impl<T: Send> Drop for ReceiverStream<T> {
     }
 }
 
-/// A [`Sender`] as a `Sink`; made by [`Sender::into_sink`].
-///
-/// Sending cannot fail; closing the sink is dropping it. A message is sent when the sink takes it, so
-/// that nothing is left to flush while its process receives. Without a sink,
-/// [`process::forward`](crate::process::forward) sends a stream on.
-///
-/// # Examples
-///
-/// ```
-/// use futures_util::SinkExt;
-/// use kahn::Network;
-///
-/// let mut network = Network::new();
-/// let (out, numbers) = network.channel("numbers");
-/// network.process("source", out, async |out| {
-///     let mut out = out.into_sink();
-///     for n in 0..3_u32 {
-///         out.send(n).await.expect("a channel takes every message");
-///     }
-/// });
-/// let all = network.collect("all", numbers);
-/// network.run()?;
-/// assert_eq!(all.take(), Some(vec![0, 1, 2]));
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-pub struct SenderSink<T: Send> {
+/// A [`Sender`] as a `Sink`.
+struct SenderSink<T: Send> {
     sender: Sender<T>,
     waited: bool,
     /// A message that was started and has no slot: the process did something else after
-    /// `poll_ready` that took the room away.
+    /// `poll_ready` that took the credit away.
     pending: Option<T>,
     /// Nobody receives any more.
     is_over: bool,
 }
 
 impl<T: Send> SenderSink<T> {
-    pub(super) fn new(sender: Sender<T>) -> Self {
-        Self { sender, waited: false, pending: None, is_over: false }
-    }
-
     /// Waits until there is room for a message, or nobody to send it to; sends the one that is
     /// pending.
     fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
         loop {
-            match permit(self.sender.channel(), End::Sender, context, &mut self.waited) {
-                Permit::Go(worker) => {
+            match fast_path(self.sender.channel(), End::Sender, context, &mut self.waited) {
+                FastPath::Go(worker) => {
                     self.waited = false;
                     let Some(message) = self.pending.take() else {
                         self.sender.keep_room(worker);
@@ -125,8 +122,8 @@ impl<T: Send> SenderSink<T> {
                     note_sent(self.sender.channel());
                     self.sender.write(message, worker);
                 }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
                     self.waited = false;
                     self.pending = None;
                     self.is_over = true;
@@ -145,12 +142,6 @@ impl<T: Send> SenderSink<T> {
 // Messages are moved, never pinned.
 impl<T: Send> Unpin for SenderSink<T> {}
 
-impl<T: Send> fmt::Debug for SenderSink<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SenderSink").field(self.sender.name()).finish()
-    }
-}
-
 impl<T: Send> Sink<T> for SenderSink<T> {
     type Error = Infallible;
 
@@ -162,10 +153,10 @@ impl<T: Send> Sink<T> for SenderSink<T> {
         let this = self.get_mut();
         debug_assert!(this.pending.is_none(), "`poll_ready` comes before each message");
         let side = &this.sender.channel().sender;
-        // Room is the process's own, as is its poll; somebody else must not even look.
+        // Credit is the process's own, as is its poll; somebody else must not even look.
         match Worker::holding(side.owner.load(Relaxed)) {
             _ if this.is_over => drop(message),
-            Some(worker) if side.room.get() > 0 => {
+            Some(worker) if side.credit.get() > 0 => {
                 note_sent(this.sender.channel());
                 this.sender.write(message, Some(worker));
             }

@@ -11,10 +11,14 @@
 //! second frees the channel. Both are decided under the channel's gate.
 //!
 //! *How a process ends is seen* by the readers of the senders it held last, if they see those end, or
-//! receive what it sent after it could be pruned last: both are noted with the channel, for the report
-//! tells of nothing that nobody could see (`network/observed.rs`).
+//! receive what it sent after it could be pruned last; and by the process itself, if it had both ends of a
+//! channel then. All this is noted with the channel, for the report tells of nothing that nobody could see
+//! (`network/observed.rs`). A reader may hand the receiver on. Then
+//! it may create processes, and is never pruned itself: what it saw counts whichever process has the receiver after
+//! it. How much it had received is compared with what was sent when both are known, in the end; the table
+//! keeps it, for few receivers are handed on that were used.
 //!
-//! *Who is named.* An end that is open names a process that has not ended, or that has left the end
+//! *What is named.* An end that is open names a process that has not ended, or that has left the end
 //! behind and keeps its memory. So the one at the open end may be woken and counted down. One that
 //! closes its end while the other is open is named no more, and goes without anybody having to come
 //! back to it; unless a report or a failure mark is to tell its name, for which the channel then has
@@ -26,21 +30,22 @@ use super::process::InNetwork;
 use super::prune;
 use super::raw::{ChannelRef, End, flag};
 use super::sender::abandoned;
+use super::slow_path::report;
 use super::table::ChannelTable;
-use super::turn::report;
 use super::word::Moved;
 use kahn_engine::Language;
+use kahn_engine::sync::Access;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
-use kahn_engine::{Kind, Reason, Request, Scheduler};
+use kahn_engine::{EndCause, Kind, Reason, Request, Scheduler};
 use kahn_report::{Ending, MisuseKind};
 use std::future;
 use std::ptr;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 /// Gives both ends of a new channel to the process that makes it.
 ///
-/// Nobody else names the channel, so nobody hands an end on or closes one: no gate. Who makes
+/// Nobody else names the channel, so nobody hands an end on or closes one: no gate. What makes
 /// channels is never pruned: no observer.
 pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
     debug_assert!(maker.creates(), "asked when it began to create");
@@ -60,14 +65,23 @@ pub(crate) fn hand_over(
     to: TaskRef,
 ) {
     let is_sender = end == End::Sender;
-    let solo = from.is_some_and(|(_, worker)| worker.solo());
+    let access = from.map_or(Access::Shared, |(_, worker)| worker.access());
     // Nobody else closes an end or hands one on if both are the giver's, which runs and is not dead.
-    let alone = solo || from.is_some_and(|(from, _)| channel.owner(end.peer()) == Some(from));
-    channel.with_gate(alone, |gate| {
+    let has_both = from.is_some_and(|(from, _)| channel.owner(end.peer()) == Some(from));
+    let of_gate = if has_both { Access::Alone } else { access };
+    let is_within = !is_sender && channel.before(channel.receiver.local.get()) > 0;
+    if is_within {
+        // The channel stays on the table, for its receiver is the giver's.
+        channel.table().note_handed_on(channel);
+    }
+    channel.with_gate(of_gate, |gate| {
         let is_observed =
             is_sender && !gate.is_closed(End::Receiver) && !channel.has_flag(flag::DEAD_END);
         if !is_sender && channel.has_flag(flag::SEEN) {
             gate.note_handed_on();
+        }
+        if is_within {
+            gate.note_handed_on_within();
         }
         to.gain_end(is_sender);
         if is_sender {
@@ -75,13 +89,13 @@ pub(crate) fn hand_over(
             to.note_sent(ptr::null());
         }
         if is_observed {
-            to.add_observer(solo);
+            to.add_observer(access);
         }
         channel.side(end).owner.store(to.as_ptr().cast_mut(), Release);
         if let Some((from, _)) = from {
             from.lose_end(is_sender);
             if is_observed {
-                prune::lose_observer(from, solo);
+                prune::lose_observer(from, access);
             }
         }
     });
@@ -128,17 +142,18 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     if owner.kind() == Kind::Outside {
         channel.table().kept_end_closes();
     }
-    let just_sent = end == End::Sender && owner.has_just_sent(channel.as_ptr().cast());
-    if channel.is_closed_for_good(end.peer()) && !just_sent {
+    let is_to_be_noted = end == End::Sender
+        && (owner.has_just_sent(channel.as_ptr().cast()) || owner.has_just_kept());
+    if channel.is_closed_for_good(end.peer()) && !is_to_be_noted {
         // There is nobody to be told how it ends.
         owner.lose_end(end == End::Sender);
-        free(channel, end, worker.solo());
+        free(channel, end, worker.access());
     } else {
         match end {
             End::Sender => {
                 // Takes effect at the next operation, or with the process's end, when it is known
                 // whether that is a failure.
-                // Takes all room away, so that the next operation comes to see it.
+                // Takes all credit away, so that the next operation comes to see it.
                 Kahn::flush(worker);
                 channel.next_close.set(owner.local().closes.get());
                 owner.local().closes.set(channel.as_ptr().cast());
@@ -171,29 +186,42 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
 }
 
 /// Makes all that a process has done visible, if it is the one that asks. It is an operation: what
-/// was dropped takes effect, and a process that has run long yields.
+/// was dropped takes effect, a process that nobody observes any more ends here, and one that has run
+/// long yields.
 pub(super) async fn flush(task: TaskRef) {
-    if let Some(worker) = Worker::holding(task.as_ptr()) {
-        if task.notes() & (own::CLOSES | own::ENDING) == own::CLOSES {
-            close_dropped(task, worker, false);
+    match Worker::holding(task.as_ptr()) {
+        Some(worker) if task.notes() & own::ENDING == 0 => {
+            if task.notes() & own::CLOSES != 0 {
+                close_dropped(task, worker, false);
+            }
+            task.note_sent(ptr::null());
+            Kahn::flush(worker);
         }
-        task.note_sent(ptr::null());
-        Kahn::flush(worker);
+        _ => return,
     }
     let mut has_yielded = false;
-    future::poll_fn(|_| {
-        let holder = Worker::holding(task.as_ptr());
-        let runs_long = holder.is_some_and(|worker| !worker.spend(1) && !worker.is_dedicated());
-        if has_yielded || !runs_long {
+    future::poll_fn(|context| {
+        let Some(worker) = Worker::holding(task.as_ptr()) else { return Poll::Ready(()) };
+        if let Some(cause) = ends_here(task, worker, context.waker()) {
+            worker.ask_to_end(cause);
+            return Poll::Pending;
+        }
+        if has_yielded || worker.spend(1) || worker.is_dedicated() {
             return Poll::Ready(());
         }
         has_yielded = true;
-        if let Some(worker) = holder {
-            worker.ask(Request::Yield);
-        }
+        worker.ask(Request::Yield);
         Poll::Pending
     })
     .await;
+}
+
+/// Why a process ends that flushes. One that blocks, or has another executor poll the operation, is not
+/// ended here: its thread or that executor would wait for ever.
+fn ends_here(task: TaskRef, worker: &Worker, waker: &Waker) -> Option<EndCause> {
+    let is_marked = task.marks.load(Acquire) & (mark::STOP | mark::PRUNE) != 0;
+    let is_polled_here = ptr::eq(waker.data(), task.as_ptr().cast());
+    if is_marked && is_polled_here { worker.must_end(task) } else { None }
 }
 
 /// The sender's end of a channel takes effect; `is_last`: with it the process has no sender any more.
@@ -202,11 +230,15 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
         channel.set_flag(flag::FAILED);
     }
     let side = &channel.sender;
-    let moved = channel.word(End::Sender).close(side.local.get(), worker.solo());
+    channel.tell_observer(End::Sender);
+    let moved = channel.word(End::Sender).close(side.local.get(), worker.access());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
-    let just_sent = is_last && task.has_just_sent(channel.as_ptr().cast());
-    shut(channel, End::Sender, task, worker.solo(), is_last.then_some(just_sent));
+    let last = is_last.then(|| Last {
+        just_sent: task.has_just_sent(channel.as_ptr().cast()),
+        just_kept: task.has_just_kept(),
+    });
+    shut(channel, End::Sender, task, worker.access(), last);
     // Its other receivers may all have departed; but a process that ends is not cut short.
     if task.notes() & own::ENDING == 0 && task.local().senders.get() > 0 && task.is_prunable() {
         task.marks.fetch_or(mark::PRUNE, Relaxed);
@@ -216,28 +248,43 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
 /// A receiver leaves: what is sent to it from now on is discarded.
 fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let side = &channel.receiver;
-    let moved = channel.word(End::Receiver).close(side.local.get(), worker.solo());
+    channel.tell_observer(End::Receiver);
+    let moved = channel.word(End::Receiver).close(side.local.get(), worker.access());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
-    shut(channel, End::Receiver, task, worker.solo(), None);
+    if channel.owner(End::Sender) == Some(task) && !channel.seen(End::Sender).is_closed() {
+        task.note_kept();
+    }
+    shut(channel, End::Receiver, task, worker.access(), None);
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
     if moved == Moved::Wake
         && let Some(peer) = channel.owner(end.peer())
     {
-        language::wake(worker, peer);
+        // SAFETY: closing has taken PARKED out of the word where the peer waits.
+        unsafe { language::wake(worker, peer) };
     }
 }
 
-/// Marks an end of this process as closed; the second to close frees the channel. `last_sender`: it was
-/// one of the last, and whether the process sent there since it could be pruned last.
-fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, last_sender: Option<bool>) {
-    let is_last = channel.with_gate(solo, |gate| {
+/// One of the last senders of a process, since that could be pruned last.
+#[derive(Clone, Copy)]
+struct Last {
+    /// It has sent there.
+    just_sent: bool,
+    /// It has had both ends of a channel.
+    just_kept: bool,
+}
+
+/// Marks an end of this process as closed; the second to close frees the channel. `last`: it is one of
+/// the last senders.
+fn shut(channel: ChannelRef, end: End, task: TaskRef, access: Access, last: Option<Last>) {
+    let is_last = channel.with_gate(access, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
-        if let Some(just_sent) = last_sender {
-            gate.note_last(just_sent);
+        if let Some(last) = last {
+            let is_kept = !is_last && channel.owner(End::Receiver) == Some(task);
+            gate.note_last(last.just_sent, is_kept || last.just_kept);
         }
         if is_last {
             return true;
@@ -246,27 +293,27 @@ fn shut(channel: ChannelRef, end: End, task: TaskRef, solo: bool, last_sender: O
             && let Some(sender) = channel.owner(End::Sender)
         {
             match end {
-                End::Sender => sender.close_observer(solo),
-                End::Receiver => prune::lose_observer(sender, solo),
+                End::Sender => sender.close_observer(access),
+                End::Receiver => prune::lose_observer(sender, access),
             }
         }
         if is_to_be_told(channel, end) {
-            task.add_references(1, solo);
+            task.add_references(1, access);
         } else {
-            // Relaxed: whoever reads the old value finds no wait there, as in any stale header.
+            // Relaxed: a thread that reads the old value finds no wait there, as in any stale header.
             channel.side(end).owner.store(ptr::null_mut(), Relaxed);
         }
         false
     });
     if is_last {
-        free(channel, end, solo);
+        free(channel, end, access);
     }
 }
 
 /// The receiver of a channel is dead: the sender need not wait for it, and is not observed by it.
 /// Called by the resolver, under its lock, for receivers that are parked for good.
 pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
-    let lost = channel.with_gate(false, |gate| {
+    let lost = channel.with_gate(Access::Shared, |gate| {
         if channel.has_flag(flag::DEAD_END) || gate.is_closed(End::Receiver) {
             return false;
         }
@@ -274,7 +321,7 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
         if !gate.is_closed(End::Sender)
             && let Some(sender) = channel.owner(End::Sender)
         {
-            prune::lose_observer(sender, false);
+            prune::lose_observer(sender, Access::Shared);
         }
         true
     });
@@ -290,31 +337,34 @@ pub(crate) fn wake_sender(channel: ChannelRef, scheduler: &Scheduler) -> bool {
         && channel.word(End::Receiver).unpark(seen)
         && let Some(sender) = channel.owner(End::Sender)
     {
-        scheduler.make_ready(kahn_engine::Origin::Outside, sender, Reason::Woken);
+        // SAFETY: taken out of its wait, which one thread can do.
+        let ready = unsafe { sender.claim() };
+        scheduler.make_ready(kahn_engine::Origin::Outside, ready, Reason::Woken);
         return true;
     }
     false
 }
 
 /// Both ends are closed, `end` as the second: drops what is left in it and recycles its memory.
-fn free(channel: ChannelRef, end: End, solo: bool) {
+fn free(channel: ChannelRef, end: End, access: Access) {
     let began_with = channel.began_with();
     let bytes = drop_messages(channel);
     let told = channel.owner(end.peer());
     channel.table().retire(channel, bytes, began_with);
     if let Some(task) = told {
-        task.scheduler().release(task, solo);
+        // SAFETY: the reference that this end had.
+        unsafe { task.scheduler().release(task, access) };
     }
 }
 
-/// Whether somebody is to be told who closed this end, the first of the two: a report, or who reads a
+/// Whether it is to be told what closed this end, the first of the two: in a report, or to what reads a
 /// failure mark.
 fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
     let is_listed = channel.table().promise_to_list();
     if is_listed {
         channel.set_flag(flag::LISTED);
     }
-    // Who is outside may have the other end when all is reported, whatever else is listed.
+    // A party outside may have the other end when all is reported, whatever else is listed.
     // Relaxed: set when an end is handed to a party, before anything runs; else it makes no odds.
     let is_left = channel.side(end).eager.load(Relaxed) || channel.receiver.is_recorded();
     is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
@@ -338,12 +388,10 @@ pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
 pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
     let failed = matches!(ending, Ending::Failed(_) | Ending::FailedBy { .. });
     if matches!(ending, Ending::Finished | Ending::Failed(_))
-        && let Some(channel) = super::turn::waiting_channel(task)
+        && let Some(channel) = super::slow_path::waiting_channel(task)
     {
         report(task, MisuseKind::Abandoned { channel });
     }
-    // What it had when it ended counts as held to the end.
-    task.note_sent(ptr::null());
     close_dropped(task, worker, failed);
     if task.local().ends.get() > 0 && !matches!(ending, Ending::Stopped) {
         let channel = language::of(task).end_left_behind(task);

@@ -1,16 +1,18 @@
-//! What is seldom needed of a channel: who it is, how it ended, the gate of its closings, how large it
+//! What is seldom needed of a channel: which it is, how it ended, the gate of its closings, how large it
 //! is, and a slot.
 
 use super::growth::Growth;
 use super::raw::{ChannelRef, End, RawChannel};
 use super::ring::SmallSlot;
-use kahn_engine::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, spin_loop};
+use kahn_engine::sync::{
+    Access, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering::*, ShortLock8,
+};
 use kahn_report::{Identity, Name};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Bits of [`Cold::flags`].
+/// Bits of [`ColdPart::flags`].
 pub(crate) mod flag {
     /// Lies on no cycle of the graph as it was when the run started.
     pub(crate) const BRIDGE: u8 = 1;
@@ -22,7 +24,7 @@ pub(crate) mod flag {
     pub(crate) const RESERVED: u8 = 8;
     /// The receiver was lent messages.
     pub(crate) const LENT: u8 = 16;
-    /// The report lists it, with those who had its ends.
+    /// The report lists it, with the processes that had its ends.
     pub(crate) const LISTED: u8 = 32;
     /// The receiver has seen its end, clean or not.
     pub(crate) const SEEN: u8 = 64;
@@ -31,20 +33,24 @@ pub(crate) mod flag {
 }
 
 /// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
-/// those that closed with it, whether who saw the end has handed the receiver on, whether the sender's
-/// process has sent here since it could be pruned last, and a lock for a few instructions.
+/// those that closed with it, whether the process that saw the end has handed the receiver on, whether the sender's
+/// process has sent here since it could be pruned last, whether the table knows how much had been received
+/// when the receiver was handed on. They stand behind a lock for a few instructions.
 mod gate {
-    pub(super) const SENDER: u8 = 1;
-    pub(super) const RECEIVER: u8 = 2;
-    pub(super) const LOCKED: u8 = 4;
+    use kahn_engine::sync::ShortLock8;
+
+    pub(super) const SENDER: u8 = ShortLock8::FIRST_FLAG;
+    pub(super) const RECEIVER: u8 = 4;
     pub(super) const LAST: u8 = 8;
     pub(super) const HANDED: u8 = 16;
     pub(super) const JUST_SENT: u8 = 32;
+    pub(super) const HANDED_WITHIN: u8 = 64;
+    pub(super) const KEPT: u8 = 128;
 }
 
 /// What is seldom needed.
 #[derive(Debug)]
-pub(crate) struct Cold {
+pub(crate) struct ColdPart {
     pub(super) label: UnsafeCell<Option<Label>>,
     /// Messages it may hold. The sender raises it.
     pub(crate) capacity: AtomicU32,
@@ -54,7 +60,7 @@ pub(crate) struct Cold {
     pub(crate) slots: AtomicU32,
     /// The worker that published messages last; see [`RawChannel::was_published_by`].
     pub(super) publisher: AtomicU16,
-    gate: AtomicU8,
+    gate: ShortLock8,
     pub(crate) flags: AtomicU8,
     /// What a channel has that is not plain; else null.
     pub(super) growth: AtomicPtr<Growth>,
@@ -62,14 +68,14 @@ pub(crate) struct Cold {
     pub(super) slot: UnsafeCell<MaybeUninit<SmallSlot>>,
 }
 
-/// Who a channel is.
+/// Which a channel is.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     pub(crate) name: Name,
     pub(crate) identity: Identity,
 }
 
-impl Cold {
+impl ColdPart {
     pub(super) fn new(label: Label) -> Self {
         Self {
             label: UnsafeCell::new(Some(label)),
@@ -77,7 +83,7 @@ impl Cold {
             asked: AtomicU32::new(0),
             slots: AtomicU32::new(0),
             publisher: AtomicU16::new(0),
-            gate: AtomicU8::new(0),
+            gate: ShortLock8::new(0),
             flags: AtomicU8::new(0),
             growth: AtomicPtr::new(ptr::null_mut()),
             slot: UnsafeCell::new(MaybeUninit::uninit()),
@@ -86,7 +92,7 @@ impl Cold {
 
     /// Frees what it owns, when both ends are closed.
     pub(super) fn clear(&self) {
-        // SAFETY: who asks for it has an end, and none is left; explanations look only at channels
+        // SAFETY: the process that asks for it has an end, and none is left; explanations look only at channels
         // of the table, which this one is leaving.
         unsafe { *self.label.get() = None };
     }
@@ -103,7 +109,7 @@ impl Cold {
         unsafe { *self.label.get() = Some(label) };
         self.set_capacity(0);
         self.publisher.store(0, Relaxed);
-        self.gate.store(0, Relaxed);
+        self.gate.unlock(0);
         self.flags.store(0, Relaxed);
     }
 }
@@ -111,12 +117,12 @@ impl Cold {
 impl RawChannel {
     /// The most messages ever found waiting. A hint: the receiver writes it, and reports read it.
     pub(crate) fn most_waiting(&self) -> &AtomicU32 {
-        &self.receiver.tally
+        &self.receiver.statistic
     }
 
     /// How often a resolver has let it grow.
     pub(crate) fn growths(&self) -> &AtomicU32 {
-        &self.sender.tally
+        &self.sender.statistic
     }
 
     /// Whether this worker published messages last; for counting local and remote messages.
@@ -135,53 +141,45 @@ impl RawChannel {
         }
     }
 
-    /// Whether whoever closed an end is done with that.
+    /// Whether the thread that closed an end is done with that.
     pub(super) fn is_closed_for_good(&self, end: End) -> bool {
-        // Acquire pairs with the Release of the gate.
-        Gate { bits: self.cold.gate.load(Acquire) }.is_closed(end)
+        Gate { bits: self.cold.gate.peek_after() }.is_closed(end)
     }
 
     /// Whether the sender was among the last that its process held. Nobody closes an end meanwhile.
     pub(crate) fn was_last(&self) -> bool {
-        self.cold.gate.load(Acquire) & gate::LAST != 0
+        self.cold.gate.peek_after() & gate::LAST != 0
     }
 
     /// Whether the sender's process could not be pruned any more when it sent the last message. Nobody
     /// closes an end meanwhile.
     pub(super) fn was_just_sent(&self) -> bool {
-        self.cold.gate.load(Acquire) & gate::JUST_SENT != 0
+        self.cold.gate.peek_after() & gate::JUST_SENT != 0
+    }
+
+    /// Whether the sender's process had both ends of a channel, so that it could not be pruned, until it
+    /// closed its last senders, of which this is one. Nobody closes an end meanwhile.
+    pub(super) fn was_kept(&self) -> bool {
+        self.cold.gate.peek_after() & gate::KEPT != 0
     }
 
     /// Whether the process that saw its end has handed the receiver on. Nobody does so meanwhile.
     pub(super) fn was_handed_on(&self) -> bool {
-        self.cold.gate.load(Acquire) & gate::HANDED != 0
+        self.cold.gate.peek_after() & gate::HANDED != 0
     }
 
-    /// Runs `f` while no other thread closes an end or hands one on; `solo`: there is none.
-    pub(super) fn with_gate<R>(&self, solo: bool, f: impl FnOnce(&mut Gate) -> R) -> R {
-        let bits = if solo { self.cold.gate.load(Relaxed) } else { self.lock_gate() };
-        let mut gate = Gate { bits };
+    /// Whether the receiver was handed on after messages had been received: the table knows how many.
+    /// Nobody does so meanwhile.
+    pub(super) fn was_handed_on_within(&self) -> bool {
+        self.cold.gate.peek_after() & gate::HANDED_WITHIN != 0
+    }
+
+    /// Runs `f` while no other thread closes an end or hands one on.
+    pub(super) fn with_gate<R>(&self, access: Access, f: impl FnOnce(&mut Gate) -> R) -> R {
+        let mut gate = Gate { bits: self.cold.gate.lock(access) };
         let result = f(&mut gate);
-        self.cold.gate.store(gate.bits, Release);
+        self.cold.gate.unlock(gate.bits);
         result
-    }
-
-    /// Locks the gate; what it says.
-    fn lock_gate(&self) -> u8 {
-        let mut bits = self.cold.gate.load(Relaxed);
-        loop {
-            if bits & gate::LOCKED != 0 {
-                spin_loop();
-                bits = self.cold.gate.load(Relaxed);
-                continue;
-            }
-            let locked = bits | gate::LOCKED;
-            // Acquire pairs with the Release above: whoever is second sees what the first did.
-            match self.cold.gate.compare_exchange_weak(bits, locked, Acquire, Relaxed) {
-                Ok(_) => return bits,
-                Err(now) => bits = now,
-            }
-        }
     }
 }
 
@@ -238,9 +236,15 @@ impl Gate {
         self.bits |= gate::HANDED;
     }
 
-    /// The sender closes, among the last of its process; `just_sent`: that could not be pruned any more
-    /// when it sent the last message.
-    pub(super) fn note_last(&mut self, just_sent: bool) {
-        self.bits |= gate::LAST | if just_sent { gate::JUST_SENT } else { 0 };
+    /// The receiver changes hands after messages were received.
+    pub(super) fn note_handed_on_within(&mut self) {
+        self.bits |= gate::HANDED_WITHIN;
+    }
+
+    /// The sender closes, among the last of its process, which could not be pruned any more when it sent
+    /// the last message, or has had both ends of a channel since it could be pruned.
+    pub(super) fn note_last(&mut self, just_sent: bool, is_kept: bool) {
+        let and = |is: bool, bit: u8| if is { bit } else { 0 };
+        self.bits |= gate::LAST | and(just_sent, gate::JUST_SENT) | and(is_kept, gate::KEPT);
     }
 }

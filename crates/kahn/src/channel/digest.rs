@@ -33,6 +33,16 @@ pub struct Digester(u64);
 
 impl Digester {
     /// Digests one value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Digester;
+    ///
+    /// let digest = Digester::of(&["a", "b"]);
+    /// assert_eq!(digest, Digester::of(&["a", "b"]));
+    /// assert_ne!(digest, Digester::of(&["ab", ""]));
+    /// ```
     pub fn of<T: Digest + ?Sized>(value: &T) -> u64 {
         let mut digester = Self(0xcbf2_9ce4_8422_2325);
         value.digest(&mut digester);
@@ -40,6 +50,22 @@ impl Digester {
     }
 
     /// Takes in some bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Digest, Digester};
+    ///
+    /// struct Colour([u8; 3]);
+    ///
+    /// impl Digest for Colour {
+    ///     fn digest(&self, digester: &mut Digester) {
+    ///         digester.write(&self.0);
+    ///     }
+    /// }
+    ///
+    /// assert_ne!(Digester::of(&Colour([255, 0, 0])), Digester::of(&Colour([0, 0, 255])));
+    /// ```
     pub fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -68,6 +94,29 @@ impl Digester {
 /// ```
 pub trait Digest {
     /// Writes all that distinguishes this value from others.
+    ///
+    /// # Examples
+    ///
+    /// Without a derive, for a type of which only a part counts:
+    ///
+    /// ```
+    /// use kahn::{Digest, Digester};
+    ///
+    /// struct Measured {
+    ///     value: u64,
+    ///     /// Different in every run.
+    ///     nanoseconds: u64,
+    /// }
+    ///
+    /// impl Digest for Measured {
+    ///     fn digest(&self, digester: &mut Digester) {
+    ///         self.value.digest(digester);
+    ///     }
+    /// }
+    ///
+    /// let (a, b) = (Measured { value: 1, nanoseconds: 70 }, Measured { value: 1, nanoseconds: 90 });
+    /// assert_eq!(Digester::of(&a), Digester::of(&b));
+    /// ```
     fn digest(&self, digester: &mut Digester);
 }
 

@@ -42,9 +42,9 @@
 //! received, and that was published. From there on the cycle repeats itself.
 //!
 //! *The receiver takes every message where it was put.* It goes through a cycle that nobody changes,
-//! as the sender did who put the messages there. It leaves it at `switch_at`, and knows of that in
+//! as the sender did that put the messages there. It leaves it at `switch_at`, and knows of that in
 //! time: `next` is written before message `switch_at` is published, so a receiver that sees that
-//! message, or a later one, sees `next`. It asks at every look and takes no room beyond.
+//! message, or a later one, sees `next`. It asks at every look and takes no credit beyond.
 //!
 //! *A cycle that is left is the receiver's alone*: the sender went on when it linked the next, and
 //! nobody else looks at cycles.
@@ -255,7 +255,7 @@ impl ChannelRef {
         unsafe { growth.as_ref() }
     }
 
-    /// How many of `most` messages that there is room for a side may put, or take, one after the
+    /// How many of `most` messages that there is credit for a side may put, or take, one after the
     /// other. The receiver has seen that there are so many.
     #[inline]
     pub(super) fn reach(self, end: End, most: u64) -> u64 {

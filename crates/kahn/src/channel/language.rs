@@ -10,7 +10,7 @@ use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
 use kahn_engine::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
-use kahn_report::{Ending, Misuse, Name};
+use kahn_report::{Ending, Misuse, Name, ProcessCounter};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::OnceLock;
@@ -73,6 +73,8 @@ pub(crate) trait OfNetwork: Send + Sync {
     fn parked(&self, task: TaskRef);
     /// A process was woken; only called with `central` detection.
     fn woken(&self, task: TaskRef);
+    /// See [`Hooks::polls`].
+    fn polls(&self, task: TaskRef, worker: usize, begins: bool);
     /// See [`Hooks::share_out`].
     fn share_out(&self) -> Option<u64>;
     /// See [`Hooks::out_of_threads`].
@@ -222,7 +224,7 @@ impl Language for Kahn {
         }
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };
-        let parked = word.park(wait.seen, worker.solo());
+        let parked = word.park(wait.seen, worker.access());
         if worker.of.central && parked == Park::Asleep {
             tell_of_parking(worker, task);
         }
@@ -312,9 +314,18 @@ impl Hooks for Kahn {
         }
     }
 
-    fn waits(&self, task: TaskRef) -> (u32, u32) {
+    fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
         let state = task.state();
-        (state.waits_empty.load(Relaxed), state.waits_full.load(Relaxed))
+        let counted = match counter {
+            ProcessCounter::waits_empty => state.waits_empty.load(Relaxed),
+            ProcessCounter::waits_full => state.waits_full.load(Relaxed),
+            _ => 0,
+        };
+        counted.into()
+    }
+
+    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
+        self.network.polls(task, worker, begins);
     }
 
     fn share_out(&self) -> Option<u64> {
@@ -339,13 +350,17 @@ pub(super) fn ask_to_wait(worker: &Worker, wait: WaitOn) {
     let _ = worker.ask_to_park();
 }
 
-/// Makes a process ready whose wait the caller has ended.
+/// Makes a process ready.
+///
+/// # Safety
+/// The caller has ended its wait: it has taken PARKED out of the word where the process was parked.
 #[inline]
-pub(super) fn wake(worker: &Worker, task: TaskRef) {
+pub(super) unsafe fn wake(worker: &Worker, task: TaskRef) {
     if worker.of.central {
         tell_of_waking(worker, task);
     }
-    worker.wake(task);
+    // SAFETY: said by the caller; only one takes the bit out.
+    worker.wake(unsafe { task.claim() });
 }
 
 #[cold]

@@ -1,4 +1,4 @@
-//! Ends that their worker lists: it publishes what they have done, and takes their room away.
+//! Ends that their worker lists: it publishes what they have done, and takes their credit away.
 
 use super::language::Worker;
 use super::publication::Listed;
@@ -6,7 +6,7 @@ use super::raw::{ChannelRef, End, RawChannel};
 use std::ptr::NonNull;
 
 impl ChannelRef {
-    /// Lists an end with its worker. One that keeps room must be listed, or it would go on while
+    /// Lists an end with its worker. One that keeps credit must be listed, or it would go on while
     /// another operation waits.
     #[inline]
     pub(super) fn list(self, end: End, worker: &Worker) {
@@ -27,13 +27,13 @@ impl ChannelRef {
     #[inline]
     pub(crate) fn settle(self, end: End, worker: &Worker) {
         let side = self.side(end);
-        side.room.set(0);
+        side.credit.set(0);
         if side.listed.get() {
             self.settle_listed(end, worker);
         }
         debug_assert!(
             self.seen(end).is_closed() || self.count(end) == side.local.get(),
-            "who is not listed has published all"
+            "a side that is not listed has published all"
         );
     }
 
@@ -69,7 +69,7 @@ unsafe fn publish_listed(address: *const (), end: End, worker: &Worker) {
     let channel = ChannelRef(unsafe { NonNull::new_unchecked(raw.cast_mut()) });
     let side = channel.side(end);
     side.listed.set(false);
-    side.room.set(0);
+    side.credit.set(0);
     if channel.word(end).load().count() != side.local.get() {
         channel.publish(end, worker);
     }

@@ -5,27 +5,30 @@
 //! | `sender`, `receiver` | the ends, and the fast path of their operations |
 //! | `sending` | the operations that send, as futures |
 //! | `received`, `slot` | the same in place: a message stays in its slot |
-//! | `turn` | the slow path: look at the peer, wait, grow, end |
+//! | `slow_path` | the slow path: look at the peer, wait, grow, end |
 //! | `raw` | the memory of a channel, without its type |
-//! | `listing` | ends with room, which the worker takes away |
+//! | `listing` | ends with credit, which the worker takes away |
 //! | `cold` | what is seldom needed of it |
 //! | `ring` | the slots |
 //! | `growth` | the order in which messages take them in a channel that has grown |
 //! | `closing` | how ends change hands and channels end |
+//! | `capacities` | what a channel begins with |
 //! | `table` | all channels of a network, and the byte budget |
-//! | `outside` | ends for those who are no process |
+//! | `outside` | ends for threads and tasks that are no process |
 //! | `ports` | what a process is given |
 //! | `weight` | what messages own, for the budget |
 //! | `digest` | what histories are compared by |
 //! | `adapters` | `Stream` and `Sink` |
 
 mod adapters;
+pub(crate) mod capacities;
 pub(crate) mod closing;
 mod cold;
 pub(crate) mod digest;
 mod growth;
 pub(crate) mod language;
 mod listing;
+pub(crate) mod observer;
 mod outside;
 mod ports;
 pub(crate) mod process;
@@ -38,19 +41,18 @@ pub(crate) mod ring;
 mod sender;
 mod sending;
 mod slot;
+mod slow_path;
 pub(crate) mod table;
-mod turn;
 pub(crate) mod weight;
 pub(crate) mod word;
 
-pub use adapters::{ReceiverStream, SenderSink};
 pub use digest::{Digest, Digester};
+pub use observer::Observer;
 pub use outside::{Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party};
 pub(crate) use ports::PortKind;
 pub use ports::{Port, Ports};
-pub use received::{Received, ReceivingInPlace};
-pub use receiver::{Receiver, Receiving};
+pub use received::Received;
+pub use receiver::Receiver;
 pub use sender::Sender;
-pub use sending::{Sending, SendingAll};
-pub use slot::{Reserving, Slot};
+pub use slot::Slot;
 pub use weight::Weigh;

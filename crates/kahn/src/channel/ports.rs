@@ -4,6 +4,24 @@ use super::raw::{ChannelRef, End};
 use super::{Receiver, Sender};
 
 /// One end, as [`Ports::visit`] shows it to the runtime.
+///
+/// # Examples
+///
+/// A set of ports that says how many it has:
+///
+/// ```
+/// use kahn::{Network, Port, Ports};
+///
+/// fn count(ports: &impl Ports) -> usize {
+///     let mut count = 0;
+///     ports.visit(&mut |_port: Port| count += 1);
+///     count
+/// }
+///
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel::<u32>("numbers");
+/// assert_eq!(count(&(out, numbers)), 2);
+/// ```
 #[derive(Debug)]
 pub struct Port(PortKind);
 
@@ -25,7 +43,7 @@ impl Port {
 
 /// What a process can be given: ends, and whatever holds ends.
 ///
-/// Implemented for [`Sender`], [`Receiver`], [`Creator`](crate::Creator), for tuples, arrays,
+/// Implemented for [`Sender`], [`Receiver`], [`Spawner`](crate::Spawner), for tuples, arrays,
 /// vectors and options of ports, and for `()`. Implement it for a struct of your own by visiting
 /// its fields.
 ///
@@ -63,6 +81,38 @@ impl Port {
 /// ```
 pub trait Ports: Send {
     /// Shows each end to `see`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Port, Ports, Receiver};
+    ///
+    /// /// The inputs of a process, by what they are for.
+    /// struct Inputs<T> {
+    ///     data: Vec<Receiver<T>>,
+    ///     control: Option<Receiver<bool>>,
+    /// }
+    ///
+    /// impl<T: Send> Ports for Inputs<T> {
+    ///     fn visit(&self, see: &mut dyn FnMut(Port)) {
+    ///         self.data.visit(see);
+    ///         self.control.visit(see);
+    ///     }
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// let data = vec![network.source("a", 0..3_u32), network.source("b", 3..6)];
+    /// let inputs = Inputs { data, control: None };
+    /// network.process("add up", inputs, async |mut inputs| {
+    ///     let mut sum = 0;
+    ///     for input in &mut inputs.data {
+    ///         input.for_each(|n| sum += n).await;
+    ///     }
+    ///     assert_eq!(sum, 15);
+    /// });
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     fn visit(&self, see: &mut dyn FnMut(Port));
 }
 

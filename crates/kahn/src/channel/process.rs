@@ -1,4 +1,4 @@
-//! What a process of a network keeps in its header: its ends, where it waits, and who may observe it.
+//! What a process of a network keeps in its header: its ends, where it waits, and which processes may observe it.
 //!
 //! | field | written by | read by |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | `closes`, `ends`, `senders` | the holder | the holder |
 
 use super::language::Kahn;
-use kahn_engine::sync::{AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
+use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
 use kahn_engine::task::{Task, count_down};
 use kahn_engine::{Kept, Kind};
 use std::ptr;
@@ -52,7 +52,7 @@ unsafe impl Kept for Hot {
     }
 
     fn restart(&self) {
-        // Relaxed: see the paragraph on memory in `scheduler::task`.
+        // Relaxed: see the paragraph on memory in `kahn_engine::task`.
         self.waits_at.store(ptr::null_mut(), Relaxed);
         self.sent.store(0, Relaxed);
         self.waits_empty.store(0, Relaxed);
@@ -84,6 +84,9 @@ unsafe impl Kept for Cold {
     }
 }
 
+/// Where a process has just sent that has had both ends of a channel: at no channel.
+const KEPT: *const () = ptr::without_provenance(1);
+
 /// What a network asks of its processes. All tasks that come here are of networks.
 pub(crate) trait InNetwork {
     /// What is touched when the process runs.
@@ -105,14 +108,20 @@ pub(crate) trait InNetwork {
     fn note_sent(&self, channel: *const ());
     /// The holder: whether a message was sent on this channel since the process could be pruned last.
     fn has_just_sent(&self, channel: *const ()) -> bool;
+    /// The holder: it gives up one end of a channel whose other end it has as well. With both it could
+    /// not be pruned.
+    fn note_kept(&self);
+    /// The holder: whether it has had both ends of a channel since it could be pruned last, and gave
+    /// up the receiver.
+    fn has_just_kept(&self) -> bool;
     /// Whether it may be dropped because it can no longer be observed.
     fn is_prunable(&self) -> bool;
     /// It has one more sender that is open at both ends.
-    fn add_observer(&self, solo: bool);
+    fn add_observer(&self, access: Access);
     /// One of its senders, which had a receiver, is closed.
-    fn close_observer(&self, solo: bool);
+    fn close_observer(&self, access: Access);
     /// A receiver of one of its channels has departed or died; whether that was the last observer.
-    fn loses_last_observer(&self, solo: bool) -> bool;
+    fn loses_last_observer(&self, access: Access) -> bool;
 }
 
 impl InNetwork for Task {
@@ -168,6 +177,14 @@ impl InNetwork for Task {
         self.state().sent.load(Relaxed) == channel.addr() as u64
     }
 
+    fn note_kept(&self) {
+        self.note_sent(KEPT);
+    }
+
+    fn has_just_kept(&self) -> bool {
+        self.has_just_sent(KEPT)
+    }
+
     fn is_prunable(&self) -> bool {
         !self.is_free_of_observers()
             && self.kind() != Kind::Outside
@@ -175,26 +192,26 @@ impl InNetwork for Task {
             && self.tally.load(Acquire) == 0
     }
 
-    fn add_observer(&self, solo: bool) {
+    fn add_observer(&self, access: Access) {
         if self.is_free_of_observers() {
             return;
         }
         // Relaxed: the thread that counts it down got to know of it by the channel's gate.
-        if solo {
+        if access.is_alone() {
             self.tally.store(self.tally.load(Relaxed) + 1, Relaxed);
         } else {
             self.tally.fetch_add(1, Relaxed);
         }
     }
 
-    fn close_observer(&self, solo: bool) {
+    fn close_observer(&self, access: Access) {
         if !self.is_free_of_observers() {
-            count_down(&self.tally, solo);
+            count_down(&self.tally, access);
         }
     }
 
-    fn loses_last_observer(&self, solo: bool) -> bool {
+    fn loses_last_observer(&self, access: Access) -> bool {
         // As for a reference count, the last one sees what the others did.
-        !self.is_free_of_observers() && count_down(&self.tally, solo) == 0
+        !self.is_free_of_observers() && count_down(&self.tally, access) == 0
     }
 }

@@ -20,7 +20,7 @@
 
 use super::language::{Kahn, Worker, mark};
 use super::process::InNetwork;
-use kahn_engine::sync::{AtomicBool, Mutex, Ordering::*, fence};
+use kahn_engine::sync::{Access, AtomicBool, Mutex, Ordering::*, fence};
 use kahn_engine::{TaskRef, WorkerCore};
 
 /// The processes of a network that are to be pruned and may have to be woken for it.
@@ -86,8 +86,8 @@ pub(super) fn wake_to_prune(worker: &Worker) {
 }
 
 /// A receiver of a channel of the process has departed or died.
-pub(crate) fn lose_observer(task: TaskRef, solo: bool) {
-    if !task.loses_last_observer(solo) {
+pub(crate) fn lose_observer(task: TaskRef, access: Access) {
+    if !task.loses_last_observer(access) {
         return;
     }
     task.marks.fetch_or(mark::PRUNE, Release);

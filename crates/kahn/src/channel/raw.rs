@@ -3,8 +3,8 @@
 //! # Memory
 //!
 //! ```text
-//!   line 0   sender     word · local count · room · row · owner      the sender's
-//!   line 1   receiver   word · local count · room · row · owner      the receiver's
+//!   line 0   sender     word · local count · credit · row · owner      the sender's
+//!   line 1   receiver   word · local count · credit · row · owner      the receiver's
 //!   line 2   cold       name, identity, how it ended; a small slot
 //!   line 3   word                                                    the sender's, if it is roomy
 //!   line 4   word                                                    the receiver's, likewise
@@ -21,29 +21,29 @@
 //! There may be millions of channels, so each field counts: the sixteen bytes that a side leaves of
 //! its line hold something that is cold, and the table is found from the block (`sync::pool`).
 //!
-//! # Room
+//! # Credit
 //!
-//! `room` is the number of operations that a side may do before it must look at its peer: the fast
-//! path of `send` and `recv` is a slot, `local + 1`, `room - 1`. It is granted by a look
-//! (`turn.rs`), at most half a capacity at a time; when it is used up, what was done is *published*.
-//! A side with room left is listed with its worker, which publishes it when the poll ends and takes
-//! the room away. So outside a poll no side has room, and nothing is unpublished.
+//! `credit` is the number of operations that a side may do before it must look at its peer: the fast
+//! path of `send` and `recv` is a slot, `local + 1`, `credit - 1`. It is granted by a look
+//! (`slow_path.rs`), at most half a capacity at a time; when it is used up, what was done is *published*.
+//! A side with credit left is listed with its worker, which publishes it when the poll ends and takes
+//! the credit away. So outside a poll no side has credit, and nothing is unpublished.
 //!
-//! # Who may touch what
+//! # Which thread may touch what
 //!
-//! A side's cells belong to the holder of the process that owns the end (see `scheduler::task`).
+//! A side's cells belong to the holder of the process that owns the end (see `kahn_engine::task`).
 //! Before the first message is published, the sender sets up the receiver's row; the receiver looks
 //! at it only after it has seen a message. When both ends are closed, the second to close frees the
 //! channel. `owner` changes hands under the `gate`, as do closings.
 
-use super::cold::Cold;
+use super::cold::ColdPart;
 pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
 use super::language;
 use super::language::{WaitOn, Worker, own};
 use super::ring::MessageType;
+use super::slow_path::SlowPath;
 use super::table::ChannelTable;
-use super::turn::Turn;
 use super::weight::Scales;
 use super::word::{Moved, Seen, Word};
 use kahn_engine::memory::BlockPool;
@@ -76,7 +76,7 @@ pub(crate) struct Side {
     /// Operations done on this side.
     pub(crate) local: Cell<u64>,
     /// Operations that may follow before the next look at the peer.
-    pub(crate) room: Cell<u32>,
+    pub(crate) credit: Cell<u32>,
     pub(super) mask: Cell<u32>,
     /// Where the slots of its next messages are, which are selected by their numbers and the mask;
     /// null before the first message.
@@ -91,9 +91,9 @@ pub(crate) struct Side {
     /// model: the bit that others ask for never changes.
     kind: PlainAtomicU8,
     /// What was found at the last look was published by another worker. The receiver's.
-    pub(crate) from_afar: Cell<bool>,
+    pub(crate) is_remote: Cell<bool>,
     /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].
-    pub(super) tally: AtomicU32,
+    pub(super) statistic: AtomicU32,
 }
 
 /// Bits of [`Side::kind`].
@@ -104,6 +104,8 @@ pub(super) mod kind {
     pub(in crate::channel) const RECORDED: u8 = 2;
     /// Messages are weighed.
     pub(in crate::channel) const WEIGHED: u8 = 4;
+    /// The observer of the run is told of messages.
+    pub(in crate::channel) const OBSERVED: u8 = 8;
 }
 
 /// A line that begins with a word.
@@ -137,7 +139,7 @@ pub(crate) struct RawChannel {
     pub(crate) remote: AtomicU64,
     /// The count both words started at: message numbers count from here.
     base: AtomicU64,
-    pub(crate) cold: Cold,
+    pub(crate) cold: ColdPart,
 }
 
 /// A channel whose words have lines of their own.
@@ -190,7 +192,7 @@ impl ChannelRef {
         let place = block.cast::<RawChannel>();
         let channel = Self(place);
         if recycled {
-            // A new count, so that no wait here is taken for an old one: see `scheduler::word`.
+            // A new count, so that no wait here is taken for an old one: see `channel::word`.
             let base = channel.count(End::Sender).max(channel.count(End::Receiver)) + 1;
             for end in [End::Sender, End::Receiver] {
                 channel.word(end).restart(base);
@@ -211,7 +213,7 @@ impl ChannelRef {
             receiver: Side::new(kind),
             remote: AtomicU64::new(0),
             base: AtomicU64::new(0),
-            cold: Cold::new(label),
+            cold: ColdPart::new(label),
         };
         if is_roomy {
             let roomy = RoomyChannel { channel: raw, lines: [Line::new(), Line::new()] };
@@ -370,10 +372,11 @@ impl ChannelRef {
     #[inline(always)]
     fn publish_end(self, end: End, worker: &Worker) {
         let side = self.side(end);
+        self.tell_observer(end);
         let (word, count) = (self.word(end), side.local.get());
         if end == End::Sender {
             self.publish_by(worker.number());
-        } else if side.from_afar.get() {
+        } else if side.is_remote.get() {
             let remote = &self.remote;
             let taken = count - word.load().count();
             // Relaxed, and no read-modify-write: only the receiver writes.
@@ -383,7 +386,7 @@ impl ChannelRef {
         let moved = if side.eager.load(Relaxed) {
             word.publish_outside(count)
         } else {
-            word.publish(count, worker.solo())
+            word.publish(count, worker.access())
         };
         if moved == Moved::Wake {
             self.wake_owner(end.peer(), worker);
@@ -393,11 +396,12 @@ impl ChannelRef {
     #[inline]
     fn wake_owner(self, end: End, worker: &Worker) {
         if let Some(owner) = self.owner(end) {
-            language::wake(worker, owner);
+            // SAFETY: publishing has taken PARKED out of the word where it waits.
+            unsafe { language::wake(worker, owner) };
         }
     }
 
-    /// Grants room for at most `most` operations before the next look.
+    /// Grants credit for at most `most` operations before the next look.
     #[inline]
     pub(super) fn grant(
         self,
@@ -406,30 +410,30 @@ impl ChannelRef {
         capacity: u64,
         task: TaskRef,
         worker: &Worker,
-    ) -> Turn {
+    ) -> SlowPath {
         let side = self.side(end);
         let is_eager = side.eager.load(Relaxed)
             || task.notes() & own::WAIT_ONCE != 0
             || end == End::Receiver && side.is_recorded();
         if capacity < 4 || is_eager {
-            side.room.set(1);
-            Turn::Go
+            side.credit.set(1);
+            SlowPath::Go
         } else {
             self.grant_more(end, most, capacity, worker)
         }
     }
 
     #[inline(never)]
-    fn grant_more(self, end: End, most: u64, capacity: u64, worker: &Worker) -> Turn {
+    fn grant_more(self, end: End, most: u64, capacity: u64, worker: &Worker) -> SlowPath {
         let half = capacity / 2;
         let period = if half > HUNGRY_PERIOD && worker.has_takers() { HUNGRY_PERIOD } else { half };
-        let room = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
+        let credit = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
         let side = self.side(end);
-        side.room.set(room);
-        if room > 1 {
+        side.credit.set(credit);
+        if credit > 1 {
             self.list(end, worker);
         }
-        Turn::Go
+        SlowPath::Go
     }
 }
 
@@ -472,7 +476,7 @@ impl RawChannel {
     }
 
     pub(crate) fn set_flag(&self, bit: u8) {
-        // Release: what led to the flag is visible to who acts on it.
+        // Release: what led to the flag is visible to the thread that acts on it.
         self.cold.flags.fetch_or(bit, Release);
     }
 }
@@ -491,27 +495,27 @@ impl Side {
         Self {
             word: Word::new(0),
             local: Cell::new(0),
-            room: Cell::new(0),
+            credit: Cell::new(0),
             mask: Cell::new(0),
             row: Cell::new(ptr::null_mut()),
             owner: AtomicPtr::new(ptr::null_mut()),
             listed: Cell::new(false),
             eager: AtomicBool::new(false),
             kind: kind.into(),
-            from_afar: Cell::new(false),
-            tally: AtomicU32::new(0),
+            is_remote: Cell::new(false),
+            statistic: AtomicU32::new(0),
         }
     }
 
     fn restart(&self, base: u64) {
         self.local.set(base);
-        self.room.set(0);
+        self.credit.set(0);
         self.set_row(ptr::null_mut(), 0);
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.eager.store(false, Relaxed);
-        self.from_afar.set(false);
-        self.tally.store(0, Relaxed);
+        self.is_remote.set(false);
+        self.statistic.store(0, Relaxed);
     }
 
     /// Whether what is received is recorded.

@@ -7,22 +7,22 @@
 //!
 //! What [`recv`](Receiver::recv) does in one step is done in two:
 //!
-//! | step | | `local` | `room` |
+//! | step | | `local` | `credit` |
 //! |---|---|---|---|
 //! | lend | the guard is made; a channel that is recorded takes the message in | n | one less |
 //! | release | the guard is dropped, moved out of, or forwarded | n + 1 | if none is left, all is published |
 //! | forget | `mem::forget`: nothing is done, and the next receive gives the same message | n | |
 //!
-//! *The slot is the receiver's all the while.* Who publishes a receiver publishes `local`, which does
+//! *The slot is the receiver's all the while.* A thread that publishes a receiver publishes `local`, which does
 //! not count a message that is lent: the sender does not come back to its slot, however often the
 //! process waits elsewhere meanwhile. No word is touched otherwise than by `recv`.
 //!
 //! *The slot does not move.* A channel that grows gets other slots beside it (see `growth`); the row of
 //! the receiver goes on only in its own next look, and the guard borrows the receiver, so there is none.
 //!
-//! *The room is used up at the beginning.* So a process that waits elsewhere with a guard in its hands
-//! has no room at this end that is not on its worker's list, and release publishes at once what
-//! nobody would publish otherwise: if there is room left, the side is listed.
+//! *The credit is used up at the beginning.* So a process that waits elsewhere with a guard in its hands
+//! has no credit at this end that is not on its worker's list, and release publishes at once what
+//! nobody would publish otherwise: if there is credit left, the side is listed.
 //!
 //! *Waits and verdicts are those of a process that has not received yet.* A sender that finds the
 //! channel full waits for the holder; if that waits for the sender in turn, the ring has a full
@@ -42,9 +42,9 @@ use super::language::Worker;
 use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
-use super::sender::{Permit, abandoned, note_sent, owner_of, permit, wait_for_turn};
+use super::sender::{FastPath, abandoned, fast_path, note_sent, owner_of, wait_in_slow_path};
 use super::slot::Slot;
-use super::turn::report;
+use super::slow_path::report;
 use super::weight::count_weight;
 use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::MisuseKind;
@@ -91,7 +91,7 @@ impl<T: Send> Receiver<T> {
     /// # Panics
     /// Panics if this end was never given to a process.
     #[inline]
-    pub fn recv_in_place(&mut self) -> ReceivingInPlace<'_, T> {
+    pub fn recv_in_place(&mut self) -> impl Future<Output = Option<Received<'_, T>>> + Send {
         ReceivingInPlace { channel: Some(self.channel()), waited: false, receiver: PhantomData }
     }
 
@@ -101,11 +101,30 @@ impl<T: Send> Receiver<T> {
     /// In an async process this is [misuse](crate::Misuse): await
     /// [`recv_in_place`](Self::recv_in_place) there.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut file = Vec::new();
+    /// let writing = &mut file;
+    /// let mut network = Network::new();
+    /// let blocks = network.source("blocks", (0..3_u8).map(|n| [n; 512]));
+    /// network.blocking("write", blocks, move |mut blocks| {
+    ///     while let Some(block) = blocks.recv_in_place_blocking() {
+    ///         writing.extend_from_slice(&*block);
+    ///     }
+    /// });
+    /// network.run()?;
+    /// assert_eq!((file.len(), file[1024]), (3 * 512, 2));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn recv_in_place_blocking(&mut self) -> Option<Received<'_, T>> {
         let channel = self.channel();
-        wait_for_turn(channel, End::Receiver)?;
+        wait_in_slow_path(channel, End::Receiver)?;
         // SAFETY: there is a message, and the receiver is borrowed.
         Some(unsafe { Received::lend(channel) })
     }
@@ -144,16 +163,16 @@ pub struct Received<'a, T> {
     receiver: PhantomData<&'a mut T>,
 }
 
-// SAFETY: the message moves with its guard, and the side is touched by who holds its process.
+// SAFETY: the message moves with its guard, and the side is touched by the thread that holds its process.
 unsafe impl<T: Send> Send for Received<'_, T> {}
 // SAFETY: `&Received` allows nothing but `&T`.
 unsafe impl<T: Sync> Sync for Received<'_, T> {}
 
 impl<T> Received<'_, T> {
-    /// Lends the message that there is room to take.
+    /// Lends the message that there is credit to take.
     ///
     /// # Safety
-    /// There is room at the receiver, which belongs to the process that this thread holds, has
+    /// There is credit at the receiver, which belongs to the process that this thread holds, has
     /// messages of this type, and is borrowed for the guard's lifetime.
     #[inline(always)]
     unsafe fn lend(channel: ChannelRef) -> Self {
@@ -161,7 +180,7 @@ impl<T> Received<'_, T> {
         // SAFETY: there is a message: the slots were made for messages of this type, the sender has
         // published the slot, and it is ours until we publish.
         let message = unsafe { next_slot::<T>(side) }.cast::<T>();
-        side.room.set(side.room.get() - 1);
+        side.credit.set(side.credit.get() - 1);
         channel.lend(flag::LENT);
         count_weight(channel, End::Receiver, message.as_ptr());
         if side.is_recorded() {
@@ -173,6 +192,28 @@ impl<T> Received<'_, T> {
     }
 
     /// Moves the message out, which frees its slot.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let words = network.source("words", ["keep me", "not me"].map(String::from));
+    /// let (out, kept) = network.channel("kept");
+    /// network.process("choose", (words, out), async |(mut words, mut out)| {
+    ///     while let Some(word) = words.recv_in_place().await {
+    ///         // Only what is kept leaves its slot.
+    ///         if word.starts_with("keep") {
+    ///             out.send(word.into_inner()).await;
+    ///         }
+    ///     }
+    /// });
+    /// let all = network.collect("all", kept);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["keep me".to_owned()]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if called outside the process that received it, which is
@@ -300,7 +341,7 @@ pub(super) unsafe fn next_slot<T>(side: &Side) -> NonNull<MaybeUninit<T>> {
     unsafe { NonNull::new_unchecked(slot) }
 }
 
-/// Ends an operation in place, whose room was used up when it began.
+/// Ends an operation in place, whose credit was used up when it began.
 #[inline]
 pub(super) fn advance(channel: ChannelRef, end: End, worker: &Worker) {
     let side = channel.side(end);
@@ -308,7 +349,7 @@ pub(super) fn advance(channel: ChannelRef, end: End, worker: &Worker) {
         note_sent(channel);
     }
     side.local.set(side.local.get() + 1);
-    if side.room.get() == 0 {
+    if side.credit.get() == 0 {
         channel.publish(end, worker);
     }
 }
@@ -332,19 +373,11 @@ fn ended_elsewhere(channel: ChannelRef, end: End) {
 }
 
 /// The future of [`Receiver::recv_in_place`].
-#[must_use = "nothing is received unless the operation is awaited"]
-pub struct ReceivingInPlace<'a, T: Send> {
+struct ReceivingInPlace<'a, T: Send> {
     /// `None` once it is complete: there is one guard at most.
     channel: Option<ChannelRef>,
     waited: bool,
     receiver: PhantomData<&'a mut Receiver<T>>,
-}
-
-impl<T: Send> fmt::Debug for ReceivingInPlace<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.channel.as_ref().map(|channel| channel.name());
-        f.debug_tuple("ReceivingInPlace").field(&name).finish()
-    }
 }
 
 impl<'a, T: Send> Future for ReceivingInPlace<'a, T> {
@@ -354,12 +387,12 @@ impl<'a, T: Send> Future for ReceivingInPlace<'a, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let channel = this.channel.expect("not polled after completion");
-        let received = match permit(channel, End::Receiver, context, &mut this.waited) {
+        let received = match fast_path(channel, End::Receiver, context, &mut this.waited) {
             // SAFETY: there is a message, and the receiver is borrowed by this future, which makes
             // one guard only.
-            Permit::Go(_) => Some(unsafe { Received::lend(channel) }),
-            Permit::Wait => return Poll::Pending,
-            Permit::Over => None,
+            FastPath::Go(_) => Some(unsafe { Received::lend(channel) }),
+            FastPath::Wait => return Poll::Pending,
+            FastPath::Over => None,
         };
         this.channel = None;
         this.waited = false;

@@ -4,7 +4,7 @@ use super::closing;
 use super::language::Worker;
 use super::raw::{ChannelRef, End};
 use super::ring::{slot, take, take_many};
-use super::sender::{Permit, abandoned, owner_of, permit, publish, wait_for_turn};
+use super::sender::{FastPath, abandoned, fast_path, owner_of, publish, wait_in_slow_path};
 use super::weight::count_weight;
 use kahn_report::Name;
 use std::fmt;
@@ -70,6 +70,16 @@ impl<T: Send> Receiver<T> {
     }
 
     /// Returns the channel's name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..3_u32);
+    /// assert_eq!(numbers.name(), "numbers");
+    /// ```
     pub fn name(&self) -> &Name {
         self.channel.name()
     }
@@ -81,10 +91,27 @@ impl<T: Send> Receiver<T> {
     ///
     /// The operation must be completed once it has waited; see [`Misuse`](crate::Misuse).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let words = network.source("words", ["hello", "world"]);
+    /// network.process("listen", words, async |mut words| {
+    ///     assert_eq!(words.recv().await, Some("hello"));
+    ///     assert_eq!(words.recv().await, Some("world"));
+    ///     assert_eq!(words.recv().await, None);
+    ///     assert_eq!(words.recv().await, None);
+    /// });
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     #[inline]
-    pub fn recv(&mut self) -> Receiving<'_, T> {
+    pub fn recv(&mut self) -> impl Future<Output = Option<T>> + Send {
         Receiving { receiver: self, waited: false }
     }
 
@@ -122,6 +149,25 @@ impl<T: Send> Receiver<T> {
     /// Faster than a loop over [`recv`](Self::recv): messages that are there are taken without
     /// leaving the closure's loop.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=10_u64);
+    /// let (out, sums) = network.channel("sums");
+    /// network.process("sum", (numbers, out), async |(mut numbers, mut out)| {
+    ///     let mut sum = 0;
+    ///     let count = numbers.for_each(|n| sum += n).await;
+    ///     out.send((count, sum)).await;
+    /// });
+    /// let all = network.collect("all", sums);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![(10, 55)]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     pub async fn for_each(&mut self, f: impl FnMut(T)) -> usize {
@@ -136,15 +182,53 @@ impl<T: Send> Receiver<T> {
     ///
     /// In an async process this is [misuse](crate::Misuse): await [`recv`](Self::recv) there.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut printed = Vec::new();
+    /// let printing = &mut printed;
+    /// let mut network = Network::new();
+    /// let lines = network.source("lines", ["one", "two"]);
+    /// network.blocking("print", lines, move |mut lines| {
+    ///     while let Some(line) = lines.recv_blocking() {
+    ///         printing.push(line);
+    ///     }
+    /// });
+    /// network.run()?;
+    /// assert_eq!(printed, ["one", "two"]);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn recv_blocking(&mut self) -> Option<T> {
-        wait_for_turn(self.channel, End::Receiver).map(|worker| self.read(Some(worker)))
+        wait_in_slow_path(self.channel, End::Receiver).map(|worker| self.read(Some(worker)))
     }
 
     /// Makes everything sent and received so far by this process visible to others now.
     ///
     /// See [`Sender::flush`](crate::Sender::flush).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, frames) = network.channel_with(Channel::named("frames").capacity(2));
+    /// network.process("film", out, async |mut out| out.send_all(0..6_u32).await);
+    /// network.process("show", frames, async |mut frames| {
+    ///     while let Some(_frame) = frames.recv().await {
+    ///         // There is room for the next frame while this one is shown.
+    ///         frames.flush().await;
+    ///     }
+    /// });
+    /// let report = network.run()?;
+    /// assert_eq!(report.messages(), 6);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if this end was never given to a process.
@@ -152,12 +236,7 @@ impl<T: Send> Receiver<T> {
         closing::flush(owner_of(self.channel, End::Receiver)).await;
     }
 
-    /// Adapts this end to the `Stream` of the `futures` crates, under the same rules of use.
-    pub fn into_stream(self) -> super::adapters::ReceiverStream<T> {
-        super::adapters::ReceiverStream::new(self)
-    }
-
-    /// Takes the message that there is room to take.
+    /// Takes the message that there is credit to take.
     #[inline]
     pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
         let side = &self.channel.receiver;
@@ -167,9 +246,9 @@ impl<T: Send> Receiver<T> {
         // published the slot, and it is ours until we publish.
         let message = unsafe { take::<T>(side.row.get(), side.mask.get(), number) };
         side.local.set(number + 1);
-        let room = side.room.get() - 1;
-        side.room.set(room);
-        if room == 0 {
+        let credit = side.credit.get() - 1;
+        side.credit.set(credit);
+        if credit == 0 {
             if side.is_recorded() {
                 record(self.channel, number, &message);
             }
@@ -178,7 +257,7 @@ impl<T: Send> Receiver<T> {
         message
     }
 
-    /// Counts what a message weighs that there is room to take. No code if that is nothing.
+    /// Counts what a message weighs that there is credit to take. No code if that is nothing.
     #[inline(always)]
     fn weigh(&self, number: u64) {
         if const { needs_drop::<T>() } {
@@ -189,7 +268,7 @@ impl<T: Send> Receiver<T> {
         }
     }
 
-    /// The same where more room is left, so that nothing is published. Taking the message is the
+    /// The same where more credit is left, so that nothing is published. Taking the message is the
     /// last that is done, so it is copied straight to where the caller wants it.
     #[inline(always)]
     fn read_quietly(&mut self) -> T {
@@ -197,16 +276,16 @@ impl<T: Send> Receiver<T> {
         let number = side.local.get();
         self.weigh(number);
         side.local.set(number + 1);
-        side.room.set(side.room.get() - 1);
+        side.credit.set(side.credit.get() - 1);
         // SAFETY: as in `read`.
         unsafe { take::<T>(side.row.get(), side.mask.get(), number) }
     }
 
-    /// Takes as many messages as there is room to take, `count` at most, and says how many.
+    /// Takes as many messages as there is credit to take, `count` at most, and says how many.
     fn read_many(&mut self, into: &mut Vec<T>, count: usize, worker: Option<&Worker>) -> usize {
         let side = &self.channel.receiver;
-        let room = side.room.get();
-        let taken = count.min(room as usize);
+        let credit = side.credit.get();
+        let taken = count.min(credit as usize);
         if taken == 1 {
             // The only case in which messages are recorded.
             into.push(self.read(worker));
@@ -222,10 +301,10 @@ impl<T: Send> Receiver<T> {
         // SAFETY: filled by the line above.
         unsafe { into.set_len(into.len() + taken) };
         side.local.set(number + taken as u64);
-        #[expect(clippy::cast_possible_truncation, reason = "not more than the room")]
-        let room = room - taken as u32;
-        side.room.set(room);
-        if room == 0 {
+        #[expect(clippy::cast_possible_truncation, reason = "not more than the credit")]
+        let credit = credit - taken as u32;
+        side.credit.set(credit);
+        if credit == 0 {
             publish(self.channel, End::Receiver, worker);
         }
         taken
@@ -238,16 +317,16 @@ impl<T: Send> Receiver<T> {
         context: &Context<'_>,
         waited: &mut bool,
     ) -> Poll<Option<T>> {
-        match permit(self.channel, End::Receiver, context, waited) {
-            Permit::Go(worker) => {
+        match fast_path(self.channel, End::Receiver, context, waited) {
+            FastPath::Go(worker) => {
                 *waited = false;
-                if size_of::<T>() >= LARGE && self.channel.receiver.room.get() > 1 {
+                if size_of::<T>() >= LARGE && self.channel.receiver.credit.get() > 1 {
                     return Poll::Ready(Some(self.read_quietly()));
                 }
                 Poll::Ready(Some(self.read(worker)))
             }
-            Permit::Wait => Poll::Pending,
-            Permit::Over => {
+            FastPath::Wait => Poll::Pending,
+            FastPath::Over => {
                 *waited = false;
                 Poll::Ready(None)
             }
@@ -281,16 +360,9 @@ impl<T> Drop for Receiver<T> {
 }
 
 /// The future of [`Receiver::recv`].
-#[must_use = "nothing is received unless the operation is awaited"]
-pub struct Receiving<'a, T: Send> {
+struct Receiving<'a, T: Send> {
     receiver: &'a mut Receiver<T>,
     waited: bool,
-}
-
-impl<T: Send> fmt::Debug for Receiving<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Receiving").field(self.receiver.name()).finish()
-    }
 }
 
 impl<T: Send> Future for Receiving<'_, T> {
@@ -326,14 +398,14 @@ impl<T: Send> Future for ReceivingBatch<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
         let this = self.get_mut();
         while this.done < this.wanted {
-            match permit(this.receiver.channel, End::Receiver, context, &mut this.waited) {
-                Permit::Go(worker) => {
+            match fast_path(this.receiver.channel, End::Receiver, context, &mut this.waited) {
+                FastPath::Go(worker) => {
                     this.waited = false;
                     let wanted = this.wanted - this.done;
                     this.done += this.receiver.read_many(this.into, wanted, worker);
                 }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
                     this.waited = false;
                     break;
                 }
@@ -369,12 +441,12 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
         let this = self.get_mut();
         while this.done < this.wanted {
-            match permit(this.receiver.channel, End::Receiver, context, &mut this.waited) {
-                Permit::Go(worker) => {
+            match fast_path(this.receiver.channel, End::Receiver, context, &mut this.waited) {
+                FastPath::Go(worker) => {
                     this.waited = false;
-                    let room = this.receiver.channel.receiver.room.get() as usize;
-                    for _ in 0..room.min(this.wanted - this.done) {
-                        if this.receiver.channel.receiver.room.get() == 0 {
+                    let credit = this.receiver.channel.receiver.credit.get() as usize;
+                    for _ in 0..credit.min(this.wanted - this.done) {
+                        if this.receiver.channel.receiver.credit.get() == 0 {
                             break;
                         }
                         let message = this.receiver.read(worker);
@@ -382,8 +454,8 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
                         (this.f)(message);
                     }
                 }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
                     this.waited = false;
                     break;
                 }

@@ -7,10 +7,10 @@ use super::process::InNetwork;
 use super::raw::{ChannelRef, End};
 use super::ring::{put, put_many};
 use super::sending::{Sending, SendingAll, SendingBatch};
-use super::turn::{Turn, blocks, report, turn, waiting_channel};
+use super::slow_path::{SlowPath, blocks, report, slow_path, waiting_channel};
 use super::weight::count_weight;
 use kahn_engine::Request;
-use kahn_engine::sync::{Ordering::*, thread};
+use kahn_engine::sync::{Access, Ordering::*, thread};
 use kahn_engine::task::TaskRef;
 use kahn_engine::task::foreign::{is_base_waker, polled_task};
 use kahn_engine::{Language, WorkerCore};
@@ -95,10 +95,21 @@ impl<T: Send> Sender<T> {
         // SAFETY: as above.
         unsafe { messages.set_len(0) };
         // Nobody waits yet.
-        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), false);
+        let _ = channel.word(End::Sender).publish(channel.sender.local.get(), Access::Shared);
     }
 
     /// Returns the channel's name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel::<u32>("numbers");
+    /// assert_eq!(out.name(), "numbers");
+    /// assert_eq!(out.name(), numbers.name());
+    /// ```
     pub fn name(&self) -> &Name {
         self.channel.name()
     }
@@ -110,10 +121,27 @@ impl<T: Send> Sender<T> {
     ///
     /// The operation must be completed once it has waited; see [`Misuse`](crate::Misuse).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, words) = network.channel("words");
+    /// network.process("speak", out, async |mut out| {
+    ///     out.send("hello").await;
+    ///     out.send("world").await;
+    /// });
+    /// let all = network.collect("all", words);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["hello", "world"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     #[inline]
-    pub fn send(&mut self, message: T) -> Sending<'_, T> {
+    pub fn send(&mut self, message: T) -> impl Future<Output = ()> + Send {
         Sending { sender: self, message: Some(message), waited: false }
     }
 
@@ -138,10 +166,7 @@ impl<T: Send> Sender<T> {
     ///
     /// # Panics
     /// Panics if this end was never given to a process.
-    pub fn send_all<I: IntoIterator<Item = T>>(
-        &mut self,
-        messages: I,
-    ) -> SendingAll<'_, T, I::IntoIter> {
+    pub fn send_all<I: IntoIterator<Item = T>>(&mut self, messages: I) -> impl Future<Output = ()> {
         SendingAll { sender: self, messages: messages.into_iter(), next: None, waited: false }
     }
 
@@ -180,10 +205,27 @@ impl<T: Send> Sender<T> {
     ///
     /// In an async process this is [misuse](crate::Misuse): await [`send`](Self::send) there.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, sizes) = network.channel("sizes");
+    /// network.blocking("read", out, |mut out| {
+    ///     out.send_blocking(std::fs::read("/dev/null")?.len());
+    ///     Ok::<(), std::io::Error>(())
+    /// });
+    /// let all = network.collect("all", sizes);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![0]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn send_blocking(&mut self, message: T) {
-        if let Some(worker) = wait_for_turn(self.channel, End::Sender) {
+        if let Some(worker) = wait_in_slow_path(self.channel, End::Sender) {
             note_sent(self.channel);
             self.write(message, Some(worker));
         }
@@ -192,7 +234,28 @@ impl<T: Send> Sender<T> {
     /// Makes everything sent and received so far by this process visible to others now.
     ///
     /// The runtime does so by itself when the process waits, yields or ends; call this before a
-    /// long computation that others should not wait for.
+    /// long computation that others should not wait for. Like any operation it lets senders end that
+    /// were dropped before, and a process ends here that nobody can observe any more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, results) = network.channel("results");
+    /// network.process("compute", out, async |mut out| {
+    ///     out.send("the first is quick").await;
+    ///     // Its reader may have it now, and need not wait for what follows.
+    ///     out.flush().await;
+    ///     let sum = (0..1_000_u64).sum::<u64>();
+    ///     out.send(if sum == 499_500 { "the second is not" } else { "wrong" }).await;
+    /// });
+    /// let all = network.collect("all", results);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["the first is quick", "the second is not"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if this end was never given to a process.
@@ -200,55 +263,50 @@ impl<T: Send> Sender<T> {
         closing::flush(owner_of(self.channel, End::Sender)).await;
     }
 
-    /// Adapts this end to the `Sink` of the `futures` crates, under the same rules of use.
-    pub fn into_sink(self) -> super::adapters::SenderSink<T> {
-        super::adapters::SenderSink::new(self)
-    }
-
-    /// Puts a message into the slot that there is room for.
+    /// Puts a message into the slot that there is credit for.
     #[inline]
     pub(super) fn write(&mut self, message: T, worker: Option<&Worker>) {
         let side = &self.channel.sender;
         let number = side.local.get();
         count_weight(self.channel, End::Sender, &raw const message);
-        // SAFETY: there is room: the slots were made for messages of this type, and the receiver
+        // SAFETY: there is credit: the slots were made for messages of this type, and the receiver
         // published that it has left the slot.
         unsafe { put(side.row.get(), side.mask.get(), number, message) };
         side.local.set(number + 1);
-        let room = side.room.get() - 1;
-        side.room.set(room);
-        if room == 0 {
+        let credit = side.credit.get() - 1;
+        side.credit.set(credit);
+        if credit == 0 {
             publish(self.channel, End::Sender, worker);
         }
     }
 }
 
 impl<T: Send> Sender<T> {
-    /// Puts as many messages as there is room for into their slots.
+    /// Puts as many messages as there is credit for into their slots.
     pub(super) fn write_many(&mut self, messages: &mut vec::Drain<'_, T>, worker: Option<&Worker>) {
         let side = &self.channel.sender;
-        let (number, room) = (side.local.get(), side.room.get());
-        let given = messages.len().min(room as usize);
+        let (number, credit) = (side.local.get(), side.credit.get());
+        let given = messages.len().min(credit as usize);
         let from = messages.as_slice().as_ptr();
         for message in &messages.as_slice()[..given] {
             count_weight(self.channel, End::Sender, message);
         }
-        // SAFETY: there is room for so many: the slots were made for messages of this type, and the
+        // SAFETY: there is credit for so many: the slots were made for messages of this type, and the
         // receiver published that it has left the slots. They are given up by the line below.
         unsafe { put_many(side.row.get(), side.mask.get(), number, from, given) };
         messages.take(given).for_each(mem::forget);
         side.local.set(number + given as u64);
-        #[expect(clippy::cast_possible_truncation, reason = "not more than the room")]
-        let room = room - given as u32;
-        side.room.set(room);
-        if room == 0 {
+        #[expect(clippy::cast_possible_truncation, reason = "not more than the credit")]
+        let credit = credit - given as u32;
+        side.credit.set(credit);
+        if credit == 0 {
             publish(self.channel, End::Sender, worker);
         }
     }
 }
 
 impl<T> Sender<T> {
-    /// Keeps the room that an operation has not used; `worker`, if that had to ask for it.
+    /// Keeps the credit that an operation has not used; `worker`, if that had to ask for it.
     pub(super) fn keep_room(&self, worker: Option<&Worker>) {
         if let Some(worker) = worker {
             self.channel.list(End::Sender, worker);
@@ -267,7 +325,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-/// Who owns an end.
+/// Returns the process that owns an end.
 pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
     channel.owner(end).unwrap_or_else(|| {
         panic!(
@@ -279,8 +337,8 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
 }
 
 /// What an operation that is polled may do.
-pub(super) enum Permit {
-    /// There is room for one operation at least; the worker, if it was needed to find that out.
+pub(super) enum FastPath {
+    /// There is credit for one operation at least; the worker, if it was needed to find that out.
     Go(Option<&'static Worker>),
     /// Return `Pending`.
     Wait,
@@ -288,29 +346,29 @@ pub(super) enum Permit {
     Over,
 }
 
-/// The way every operation that is polled begins: a few instructions, if there is room. Of one that
-/// sends there and then, see [`permit_to_send`].
+/// The way every operation that is polled begins: a few instructions, if there is credit. Of one that
+/// sends there and then, see [`fast_path_to_send`].
 #[inline(always)]
-pub(super) fn permit(
+pub(super) fn fast_path(
     channel: ChannelRef,
     end: End,
     context: &Context<'_>,
     waited: &mut bool,
-) -> Permit {
-    permit_and_note(channel, end, ptr::null(), context, waited)
+) -> FastPath {
+    fast_path_and_note(channel, end, ptr::null(), context, waited)
 }
 
 /// The way operations begin that send when they may go on.
 #[inline(always)]
-pub(super) fn permit_to_send(
+pub(super) fn fast_path_to_send(
     channel: ChannelRef,
     context: &Context<'_>,
     waited: &mut bool,
-) -> Permit {
-    permit_and_note(channel, End::Sender, channel.as_ptr().cast(), context, waited)
+) -> FastPath {
+    fast_path_and_note(channel, End::Sender, channel.as_ptr().cast(), context, waited)
 }
 
-/// A message is sent that an operation has made room for.
+/// A message is sent that an operation has got credit for.
 pub(super) fn note_sent(channel: ChannelRef) {
     owner_of(channel, End::Sender).note_sent(channel.as_ptr().cast());
 }
@@ -318,44 +376,44 @@ pub(super) fn note_sent(channel: ChannelRef) {
 /// If the operation may go on, `sent` is noted as the channel it sends to.
 ///
 /// A waker that carries the address of a process exists only while that process is polled
-/// (`scheduler::foreign`), so it proves that the caller acts for the owner.
+/// (`kahn_engine::task::foreign`), so it proves that the caller acts for the owner.
 #[inline(always)]
-fn permit_and_note(
+fn fast_path_and_note(
     channel: ChannelRef,
     end: End,
     sent: *const (),
     context: &Context<'_>,
     waited: &mut bool,
-) -> Permit {
+) -> FastPath {
     let side = channel.side(end);
     let owner = side.owner.load(Relaxed);
     if context.waker().data() == owner.cast_const().cast() {
-        if side.room.get() > 0 {
-            // SAFETY: where there is room there is an owner, whose memory outlives its channels.
+        if side.credit.get() > 0 {
+            // SAFETY: where there is credit there is an owner, whose memory outlives its channels.
             let task = unsafe { &*owner };
             if task.marks.load(Relaxed) == 0 {
                 task.note_sent(sent);
-                return Permit::Go(None);
+                return FastPath::Go(None);
             }
         }
         if let Some(worker) = Worker::holding(owner) {
             // SAFETY: we hold the process, so it is alive.
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
-            return match turn(channel, end, worker, task, waited) {
-                Turn::Go => {
+            return match slow_path(channel, end, worker, task, waited) {
+                SlowPath::Go => {
                     task.note_sent(sent);
-                    Permit::Go(Some(worker))
+                    FastPath::Go(Some(worker))
                 }
-                Turn::Wait => Permit::Wait,
-                Turn::Over => Permit::Over,
+                SlowPath::Wait => FastPath::Wait,
+                SlowPath::Over => FastPath::Over,
             };
         }
     }
     poll_elsewhere(channel, end, context);
-    Permit::Over
+    FastPath::Over
 }
 
-/// Publishes what an end has done whose room is used up.
+/// Publishes what an end has done whose credit is used up.
 #[inline]
 pub(super) fn publish(channel: ChannelRef, end: End, worker: Option<&Worker>) {
     let holding = || Worker::holding(channel.side(end).owner.load(Relaxed));
@@ -371,7 +429,7 @@ fn used_elsewhere(channel: ChannelRef, end: End) {
     report(owner_of(channel, end), MisuseKind::NotYours { channel: channel.name().clone() });
 }
 
-/// Polled by somebody who must not: says so, and ends the process that did it. An executor that
+/// Polled where it must not be: says so, and ends the process that did it. An executor that
 /// the process runs inside itself would wait for ever otherwise. In a destructor of a process that
 /// is being ended it does nothing.
 #[cold]
@@ -406,17 +464,17 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
 
 /// A blocking operation: waits until it may go on. `None` if it has nothing to do: the other end is
 /// gone, or this process is being ended.
-pub(super) fn wait_for_turn<'a>(channel: ChannelRef, end: End) -> Option<&'a Worker> {
+pub(super) fn wait_in_slow_path<'a>(channel: ChannelRef, end: End) -> Option<&'a Worker> {
     let (worker, task) = blocking_holder(channel, end)?;
     let mut waited = false;
     loop {
-        match turn(channel, end, worker, task, &mut waited) {
-            Turn::Go => return Some(worker),
-            Turn::Over => {
+        match slow_path(channel, end, worker, task, &mut waited) {
+            SlowPath::Go => return Some(worker),
+            SlowPath::Over => {
                 worker.unwind_again();
                 return None;
             }
-            Turn::Wait => go_on(worker, task),
+            SlowPath::Wait => go_on(worker, task),
         }
     }
 }
@@ -473,7 +531,8 @@ fn end_user(channel: ChannelRef, owner: TaskRef) {
 /// A blocking operation has been told to wait: does what it asked its worker for.
 fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
-        Request::Park => worker.block(task),
+        // SAFETY: the running process, on its own thread, has asked for that.
+        Request::Park => unsafe { worker.block(task) },
         Request::End => worker.unwind(worker.end_cause()),
         Request::None | Request::Again | Request::Yield | Request::GiveWay => Kahn::flush(worker),
     }

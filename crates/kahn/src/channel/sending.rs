@@ -1,24 +1,16 @@
 //! The operations that send, as futures.
 
 use super::raw::End;
-use super::sender::{Permit, Sender, abandoned, permit_to_send};
-use std::fmt;
+use super::sender::{FastPath, Sender, abandoned, fast_path_to_send};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
 
 /// The future of [`Sender::send`].
-#[must_use = "nothing is sent unless the operation is awaited"]
-pub struct Sending<'a, T: Send> {
+pub(super) struct Sending<'a, T: Send> {
     pub(super) sender: &'a mut Sender<T>,
     pub(super) message: Option<T>,
     pub(super) waited: bool,
-}
-
-impl<T: Send> fmt::Debug for Sending<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Sending").field(self.sender.name()).finish()
-    }
 }
 
 // The message is moved, never pinned.
@@ -30,15 +22,15 @@ impl<T: Send> Future for Sending<'_, T> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        match permit_to_send(this.sender.channel(), context, &mut this.waited) {
-            Permit::Go(worker) => {
+        match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
+            FastPath::Go(worker) => {
                 let message = this.message.take().expect("not polled after completion");
                 this.waited = false;
                 this.sender.write(message, worker);
                 Poll::Ready(())
             }
-            Permit::Wait => Poll::Pending,
-            Permit::Over => {
+            FastPath::Wait => Poll::Pending,
+            FastPath::Over => {
                 this.waited = false;
                 this.message = None;
                 Poll::Ready(())
@@ -56,18 +48,11 @@ impl<T: Send> Drop for Sending<'_, T> {
 }
 
 /// The future of [`Sender::send_all`].
-#[must_use = "nothing is sent unless the operation is awaited"]
-pub struct SendingAll<'a, T: Send, I: Iterator<Item = T>> {
+pub(super) struct SendingAll<'a, T: Send, I: Iterator<Item = T>> {
     pub(super) sender: &'a mut Sender<T>,
     pub(super) messages: I,
     pub(super) next: Option<T>,
     pub(super) waited: bool,
-}
-
-impl<T: Send, I: Iterator<Item = T>> fmt::Debug for SendingAll<'_, T, I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SendingAll").field(self.sender.name()).finish()
-    }
 }
 
 // The iterator and its messages are moved, never pinned.
@@ -90,26 +75,26 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                     return Poll::Ready(());
                 }
             }
-            match permit_to_send(this.sender.channel(), context, &mut this.waited) {
-                Permit::Go(worker) => {
+            match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
+                FastPath::Go(worker) => {
                     this.waited = false;
-                    // As many as there is room for; a look at the notes after each, for the
+                    // As many as there is credit for; a look at the notes after each, for the
                     // iterator may run code of the process.
-                    for _ in 0..this.sender.channel().sender.room.get() {
+                    for _ in 0..this.sender.channel().sender.credit.get() {
                         let Some(message) = this.next.take().or_else(|| this.messages.next())
                         else {
                             this.sender.keep_room(worker);
                             return Poll::Ready(());
                         };
-                        if this.sender.channel().sender.room.get() == 0 {
+                        if this.sender.channel().sender.credit.get() == 0 {
                             this.next = Some(message);
                             break;
                         }
                         this.sender.write(message, worker);
                     }
                 }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
                     this.waited = false;
                     // Discards a message, which has not been asked for if it was known to be there.
                     if this.next.take().or_else(|| this.messages.next()).is_none() {
@@ -142,13 +127,13 @@ impl<T: Send> Future for SendingBatch<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         while !this.rest.as_slice().is_empty() {
-            match permit_to_send(this.sender.channel(), context, &mut this.waited) {
-                Permit::Go(worker) => {
+            match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
+                FastPath::Go(worker) => {
                     this.waited = false;
                     this.sender.write_many(&mut this.rest, worker);
                 }
-                Permit::Wait => return Poll::Pending,
-                Permit::Over => {
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
                     this.waited = false;
                     break;
                 }

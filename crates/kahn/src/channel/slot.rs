@@ -1,18 +1,18 @@
 //! Sending in place: a slot is reserved, and the message is made in it.
 //!
-//! The counterpart of `received`, whose account of slots, room and threads holds here with the sender
+//! The counterpart of `received`, whose account of slots, credit and threads holds here with the sender
 //! for the receiver. A slot that is reserved is not published, for `local` does not count it; one
 //! that is dropped or forgotten is the next to be reserved.
 //!
 //! *Nobody can ask whether there is room.* A reservation waits as a send does and is misuse if it is
-//! given up; and it gives a slot to whoever asks, also when the receiver has left, before or after.
+//! given up; and it gives a slot to the process that asks, also when the receiver has left, before or after.
 //! The message is then made as well, somewhere else, and dropped.
 
 use super::Sender;
 use super::language::Worker;
 use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
-use super::sender::{Permit, abandoned, permit, wait_for_turn};
+use super::sender::{FastPath, abandoned, fast_path, wait_in_slow_path};
 use super::weight::count_weight;
 use std::fmt;
 use std::marker::PhantomData;
@@ -55,7 +55,7 @@ impl<T: Send> Sender<T> {
     /// # Panics
     /// Panics if this end was never given to a process.
     #[inline]
-    pub fn reserve(&mut self) -> Reserving<'_, T> {
+    pub fn reserve(&mut self) -> impl Future<Output = Slot<'_, T>> + Send {
         Reserving { channel: Some(self.channel()), waited: false, sender: PhantomData }
     }
 
@@ -64,12 +64,40 @@ impl<T: Send> Sender<T> {
     ///
     /// In an async process this is [misuse](crate::Misuse): await [`reserve`](Self::reserve) there.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use std::io::Read;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, blocks) = network.channel::<[u8; 1024]>("blocks");
+    /// network.blocking("read", out, |mut out| {
+    ///     let mut input = std::io::repeat(b'x').take(2048);
+    ///     let mut result = Ok(());
+    ///     for _ in 0..2 {
+    ///         out.reserve_blocking().send_with(|block| {
+    ///             let block = block.write([0; 1024]);
+    ///             result = input.read_exact(block);
+    ///             block
+    ///         });
+    ///     }
+    ///     result
+    /// });
+    /// let count = network.fold("count", blocks, 0, |count, block| {
+    ///     count + block.iter().filter(|&&byte| byte == b'x').count()
+    /// });
+    /// network.run()?;
+    /// assert_eq!(count.take(), Some(2048));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if this end was never given to a process.
     pub fn reserve_blocking(&mut self) -> Slot<'_, T> {
         let channel = self.channel();
-        match wait_for_turn(channel, End::Sender) {
-            // SAFETY: there is room, and the sender is borrowed.
+        match wait_in_slow_path(channel, End::Sender) {
+            // SAFETY: there is credit, and the sender is borrowed.
             Some(_) => unsafe { Slot::reserve(channel) },
             None => Slot::nowhere(),
         }
@@ -116,15 +144,15 @@ impl<T> fmt::Debug for Slot<'_, T> {
 }
 
 impl<T> Slot<'_, T> {
-    /// Reserves the slot that there is room for.
+    /// Reserves the slot that there is credit for.
     ///
     /// # Safety
-    /// There is room at the sender, which belongs to the process that this thread holds, has
+    /// There is credit at the sender, which belongs to the process that this thread holds, has
     /// messages of this type, and is borrowed for the slot's lifetime.
     #[inline(always)]
     unsafe fn reserve(channel: ChannelRef) -> Self {
         let side = &channel.sender;
-        side.room.set(side.room.get() - 1);
+        side.credit.set(side.credit.get() - 1);
         channel.lend(flag::RESERVED);
         Self { channel: Some(channel), sender: PhantomData }
     }
@@ -137,6 +165,24 @@ impl<T> Slot<'_, T> {
     ///
     /// Outside the process that reserved the slot this is [misuse](crate::Misuse), and the message
     /// is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, lines) = network.channel("lines");
+    /// network.process("write", out, async |mut out| {
+    ///     let slot = out.reserve().await;
+    ///     // The slot is waited for, and nothing is sent yet.
+    ///     slot.send("a line");
+    /// });
+    /// let all = network.collect("all", lines);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["a line"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[inline]
     pub fn send(self, message: T) {
         if let Some((channel, worker)) = self.into_place() {
@@ -232,7 +278,7 @@ impl<T> Slot<'_, T> {
         }
     }
 
-    /// The channel to send on and who does it, if there is anybody to send to.
+    /// The channel to send on and the worker that does it, if there is a receiver.
     #[inline]
     pub(super) fn into_place<'w>(self) -> Option<(ChannelRef, &'w Worker)> {
         let channel = self.channel?;
@@ -264,19 +310,11 @@ where
 }
 
 /// The future of [`Sender::reserve`].
-#[must_use = "nothing is reserved unless the operation is awaited"]
-pub struct Reserving<'a, T: Send> {
+struct Reserving<'a, T: Send> {
     /// `None` once it is complete: there is one slot at most.
     channel: Option<ChannelRef>,
     waited: bool,
     sender: PhantomData<&'a mut Sender<T>>,
-}
-
-impl<T: Send> fmt::Debug for Reserving<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.channel.as_ref().map(|channel| channel.name());
-        f.debug_tuple("Reserving").field(&name).finish()
-    }
 }
 
 impl<'a, T: Send> Future for Reserving<'a, T> {
@@ -286,12 +324,12 @@ impl<'a, T: Send> Future for Reserving<'a, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Slot<'a, T>> {
         let this = self.get_mut();
         let channel = this.channel.expect("not polled after completion");
-        let slot = match permit(channel, End::Sender, context, &mut this.waited) {
-            // SAFETY: there is room, and the sender is borrowed by this future, which makes one
+        let slot = match fast_path(channel, End::Sender, context, &mut this.waited) {
+            // SAFETY: there is credit, and the sender is borrowed by this future, which makes one
             // slot only.
-            Permit::Go(_) => unsafe { Slot::reserve(channel) },
-            Permit::Wait => return Poll::Pending,
-            Permit::Over => Slot::nowhere(),
+            FastPath::Go(_) => unsafe { Slot::reserve(channel) },
+            FastPath::Wait => return Poll::Pending,
+            FastPath::Over => Slot::nowhere(),
         };
         this.channel = None;
         this.waited = false;

@@ -1,7 +1,9 @@
 //! The table of channels: what exists, what is left of what ended, and the byte budget.
 
+use super::capacities::Capacities;
 use super::closing;
 use super::language::mark;
+use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use super::weight::Weighing;
@@ -12,6 +14,7 @@ use kahn_engine::sync::{
     Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering::*, PlainAtomicU64, PlainAtomicUsize,
 };
 use kahn_report::{Identity, MisuseKind, Name};
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -35,7 +38,7 @@ pub(crate) struct ChannelRecord {
     pub(crate) is_cut: bool,
 }
 
-/// A sender that its process held last, or that ended with a failure mark, and who saw its end.
+/// A sender that its process held last, or that ended with a failure mark, and which process saw its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastSender {
     pub(crate) writer: Identity,
@@ -46,6 +49,11 @@ pub(crate) struct LastSender {
     pub(crate) was_seen: bool,
     /// Another process saw the end and handed the receiver on: it may create others.
     pub(crate) was_handed_on: bool,
+    /// Another process received what the writer sent last, when that could not be pruned any more, and
+    /// handed the receiver on.
+    pub(crate) was_received_before: bool,
+    /// The writer had both ends of a channel until then.
+    pub(crate) was_kept: bool,
     pub(crate) is_mark: bool,
 }
 
@@ -88,23 +96,6 @@ pub(crate) struct Plan {
     pub(crate) weighing: Weighing,
 }
 
-/// What the run's options say of capacities.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Capacities {
-    /// That of every channel, instead of its own.
-    pub(crate) all: Option<u32>,
-    /// The largest that a channel begins with.
-    pub(crate) most: Option<u32>,
-}
-
-impl Capacities {
-    /// The capacity of a channel that was made with this one.
-    fn of(self, own: u32) -> u32 {
-        let wanted = self.all.unwrap_or(own);
-        self.most.map_or(wanted, |most| wanted.min(most))
-    }
-}
-
 #[derive(Debug, Default)]
 struct Inner {
     /// Roomy channels are larger, so a block is recycled for the same kind.
@@ -112,6 +103,9 @@ struct Inner {
     ended: Vec<ChannelRecord>,
     folded: (u64, ChannelCounts),
     last_senders: Vec<LastSender>,
+    /// By the address of a channel: the receiver's count when that end changed hands last, if any
+    /// message had been received by then.
+    handed_on_at: BTreeMap<usize, u64>,
     fixed: u32,
     created: u64,
 }
@@ -121,6 +115,12 @@ impl Inner {
     fn all(&self) -> impl Iterator<Item = ChannelRef> {
         // SAFETY: the pool's blocks are channels, written before the table was unlocked.
         self.pool.in_use().map(|block| unsafe { ChannelRef::new(block.cast()) })
+    }
+
+    /// The receiver's count when that end was handed on, if it is known.
+    fn handed_on_at(&self, channel: ChannelRef) -> Option<u64> {
+        let is_noted = channel.was_handed_on_within();
+        is_noted.then(|| self.handed_on_at.get(&channel.as_ptr().addr()).copied()).flatten()
     }
 }
 
@@ -139,6 +139,8 @@ pub(crate) struct ChannelTable {
     record_all: AtomicBool,
     /// What is recorded without being asked, by the type of message; set if runs are compared.
     digests: OnceLock<Arc<Digests>>,
+    /// Is told of messages and polls.
+    pub(super) observer: OnceLock<ObserverHandle>,
     /// Channels that are listed when they end, promised when their first end closes; and how many
     /// there may be.
     listed: PlainAtomicUsize,
@@ -159,6 +161,7 @@ impl ChannelTable {
             capacities: OnceLock::new(),
             record_all: AtomicBool::new(false),
             digests: OnceLock::new(),
+            observer: OnceLock::new(),
             listed: PlainAtomicUsize::new(0),
             limit: PlainAtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),
@@ -196,6 +199,7 @@ impl ChannelTable {
         };
         channel.cold.set_capacity(capacity);
         channel.weigh_by(weigh);
+        channel.set_observed(self.observer.get().is_some());
         if matches!(plan.weighing, Weighing::Unknown) {
             channel.set_flag(flag::WEIGHT_UNKNOWN);
         }
@@ -426,15 +430,21 @@ impl ChannelTable {
         open.saturating_sub(self.gone.load(Acquire))
     }
 
-    /// An end was dropped by somebody who does not hold its process.
+    /// An end was dropped by a thread that does not hold its process.
     pub(super) fn dropped_elsewhere(channel: ChannelRef, owner: TaskRef) {
         let scheduler = owner.scheduler();
         if scheduler.is_running() && !owner.has_ended() {
-            super::turn::report(
+            super::slow_path::report(
                 owner,
                 MisuseKind::DroppedElsewhere { channel: channel.name().clone() },
             );
         }
+    }
+
+    /// The holder of a receiver that has received messages hands it on.
+    pub(super) fn note_handed_on(&self, channel: ChannelRef) {
+        let (address, count) = (channel.as_ptr().addr(), channel.receiver.local.get());
+        self.inner.lock().handed_on_at.insert(address, count);
     }
 
     /// Takes a channel off the table, keeps its record and recycles its memory. `bytes` go back to
@@ -443,7 +453,11 @@ impl ChannelTable {
         let mut inner = self.inner.lock();
         self.unuse_bytes(&inner, bytes);
         if channel.has_flag(flag::LISTED | flag::FAILED) {
-            inner.last_senders.extend(channel.last_sender());
+            let last = channel.last_sender(inner.handed_on_at(channel));
+            inner.last_senders.extend(last);
+        }
+        if channel.was_handed_on_within() {
+            inner.handed_on_at.remove(&channel.as_ptr().addr());
         }
         if channel.has_flag(flag::LISTED) {
             inner.ended.push(ChannelRecord { began_with, ..channel.record(true) });
@@ -468,10 +482,11 @@ impl ChannelTable {
         (records, inner.folded)
     }
 
-    /// Who could see how processes ended. Nobody runs any more.
+    /// Which processes could see how others ended. Nothing runs any more.
     pub(crate) fn last_senders(&self) -> Vec<LastSender> {
         let inner = self.inner.lock();
-        let alive = inner.all().filter_map(ChannelRef::last_sender);
+        let last = |channel: ChannelRef| channel.last_sender(inner.handed_on_at(channel));
+        let alive = inner.all().filter_map(last);
         inner.last_senders.iter().copied().chain(alive).collect()
     }
 
@@ -513,16 +528,24 @@ impl ChannelRef {
             .is_some_and(|task| task.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0)
     }
 
-    /// Whether its sender was one that its process held last, and who saw its end.
-    fn last_sender(self) -> Option<LastSender> {
+    /// Whether its sender was one that its process held last, and which process saw its end; the receiver was
+    /// handed on at this count.
+    fn last_sender(self, handed_on_at: Option<u64>) -> Option<LastSender> {
         let identity = |end| self.owner(end).map(|task| task.info().identity);
         let is_mark = self.has_flag(flag::FAILED);
         let writer = identity(End::Sender).filter(|_| is_mark || self.was_last())?;
         let was_seen = self.has_flag(flag::SEEN);
-        let is_empty = self.count(End::Sender) == self.count(End::Receiver);
-        let reader =
-            identity(End::Receiver).filter(|_| was_seen || self.was_just_sent() && is_empty);
-        Some(LastSender { writer, reader, was_seen, was_handed_on: self.was_handed_on(), is_mark })
+        let sent = self.count(End::Sender);
+        let is_last_received = self.was_just_sent() && self.count(End::Receiver) == sent;
+        Some(LastSender {
+            writer,
+            reader: identity(End::Receiver).filter(|_| was_seen || is_last_received),
+            was_seen,
+            was_handed_on: self.was_handed_on(),
+            was_received_before: is_last_received && handed_on_at == Some(sent),
+            was_kept: self.was_kept(),
+            is_mark,
+        })
     }
 
     fn counts(self) -> ChannelCounts {

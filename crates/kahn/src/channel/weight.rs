@@ -59,6 +59,16 @@ pub trait Weigh {
     /// Returns the bytes that this value owns beside those that it takes itself: on the heap, mostly.
     ///
     /// It must be the same when the value is sent and when it is received.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Weigh;
+    ///
+    /// assert_eq!(17_u64.owned_bytes(), 0);
+    /// assert_eq!(vec![0_u8; 1000].owned_bytes(), 1000);
+    /// assert_eq!(Some(Box::new([0_u64; 8])).owned_bytes(), 64);
+    /// ```
     fn owned_bytes(&self) -> usize {
         0
     }
@@ -302,14 +312,14 @@ impl Ordinary {
 pub(super) struct Scales {
     /// Set before anybody knows the channel.
     pub(super) weigh: Cell<Option<WeighFn>>,
-    /// All of its messages together. Read by whoever compares with the budget.
+    /// All of its messages together. Read where it is compared with the budget.
     pub(super) total: PlainAtomicU64,
     /// Of what the channel held, what the budget counts; under the table's lock. The sender's.
     pub(super) counted: PlainAtomicU64,
 }
 
 /// Counts what a message weighs that an end is about to send or to receive. No code for a type that
-/// owns nothing. The function that weighs may be the user's, and panic: who calls this has neither
+/// owns nothing. The function that weighs may be the user's, and panic: the caller has neither
 /// taken the message out of its slot nor put another into it that both it and the slot would drop.
 #[inline(always)]
 pub(super) fn count_weight<T>(channel: ChannelRef, end: End, message: *const T) {

@@ -10,14 +10,14 @@
 //!     the owner's                 owner's  the peer waits here
 //! ```
 //!
-//! | step      | who                        | does                                     |
+//! | step      | of                         | does                                     |
 //! |-----------|----------------------------|------------------------------------------|
 //! | publish   | owner                      | a greater count, clears PARKED           |
 //! | close     | owner                      | sets CLOSED, clears PARKED               |
 //! | park      | peer's worker, *after* the peer has returned from its poll | CAS `seen` → `seen + PARKED` |
 //! | unpark    | the resolver, in a frozen ring or where the owner swaps; a cancelling party | CAS `seen + PARKED` → `seen` |
 //!
-//! **Whoever clears PARKED owns the peer's process** and must make it ready. Only one can: publish
+//! **The thread that clears PARKED owns the peer's process** and must make it ready. Only one can: publish
 //! and close swap the whole word, unpark compares it.
 //!
 //! *No wake-up is lost.* The peer parks on exactly the value in which it saw nothing to do. If the
@@ -26,7 +26,7 @@
 //! store-then-load, so no fence.
 //!
 //! *Nobody runs a process twice.* PARKED is set when the process has left its poll. The Release of
-//! `park` pairs with the Acquire of whoever clears PARKED, so all that the process did is visible
+//! `park` pairs with the Acquire of the thread that clears PARKED, so all that the process did is visible
 //! to its next worker.
 //!
 //! *Load before swap.* If the word already shows PARKED the peer sleeps, and nobody but us may wake
@@ -38,7 +38,7 @@
 //! not touched in between, which is what the detector's second look relies on.
 
 use kahn_engine::Park;
-use kahn_engine::sync::{AtomicU64, Ordering::*};
+use kahn_engine::sync::{Access, AtomicU64, Ordering::*};
 
 const PARKED: u64 = 1;
 const CLOSED: u64 = 2;
@@ -102,13 +102,12 @@ impl Word {
         Seen(self.value.load(Acquire))
     }
 
-    /// Owner: makes all operations up to `count` visible. `solo`: no other thread has any part in
-    /// this network, so plain accesses do.
-    pub(crate) fn publish(&self, count: u64, solo: bool) -> Moved {
+    /// Owner: makes all operations up to `count` visible. Alone, plain accesses do.
+    pub(crate) fn publish(&self, count: u64, access: Access) -> Moved {
         // Acquire: if PARKED shows, we take over the process that was parked with Release.
         let old = self.value.load(Acquire);
         debug_assert!(old & CLOSED == 0, "nothing is published after the end");
-        if solo || old & PARKED != 0 {
+        if access.is_alone() || old & PARKED != 0 {
             self.value.store(count << SHIFT, Release);
             return if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet };
         }
@@ -126,10 +125,10 @@ impl Word {
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
     }
 
-    /// Owner: publishes all operations up to `count` and ends this side for good; `solo` as for
+    /// Owner: publishes all operations up to `count` and ends this side for good; `access` as for
     /// [`publish`](Self::publish).
-    pub(crate) fn close(&self, count: u64, solo: bool) -> Moved {
-        if solo {
+    pub(crate) fn close(&self, count: u64, access: Access) -> Moved {
+        if access.is_alone() {
             let old = self.value.load(Acquire);
             self.value.store(count << SHIFT | CLOSED, Release);
             return if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet };
@@ -139,16 +138,18 @@ impl Word {
     }
 
     /// Peer's worker: parks the peer if the word is still as it was seen.
-    pub(crate) fn park(&self, seen: Seen, solo: bool) -> Park {
-        debug_assert!(!seen.is_parked(), "one process parks at a word, once");
-        if solo {
+    pub(crate) fn park(&self, seen: Seen, access: Access) -> Park {
+        if cfg!(any(debug_assertions, loom)) {
+            assert!(!seen.is_parked(), "one process parks at a word, once");
+        }
+        if access.is_alone() {
             if self.value.load(Relaxed) != seen.0 {
                 return Park::Moved;
             }
             self.value.store(seen.0 | PARKED, Relaxed);
             return Park::Asleep;
         }
-        // Release: the process's state is handed to whoever clears PARKED.
+        // Release: the process's state is handed to the thread that clears PARKED.
         // Acquire on failure: the process runs again and reads what was published.
         match self.value.compare_exchange(seen.0, seen.0 | PARKED, AcqRel, Acquire) {
             Ok(_) => Park::Asleep,

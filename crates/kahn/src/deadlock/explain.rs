@@ -1,4 +1,4 @@
-//! Finds out who waits for what, at which message, and what would help.
+//! Finds out which process waits for what, at which message, and what would help.
 
 use super::walk::{Edge, all_rings, edge_of, still_holds};
 use crate::channel::raw::End;
@@ -52,7 +52,7 @@ fn members(ring: &[Edge]) -> Vec<RingMember> {
             operation: None,
         })
         .collect();
-    // Begin with the process that was created first, whoever found the ring.
+    // Begin with the process that was created first, wherever the ring was found.
     let first = ring
         .iter()
         .enumerate()
@@ -92,7 +92,7 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_
                 Activity::Stopped
             }
         }
-        // Also while the run is being stopped: then it is the one who does not stop.
+        // Also while the run is being stopped: then it is the one that does not stop.
         _ if task.kind() == Kind::Outside => Activity::Outside {
             holds: held(task, channels),
             idle_seconds: task.last_operation().map(|ticks| {

@@ -10,19 +10,19 @@
 //! undo it: a real ring is *stable*, and may be found late, twice, by anyone. A wrong report can
 //! only come from edges that were read at different times. So the ring is looked at twice, and
 //! counts only if every word is the same both times. A word that shows PARKED with a count, and
-//! shows them again, was not touched in between (counts never go back, see `scheduler::word`), so
+//! shows them again, was not touched in between (counts never go back, see `channel::word`), so
 //! between the two looks there was an instant at which all of them were parked together. Resolvers,
-//! who may resume others, hold one lock.
+//! which may resume others, hold one lock.
 //!
 //! # Why every ring is found
 //!
-//! | who looks | when | where |
+//! | what looks | when | where |
 //! |---|---|---|
 //! | a worker that has nothing to run | before it sleeps, and between naps | senders that parked lately, then channels in turn |
 //! | a busy worker | every 1024 picks, on a budget | the same |
 //! | a thread or a party that parks | at once | from where it parks |
 //! | the last worker to sleep while threads or parties run | once, after a nap | everywhere |
-//! | whoever parks last | nobody is busy any more | everywhere |
+//! | the last to park | nobody is busy any more | everywhere |
 //!
 //! The turn comes to every channel again and again, and a ring that needs growth holds a parked
 //! sender, so a stuck part is freed while another part runs for ever. When nothing runs, the look
@@ -34,14 +34,14 @@
 //! |---|---|
 //! | holds a full channel | the smallest of them grows by half (Parks 1995; Geilen and Basten 2003) |
 //! | the same, and the budget is used up | the run ends, over budget |
-//! | empty channels alone | its processes are dead, and so is who waits for them; sends to them are discarded |
+//! | empty channels alone | its processes are dead, and so is what waits for them; sends to them are discarded |
 //!
 //! A verdict is given only when nobody can act any more; see [`kahn_engine`].
 //!
 //! The centralised form of the paper (Vrba 2009, section 4.4) keeps a map of all waits: it takes the
 //! lock at every block and at every wake-up, follows the waits in the map at every block, and grows
-//! by one. Whoever closes a ring is the last of it to come into the map, so a ring is found from
-//! there. It is there to show the difference.
+//! by one. The process that closes a ring is the last of it to come into the map, so a ring is found
+//! from there. It is there to show the difference.
 
 mod explain;
 mod prune;
@@ -64,12 +64,12 @@ use walk::{Edge, edge_of, ring_from, ring_through, still_holds};
 /// # Examples
 ///
 /// ```
-/// use kahn::{Detection, Network, RunOptions};
+/// use kahn::{Detection, Network, Options};
 ///
 /// let mut network = Network::new();
 /// let numbers = network.source("numbers", 0..10_u32);
 /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-/// network.run_with(RunOptions::new().detection(Detection::Central))?;
+/// network.run_with(Options::new().detection(Detection::Central))?;
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(crate) struct Resolver {
 /// What the holder of the resolver's lock knows of processes.
 #[derive(Debug, Default)]
 struct State {
-    /// Who waits where, in the centralised form. It follows the waits here; the words are asked only
+    /// Which process waits where, in the centralised form. It follows the waits here; the words are asked only
     /// whether a ring that it finds still holds.
     waits: BTreeMap<TaskRef, Edge>,
     /// Those that are to be pruned and may have to be woken for it.
@@ -130,7 +130,7 @@ impl Resolver {
     }
 
     /// Looks at `recently_blocked` and then at some channels in turn, for about `budget` looks. Returns
-    /// what it found and what it spent. Who does so in passing gives way to others who look; who is
+    /// what it found and what it spent. What does so in passing gives way to others that look; what is
     /// about to sleep must not: they may have passed by what it leaves behind.
     pub(crate) fn probe(
         &self,
@@ -149,7 +149,7 @@ impl Resolver {
         });
         let in_turn = iter::once_with(|| table.next_few(budget / 4)).flatten();
         let (mut result, mut spent) = (Found::Nothing, 0);
-        // Not only to the first ring: where one needs growth, others do, and who has nothing to run
+        // Not only to the first ring: where one needs growth, others do, and a worker that has nothing to run
         // has searched for longer than all of them take.
         for channel in parked.chain(in_turn) {
             spent += 1;
@@ -194,7 +194,7 @@ impl Resolver {
     }
 
     /// Looks everywhere; for when nobody is busy. If the processes stand still for certain, it also
-    /// finds who waits for the dead.
+    /// finds what waits for the dead.
     pub(crate) fn look_everywhere(
         &self,
         scheduler: &Scheduler,
@@ -211,13 +211,13 @@ impl Resolver {
             }
             match self.resolve(&ring, scheduler, table, stand_still) {
                 Found::Freed => result = Found::Freed,
-                // Somebody who goes on may give back what is missing.
+                // A process that goes on may give back what is missing.
                 over @ Found::OverBudget(_) if result == Found::Nothing => result = over,
                 Found::Nothing | Found::OverBudget(_) => {}
             }
         }
         if stand_still {
-            let freed = bury(&processes, scheduler, table) | wake_late(scheduler, table);
+            let freed = propagate_end(&processes, scheduler, table) | wake_late(scheduler, table);
             result = if freed { Found::Freed } else { result };
         }
         result
@@ -232,7 +232,7 @@ impl Resolver {
         if let Some(ring) = ring_through(task, &state.waits) {
             // Over budget: that is said when nothing else can run.
             let _ = self.resolve(&ring, scheduler, table, false);
-            // Whoever goes on waits no more.
+            // A process that goes on waits no more.
             for edge in ring.iter().filter(|edge| edge_of(edge.task) != Some(**edge)) {
                 state.waits.remove(&edge.task);
             }
@@ -271,7 +271,9 @@ impl Resolver {
             return Found::OverBudget(full.channel);
         }
         if full.channel.word(End::Receiver).unpark(full.seen) {
-            scheduler.make_ready(Origin::Outside, full.task, Reason::Woken);
+            // SAFETY: taken out of its wait, which one thread can do.
+            let ready = unsafe { full.task.claim() };
+            scheduler.make_ready(Origin::Outside, ready, Reason::Woken);
         }
         Found::Freed
     }
@@ -303,24 +305,25 @@ impl Resolver {
     }
 }
 
-/// Finds out who waits for the dead, and who need not wait for them. The lock is held, and the
+/// Propagates the end of dead processes to their dependents, which wait for them, and finds which
+/// need not wait for them. The lock is held, and the
 /// processes stand still, parties as well: those that wait cannot change their minds. `true` if somebody
 /// can go on.
-fn bury(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
-    let mut heirs: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
+fn propagate_end(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
+    let mut dependents: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
     for &task in processes {
         if task.has_ended() || is_dead(task) {
             continue;
         }
         let receives = edge_of(task).filter(|edge| edge.end == End::Receiver);
         if let Some(sender) = receives.and_then(|edge| edge.peer()) {
-            heirs.entry(sender.as_ptr().addr()).or_default().push(task);
+            dependents.entry(sender.as_ptr().addr()).or_default().push(task);
         }
     }
     let mut known: Vec<TaskRef> = processes.iter().copied().filter(|task| is_dead(*task)).collect();
     let mut found = Vec::new();
     while let Some(dead) = known.pop() {
-        let waiting = heirs.remove(&dead.as_ptr().addr()).unwrap_or_default();
+        let waiting = dependents.remove(&dead.as_ptr().addr()).unwrap_or_default();
         known.extend(&waiting);
         found.extend(waiting);
     }

@@ -1,7 +1,7 @@
 //! Waking processes that are to be pruned and are parked.
 //!
 //! Only the peer may resume a process that is parked at a channel, and it stores its count without a
-//! comparison where it has seen PARKED (`scheduler::word`). Here the peer may run, so it is told first
+//! comparison where it has seen PARKED (`channel::word`). Here the peer may run, so it is told first
 //! to publish by a swap, as at the channels of threads and parties, and is waited for:
 //!
 //! | the process | the peer | then |
@@ -88,7 +88,9 @@ impl Marked {
         if period > last_grace || !edge.channel.word(edge.end.peer()).unpark(edge.seen) {
             return false;
         }
-        scheduler.make_ready(Origin::Outside, self.task, Reason::Woken);
+        // SAFETY: taken out of its wait, which one thread can do.
+        let ready = unsafe { self.task.claim() };
+        scheduler.make_ready(Origin::Outside, ready, Reason::Woken);
         true
     }
 }

@@ -1,4 +1,4 @@
-//! Following who waits for whom.
+//! Following which process waits for which.
 
 use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End, flag};
@@ -18,7 +18,7 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    /// Who is at the other end.
+    /// What is at the other end.
     pub(crate) fn peer(&self) -> Option<TaskRef> {
         self.channel.owner(self.end.peer())
     }
@@ -32,7 +32,7 @@ impl Edge {
 
 /// Where a process is parked, if it is.
 pub(crate) fn edge_of(task: TaskRef) -> Option<Edge> {
-    // Acquire pairs with the Release of the store in `channel::turn`.
+    // Acquire pairs with the Release of the store in `channel::slow_path`.
     let waits_at = task.state().waits_at.load(Acquire);
     // SAFETY: set by `waiting_at` of a channel of this network, or null.
     let (channel, end) = unsafe { ChannelRef::from_waiting(waits_at) }?;
@@ -62,7 +62,7 @@ pub(crate) fn ring_from(
     stop_at_bridges: bool,
     spent: &mut usize,
 ) -> Option<Vec<Edge>> {
-    // Whoever parked before this look is seen; see the module above for why late is early enough.
+    // A process that parked before this look is seen; see the module above for why late is early enough.
     fence(SeqCst);
     let (mut resting, mut walking) = (start, start);
     let (mut taken, mut limit) = (0_usize, 1_usize);

@@ -78,6 +78,56 @@ fn a_channel_that_has_grown_comes_round() {
     check(2, || stream(2, vec![0, 1], 6, Some(3)));
 }
 
+/// A row of two slots, from which the oldest message is gone, grows to five, so that each side may do two
+/// operations between looks: fewer where a row ends, or where the receiver follows into the larger cycle.
+/// In a cycle of five no slot has the number that a message before the cycle would have.
+#[test]
+fn what_a_side_may_do_ends_with_its_row() {
+    check(2, || {
+        let model = Driven::new();
+        let (numbers, received, channel) = model.channel::<u32>("numbers", 2, vec![0, 1]);
+        let (begin, begins, _) = model.channel::<u32>("begin", 1, Vec::new());
+        let (grown, has_grown, _) = model.channel::<u32>("grown", 1, Vec::new());
+        ask_to_grow(channel, 5);
+        let from = model.process(
+            "from",
+            (numbers, begins, grown),
+            async |(mut numbers, mut begins, mut grown): (
+                Sender<u32>,
+                Receiver<u32>,
+                Sender<u32>,
+            )| {
+                assert_eq!(begins.recv().await, Some(0));
+                for number in 2..6 {
+                    numbers.send(number).await;
+                }
+                grown.send(0).await;
+                send_all(numbers, 6, 9).await;
+            },
+        );
+        let taken = Taken::default();
+        let to = {
+            let taken = Arc::clone(&taken);
+            model.process(
+                "to",
+                (received, begin, has_grown),
+                async move |(mut received, mut begin, mut has_grown): (
+                    Receiver<u32>,
+                    Sender<u32>,
+                    Receiver<u32>,
+                )| {
+                    assert_eq!(received.recv().await, Some(0));
+                    begin.send(0).await;
+                    assert_eq!(has_grown.recv().await, Some(0));
+                    receive_all(received, taken).await;
+                },
+            )
+        };
+        model.run_both(from, to);
+        assert_eq!(taken_of(&taken), (1..9).collect::<Vec<_>>());
+    });
+}
+
 #[test]
 fn the_receiver_follows_into_a_larger_cycle() {
     check(3, || stream(1, vec![0], 3, Some(2)));

@@ -17,7 +17,7 @@ use crate::deadlock::{Found, is_dead};
 use crate::{Receiver, Sender};
 use kahn_engine::Park;
 use kahn_engine::TaskRef;
-use kahn_engine::sync::{Arc, AtomicBool, Ordering::*, thread};
+use kahn_engine::sync::{Access, Arc, AtomicBool, Ordering::*, thread};
 
 /// Processes in a ring.
 struct Round {
@@ -63,13 +63,13 @@ impl Round {
         let channel = self.before(index);
         self.tasks[index].state().waits_at.store(channel.waiting_at(End::Receiver), Release);
         let seen = channel.seen(End::Sender);
-        channel.word(End::Sender).park(seen, false) == Park::Asleep
+        channel.word(End::Sender).park(seen, Access::Shared) == Park::Asleep
     }
 
     /// Process `index` sends one message more; `true` if that took its receiver over.
     fn send(&self, index: usize) -> bool {
         let word = self.channels[index].word(End::Sender);
-        word.publish(word.load().count() + 1, false) == Moved::Wake
+        word.publish(word.load().count() + 1, Access::Shared) == Moved::Wake
     }
 
     /// All but one process wait, and that goes round, so many steps: who is awake wakes the next

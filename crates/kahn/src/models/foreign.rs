@@ -3,10 +3,9 @@
 //! Bounds: one wait or two, one or two clones of the waker, each on a thread of its own.
 
 use super::{Driven, check};
-use kahn_engine::TaskRef;
-use kahn_engine::policy::Turn;
 use kahn_engine::sync::{Arc, thread};
 use kahn_engine::task::foreign::{Foreign, base_waker};
+use kahn_engine::{TaskRef, model};
 use std::task::Waker;
 
 /// A process that a model lets wait, and its waker.
@@ -31,14 +30,13 @@ impl Waiting {
 
     /// How often it was made ready from outside since the last time.
     fn times_ready(&self) -> usize {
-        let policy = self.model.core.scheduler.policy();
-        std::iter::from_fn(|| policy.pop(super::OUTSIDE, Turn::Front))
-            .map(|ready| assert_eq!(ready.into_task(), self.task))
+        std::iter::from_fn(|| model::pop_outside(&self.model.core.scheduler))
+            .map(|task| assert_eq!(task, self.task))
             .count()
     }
 
     fn counted(&self) -> u64 {
-        kahn_engine::model::pending(&self.model.core.scheduler.activity)
+        model::pending(&self.model.core.scheduler.activity)
     }
 }
 
@@ -116,10 +114,7 @@ fn a_wake_up_hands_the_process_over() {
             let core = Arc::clone(&process.model.core);
             thread::spawn(move || {
                 waker.wake();
-                if core.scheduler.policy().pop(super::OUTSIDE, Turn::Front).is_some_and(|ready| {
-                    ready.into_task();
-                    true
-                }) {
+                if model::pop_outside(&core.scheduler).is_some() {
                     touch(&state);
                 }
             })

@@ -30,13 +30,13 @@ mod sleep;
 mod verdict;
 mod word;
 
+use crate::channel::capacities::Capacities;
 use crate::channel::language::Kahn;
 use crate::channel::raw::ChannelRef;
-use crate::channel::table::Capacities;
 use crate::deadlock::{Detection, Resolver};
 use crate::network::core::{ChannelPlan, Core, ProcessPlan};
 use crate::{ProcessResult, Receiver, Sender};
-pub(crate) use kahn_engine::model::{OUTSIDE, Own, check, settings};
+pub(crate) use kahn_engine::model::{Own, check, settings};
 use kahn_engine::sync::{Arc, Ordering::*, thread};
 use kahn_engine::{Config, Scheduler, TaskRef, ThreadSet, model};
 use kahn_report::Ending;
@@ -113,7 +113,7 @@ impl Driven {
 
     fn ready_under(&self, policy: Own) {
         self.core.scheduler.configure(Config::new(
-            Box::new(policy),
+            policy.queues(),
             ThreadSet::driven(WORKERS),
             settings(),
         ));

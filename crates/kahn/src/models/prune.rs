@@ -6,7 +6,7 @@
 use super::{Driven, check, plan, work_for_others};
 use crate::channel::closing::mark_dead_end;
 use crate::channel::language::{Kahn, Worker};
-use crate::{Accounting, Detection, Network, Receiver, RunOptions, Sender};
+use crate::{Accounting, Detection, Network, Options, Receiver, Sender};
 use kahn_engine::sync::{Arc, Ordering::*, Parker, thread};
 use kahn_engine::{Language, Probe};
 use kahn_report::Ending;
@@ -88,7 +88,8 @@ fn a_worker_that_goes_to_sleep_learns_of_a_process_that_is_to_be_pruned() {
             is_gone.park();
             drop(to_pruned);
         });
-        let options = RunOptions::new().workers(1).policy("shared").accounting(Accounting::Off);
+        let options =
+            Options::new().workers(1).policy(crate::policy::SHARED).accounting(Accounting::Off);
         let report = network.run_with(options.detection(Detection::Off)).expect("it finishes");
         assert!(report.is_success());
         other.join().expect("it does not panic");

@@ -7,28 +7,30 @@
 
 use super::check;
 use crate::{
-    Accounting, Detection, Ended, Network, Process, Receiver, RunError, RunOptions, Sender, Summary,
+    Accounting, Detection, Ended, Network, Options, Process, Receiver, RunError, Sender, Summary,
 };
+use kahn_engine::policy::{PolicyChoice, SHARED, STEALING};
 use kahn_engine::sync::{Arc, Mutex, Parker, end_naps, refuse_threads_after, set_cores, thread};
+use kahn_policies::{BATCH, STATIC, WS_LAST};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 
-fn options(policy: &str, detection: Detection) -> RunOptions {
-    RunOptions::new().workers(2).policy(policy).accounting(Accounting::Off).detection(detection)
+fn options(policy: PolicyChoice, detection: Detection) -> Options {
+    Options::new().workers(2).policy(policy).accounting(Accounting::Off).detection(detection)
 }
 
-fn assert_finishes(network: Network<'_>, options: RunOptions) {
+fn assert_finishes(network: Network<'_>, options: Options) {
     let report = network.run_with(options).expect("the network finishes");
     assert!(report.is_success());
 }
 
-fn stream(policy: &str, messages: u32) {
+fn stream(policy: PolicyChoice, messages: u32) {
     stream_on(2, policy, messages);
 }
 
 /// A sender and a receiver.
-fn stream_on(workers: usize, policy: &str, messages: u32) {
+fn stream_on(workers: usize, policy: PolicyChoice, messages: u32) {
     let mut network = Network::new();
     let (sender, receiver) = network.channel::<u32>("numbers");
     network.process("from", sender, async move |mut sender: Sender<u32>| {
@@ -47,28 +49,28 @@ fn stream_on(workers: usize, policy: &str, messages: u32) {
 
 #[test]
 fn a_stream_ends_under_shared() {
-    check(1, || stream("shared", 1));
+    check(1, || stream(SHARED, 1));
 }
 
 #[test]
 fn a_stream_ends_under_stealing() {
-    check(1, || stream("stealing", 1));
+    check(1, || stream(STEALING, 1));
 }
 
 #[test]
 fn a_stream_ends_under_batch() {
-    check(1, || stream("batch", 1));
+    check(1, || stream(BATCH, 1));
 }
 
 /// Nothing is stolen: each worker must be woken for what belongs to it.
 #[test]
 fn a_stream_ends_under_static() {
-    check(0, || stream("static", 1));
+    check(0, || stream(STATIC, 1));
 }
 
 #[test]
 fn a_stream_ends_under_ws_last() {
-    check(1, || stream("ws-last", 1));
+    check(1, || stream(WS_LAST, 1));
 }
 
 /// A worker that sleeps wakes by itself while the other runs, and takes what that keeps for itself.
@@ -76,7 +78,7 @@ fn a_stream_ends_under_ws_last() {
 fn a_watcher_wakes_by_itself() {
     check(1, || {
         end_naps(1);
-        stream("stealing", 1);
+        stream(STEALING, 1);
     });
 }
 
@@ -90,7 +92,7 @@ fn the_next_watcher_starts_when_it_is_wanted() {
             set_cores(1);
             refuse_threads_after(threads);
             end_naps(1);
-            stream_on(3, "stealing", 0);
+            stream_on(3, STEALING, 0);
         });
     }
 }
@@ -100,7 +102,7 @@ fn the_next_watcher_starts_when_it_is_wanted() {
 fn a_stream_ends_without_a_second_thread() {
     check(1, || {
         refuse_threads_after(0);
-        stream("static", 1);
+        stream(STATIC, 1);
     });
 }
 
@@ -121,7 +123,7 @@ fn a_ring_of_full_channels_grows() {
         };
         network.process_with(Process::named("a").effects(), (from_b, to_b), both);
         network.process_with(Process::named("b").effects(), (from_a, to_a), both);
-        assert_finishes(network, options("shared", Detection::Deferred));
+        assert_finishes(network, options(SHARED, Detection::Deferred));
     });
 }
 
@@ -150,7 +152,7 @@ fn stand_still() {
     };
     network.process_with(Process::named("a").effects(), (from_b, to_b), receive);
     network.process_with(Process::named("b").effects(), (from_a, to_a), receive);
-    let error = network.run_with(options("stealing", Detection::Deferred));
+    let error = network.run_with(options(STEALING, Detection::Deferred));
     let Err(RunError::Ended(report)) = error else { panic!("it cannot finish: {error:?}") };
     assert_eq!(report.outcome, Summary::Deadlock);
 }
@@ -212,7 +214,7 @@ fn a_foreign_waker_wakes_a_sleeping_network() {
         let answer = Arc::new(Answer::default());
         let network = asking(&answer);
         let other = thread::spawn(move || answer.tell());
-        assert_finishes(network, options("shared", Detection::Off));
+        assert_finishes(network, options(SHARED, Detection::Off));
         other.join().expect("it does not panic");
     });
 }
@@ -227,7 +229,7 @@ fn a_foreign_waker_that_is_dropped_is_told() {
             let answer = Arc::clone(&answer);
             thread::spawn(move || answer.refuse())
         };
-        let ended = network.run_with(options("shared", Detection::Off).workers(1));
+        let ended = network.run_with(options(SHARED, Detection::Off).workers(1));
         assert!(matches!(ended, Err(RunError::Ended(_))), "nobody can wake it");
         other.join().expect("it does not panic");
     });
@@ -244,7 +246,7 @@ fn a_blocking_process_is_woken_and_wakes() {
             assert_eq!(receiver.recv_blocking(), Some(0));
             assert_eq!(receiver.recv_blocking(), None);
         });
-        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        assert_finishes(network, options(SHARED, Detection::Off).workers(1));
     });
 }
 
@@ -260,7 +262,7 @@ fn a_party_outside_is_woken_and_wakes() {
             assert_eq!(receiver.recv_blocking().expect("the run goes on"), Some(0));
             assert_eq!(receiver.recv_blocking().expect("the run goes on"), None);
         });
-        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        assert_finishes(network, options(SHARED, Detection::Off).workers(1));
         outside.join().expect("it does not panic");
     });
 }
@@ -291,7 +293,7 @@ fn a_party_outside_polls_in_vain_and_cancels() {
             assert_eq!(received, Some(0));
             assert_eq!(receiver.recv_blocking().expect("the run goes on"), None);
         });
-        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        assert_finishes(network, options(SHARED, Detection::Off).workers(1));
         outside.join().expect("it does not panic");
     });
 }
@@ -312,7 +314,7 @@ fn a_party_outside_is_not_woken_by_the_start() {
         network.process("waits", (from_party, to_party), receive);
         let (mut receiver, sender) = network.outside("outside", (from_process, to_process));
         let running = thread::spawn(move || {
-            let ended = network.run_with(options("shared", Detection::Off).workers(1));
+            let ended = network.run_with(options(SHARED, Detection::Off).workers(1));
             let Err(RunError::Ended(report)) = ended else { panic!("it cannot finish: {ended:?}") };
             assert_eq!(report.outcome, Summary::Deadlock);
         });
@@ -353,7 +355,7 @@ fn a_party_outside_changes_its_waker() {
             }
             assert_eq!(polled, Poll::Ready(Ok(Some(0))));
         });
-        assert_finishes(network, options("shared", Detection::Off).workers(1));
+        assert_finishes(network, options(SHARED, Detection::Off).workers(1));
         outside.join().expect("it does not panic");
     });
 }
@@ -365,7 +367,7 @@ fn a_foreign_waker_wakes_more_workers_than_cores() {
         let answer = Arc::new(Answer::default());
         let network = asking(&answer);
         let other = thread::spawn(move || answer.tell());
-        assert_finishes(network, options("shared", Detection::Off).workers(3));
+        assert_finishes(network, options(SHARED, Detection::Off).workers(3));
         other.join().expect("it does not panic");
     });
 }

@@ -13,7 +13,7 @@ fn a_worker_that_sleeps_is_woken_while_another_goes_to_sleep() {
     check(3, || {
         let driven = Driven::new();
         let scheduler = &driven.core.scheduler;
-        let config = Config::new(Box::new(Own::default()), ThreadSet::driven(3), settings());
+        let config = Config::new(Own::default().queues(), ThreadSet::driven(3), settings());
         scheduler.configure(config);
         model::begin(scheduler, 3);
         assert!(model::go_to_sleep(&Worker::new(scheduler, 2)), "there is nothing to run");
@@ -49,7 +49,9 @@ fn what_is_pinned_to_a_worker_that_goes_to_sleep_is_found() {
             let core = Arc::clone(&driven.core);
             thread::spawn(move || model::go_to_sleep(&Worker::new(&core.scheduler, 1)))
         };
-        scheduler.make_ready(Origin::Outside, pinned, Reason::New);
+        // SAFETY: it was made above, and is started once.
+        let ready = unsafe { pinned.claim() };
+        scheduler.make_ready(Origin::Outside, ready, Reason::New);
         let sleeps = other.join().expect("it does not panic");
         let (sleepers, _) = model::sleepers(scheduler);
         assert!(!sleeps || !sleepers.contains(&1), "it sleeps, and nothing wakes it");

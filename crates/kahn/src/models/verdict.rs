@@ -13,7 +13,7 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::channel::word::Moved;
 use crate::{Receiver, Sender};
 use kahn_engine::Park;
-use kahn_engine::sync::{Arc, Ordering::*, Parker, thread};
+use kahn_engine::sync::{Access, Arc, Ordering::*, Parker, thread};
 use kahn_engine::task::foreign::base_waker;
 use kahn_engine::{Kind, Language, TaskRef, Unparker};
 use std::pin::pin;
@@ -71,7 +71,7 @@ impl Pair {
 fn park(task: TaskRef, channel: ChannelRef) {
     task.state().waits_at.store(channel.waiting_at(End::Receiver), Release);
     let word = channel.word(End::Sender);
-    assert_eq!(word.park(word.load(), false), Park::Asleep, "there is no message");
+    assert_eq!(word.park(word.load(), Access::Shared), Park::Asleep, "there is no message");
 }
 
 /// The second is a process with a thread of its own, and waits for a waker of another library.
@@ -79,7 +79,8 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     let (pair, receiver, sender) = Pair::new();
     let idle = async |_ports: (Receiver<u32>, Sender<u32>)| {};
     let second = pair.model.process("second", (receiver, sender), idle);
-    second.set_kind(Kind::Threaded);
+    // SAFETY: nothing runs yet.
+    unsafe { second.set_kind(Kind::Threaded) };
     let parker = Arc::new(Parker::new());
     second.set_unparker(Unparker::Thread(Arc::clone(&parker)));
     pair.begin();
@@ -103,7 +104,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
 fn who_is_woken_from_outside_may_wake_others() {
     check(3, || {
         woken_from_outside(|second, pair| {
-            let moved = pair.there.word(End::Sender).publish(1, false);
+            let moved = pair.there.word(End::Sender).publish(1, Access::Shared);
             assert_eq!(moved, Moved::Wake);
             // Whoever runs the first from now on.
             second.scheduler().activity.wake();

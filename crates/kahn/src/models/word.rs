@@ -6,6 +6,7 @@
 use super::check;
 use crate::channel::word::{Moved, Seen, Word};
 use kahn_engine::Park;
+use kahn_engine::sync::Access;
 use kahn_engine::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -85,17 +86,17 @@ impl Channel {
                     }
                     if state.done - state.published >= self.period {
                         state.published = state.done;
-                        wake(own.publish(state.done, false), peer, ready);
+                        wake(own.publish(state.done, Access::Shared), peer, ready);
                     }
                 };
                 match stop {
                     Stop::Ended => {
                         state.has_ended = true;
-                        wake(own.close(state.done, false), peer, ready);
+                        wake(own.close(state.done, Access::Shared), peer, ready);
                     }
                     Stop::Wait(_) if state.published != state.done => {
                         state.published = state.done;
-                        wake(own.publish(state.done, false), peer, ready);
+                        wake(own.publish(state.done, Access::Shared), peer, ready);
                     }
                     Stop::Wait(_) => {}
                 }
@@ -104,7 +105,7 @@ impl Channel {
             match stop {
                 Stop::Ended => return,
                 Stop::Wait(seen) => {
-                    if peers.park(seen, false) == Park::Asleep {
+                    if peers.park(seen, Access::Shared) == Park::Asleep {
                         return;
                     }
                 }
@@ -225,7 +226,7 @@ fn a_party_that_cancels_is_not_woken_as_well() {
             })
         };
         touch(&state);
-        let parked = word.park(seen, false) == Park::Asleep;
+        let parked = word.park(seen, Access::Shared) == Park::Asleep;
         let cancelled = parked && word.unpark(Word::parked(seen));
         if cancelled || !parked {
             touch(&state);

@@ -5,7 +5,7 @@
 
 use crate::channel::Ports;
 use kahn_engine::sync::panics;
-use kahn_engine::task::{BLOCK_ALIGN, BodyType, Polled, Task};
+use kahn_engine::task::{BLOCK_ALIGN, BodyType, Polled, ProcessResult, Task};
 use kahn_engine::{Kind, Unwound};
 use kahn_report::Failure;
 use std::any::Any;
@@ -14,60 +14,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
-
-/// What the code of a process may return: nothing, or a result whose error is its failure; or it
-/// never returns.
-///
-/// # Examples
-///
-/// ```
-/// use kahn::Network;
-///
-/// let mut network = Network::new();
-/// let texts = network.source("texts", ["1", "2", "three"]);
-/// network.process("parse", texts, async |mut texts| {
-///     while let Some(text) = texts.recv().await {
-///         text.parse::<u32>()?;
-///     }
-///     Ok::<(), std::num::ParseIntError>(())
-/// });
-/// let error = network.run().expect_err("`three` is no number");
-/// assert!(error.to_string().contains("process `parse` failed: invalid digit"));
-/// ```
-pub trait ProcessResult: Send {
-    /// Turns the result into an error's text, if it is an error.
-    fn into_error(self) -> Option<String>;
-}
-
-impl ProcessResult for () {
-    fn into_error(self) -> Option<String> {
-        None
-    }
-}
-
-/// What a function returns. Only so can the type `!` be named: it has no stable name of its own.
-#[doc(hidden)]
-pub trait Returns {
-    /// It.
-    type Output;
-}
-
-impl<O> Returns for fn() -> O {
-    type Output = O;
-}
-
-/// What code returns that never ends by itself, such as `async |()| loop { … }`.
-impl ProcessResult for <fn() -> ! as Returns>::Output {
-    fn into_error(self) -> Option<String> {
-        self
-    }
-}
-
-impl<E: std::fmt::Display + Send> ProcessResult for Result<(), E> {
-    fn into_error(self) -> Option<String> {
-        self.err().map(|error| error.to_string())
-    }
-}
 
 /// A body: closure and ports, or the future, or nothing. Which of them is told by
 /// [`Task::body_stage`], for a tag of its own would make most bodies a word larger.
@@ -94,10 +40,12 @@ impl<F, P, R> Body<F, P, R> {
     /// # Safety
     /// This is the body of `task`, which the caller holds.
     unsafe fn take_start(&mut self, task: &Task) -> Option<(F, P)> {
-        if task.body_stage.get() != stage::START {
+        // SAFETY: said by the caller.
+        let at = unsafe { task.body_stage() };
+        if at.get() != stage::START {
             return None;
         }
-        task.body_stage.set(stage::OVER);
+        at.set(stage::OVER);
         // SAFETY: it was there, and is not looked at again.
         Some(unsafe { ManuallyDrop::take(&mut self.start) })
     }
@@ -108,8 +56,10 @@ impl<F, P, R> Body<F, P, R> {
     /// As for [`take_start`](Self::take_start).
     #[inline(never)]
     unsafe fn end(&mut self, task: &Task) {
+        // SAFETY: said by the caller.
+        let at = unsafe { task.body_stage() };
         // If a destructor panics, what is left of the body is lost.
-        match task.body_stage.replace(stage::OVER) {
+        match at.replace(stage::OVER) {
             // SAFETY: it was there, and is not looked at again.
             stage::START => unsafe { ManuallyDrop::drop(&mut self.start) },
             // SAFETY: as above.
@@ -207,8 +157,10 @@ where
         // SAFETY: as above.
         let body = unsafe { body_of::<Body<F, P, R>>(task) };
         let polled = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the caller holds the process.
+            let runs = unsafe { header.body_stage() }.get() == stage::RUNNING;
             // SAFETY: the body of this process, which the caller holds.
-            if header.body_stage.get() != stage::RUNNING && !unsafe { Self::begin(body, header) } {
+            if !runs && !unsafe { Self::begin(body, header) } {
                 return Poll::Ready(Ok(()));
             }
             // SAFETY: it is there, as the stage says.
@@ -238,7 +190,8 @@ where
         // SAFETY: said by the caller.
         let Some((start, ports)) = (unsafe { body.take_start(task) }) else { return false };
         body.running = ManuallyDrop::new(start(ports));
-        task.body_stage.set(stage::RUNNING);
+        // SAFETY: said by the caller.
+        unsafe { task.body_stage() }.set(stage::RUNNING);
         true
     }
 

@@ -9,6 +9,18 @@ use std::fmt;
 use std::hash::BuildHasher as _;
 
 /// Something wrong with a network as it is written down.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Problem, RunError};
+///
+/// let mut network = Network::new();
+/// network.process("twin", (), async |()| {});
+/// network.process("twin", (), async |()| {});
+/// let Err(RunError::Check(problems)) = network.run() else { panic!("the names are equal") };
+/// assert_eq!(problems, [Problem::SameProcess("twin".into())]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {

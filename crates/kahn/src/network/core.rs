@@ -1,6 +1,6 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
-use super::body::{self, Async, Blocking, Body, BoxedStart, ProcessResult};
+use super::body::{self, Async, Blocking, Body, BoxedStart};
 use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
@@ -15,7 +15,7 @@ use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Resolver, explain};
 use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
-use kahn_engine::task::{BodyType, Info, Plan as TaskPlan};
+use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{EndCause, Kind, Scheduler, TaskRef};
 use kahn_report::{Explanation, Misuse, Name};
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ pub(crate) struct Core {
     pub(crate) channels: Arc<ChannelTable>,
     pub(crate) resolver: OnceLock<Resolver>,
     pub(crate) verdict: Mutex<Option<Verdict>>,
-    /// Who was left when nothing could go on any more.
+    /// The processes that were left when nothing could go on any more.
     pub(super) left: OnceLock<Left>,
     pub(crate) parties: Mutex<Vec<Arc<Party>>>,
     pub(crate) quiescence: AtomicBool,
@@ -278,12 +278,13 @@ impl Core {
             Some((_, worker)) => {
                 worker.has_made_one();
                 self.channels.graph_changes();
-                self.scheduler.start(task, worker.origin());
+                // SAFETY: it was made above, and is started once.
+                self.scheduler.start(unsafe { task.claim() }, worker.origin());
             }
         }
     }
 
-    /// Whether an end may be given to a new process: the one who gives it must have it. What was
+    /// Whether an end may be given to a new process: the process that gives it must have it. What was
     /// done there is published.
     fn may_give(&self, channel: ChannelRef, end: End, by: By<'_>, to: &Name) -> bool {
         let here = std::ptr::eq(channel.table(), Arc::as_ptr(&self.channels));
@@ -336,7 +337,8 @@ impl Core {
             task.note(own::WAIT_ONCE);
         }
         if settings.threads && task.kind() == Kind::Pooled {
-            task.set_kind(Kind::Threaded);
+            // SAFETY: nothing runs yet, or nothing knows the process yet.
+            unsafe { task.set_kind(Kind::Threaded) };
         }
     }
 
@@ -388,11 +390,6 @@ impl Core {
                 channel.set_flag(flag::BRIDGE);
             }
         }
-    }
-
-    /// Whether a process may create others while the network runs.
-    pub(crate) fn has_creators(&self) -> bool {
-        self.scheduler.table.lock().all().iter().any(|task| task.creates())
     }
 
     /// Has every operation published at once: each process has a thread of its own.

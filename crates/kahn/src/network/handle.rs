@@ -2,7 +2,7 @@
 
 use super::core::{Core, Verdict};
 use kahn_engine::sync::{Arc, Ordering::*};
-use kahn_report::{Activity, Explanation};
+use kahn_report::{Activity, Explanation, StillRunning};
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -37,20 +37,27 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct StopHandle(Weak<Core>);
 
-/// Who has not stopped when the time was up.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{} of the processes did not stop in time:\n{}", processes.len(), processes.join("\n"))]
-pub struct StillRunning {
-    /// Their names, and what they do.
-    pub processes: Vec<String>,
-}
-
 impl StopHandle {
     pub(super) fn new(core: &Arc<Core>) -> Self {
         Self(Arc::downgrade(core))
     }
 
     /// Stops the run, as soon as every process gives its worker back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0_u64..);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let handle = network.stop_handle();
+    /// let run = std::thread::spawn(move || network.run().map(drop));
+    /// handle.stop();
+    /// // A run that is stopped is no success, whether it had begun or not.
+    /// assert!(run.join().expect("it does not panic").is_err());
+    /// ```
     pub fn stop(&self) {
         if let Some(core) = self.0.upgrade() {
             core.end_with(Verdict::Stopped);
@@ -58,6 +65,21 @@ impl StopHandle {
     }
 
     /// Stops the run and waits until every process has, or for `deadline`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use std::time::Duration;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0_u64..);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let handle = network.stop_handle();
+    /// let run = std::thread::spawn(move || network.run().map(drop));
+    /// handle.stop_within(Duration::from_secs(60)).expect("all its processes receive or send");
+    /// assert!(run.join().expect("it does not panic").is_err());
+    /// ```
     ///
     /// # Errors
     /// [`StillRunning`] names the processes that have not stopped, and what they do. The run goes
@@ -79,16 +101,69 @@ impl StopHandle {
     }
 
     /// Tells what every process does right now. Empty when the run has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel::<u32>("numbers");
+    /// let handle = network.stop_handle();
+    /// network.process("look", out, async move |mut out| {
+    ///     out.send(1).await;
+    ///     assert!(handle.explain().to_string().contains("`sum`"));
+    /// });
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run()?;
+    /// assert_eq!(sum.take(), Some(1));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn explain(&self) -> Explanation {
         self.0.upgrade().map(|core| core.explain()).unwrap_or_default()
     }
 
     /// Returns how many messages have been received so far, on all channels that are open.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..100_u32);
+    /// let handle = network.stop_handle();
+    /// assert_eq!(handle.messages(), 0);
+    /// let (out, seen) = network.channel("seen");
+    /// network.process("look", (numbers, out), async move |(mut numbers, mut out)| {
+    ///     numbers.for_each(|_| {}).await;
+    ///     numbers.flush().await;
+    ///     out.send(handle.messages()).await;
+    /// });
+    /// let seen = network.collect("all", seen);
+    /// network.run()?;
+    /// assert!(seen.take().is_some_and(|seen| seen[0] <= 100));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn messages(&self) -> u64 {
         self.0.upgrade().map_or(0, |core| core.channels.received())
     }
 
-    /// Whether the run has been told to end, or has ended.
+    /// Returns whether the run has been told to end, or has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let handle = network.stop_handle();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// network.run()?;
+    /// assert!(handle.is_ending());
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn is_ending(&self) -> bool {
         self.0
             .upgrade()

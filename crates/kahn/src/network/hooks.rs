@@ -4,6 +4,7 @@ use super::core::{Core, Verdict};
 use super::left::Left;
 use crate::channel::language::OfNetwork;
 use crate::channel::language::Worker;
+use crate::channel::observer::ObserverHandle;
 use crate::channel::raw::End;
 use crate::deadlock::Found;
 use kahn_engine::TaskRef;
@@ -75,8 +76,19 @@ impl OfNetwork for Joined {
         }
     }
 
+    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
+        let Some(core) = self.core() else { return };
+        if let Some(ObserverHandle(observer)) = core.channels.observer() {
+            let name = &task.info().name;
+            if begins { observer.runs(name, worker) } else { observer.rests(name, worker) }
+        }
+    }
+
     fn share_out(&self) -> Option<u64> {
-        self.core()?.share_out()
+        let core = self.core()?;
+        let placing = core.scheduler.run_queues().placing()?;
+        // What does not fit was told before the run.
+        core.share_out(placing, core.scheduler.slots().len()).ok().flatten()
     }
 
     fn misuse(&self, what: Misuse) {

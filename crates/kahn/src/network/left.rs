@@ -1,4 +1,5 @@
-//! Who is left when nothing can go on any more: who waits for whom, and who has not read to the end.
+//! What is left when nothing can go on any more: which process waits for which, and which has not read
+//! to the end.
 //!
 //! A dead process waits for another, and so on, until the waits come round: they are trees that grow
 //! on rings. Whether one process waits for another through others is told by numbers that each gets

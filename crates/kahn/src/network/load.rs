@@ -1,8 +1,9 @@
 //! The network as a policy sees it that decides where processes belong.
 
 use super::core::Core;
+use crate::channel::process::InNetwork;
 use crate::channel::table::Volume;
-use kahn_engine::policy::{ChannelLoad, Load, ProcessLoad};
+use kahn_engine::policy::{ChannelLoad, Load, Misplaced, Placing, ProcessLoad};
 use kahn_engine::{Kind, TaskRef};
 use kahn_report::Identity;
 use std::collections::BTreeMap;
@@ -30,11 +31,15 @@ impl Weight {
 }
 
 impl Core {
-    /// Asks the policy where each process belongs, and settles it. Returns how many processes are
-    /// to move; `None` if nothing changes.
-    pub(crate) fn share_out(&self) -> Option<u64> {
-        let (tasks, load) = self.load();
-        let homes = self.scheduler.policy().place(&load)?;
+    /// Asks a policy where each process belongs, and settles it. Returns how many processes are to
+    /// move; `None` if nothing changes.
+    pub(crate) fn share_out(
+        &self,
+        placing: &dyn Placing,
+        workers: usize,
+    ) -> Result<Option<u64>, Misplaced> {
+        let (tasks, load) = self.load(workers);
+        let Some(homes) = placing.place(&load)? else { return Ok(None) };
         debug_assert_eq!(homes.len(), tasks.len(), "a worker for each process");
         let mut moved = 0;
         for (task, home) in tasks.iter().zip(homes) {
@@ -43,20 +48,22 @@ impl Core {
             // gets a worker too: one is as good as another for it.
             task.assign(home);
         }
-        Some(moved)
+        Ok(Some(moved))
     }
 
     /// Weighs processes and channels.
-    fn load(&self) -> (Vec<TaskRef>, Load) {
+    fn load(&self, workers: usize) -> (Vec<TaskRef>, Load) {
         let volumes = self.channels.volumes();
-        let mut load = Load::new(self.scheduler.slots().len());
+        let mut load = Load::new(workers);
         let mut measured = self.measured.lock();
         let mut work = BTreeMap::new();
         let tasks = {
             // No process that is alive is recycled while the table is locked.
             let table = self.scheduler.table.lock();
-            let mut tasks = table.all();
-            tasks.retain(|task| task.kind() == Kind::Pooled);
+            let (tasks, others): (Vec<_>, Vec<_>) =
+                table.all().into_iter().partition(|task| task.kind() == Kind::Pooled);
+            load.may_grow = tasks.iter().chain(&others).any(|task| task.creates());
+            load.others = others.into_iter().map(|task| task.info().name.clone()).collect();
             for task in &tasks {
                 let info = task.info();
                 let before = measured.work.get(&info.identity);

@@ -3,7 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | [`Network`]: writing a network down |
-//! | `creator` | [`Creator`]: creating while it runs |
+//! | `describe` | [`Channel`], [`Process`]: what one is to be |
+//! | `spawner` | [`Spawner`]: creating while it runs |
 //! | `body` | the closure and the future of a process |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
@@ -14,7 +15,7 @@
 mod body;
 mod check;
 pub(crate) mod core;
-mod creator;
+mod describe;
 mod handle;
 mod hooks;
 mod left;
@@ -22,30 +23,28 @@ mod load;
 mod observed;
 mod options;
 pub(crate) mod run;
+mod spawner;
 mod weights;
 
-pub use body::ProcessResult;
 pub use check::Problem;
-pub use creator::Creator;
-pub use handle::{StillRunning, StopHandle};
-pub(crate) use options::{BuildPolicy, Choice};
-pub use options::{DEFAULT_BUDGET, RunOptions};
+pub use describe::{Channel, Process};
+pub use handle::StopHandle;
+pub(crate) use options::DEFAULT_BUDGET;
+pub use options::Options;
 pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};
+pub use spawner::Spawner;
 
-use self::core::{ChannelPlan, Core, ProcessPlan};
-use crate::channel::digest::{DigestFn, Digests, digest_at};
+use self::core::Core;
+use crate::channel::digest::Digests;
 use crate::channel::raw::End;
-use crate::channel::weight::{Weigh, Weighing};
-use crate::channel::{Digest, OutsidePorts, Ports, Receiver, Sender};
+use crate::channel::{OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Shape, dot};
 use kahn_engine::Kind;
 use kahn_engine::sync::{Arc, Ordering::*};
+use kahn_engine::task::ProcessResult;
 use kahn_report::Name;
 use std::marker::PhantomData;
-
-/// The capacity of channels that name none: 64 messages.
-pub const DEFAULT_CAPACITY: u32 = 64;
 
 /// A network of processes joined by channels.
 ///
@@ -92,185 +91,24 @@ pub struct Network<'env> {
 // bound to be, and the rest is shared under locks.
 unsafe impl Send for Network<'_> {}
 
-/// What a channel is to be: its name, capacity, initial messages, and whether runs are compared by
-/// the contents of its messages.
-///
-/// # Examples
-///
-/// A feedback loop needs something in it to begin with:
-///
-/// ```
-/// use kahn::{Channel, Network};
-///
-/// let mut network = Network::new();
-/// let (back, around) = network.channel_with(Channel::named("loop").initial([1_u64]).digest());
-/// let (out, powers) = network.channel("powers");
-/// network.process("double", (around, back, out), async |(mut around, mut back, mut out)| {
-///     for _ in 0..5 {
-///         let n = around.recv().await.expect("the loop never ends before this process");
-///         out.send(n).await;
-///         back.send(2 * n).await;
-///     }
-/// });
-/// let all = network.collect("all", powers);
-/// network.run()?;
-/// assert_eq!(all.take(), Some(vec![1, 2, 4, 8, 16]));
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "a channel is made by `Network::channel_with`"]
-pub struct Channel<T> {
-    name: Name,
-    capacity: u32,
-    initial: Vec<T>,
-    digest: Option<DigestFn>,
-    weighing: Option<Weighing>,
-}
+impl<'env> Network<'env> {
+    /// The capacity of channels that name none, in messages.
+    pub const DEFAULT_CAPACITY: u32 = 64;
 
-impl<T: Send> Channel<T> {
-    /// Names a channel, with the default capacity.
-    pub fn named(name: impl Into<Name>) -> Self {
-        Self {
-            name: name.into(),
-            capacity: DEFAULT_CAPACITY,
-            initial: Vec::new(),
-            digest: None,
-            weighing: None,
-        }
-    }
-
-    /// Sets the capacity, in messages. It is a hint: a ring of waits makes a full channel grow.
-    ///
-    /// # Panics
-    /// Panics if it is 0: a channel holds a message at least.
-    pub fn capacity(mut self, messages: u32) -> Self {
-        assert!(messages > 0, "channel `{}`: a channel holds a message at least", self.name);
-        self.capacity = messages;
-        self
-    }
-
-    /// Puts messages into the channel before anything runs. More than the capacity raise it.
-    pub fn initial(mut self, messages: impl IntoIterator<Item = T>) -> Self {
-        self.initial = messages.into_iter().collect();
-        self
-    }
-
-    /// Has runs compared by the contents of the messages, and not by their number alone.
-    ///
-    /// [`testing::verify`](crate::testing::verify) does so without being asked if the messages are of
-    /// an ordinary type, such as numbers, texts, and vectors and pairs of them, or of one that
-    /// [`Schedules::digest`](crate::testing::Schedules::digest) names.
-    pub fn digest(mut self) -> Self
-    where
-        T: Digest,
-    {
-        self.digest = Some(digest_at::<T>);
-        self
-    }
-
-    /// Has the byte budget count what the messages own, as their type tells.
-    ///
-    /// Not needed for types that own nothing, nor for ordinary ones: texts, boxes, and vectors,
-    /// options and pairs of ordinary types are weighed without being asked. What messages of other
-    /// types own is not counted unless this says how, and the report names their channels.
-    pub fn weighed(mut self) -> Self
-    where
-        T: Weigh,
-    {
-        self.weighing = Some(Weighing::of::<T>());
-        self
-    }
-
-    /// Has the byte budget count what the messages own, as a function tells: the bytes of each beside
-    /// those that it takes itself. See [`weighed`](Self::weighed).
+    /// Makes an empty network.
     ///
     /// # Examples
     ///
     /// ```
-    /// use kahn::{Channel, Network};
-    /// use std::sync::Mutex;
+    /// use kahn::Network;
     ///
     /// let mut network = Network::new();
-    /// let pages = Channel::named("pages").weighed_by(|page: &Mutex<Vec<u8>>| {
-    ///     page.lock().map_or(0, |bytes| bytes.capacity())
-    /// });
-    /// let (out, pages) = network.channel_with(pages);
-    /// network.process("print", out, async |mut out| out.send(Mutex::new(vec![0; 4096])).await);
-    /// let count = network.fold("count", pages, 0, |count, _| count + 1);
-    /// let report = network.run()?;
-    /// assert_eq!(count.take(), Some(1));
-    /// assert_eq!(report.channels[0].owned_bytes, Some(4096));
+    /// let numbers = network.source("numbers", 1..=4_u32);
+    /// let product = network.fold("product", numbers, 1, |product, n| product * n);
+    /// network.run()?;
+    /// assert_eq!(product.take(), Some(24));
     /// # Ok::<(), kahn::RunError>(())
     /// ```
-    pub fn weighed_by(mut self, owned_bytes: fn(&T) -> usize) -> Self {
-        self.weighing = Some(Weighing::with(owned_bytes));
-        self
-    }
-
-    fn plan(self) -> ChannelPlan<T> {
-        ChannelPlan {
-            name: self.name,
-            capacity: self.capacity,
-            initial: self.initial,
-            digest: self.digest,
-            weighing: self.weighing,
-        }
-    }
-}
-
-/// What a process is to be: its name, and what the runtime may not assume of it.
-///
-/// # Examples
-///
-/// ```
-/// use kahn::{Network, Process};
-///
-/// let mut network = Network::new();
-/// let (out, unused) = network.channel("unused");
-/// // Nobody reads its output, but it must run to its end all the same.
-/// network.process_with(Process::named("log").effects(), out, async |mut out| {
-///     for line in 0..3_u32 {
-///         out.send(line).await;
-///     }
-/// });
-/// network.process("reader", unused, async |_unused| {});
-/// network.run()?;
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a process is made by `Network::process_with`"]
-pub struct Process {
-    name: Name,
-    effects: bool,
-    worker: Option<u32>,
-}
-
-impl Process {
-    /// Names a process.
-    pub fn named(name: impl Into<Name>) -> Self {
-        Self { name: name.into(), effects: false, worker: None }
-    }
-
-    /// Declares that the process does something that can be seen without its channels: it is never
-    /// ended because nobody reads its output. Processes without senders need no such word.
-    pub fn effects(mut self) -> Self {
-        self.effects = true;
-        self
-    }
-
-    /// Pins the process to a worker, for policies that heed it.
-    pub fn worker(mut self, worker: u32) -> Self {
-        self.worker = Some(worker);
-        self
-    }
-
-    fn plan(self) -> ProcessPlan {
-        ProcessPlan { name: self.name, effects: self.effects, pinned: self.worker }
-    }
-}
-
-impl<'env> Network<'env> {
-    /// Makes an empty network.
     pub fn new() -> Self {
         Self { core: Core::new(), borrows: PhantomData, has_run: false }
     }
@@ -281,11 +119,39 @@ impl<'env> Network<'env> {
     }
 
     /// Makes a channel with the default capacity, and returns its two ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, words) = network.channel("words");
+    /// network.process("speak", out, async |mut out| out.send("hello").await);
+    /// let all = network.collect("all", words);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["hello"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn channel<T: Send + 'env>(&mut self, name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
         self.channel_with(Channel::named(name))
     }
 
     /// Makes a channel, and returns its two ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, words) = network.channel_with(Channel::named("words").capacity(2).initial(["hello"]));
+    /// network.process("speak", out, async |mut out| out.send("world").await);
+    /// let all = network.collect("all", words);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec!["hello", "world"]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn channel_with<T: Send + 'env>(
         &mut self,
         channel: Channel<T>,
@@ -297,6 +163,27 @@ impl<'env> Network<'env> {
     ///
     /// The code is called with the ports when the process runs for the first time. It may return
     /// nothing or a result; an error is a [failure](crate::FailureReport), and so is a panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", [5, 8, 6_u32]);
+    /// let (out, differences) = network.channel("differences");
+    /// network.process("subtract", (numbers, out), async |(mut numbers, mut out)| {
+    ///     let mut before = 0;
+    ///     while let Some(n) = numbers.recv().await {
+    ///         out.send(n.abs_diff(before)).await;
+    ///         before = n;
+    ///     }
+    /// });
+    /// let all = network.collect("all", differences);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![5, 3, 2]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if a port belongs to another network.
@@ -311,6 +198,21 @@ impl<'env> Network<'env> {
     }
 
     /// Makes a process, with what is to be known about it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..3_u32);
+    /// let print = Process::named("print").effects().worker(0);
+    /// network.process_with(print, numbers, async |mut numbers| {
+    ///     numbers.for_each(|n| assert!(n < 3)).await;
+    /// });
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if a port belongs to another network.
@@ -359,6 +261,23 @@ impl<'env> Network<'env> {
 
     /// Makes a process that blocks its thread, with what is to be known about it.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..3_u32);
+    /// let print = Process::named("print").effects();
+    /// network.blocking_with(print, numbers, |mut numbers| {
+    ///     while let Some(n) = numbers.recv_blocking() {
+    ///         assert!(n < 3);
+    ///     }
+    /// });
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if a port belongs to another network.
     pub fn blocking_with<P, F, O>(&mut self, process: Process, ports: P, code: F)
@@ -372,9 +291,25 @@ impl<'env> Network<'env> {
 
     /// Makes a port that lets a process create processes and channels while the network runs.
     ///
-    /// See [`Creator`] for an example.
-    pub fn creator(&self) -> Creator<'env> {
-        Creator::new(&self.core)
+    /// See [`Spawner`] for an example.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel("numbers");
+    /// network.process("parent", (out, network.spawner()), async |(out, mut spawner)| {
+    ///     spawner.process("child", out, async |mut out| out.send(7_u32).await);
+    /// });
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![7]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn spawner(&self) -> Spawner<'env> {
+        Spawner::new(&self.core)
     }
 
     /// Gives ends to somebody outside: an ordinary thread, a task of another executor.
@@ -417,6 +352,23 @@ impl<'env> Network<'env> {
     }
 
     /// Makes a handle by which the run can be stopped and looked into from outside.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Summary};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0_u64..);
+    /// let handle = network.stop_handle();
+    /// network.for_each("stop", numbers, move |n| {
+    ///     if n == 100 {
+    ///         handle.stop();
+    ///     }
+    /// });
+    /// let error = network.run().expect_err("it was stopped");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
+    /// ```
     pub fn stop_handle(&self) -> StopHandle {
         StopHandle::new(&self.core)
     }
@@ -473,6 +425,17 @@ impl<'env> Network<'env> {
     }
 
     /// Returns the number of processes and of channels written down so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..3_u32);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// assert_eq!(network.size(), (2, 1));
+    /// ```
     pub fn size(&self) -> (usize, usize) {
         (self.core.scheduler.table.lock().all().len(), self.core.channels.all().len())
     }

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | has effects, may create others, never had a sender, is outside | no |
 //! | some reader of the senders it held last may not be pruned itself, and saw their end | no |
-//! | it ended without one, and some such reader received what it sent after it could be pruned last | no |
+//! | some such reader received what it sent after it could be pruned last | no |
+//! | it has had both ends of a channel since it could be pruned last | no |
 //! | some such reader waits for ever, and would go on if this process did | no |
 //! | any other | yes |
 //!
@@ -18,8 +19,10 @@
 //! reason than this process, without having seen an end. So it did what it does in every run, and
 //! whether it saw an end, or for whom it waits for ever, is the same in every run. A process is pruned
 //! when it begins an operation or waits: one that sends a message, and then begins none and waits for
-//! nothing until it has no sender any more, was not pruned if that message was received, for its reader
-//! had not left before. What it sent last, and whether one received it that may not be pruned, is the
+//! nothing until it has no sender any more, or ends, was not pruned if that message was received, for its
+//! reader had not left before. One that has both ends of a channel is its own reader, which has not left. What it sent last, and whether one received it that may not be pruned, is the
+//! same in every run. It may not be the one that has the receiver in the end: a process that hands a receiver on may
+//! create processes, so it may not be pruned, and how much each had received when it handed it on is the
 //! same in every run. (A reader that may be pruned may come to that only after it has received the
 //! message; this is not known here, and the process is told as pruned.) The senders a process
 //! held last are the same if it was not pruned, and if it was, they were among those it had then,
@@ -28,15 +31,16 @@
 //! whether it was ended before it began to wait is a matter of the schedule.
 //!
 //! A failure counts if its process may not be pruned, and if one of those readers has reached its
-//! failure mark if it left any. It leaves none if it has no sender any more, because it dropped them or
-//! gave them away. If it could have been ended before, when it still had them, it is told as pruned:
-//! in some runs it was, and then there was no failure.
+//! failure mark if it left any, or it was its own reader. It leaves none if it has no sender any more,
+//! because it dropped them or gave them away. If it could have been ended before, when it still had them,
+//! it is told as pruned: in some runs it was, and then there was no failure. So is one whose last message
+//! was received and whose mark nobody reached: its readers left, and it still had senders.
 
 use crate::channel::process::attribute;
 use crate::channel::table::LastSender;
 use crate::network::left::Left;
-use crate::network::run::process_report;
 use kahn_engine::ProcessRecord;
+use kahn_engine::run::process_report;
 use kahn_report::{Ending, FailureReport, Identity, ProcessEnd, ProcessReport};
 use std::collections::BTreeSet;
 use std::mem;
@@ -46,8 +50,33 @@ pub(super) struct Observed<'a> {
     /// In the order of their identities.
     records: &'a [ProcessRecord],
     may_be_pruned: Vec<bool>,
+    /// Those that are told as pruned: failed, too, whose last message was all that was seen.
+    is_told_as_pruned: Vec<bool>,
+    /// Those that had both ends of a channel.
+    is_kept: Vec<bool>,
     /// For each process that left failure marks, who reached them.
     marks: Vec<Option<Vec<usize>>>,
+}
+
+/// How much of a process is seen by those that may not be pruned.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Those that saw something.
+    observers: usize,
+    /// Those among them that saw more than the last message of one that failed with a sender.
+    witnesses: usize,
+}
+
+impl Seen {
+    fn add(&mut self, sees_end: bool) {
+        self.observers += 1;
+        self.witnesses += usize::from(sees_end);
+    }
+
+    fn lose(&mut self, sees_end: bool) {
+        self.observers -= 1;
+        self.witnesses -= usize::from(sees_end);
+    }
 }
 
 impl<'a> Observed<'a> {
@@ -68,16 +97,26 @@ impl<'a> Observed<'a> {
             .iter()
             .map(|record| is_whole || matches!(record.ending, Some(Ending::Pruned)))
             .collect();
-        let (mut observers, mut observes) = (vec![0_usize; count], vec![Vec::new(); count]);
+        let (mut seen, mut observes) = (vec![Seen::default(); count], vec![Vec::new(); count]);
+        let mut is_kept = vec![false; count];
         let mut marks: Vec<Option<Vec<usize>>> = vec![None; count];
         for sender in last.iter().filter(|sender| is_whole || sender.is_mark) {
             let Some(writer) = place(&sender.writer) else { continue };
             is_known[writer] = true;
             let marks = sender.is_mark.then(|| marks[writer].get_or_insert_default());
+            if sender.was_kept {
+                is_kept[writer] = true;
+                seen[writer].add(true);
+            }
+            if sender.was_received_before {
+                // Who handed the receiver on may create processes, and is no observer that is lost.
+                seen[writer].add(!sender.is_mark);
+            }
             let Some(reader) = sender.reader else { continue };
-            observers[writer] += 1;
+            let sees_end = sender.was_seen || !sender.is_mark;
+            seen[writer].add(sees_end);
             if let Some(reader) = place(&reader).filter(|_| !sender.was_handed_on) {
-                observes[reader].push(writer);
+                observes[reader].push((writer, sees_end));
                 if let Some(reached) = marks.filter(|_| sender.was_seen) {
                     reached.push(reader);
                 }
@@ -85,28 +124,36 @@ impl<'a> Observed<'a> {
         }
         for (writer, reader) in left.iter().flat_map(|left| left.read_on()) {
             if let (Some(writer), Some(reader)) = (place(&writer), place(&reader)) {
-                observers[writer] += 1;
-                observes[reader].push(writer);
+                seen[writer].add(true);
+                observes[reader].push((writer, true));
             }
         }
-        let mut may_be_pruned = vec![false; count];
-        let is_lost = |process: usize, observers: &[usize]| {
-            observers[process] == 0
-                && is_known[process]
-                && !attribute::is_never_pruned(records[process].attributes)
+        let is_never_pruned = |process: usize| {
+            !is_known[process] || attribute::is_never_pruned(records[process].attributes)
         };
-        let mut lost: Vec<usize> =
-            (0..count).filter(|&process| is_lost(process, &observers)).collect();
+        let is_lost = |process: usize, seen: &[Seen]| {
+            seen[process].observers == 0 && !is_never_pruned(process)
+        };
+        let mut may_be_pruned = vec![false; count];
+        let mut lost: Vec<usize> = (0..count).filter(|&process| is_lost(process, &seen)).collect();
         while let Some(process) = lost.pop() {
             may_be_pruned[process] = true;
-            for writer in mem::take(&mut observes[process]) {
-                observers[writer] -= 1;
-                if is_lost(writer, &observers) {
+            for (writer, sees_end) in mem::take(&mut observes[process]) {
+                seen[writer].lose(sees_end);
+                if is_lost(writer, &seen) {
                     lost.push(writer);
                 }
             }
         }
-        Self { records, may_be_pruned, marks }
+        let has_failed = |process: usize| {
+            marks[process].is_some() && matches!(records[process].ending, Some(Ending::Failed(_)))
+        };
+        let is_told_as_pruned = (0..count).map(|process| {
+            may_be_pruned[process]
+                || has_failed(process) && seen[process].witnesses == 0 && !is_never_pruned(process)
+        });
+        let is_told_as_pruned = is_told_as_pruned.collect();
+        Self { records, may_be_pruned, is_told_as_pruned, is_kept, marks }
     }
 
     /// The failures that count, each with the processes that ended because of it.
@@ -121,6 +168,7 @@ impl<'a> Observed<'a> {
             }
             let is_seen = attribute::is_never_pruned(record.attributes)
                 || self.marks[process].is_none()
+                || self.is_kept[process]
                 || !with.is_empty();
             if self.may_be_pruned[process] || !is_seen {
                 continue;
@@ -137,7 +185,7 @@ impl<'a> Observed<'a> {
         reports
     }
 
-    /// Who reached the failure marks of a process, and may not be pruned.
+    /// Processes that reached the failure marks of another, and may not be pruned.
     fn reached(&self, process: usize) -> impl Iterator<Item = usize> {
         let all = self.marks[process].iter().flatten().copied();
         all.filter(|&by| !self.may_be_pruned[by])
@@ -152,9 +200,9 @@ impl<'a> Observed<'a> {
     /// What is told of each process of a run that took so many ticks. `is_cut_short`: they are told as
     /// they were when the run ended.
     pub(super) fn processes(&self, is_cut_short: bool, ticks: u64) -> Vec<ProcessReport> {
-        let all = self.records.iter().zip(&self.may_be_pruned);
-        let reports = all.map(|(record, may_be_pruned)| {
-            let ending = if *may_be_pruned && !is_cut_short {
+        let all = self.records.iter().zip(&self.is_told_as_pruned);
+        let reports = all.map(|(record, is_told_as_pruned)| {
+            let ending = if *is_told_as_pruned && !is_cut_short {
                 ProcessEnd::Pruned
             } else {
                 ProcessEnd::of(record.ending.as_ref())

@@ -1,17 +1,17 @@
 //! How a network is run.
 
-use crate::channel::table::Capacities;
+use crate::channel::capacities::Capacities;
+use crate::channel::observer::{Observer, ObserverHandle};
 use crate::deadlock::Detection;
-use kahn_engine::accounting::Accounting;
-use kahn_engine::policy::{self, Placement, Policy, Setup};
+use kahn_engine::Accounting;
+use kahn_engine::policy::PolicyChoice;
+use kahn_engine::run::Schedule;
 use kahn_engine::sync::Arc;
-use std::fmt;
-use std::time::Duration;
 
 /// The default byte budget for all channels: 1 GiB.
-pub const DEFAULT_BUDGET: u64 = 1 << 30;
+pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;
 
-/// How a network is run.
+/// How a network is run: its [`Schedule`], and how its channels are bounded.
 ///
 /// Nothing here can change a result; a capacity that is too small costs time, never an answer. A
 /// clone runs another network the same way.
@@ -19,87 +19,64 @@ pub const DEFAULT_BUDGET: u64 = 1 << 30;
 /// # Examples
 ///
 /// ```
-/// use kahn::{Network, RunOptions};
+/// use kahn::{Network, Options};
 ///
 /// let mut network = Network::new();
 /// let numbers = network.source("numbers", 0..1000_u64);
 /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-/// let report = network.run_with(RunOptions::new().workers(2).policy("ws-last").capacity(1))?;
+/// let options = Options::new().workers(2).policy(kahn::policy::SHARED).capacity(1);
+/// let report = network.run_with(options)?;
 /// assert_eq!(sum.take(), Some(499_500));
 /// assert_eq!(report.workers, 2);
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct RunOptions {
-    pub(crate) workers: Option<usize>,
-    pub(crate) policy: Choice,
+pub struct Options {
+    pub(crate) schedule: Schedule,
     pub(crate) capacities: Capacities,
     pub(crate) budget: u64,
     pub(crate) detection: Detection,
-    pub(crate) accounting: Accounting,
-    pub(crate) seed: u64,
-    pub(crate) pin: bool,
     pub(crate) quiescence: bool,
-    pub(crate) wait_once: bool,
     pub(crate) record: bool,
-    pub(crate) listed: usize,
-    pub(crate) placement: Placement,
-    pub(crate) tau: Duration,
-    pub(crate) virtual_time: bool,
-    pub(crate) places: bool,
-    /// How many threads the run may have.
-    pub(crate) threads: usize,
-    pub(crate) blocking_calls: usize,
+    pub(crate) observer: Option<ObserverHandle>,
 }
 
-/// A policy by its name, or one of the user's own, which is made for each run anew.
-#[derive(Clone)]
-pub(crate) enum Choice {
-    Named(String),
-    Own(Arc<BuildPolicy>),
-}
-
-/// Makes a policy for a run.
-pub(crate) type BuildPolicy = dyn Fn(Setup) -> Box<dyn Policy> + Send + Sync;
-
-impl fmt::Debug for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Named(name) => f.debug_tuple("Named").field(name).finish(),
-            Self::Own(_) => f.write_str("Own"),
-        }
+impl Default for Options {
+    fn default() -> Self {
+        Self::from(Schedule::default())
     }
 }
 
-impl Default for RunOptions {
-    fn default() -> Self {
+impl From<Schedule> for Options {
+    fn from(schedule: Schedule) -> Self {
         Self {
-            workers: None,
-            policy: Choice::Named(policy::DEFAULT.to_owned()),
+            schedule,
             capacities: Capacities::default(),
             budget: DEFAULT_BUDGET,
             detection: Detection::default(),
-            accounting: Accounting::default(),
-            seed: 0,
-            pin: false,
             quiescence: false,
-            wait_once: false,
             record: false,
-            listed: 10_000,
-            placement: Placement::default(),
-            tau: policy::DEFAULT_TAU,
-            virtual_time: false,
-            places: true,
-            threads: usize::MAX,
-            blocking_calls: 1024,
+            observer: None,
         }
     }
 }
 
-impl RunOptions {
-    /// Makes the default options: a worker for each core, policy [`policy::DEFAULT`], the
+impl Options {
+    /// Makes the default options: a worker for each core, policy [`DEFAULT`](crate::policy::DEFAULT), the
     /// capacities that the channels were created with, a budget of 1 GiB, deferred detection,
     /// counters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let report = network.run_with(Options::new())?;
+    /// assert!(report.is_success());
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -107,56 +84,63 @@ impl RunOptions {
     /// Sets the number of workers. The policies `sequential` and `seeded` use one and `threads` a
     /// thread for each process, whatever is set here.
     ///
-    /// # Panics
-    /// Panics if it is 0.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        assert!(workers > 0, "a network needs a worker at least");
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Chooses a policy of [`POLICIES`](crate::POLICIES) by its name; an unknown one is an error of
-    /// the run.
-    #[must_use]
-    pub fn policy(mut self, name: &str) -> Self {
-        self.policy = Choice::Named(name.to_owned());
-        self
-    }
-
-    /// Runs under a policy of your own; see [`policy`](mod@crate::policy). `build` makes it for each
-    /// run anew, and is told the number of workers and the seed.
-    #[must_use]
-    pub fn own_policy<P: Policy + 'static>(
-        mut self,
-        build: impl Fn(Setup) -> P + Send + Sync + 'static,
-    ) -> Self {
-        self.policy = Choice::Own(Arc::new(move |setup| Box::new(build(setup))));
-        self
-    }
-
-    /// Sets where processes belong under the policy `static`; others do not heed it. A process can
-    /// also be pinned by its program: [`Process::worker`](crate::Process::worker).
-    #[must_use]
-    pub fn placement(mut self, placement: Placement) -> Self {
-        self.placement = placement;
-        self
-    }
-
-    /// Sets how long the workers may be idle, all together, before the policy `partition` shares
-    /// the processes out anew; others do not heed it. If it is not set,
-    /// [`DEFAULT_TAU`](crate::policy::DEFAULT_TAU).
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let report = network.run_with(Options::new().workers(3))?;
+    /// assert_eq!(report.worker_reports.len(), 3);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if it is 0.
     #[must_use]
-    pub fn tau(mut self, tau: Duration) -> Self {
-        assert!(!tau.is_zero(), "sharing out takes time itself");
-        self.tau = tau;
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.schedule = self.schedule.workers(workers);
+        self
+    }
+
+    /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
+    /// `kahn-policies`, or what makes one of your own; see [`Schedule::policy`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let report = network.run_with(Options::new().policy(SEQUENTIAL))?;
+    /// assert_eq!((sum.take(), report.policy.as_str()), (Some(45), "sequential"));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
+        self.schedule = self.schedule.policy(policy);
         self
     }
 
     /// Gives every channel this capacity, in messages, instead of its own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let report = network.run_with(Options::new().capacity(2))?;
+    /// assert_eq!(report.channels[0].capacity, 2);
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if it is 0.
@@ -173,14 +157,14 @@ impl RunOptions {
     /// # Examples
     ///
     /// ```
-    /// use kahn::{Channel, Network, RunOptions};
+    /// use kahn::{Channel, Network, Options};
     ///
     /// let mut network = Network::new();
     /// let (out, tickets) = network.channel_with(Channel::named("tickets").capacity(1));
     /// network.process("sell", out, async |mut out| out.send_all(0..10_u32).await);
     /// let numbers = network.map("double", tickets, |n| 2 * n);
     /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-    /// let report = network.run_with(RunOptions::new().capacity_at_most(8))?;
+    /// let report = network.run_with(Options::new().capacity_at_most(8))?;
     /// assert_eq!(sum.take(), Some(90));
     /// let capacities: Vec<_> = report.channels.iter().map(|channel| channel.capacity).collect();
     /// assert_eq!(capacities, [1, 8]);
@@ -209,6 +193,20 @@ impl RunOptions {
     /// channels take is at most the budget and, for each channel, as many of the heaviest messages
     /// as it had slots when it was last compared. So a network whose channels never grow cannot end
     /// over its budget because its messages are heavy; the report has a warning then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, RunError, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, pages) = network.channel_with(Channel::named("pages").capacity(1000));
+    /// network.process("write", out, async |mut out| out.send([0_u8; 4096]).await);
+    /// network.for_each("read", pages, |_page| {});
+    /// // A thousand slots of 4 KiB do not fit into 1 MiB.
+    /// let error = network.run_with(Options::new().budget(1 << 20)).expect_err("too much");
+    /// assert!(matches!(error, RunError::Check(_)));
+    /// ```
     #[must_use]
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = bytes;
@@ -216,6 +214,19 @@ impl RunOptions {
     }
 
     /// Sets when the runtime looks for rings of waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Detection, Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run_with(Options::new().detection(Detection::Off))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[must_use]
     pub fn detection(mut self, detection: Detection) -> Self {
         self.detection = detection;
@@ -223,28 +234,93 @@ impl RunOptions {
     }
 
     /// Sets how much the run counts about itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Accounting, Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let report = network.run_with(Options::new().accounting(Accounting::Timing))?;
+    /// assert!(report.processes[0].cpu_seconds.is_some());
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[must_use]
     pub fn accounting(mut self, accounting: Accounting) -> Self {
-        self.accounting = accounting;
+        self.schedule = self.schedule.accounting(accounting);
         self
     }
 
     /// Sets the seed, for policies that draw.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEEDED;
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// // The same order, each time that it runs.
+    /// network.run_with(Options::new().policy(SEEDED).seed(7))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.schedule = self.schedule.seed(seed);
         self
     }
 
     /// Pins worker *n* to core *n*, where the system can.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run_with(Options::new().workers(2).pin(true))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[must_use]
     pub fn pin(mut self, pin: bool) -> Self {
-        self.pin = pin;
+        self.schedule = self.schedule.pin(pin);
         self
     }
 
     /// Says that a network in which nothing can happen any more has ended normally, though
     /// processes are left that wait for messages: Kahn's theory calls it complete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options, Summary};
+    ///
+    /// let mut network = Network::new();
+    /// let (to_b, from_a) = network.channel::<u32>("to b");
+    /// let (to_a, from_b) = network.channel::<u32>("to a");
+    /// // Each waits for a message of the other, and there is none.
+    /// network.process("a", (to_b, from_b), async |(mut out, mut from)| {
+    ///     while let Some(n) = from.recv().await {
+    ///         out.send(n).await;
+    ///     }
+    /// });
+    /// network.process("b", (to_a, from_a), async |(mut out, mut from)| {
+    ///     while let Some(n) = from.recv().await {
+    ///         out.send(n).await;
+    ///     }
+    /// });
+    /// let report = network.run_with(Options::new().quiescence_is_normal(true))?;
+    /// assert_eq!(report.outcome, Summary::Quiescent);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     #[must_use]
     pub fn quiescence_is_normal(mut self, normal: bool) -> Self {
         self.quiescence = normal;
@@ -253,83 +329,117 @@ impl RunOptions {
 
     /// Has every operation wait once, so that misuse shows at once. The policy `seeded` does so by
     /// itself.
-    #[must_use]
-    pub fn wait_once(mut self, wait: bool) -> Self {
-        self.wait_once = wait;
-        self
-    }
-
-    /// Gives the run a time of its own, for [`csp`](crate::csp): when nothing else can run, it jumps
-    /// to the next deadline that a process waits for. Tests of days take no time.
-    #[must_use]
-    pub fn virtual_time(mut self, is_virtual: bool) -> Self {
-        self.virtual_time = is_virtual;
-        self
-    }
-
-    /// Bounds the threads for [blocking calls](crate::csp::blocking()) of communicating processes, which
-    /// are 1 024 otherwise: a call beyond them waits until one before it has returned. Calls that
-    /// wait for each other need as many threads as there are.
-    ///
-    /// # Panics
-    /// Panics if there is to be none.
     ///
     /// # Examples
     ///
-    /// ```
-    /// use kahn::{RunOptions, csp};
+    /// An operation that is polled once and left behind may go unnoticed; here it does not:
     ///
-    /// let run = csp::run(RunOptions::new().blocking_calls(2), async |scope| {
-    ///     let calls = (0..100_u32).map(|n| csp::blocking(move || n)).collect::<Vec<_>>();
-    ///     scope.par(calls).await
-    /// })?;
-    /// assert_eq!(run.result, Ok((0..100).collect()));
-    /// # Ok::<(), kahn::RunError>(())
     /// ```
+    /// use futures_util::FutureExt;
+    /// use kahn::{Network, Options, Summary};
     ///
-    /// Source: CCSP, whose blocking calls have up to 1 024 threads.
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel("numbers");
+    /// network.process("impatient", out, async |mut out| {
+    ///     let _ = out.send(1_u32).now_or_never();
+    /// });
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let error = network.run_with(Options::new().wait_once(true)).expect_err("misuse");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Misuse));
+    /// ```
     #[must_use]
-    pub fn blocking_calls(mut self, threads: usize) -> Self {
-        assert!(threads > 0, "blocking calls need a thread at least");
-        self.blocking_calls = threads;
+    pub fn wait_once(mut self, wait: bool) -> Self {
+        self.schedule = self.schedule.wait_once(wait);
         self
     }
 
     /// Has the system refuse all threads of the run after so many, besides the one that calls: for
     /// tests of what happens then.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Says whether explanations and reports name files and lines: where a communicating process was
-    /// created, where one panicked. They do, unless this is `false`: a program for users that have
-    /// not its source is explained by names alone.
     ///
     /// # Examples
     ///
     /// ```
-    /// use kahn::{RunOptions, csp};
+    /// use kahn::{Network, Options};
     ///
-    /// let stuck = csp::run(RunOptions::new().places(false), async |_scope| {
-    ///     let (_out, mut never) = csp::channel::<u32>("never");
-    ///     never.recv().await
-    /// });
-    /// let text = stuck.expect_err("nobody sends").to_string();
-    /// assert!(!text.contains(".rs"), "{text}");
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let report = network.run_with(Options::new().workers(4).refuse_threads_after(1))?;
+    /// assert!(report.warnings.iter().any(|warning| warning.contains("thread")));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
+        self.schedule = self.schedule.refuse_threads_after(threads);
+        self
+    }
+
+    /// Says whether reports name files and lines of the program, as that of a panic. They do, unless
+    /// this is `false`: for users that do not have its source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("fail", (), async |()| panic!("no luck"));
+    /// let error = network.run_with(Options::new().places(false)).expect_err("it panics");
+    /// assert!(!error.to_string().contains(".rs"));
     /// ```
     #[must_use]
     pub fn places(mut self, named: bool) -> Self {
-        self.places = named;
+        self.schedule = self.schedule.places(named);
         self
     }
 
     /// Records the history of every channel and lists every process, for comparing runs.
     pub(crate) fn recorded(mut self) -> Self {
         self.record = true;
-        self.listed = usize::MAX;
+        self.schedule = self.schedule.listed(usize::MAX);
         self
+    }
+
+    /// Has this told what the processes of the run do, while they do it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Name, Network, Observer, Options};
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// /// The names of processes, in the order in which they ran.
+    /// #[derive(Default)]
+    /// struct Trace(Mutex<Vec<String>>);
+    ///
+    /// impl Observer for Trace {
+    ///     fn runs(&self, process: &Name, _worker: usize) {
+    ///         self.0.lock().expect("no other thread panics").push(process.to_string());
+    ///     }
+    /// }
+    ///
+    /// let trace = Arc::new(Trace::default());
+    /// let mut network = Network::new();
+    /// network.process("hello", (), async |()| {});
+    /// network.run_with(Options::new().observer(Arc::clone(&trace)))?;
+    /// assert_eq!(*trace.0.lock().expect("no other thread panics"), ["hello"]);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
+        self.observer = Some(ObserverHandle(observer));
+        self
+    }
+
+    /// Returns the schedule: what of these options other kinds of networks heed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Options;
+    ///
+    /// assert_eq!(Options::new().seed(7).schedule().the_seed(), 7);
+    /// ```
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 }

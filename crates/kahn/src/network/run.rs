@@ -3,25 +3,18 @@
 use super::check::Problem;
 use super::core::{Core, Verdict};
 use super::observed::Observed;
-use super::options::{Choice, RunOptions};
-use super::weights::{growth, too_heavy, weight_unknown};
+use super::options::Options;
+use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
-use crate::channel::language::Worker;
 use crate::channel::language::{Detecting, Kahn};
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
-use kahn_engine::WorkerCore;
-use kahn_engine::accounting::Accounting;
-use kahn_engine::policy::{self, POLICIES, Placement, PlacementError, Policy, Threads};
-use kahn_engine::sync::system::{ThreadDoor, clock, cores};
-use kahn_engine::sync::{Arc, Mutex, Ordering::*, panics, thread};
-use kahn_engine::{
-    Balance, Config, EndCause, Kind, ProcessCounts, ProcessRecord, Scheduler, Settings, ThreadSet,
-};
-use kahn_report::{
-    ChannelReport, Detail, Ending, Name, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
-    WorkerReport,
-};
+use kahn_engine::Accounting;
+use kahn_engine::policy::Misplaced;
+use kahn_engine::run::{Refused, RunPlan, listed as listed_records, outline};
+use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
+use kahn_engine::{Config, Kind};
+use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -31,21 +24,28 @@ use std::task::{Context, Poll, Waker};
 ///
 /// Shows the explanation as its `Debug` form too, so that `unwrap` and a `main` that returns it
 /// speak to people.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, RunError};
+///
+/// let mut network = Network::new();
+/// let (_out, numbers) = network.channel::<u32>("numbers");
+/// network.for_each("ignore", numbers, |_| {});
+/// let error = network.run().expect_err("nobody has the sender");
+/// assert!(matches!(error, RunError::Check(_)));
+/// assert!(error.to_string().contains("the sender of channel `numbers` belongs to no process"));
+/// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The network is written down wrong; nothing ran.
     #[error("the network cannot run:{}", listed(.0))]
     Check(Vec<Problem>),
-    /// There is no policy of that name; nothing ran.
-    #[error("there is no policy `{name}`: choose one of {}", policy_names())]
-    UnknownPolicy {
-        /// The name.
-        name: String,
-    },
-    /// The list of places makes no sense for this network; nothing ran.
+    /// The policy cannot place the processes as it was asked to; nothing ran.
     #[error("the placement, {0}")]
-    Placement(PlacementError),
+    Placement(Misplaced),
     /// `run` was called inside an async process, whose worker it would hold; nothing ran.
     #[error(
         "a network cannot be run inside an async process, for it would hold the worker: \
@@ -61,6 +61,15 @@ pub enum RunError {
     Ended(Box<Report>),
 }
 
+impl From<Refused> for RunError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Nested => Self::Nested,
+            Refused::OutOfThreads(text) => Self::OutOfThreads(text),
+        }
+    }
+}
+
 /// Problems that a message tells one by one; the error itself has all of them.
 const LISTED: usize = 20;
 
@@ -73,11 +82,6 @@ fn listed(problems: &[Problem]) -> String {
     }
 }
 
-fn policy_names() -> String {
-    let names: Vec<_> = POLICIES.iter().map(|entry| entry.name).collect();
-    names.join(", ")
-}
-
 impl fmt::Debug for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -86,6 +90,18 @@ impl fmt::Debug for RunError {
 
 impl RunError {
     /// Returns the report, if anything ran.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Summary};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("fail", (), async |()| Err::<(), _>("no luck"));
+    /// let error = network.run().expect_err("it fails");
+    /// let report = error.report().expect("it has run");
+    /// assert_eq!(report.outcome, Summary::Failed);
+    /// ```
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Ended(report) => Some(report),
@@ -124,19 +140,45 @@ impl Network<'_> {
     /// report ([`FailureReport::at`](crate::FailureReport::at)): the first run puts a hook in front of
     /// the one that is there, which it calls.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let texts = network.source("texts", ["1", "2", "three"]);
+    /// let numbers = network.map("parse", texts, |text| text.parse::<u32>());
+    /// network.for_each("check", numbers, |number| number.map(drop));
+    /// let error = network.run().expect_err("`three` is no number");
+    /// assert!(error.to_string().starts_with("process `check` failed: invalid digit"));
+    /// ```
+    ///
     /// # Errors
     /// [`RunError::Check`] if the network is written down wrong; [`RunError::Ended`] if a failure
     /// counts, if processes are left that can never go on, if the byte budget did not allow a
     /// channel to grow, if an end was misused, or if the run was stopped.
     pub fn run(self) -> Result<Report, RunError> {
-        self.run_with(RunOptions::default())
+        self.run_with(Options::default())
     }
 
     /// Runs the network as told; see [`run`](Self::run).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run_with(Options::new().workers(1).capacity(1))?;
+    /// assert_eq!(sum.take(), Some(55));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
     /// # Errors
-    /// As for [`run`](Self::run); [`RunError::UnknownPolicy`] for a policy that does not exist.
-    pub fn run_with(self, options: RunOptions) -> Result<Report, RunError> {
+    /// As for [`run`](Self::run); [`RunError::Placement`] if the policy cannot place the processes.
+    pub fn run_with(self, options: Options) -> Result<Report, RunError> {
         let outcome = execute(self, options)?;
         let report = outcome.report;
         if report.is_success() { Ok(report) } else { Err(RunError::Ended(Box::new(report))) }
@@ -144,7 +186,7 @@ impl Network<'_> {
 }
 
 impl Network<'static> {
-    /// Runs the network on threads of its own, beside whoever awaits it.
+    /// Runs the network on threads of its own, beside the task that awaits it.
     ///
     /// For tasks of other executors, and for a network inside an async process. Dropping the result
     /// stops the run and leaves its threads to end by themselves, which is why nothing may be
@@ -153,7 +195,7 @@ impl Network<'static> {
     /// # Examples
     ///
     /// ```
-    /// use kahn::{Network, RunOptions};
+    /// use kahn::{Network, Options};
     ///
     /// let mut outer = Network::new();
     /// let (out, sums) = outer.channel("sums");
@@ -161,7 +203,7 @@ impl Network<'static> {
     ///     let mut inner = Network::new();
     ///     let numbers = inner.source("numbers", 0..10_u32);
     ///     let sum = inner.fold("sum", numbers, 0, |sum, n| sum + n);
-    ///     inner.run_async(RunOptions::new().workers(1)).await?;
+    ///     inner.run_async(Options::new().workers(1)).await?;
     ///     out.send(sum.take().unwrap_or(0)).await;
     ///     Ok::<(), kahn::RunError>(())
     /// });
@@ -170,7 +212,7 @@ impl Network<'static> {
     /// assert_eq!(all.take(), Some(vec![45]));
     /// # Ok::<(), kahn::RunError>(())
     /// ```
-    pub fn run_async(self, options: RunOptions) -> Running {
+    pub fn run_async(self, options: Options) -> Running {
         let stop = self.stop_handle();
         let shared = Arc::new(Mutex::new(Shared { result: None, waker: None }));
         let theirs = Arc::clone(&shared);
@@ -197,6 +239,20 @@ struct Shared {
 }
 
 /// A run beside its caller; made by [`Network::run_async`].
+///
+/// # Examples
+///
+/// A run that is dropped is stopped:
+///
+/// ```
+/// use kahn::{Network, Options};
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0_u64..);
+/// network.for_each("ignore", numbers, |_| {});
+/// let running = network.run_async(Options::new());
+/// drop(running);
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping it stops the run"]
 pub struct Running {
@@ -229,135 +285,58 @@ impl Drop for Running {
     }
 }
 
-/// What options come to: who runs the processes.
-pub(crate) struct Plan {
-    pub(crate) policy: Box<dyn Policy>,
-    pub(crate) thread_set: ThreadSet,
-    /// Each process has a thread of its own.
-    pub(crate) own_threads: bool,
-    /// The policy wants every operation to wait once.
-    pub(crate) waits_once: bool,
-    pub(crate) placement: Placement,
-}
-
-/// Decides who runs the processes; refuses to inside an async process, whose worker it would hold.
-pub(crate) fn plan(mut options: RunOptions) -> Result<(RunOptions, Plan), RunError> {
-    let in_async = WorkerCore::running_here()
-        .is_some_and(|task| task.body().is_some_and(|body| !body.blocking));
-    if in_async {
-        return Err(RunError::Nested);
-    }
-    if options.places {
-        panics::note_places();
-    }
-    let seed = options.seed;
-    let asked = options.workers.unwrap_or_else(cores);
-    let choice = mem::replace(&mut options.policy, Choice::Named(String::new()));
-    let (threads, waits_once, choice) = match choice {
-        Choice::Own(build) => (Threads::AsAsked, false, Ok(build)),
-        Choice::Named(name) => {
-            let Some(entry) = POLICIES.iter().find(|entry| entry.name == name) else {
-                return Err(RunError::UnknownPolicy { name });
-            };
-            (entry.threads, entry.waits_once, Err(entry.build))
-        }
-    };
-    let door = Arc::new(ThreadDoor::with(options.threads));
-    let thread_set = ThreadSet::start(if threads == Threads::AsAsked { asked } else { 1 }, door);
-    let workers = thread_set.workers();
-    let mut setup = policy::Setup::new(workers);
-    (setup.seed, setup.tau) = (seed, options.tau);
-    setup.placement = mem::take(&mut options.placement);
-    let placement = setup.placement.clone();
-    let is_own = choice.is_ok();
-    let policy: Box<dyn Policy> = match choice {
-        Ok(own) => own(setup),
-        Err(build) => build(setup),
-    };
-    if let (true, Some(refusal)) = (is_own && !policy.shares_work(), &thread_set.refusal) {
-        // It may have been made for more workers than there are, and keep processes for each.
-        return Err(RunError::OutOfThreads(refusal.clone()));
-    }
-    let own_threads = threads == Threads::OnePerProcess;
-    Ok((options, Plan { policy, thread_set, own_threads, waits_once, placement }))
-}
-
 /// Runs a network to its end, whatever that is.
-pub(crate) fn execute(mut network: Network<'_>, options: RunOptions) -> Result<Outcome, RunError> {
+pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outcome, RunError> {
     let core = Arc::clone(&network.core);
-    let (options, plan) = plan(options)?;
-    let Plan { policy, thread_set, own_threads, waits_once, placement } = plan;
-    let workers = thread_set.workers();
-    core.channels.configure(options.budget, options.capacities, options.listed, options.record);
+    let listed = options.schedule.most_listed();
+    let mut plan = RunPlan::new(options.schedule)?;
+    if let Some(observer) = options.observer {
+        core.channels.observe_by(observer);
+        plan.observe();
+    }
+    core.channels.configure(options.budget, options.capacities, listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
     }
-    let processes = core.scheduler.table.lock().all();
-    let names = processes.iter().map(|task| task.info().name.as_str());
-    if policy.places() {
-        placement.check(workers, names, core.has_creators()).map_err(RunError::Placement)?;
+    if let Some(placing) = plan.placing() {
+        core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;
     }
-    let only_processes = processes.iter().all(|task| task.kind() == Kind::Pooled);
-    let (samples, accounting) = (policy.rebalances_after().is_some(), options.accounting);
     core.scheduler.language::<Kahn>().detect(Detecting {
         central: options.detection == Detection::Central,
         probes: options.detection == Detection::Deferred,
     });
-    core.scheduler.configure(Config::new(
-        policy,
-        thread_set,
-        Settings {
-            accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
-            samples,
-            wait_once: waits_once || options.wait_once,
-            threads: own_threads,
-            pin: options.pin,
-            // Until a creator makes a blocking process.
-            solo: workers == 1 && !own_threads && only_processes,
-            listed_processes: options.listed,
-        },
-    ));
+    let processes = core.scheduler.table.lock().all();
+    let only_pooled = processes.iter().all(|task| task.kind() == Kind::Pooled);
+    plan.configure(&core.scheduler, only_pooled);
     // The options were applied once, so a resolver is set once.
     let _ = core.resolver.set(Resolver::new(options.detection));
     core.quiescence.store(options.quiescence, Relaxed);
     for task in core.scheduler.table.lock().all() {
         core.prepare(task);
     }
-    if own_threads {
+    if core.scheduler.settings().threads {
         core.publish_at_once();
     }
     core.find_bridges();
-    if core.scheduler.policy().places() {
-        core.share_out();
-    }
 
     network.has_run = true;
-    clock::start();
-    let since = clock::ticks();
-    core.scheduler.run();
-    let ticks = clock::ticks() - since;
-    let refused = core.scheduler.config().refusal.clone();
-    let warnings = warnings.into_iter().chain(refused).collect();
-    let report = clear_away(&core, warnings, ticks, own_threads);
+    let ticks = core.scheduler.timed_run();
+    let report = clear_away(&core, warnings, ticks);
     core.gone.open();
     Ok(report)
 }
 
 /// Ends everything that is left, and tells what happened.
-fn clear_away(
-    core: &Arc<Core>,
-    mut warnings: Vec<String>,
-    ticks: u64,
-    own_threads: bool,
-) -> Outcome {
+fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcome {
     let verdict = core.verdict.lock().clone();
     end_processes(core);
     let (channels, folded_channels) = core.channels.records();
     let (_, budget) = core.channels.usage();
     warnings.extend(too_heavy(&channels, core.channels.most_used(), budget));
     core.channels.drop_messages();
-    let records = records(core, verdict.as_ref());
+    let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
+    let records = listed_records(&core.scheduler, cannot_run);
     let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
     let last = core.channels.last_senders();
     let observed = Observed::new(&records, &last, core.left.get(), is_whole);
@@ -390,37 +369,26 @@ fn clear_away(
             (Summary::OverBudget, Some(Detail::Waits(explanation)))
         }
     };
-    let table = core.scheduler.table.lock();
-    let (more, sums) = table.folded;
-    let scheduler = &core.scheduler;
     let counts = core.scheduler.settings().accounting != Accounting::Off;
+    let outline = outline(&core.scheduler, ticks);
     let report = Report {
         outcome,
-        chooses: scheduler.chose.load(Relaxed),
         detail,
         failures,
-        policy: scheduler.policy().name().to_owned(),
-        workers: scheduler.worker_count(),
-        seconds: clock::to_duration(ticks).as_secs_f64(),
-        created: (table.created, core.channels.created()),
+        created: (outline.created.0, core.channels.created()),
         slot_bytes: core.channels.usage(),
         most_bytes: core.channels.most_used(),
         grown: channels.iter().filter(|record| record.counts.growths > 0).map(growth).collect(),
         weight_unknown: weight_unknown(&channels),
         walks: core.resolver.get().map_or(0, Resolver::walks),
-        warnings,
+        warnings: [outline.warnings, warnings].concat(),
         processes: observed.processes(is_cut_short, ticks),
-        more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
-        meetings: Vec::new(),
-        more_meetings: None,
         local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
-        rebalances: core.scheduler.config().balance.as_ref().map(rebalances),
-        worker_reports: if own_threads { Vec::new() } else { worker_reports(scheduler) },
+        ..outline
     };
-    drop(table);
     Outcome { report, channels }
 }
 
@@ -429,52 +397,8 @@ pub(super) fn end_processes(core: &Arc<Core>) {
     for party in mem::take(&mut *core.parties.lock()) {
         party.end();
     }
-    let mut left = core.scheduler.table.lock().all();
-    left.retain(|task| task.body().is_some() && !task.has_ended());
-    left.sort_by_key(|task| task.info().identity);
-    if left.is_empty() {
-        return;
-    }
-    for task in left {
-        // A destructor may be the user's code; it runs as the process, whose operations do nothing.
-        Worker::for_clearing(&core.scheduler).end(task, EndCause::Stopped);
-    }
-}
-
-/// The records of all processes. Who was left over when nothing could run has not ended, whether a
-/// thread unwound or a future was dropped in the end.
-fn records(core: &Core, verdict: Option<&Verdict>) -> Vec<ProcessRecord> {
-    let mut records = core.scheduler.table.lock().records();
-    if matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent)) {
-        for record in &mut records {
-            record.ending.take_if(|ending| matches!(ending, Ending::Stopped));
-        }
-    }
-    records
-}
-
-/// What is told of one process of a run that took so many ticks.
-pub(crate) fn process_report(
-    record: &ProcessRecord,
-    ending: ProcessEnd,
-    ticks: u64,
-) -> ProcessReport {
-    // An estimate from samples may come to more than one thread can have run.
-    let counts =
-        ProcessCounts { busy: record.counts.busy.map(|busy| busy.min(ticks)), ..record.counts };
-    ProcessReport { name: record.name.clone(), ending, ..process_sums(&counts) }
-}
-
-pub(crate) fn process_sums(counts: &ProcessCounts) -> ProcessReport {
-    ProcessReport {
-        name: Name::from(""),
-        ending: ProcessEnd::Finished,
-        cpu_seconds: counts.busy.map(|ticks| clock::to_duration(ticks).as_secs_f64()),
-        polls: counts.polls,
-        waits_empty: counts.waits_empty,
-        waits_full: counts.waits_full,
-        migrations: counts.migrations,
-    }
+    // SAFETY: the run is over, or there was none.
+    unsafe { core.scheduler.end_what_is_left::<Kahn>() };
 }
 
 fn channel_report(record: &ChannelRecord) -> ChannelReport {
@@ -484,7 +408,7 @@ fn channel_report(record: &ChannelRecord) -> ChannelReport {
         to: record.to.clone(),
         message_type: record.type_name,
         message_bytes: record.message_size,
-        owned_bytes: record.owned_bytes(),
+        owned_bytes: owned_bytes(record),
         capacity: record.capacity,
         ..channel_sums(&record.counts)
     }
@@ -514,36 +438,6 @@ fn local_share(channels: &[ChannelRecord], others: &ChannelCounts) -> Option<f64
         (received + counts.received, remote + counts.remote)
     });
     (received > 0).then(|| 1.0 - remote as f64 / received as f64)
-}
-
-fn rebalances(balance: &Balance) -> Rebalances {
-    let counts = balance.counts();
-    Rebalances {
-        asked: counts.asked,
-        changed: counts.changed,
-        moved: counts.moved,
-        seconds: counts.cost.as_secs_f64(),
-    }
-}
-
-pub(crate) fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
-    let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
-    // Fewer than there are slots, if the system refused threads.
-    let ran = scheduler.slots().iter().take(scheduler.worker_count()).enumerate();
-    let reports = ran.map(|(worker, slot)| {
-        let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));
-        let steals = scheduler.policy().steals(worker);
-        WorkerReport {
-            worker,
-            busy_seconds: seconds(total.saturating_sub(idle)),
-            idle_seconds: seconds(idle),
-            spins: slot.times.spins.load(Relaxed),
-            sleeps: slot.times.sleeps.load(Relaxed),
-            steals_tried: steals.tried,
-            steals_won: steals.won,
-        }
-    });
-    reports.collect()
 }
 
 impl Drop for Network<'_> {

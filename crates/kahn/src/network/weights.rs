@@ -3,11 +3,9 @@
 use crate::channel::table::ChannelRecord;
 use kahn_report::{GrowthReport, Name};
 
-impl ChannelRecord {
-    /// What a message owned on average, if it is known.
-    pub(super) fn owned_bytes(&self) -> Option<u64> {
-        self.weight.map(|weight| weight / self.counts.sent.max(1))
-    }
+/// What a message of a channel owned on average, if it is known.
+pub(super) fn owned_bytes(record: &ChannelRecord) -> Option<u64> {
+    record.weight.map(|weight| weight / record.counts.sent.max(1))
 }
 
 /// What is told of a channel that grew.
@@ -19,7 +17,7 @@ pub(super) fn growth(record: &ChannelRecord) -> GrowthReport {
         began_with: record.began_with,
         capacity: record.capacity,
         message_bytes: record.message_size,
-        owned_bytes: record.owned_bytes(),
+        owned_bytes: owned_bytes(record),
     }
 }
 
@@ -33,7 +31,7 @@ pub(super) fn weight_unknown(channels: &[ChannelRecord]) -> Vec<Name> {
 /// not compared with it.
 pub(super) fn too_heavy(channels: &[ChannelRecord], slots: u64, budget: u64) -> Option<String> {
     let waiting = |record: &ChannelRecord| {
-        u64::from(record.counts.most_waiting).saturating_mul(record.owned_bytes().unwrap_or(0))
+        u64::from(record.counts.most_waiting).saturating_mul(owned_bytes(record).unwrap_or(0))
     };
     let together = channels.iter().map(waiting).fold(slots, u64::saturating_add);
     let heaviest = channels.iter().max_by_key(|record| waiting(record))?;
@@ -43,7 +41,7 @@ pub(super) fn too_heavy(channels: &[ChannelRecord], slots: u64, budget: u64) -> 
              is {budget}: channel `{}` held up to {} of {} bytes each: give it a smaller capacity",
             heaviest.name,
             heaviest.counts.most_waiting,
-            heaviest.owned_bytes().unwrap_or(0)
+            owned_bytes(heaviest).unwrap_or(0)
         )
     })
 }

@@ -7,6 +7,15 @@ use std::mem;
 
 /// Sends vectors of `size` messages, the last of which may be shorter; the code of
 /// [`Network::batch`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let pairs: Vec<Vec<u32>> = run_process(vec![1, 2, 3], |ports| process::batch(ports, 2));
+/// assert_eq!(pairs, [vec![1, 2], vec![3]]);
+/// ```
 pub async fn batch<T: Send>((mut items, mut out): (Receiver<T>, Sender<Vec<T>>), size: usize) {
     let mut batch = Vec::new();
     while items.recv_batch(&mut batch, size).await > 0 {
@@ -15,6 +24,15 @@ pub async fn batch<T: Send>((mut items, mut out): (Receiver<T>, Sender<Vec<T>>),
 }
 
 /// Sends the items of each message; the code of [`Network::unbatch`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let numbers: Vec<u32> = run_process(vec![vec![1, 2], vec![3]], process::unbatch);
+/// assert_eq!(numbers, [1, 2, 3]);
+/// ```
 pub async fn unbatch<I>(ports: (Receiver<I>, Sender<I::Item>))
 where
     I: IntoIterator<Item: Send> + Send,

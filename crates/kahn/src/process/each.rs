@@ -3,6 +3,15 @@
 use crate::{Name, Network, Receiver, Sender};
 
 /// Sends what `f` makes of each message; the code of [`Network::map`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let squares: Vec<u32> = run_process(vec![1, 2, 3], |ports| process::map(ports, |n: u32| n * n));
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
 pub async fn map<T: Send, U: Send>(
     (mut items, mut out): (Receiver<T>, Sender<U>),
     mut f: impl FnMut(T) -> U,
@@ -13,6 +22,15 @@ pub async fn map<T: Send, U: Send>(
 }
 
 /// Sends the messages for which `keep` says yes; the code of [`Network::filter`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let even: Vec<u32> = run_process(vec![1, 2, 3, 4], |ports| process::filter(ports, |n| n % 2 == 0));
+/// assert_eq!(even, [2, 4]);
+/// ```
 pub async fn filter<T: Send>(
     (mut items, mut out): (Receiver<T>, Sender<T>),
     mut keep: impl FnMut(&T) -> bool,
@@ -25,6 +43,16 @@ pub async fn filter<T: Send>(
 }
 
 /// Sends all that `f` makes of each message; the code of [`Network::flat_map`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let words: Vec<&str> =
+///     run_process(vec!["to be", "or not"], |ports| process::flat_map(ports, str::split_whitespace));
+/// assert_eq!(words, ["to", "be", "or", "not"]);
+/// ```
 pub async fn flat_map<T: Send, I>(
     (mut items, mut out): (Receiver<T>, Sender<I::Item>),
     mut f: impl FnMut(T) -> I,

@@ -27,6 +27,20 @@ pub struct Output<A>(Arc<Mutex<Option<A>>>);
 impl<A> Output<A> {
     /// Takes the result. `None` if the process did not come to the end of its input, or if the
     /// result was taken before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=3_u32);
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![1, 2, 3]));
+    /// assert_eq!(all.take(), None);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn take(&self) -> Option<A> {
         self.0.lock().take()
     }
@@ -42,6 +56,23 @@ impl<A> fmt::Debug for Output<A> {
 ///
 /// The code of [`Network::fold`], which puts the result where it can be had after the run. A process
 /// of your own can await it as well, for a part of its work.
+///
+/// # Examples
+///
+/// The mean of a stream, by a process that folds and then divides:
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// async fn mean((numbers, mut out): (Receiver<f64>, Sender<f64>)) {
+///     let add = |(sum, count), n| (sum + n, count + 1.0);
+///     let (sum, count) = process::fold(numbers, (0.0, 0.0), add).await;
+///     out.send(sum / count).await;
+/// }
+///
+/// let mean: Vec<f64> = run_process(vec![1.0, 2.0, 6.0], mean);
+/// assert_eq!(mean, [3.0]);
+/// ```
 pub async fn fold<T: Send, A>(mut items: Receiver<T>, first: A, mut f: impl FnMut(A, T) -> A) -> A {
     let mut result = first;
     while let Some(item) = items.recv().await {
@@ -51,6 +82,23 @@ pub async fn fold<T: Send, A>(mut items: Receiver<T>, first: A, mut f: impl FnMu
 }
 
 /// Calls `f` with each message, until it returns an error; the code of [`Network::for_each`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, process, testing::try_run_process};
+///
+/// let mut sum = 0;
+/// let run = try_run_process(vec![1_u32, 2, 3], |(numbers, ()): (Receiver<u32>, ())| {
+///     process::for_each(numbers, |n| {
+///         sum += n;
+///         if n < 3 { Ok(()) } else { Err("three is too many") }
+///     })
+/// });
+/// let error = run.map(|()| ()).expect_err("there is a three");
+/// assert!(error.to_string().contains("three is too many"));
+/// assert_eq!(sum, 6);
+/// ```
 ///
 /// # Errors
 /// Returns the text of the error that `f` returned.

@@ -56,12 +56,38 @@ async fn merge<T: Send, K: Ord, R>(
 }
 
 /// Merges sorted streams into one; the code of [`Network::merge_sorted`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = ([Receiver<u32>; 2], Sender<u32>);
+///
+/// let sorted: Vec<u32> = run_process([vec![1, 4], vec![2, 3, 5]], |(inputs, out): Ports| {
+///     process::merge_sorted((inputs.into(), out))
+/// });
+/// assert_eq!(sorted, [1, 2, 3, 4, 5]);
+/// ```
 pub async fn merge_sorted<T: Send + Ord>(ports: (Vec<Receiver<T>>, Sender<T>)) {
     merge(ports, |item| (item, ()), |item, ()| item).await;
 }
 
 /// Merges streams that are sorted by a key into one; the code of
 /// [`Network::merge_sorted_by_key`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = ([Receiver<&'static str>; 2], Sender<&'static str>);
+///
+/// let sorted: Vec<&str> = run_process([vec!["a", "ccc"], vec!["bb"]], |(inputs, out): Ports| {
+///     process::merge_sorted_by_key((inputs.into(), out), |text| text.len())
+/// });
+/// assert_eq!(sorted, ["a", "bb", "ccc"]);
+/// ```
 pub async fn merge_sorted_by_key<T: Send, K: Ord>(
     ports: (Vec<Receiver<T>>, Sender<T>),
     mut key: impl FnMut(&T) -> K,

@@ -26,7 +26,7 @@
 //! let mut network = Network::new();
 //! let numbers = network.source("numbers", 0..3_u64);
 //! let (out, squares) = network.channel("squares");
-//! let create = network.creator();
+//! let create = network.spawner();
 //! network.process("author", (numbers, out, create), async |(numbers, out, mut create)| {
 //!     // A channel with a capacity and a digest of its own, and two processes around it.
 //!     let (between_out, between) = create.channel_with(Channel::named("odd").capacity(2).digest());

@@ -4,6 +4,19 @@ use super::outputs;
 use crate::{Name, Network, Receiver, Sender};
 
 /// Sends pairs of the messages of two streams; the code of [`Network::zip`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = ((Receiver<char>, Receiver<u32>), Sender<(char, u32)>);
+///
+/// let pairs: Vec<(char, u32)> = run_process((vec!['a', 'b'], vec![1, 2, 3]), |(inputs, out): Ports| {
+///     process::zip((inputs.0, inputs.1, out))
+/// });
+/// assert_eq!(pairs, [('a', 1), ('b', 2)]);
+/// ```
 pub async fn zip<A: Send, B: Send>(
     (mut left, mut right, mut out): (Receiver<A>, Receiver<B>, Sender<(A, B)>),
 ) {
@@ -14,6 +27,18 @@ pub async fn zip<A: Send, B: Send>(
 }
 
 /// Sends every message to all; the code of [`Network::tee`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = (Receiver<u32>, [Sender<u32>; 2]);
+///
+/// let [a, b]: [Vec<u32>; 2] =
+///     run_process(vec![1, 2], |(items, outs): Ports| process::tee((items, outs.into())));
+/// assert_eq!((a, b), (vec![1, 2], vec![1, 2]));
+/// ```
 pub async fn tee<T: Send + Clone>((mut items, mut outs): (Receiver<T>, Vec<Sender<T>>)) {
     while let Some(item) = items.recv().await {
         let Some((last, others)) = outs.split_last_mut() else { continue };

@@ -6,6 +6,18 @@ use std::collections::VecDeque;
 
 /// Sends the messages to each in turn; the code of [`Network::scatter`].
 ///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = (Receiver<u32>, [Sender<u32>; 2]);
+///
+/// let [a, b]: [Vec<u32>; 2] =
+///     run_process(vec![1, 2, 3, 4, 5], |(items, outs): Ports| process::scatter((items, outs.into())));
+/// assert_eq!((a, b), (vec![1, 3, 5], vec![2, 4]));
+/// ```
+///
 /// # Panics
 /// Panics, so that the process fails, if a message comes and there is nowhere to send it.
 pub async fn scatter<T: Send>((mut items, mut outs): (Receiver<T>, Vec<Sender<T>>)) {
@@ -17,6 +29,20 @@ pub async fn scatter<T: Send>((mut items, mut outs): (Receiver<T>, Vec<Sender<T>
 }
 
 /// Sends messages of equal keys to the same output; the code of [`Network::scatter_by_key`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = (Receiver<&'static str>, [Sender<&'static str>; 2]);
+///
+/// let [a, b]: [Vec<&str>; 2] = run_process(vec!["x 1", "y 1", "x 2"], |(items, outs): Ports| {
+///     process::scatter_by_key((items, outs.into()), |item| item.as_bytes()[0])
+/// });
+/// let with_x = if a.contains(&"x 1") { a } else { b };
+/// assert!(with_x.ends_with(&["x 2"]));
+/// ```
 ///
 /// # Panics
 /// Panics, so that the process fails, if a message comes and there is nowhere to send it.
@@ -40,6 +66,19 @@ fn place(key: &impl Digest, places: usize) -> usize {
 
 /// Takes a message of each in turn, leaving out those that have ended; the code of
 /// [`Network::gather`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, process, testing::run_process};
+///
+/// type Ports = ([Receiver<u32>; 2], Sender<u32>);
+///
+/// let numbers: Vec<u32> = run_process([vec![1, 3, 5], vec![2, 4]], |(inputs, out): Ports| {
+///     process::gather((inputs.into(), out))
+/// });
+/// assert_eq!(numbers, [1, 2, 3, 4, 5]);
+/// ```
 pub async fn gather<T: Send>((inputs, mut out): (Vec<Receiver<T>>, Sender<T>)) {
     let mut inputs = VecDeque::from(inputs);
     while let Some(mut input) = inputs.pop_front() {
@@ -53,7 +92,7 @@ pub async fn gather<T: Send>((inputs, mut out): (Vec<Receiver<T>>, Sender<T>)) {
 impl<'env> Network<'env> {
     /// Deals the messages out to `count` channels in turn, called `name 0`, `name 1` and so on.
     ///
-    /// Message *k*, counted from 0, goes to channel *k* mod `count`: the same one whoever is fast.
+    /// Message *k*, counted from 0, goes to channel *k* mod `count`: the same one in every run.
     ///
     /// # Examples
     ///

@@ -3,6 +3,15 @@
 use crate::{Name, Network, Receiver, Sender};
 
 /// Sends what an iterator gives; the code of [`Network::source`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{process, testing::run_process};
+///
+/// let numbers: Vec<u32> = run_process((), |((), out)| process::source(out, 1..=3));
+/// assert_eq!(numbers, [1, 2, 3]);
+/// ```
 pub async fn source<I>(mut out: Sender<I::Item>, items: I)
 where
     I: IntoIterator<Item: Send>,

@@ -11,7 +11,7 @@
 //! several, and in rings, it is the one with the lowest message number, then the channel that was
 //! created first.
 
-use super::schedule::Schedule;
+use super::schedule::Case;
 use crate::channel::table::ChannelRecord;
 use crate::network::Outcome;
 use kahn_report::{FailureReport, Name, ProcessEnd, Summary};
@@ -21,18 +21,54 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// The first difference between two runs of a network.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::testing::{self, VerifyError};
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// // What is sent depends on how often the network has run: on shared memory.
+/// let runs = AtomicU32::new(0);
+/// let error = testing::verify(|network| {
+///     let run = runs.fetch_add(1, Relaxed);
+///     let numbers = network.source("numbers", [run]);
+///     network.for_each("ignore", numbers, |_| {});
+/// })
+/// .expect_err("it differs");
+/// let VerifyError::Differs(difference) = error else { panic!("{error}") };
+/// assert_eq!(difference.expected.policy, "sequential");
+/// assert!(difference.to_string().starts_with("message 1 on channel `numbers`"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// How the run went that the others are compared with.
-    pub expected: Schedule,
+    pub expected: Case,
     /// How the run went that differs.
-    pub found: Schedule,
+    pub found: Case,
     /// What differs.
     pub mismatch: Mismatch,
 }
 
 /// What differs between two runs.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::testing::{self, Mismatch, VerifyError};
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+///
+/// let has_run = AtomicBool::new(false);
+/// let error = testing::verify(|network| {
+///     let again = has_run.swap(true, Relaxed);
+///     network.process("fail", (), async move |()| if again { Err("again") } else { Ok(()) });
+/// })
+/// .expect_err("it differs");
+/// let VerifyError::Differs(difference) = error else { panic!("{error}") };
+/// let Mismatch::Failures { expected, found } = difference.mismatch else { panic!("it fails") };
+/// assert_eq!((expected.len(), found[0].message.as_str()), (0, "again"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -92,6 +128,24 @@ pub enum Mismatch {
 }
 
 /// In what a message differs.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::testing::{self, Mismatch, Unlike, VerifyError};
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// let runs = AtomicU32::new(0);
+/// let error = testing::verify(|network| {
+///     let more = runs.fetch_add(1, Relaxed);
+///     let numbers = network.source("numbers", 0..=more);
+///     network.for_each("ignore", numbers, |_| {});
+/// })
+/// .expect_err("it differs");
+/// let VerifyError::Differs(difference) = error else { panic!("{error}") };
+/// let Mismatch::Message { number, unlike, .. } = difference.mismatch else { panic!("a message") };
+/// assert_eq!((number, unlike), (2, Unlike::Extra));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unlike {
@@ -181,7 +235,7 @@ fn list(f: &mut fmt::Formatter<'_>, failures: &[FailureReport]) -> fmt::Result {
 
 /// A run, to be compared with others.
 pub(super) struct Run {
-    pub(super) schedule: Schedule,
+    pub(super) schedule: Case,
     pub(super) outcome: Outcome,
 }
 
@@ -193,7 +247,7 @@ struct Unequal<'a> {
 }
 
 impl Run {
-    pub(super) fn new(schedule: Schedule, outcome: Outcome) -> Self {
+    pub(super) fn new(schedule: Case, outcome: Outcome) -> Self {
         Self { schedule, outcome }
     }
 

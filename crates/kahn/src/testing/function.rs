@@ -2,7 +2,7 @@
 
 use super::watchdog::within;
 use crate::process::Output;
-use crate::{Network, Ports, ProcessResult, Receiver, RunError, RunOptions, Sender};
+use crate::{Network, Options, Ports, ProcessResult, Receiver, RunError, Sender};
 use std::time::Duration;
 
 /// How long one process may run in a test.
@@ -15,6 +15,25 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// | `Vec<T>` | `Receiver<T>` | `Sender<T>` |
 /// | a tuple or an array of histories | the same of receivers | the same of senders |
 /// | `()` | no input | no output |
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Receiver, Sender, testing::run_process};
+///
+/// type Ports = ((Receiver<u32>, Receiver<u32>), Sender<u32>);
+///
+/// // A pair of histories as the input, and one as the output.
+/// let sums: Vec<u32> = run_process(
+///     (vec![1, 2], vec![10, 20]),
+///     async |((mut a, mut b), mut out): Ports| {
+///         while let (Some(a), Some(b)) = (a.recv().await, b.recv().await) {
+///             out.send(a + b).await;
+///         }
+///     },
+/// );
+/// assert_eq!(sums, [11, 22]);
+/// ```
 pub trait Histories<'env>: Sized {
     /// The ports by which a process receives these histories.
     type Receivers: Ports + 'env;
@@ -24,12 +43,53 @@ pub trait Histories<'env>: Sized {
     type Sent;
 
     /// Makes processes that send these histories.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, testing::Histories};
+    ///
+    /// let mut network = Network::new();
+    /// let [a, b] = [vec![1_u32], vec![2]].feed(&mut network, "input".to_owned());
+    /// assert_eq!((a.name().as_str(), b.name().as_str()), ("input 0", "input 1"));
+    /// let both = network.gather("both", vec![a, b]);
+    /// let all = network.collect("all", both);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![1, 2]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     fn feed(self, network: &mut Network<'env>, name: String) -> Self::Receivers;
 
     /// Makes processes that receive such histories.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, testing::Histories};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, sent) = Vec::<u32>::gather(&mut network, "output".to_owned());
+    /// network.process("count", out, async |mut out| out.send_all(1..=3).await);
+    /// network.run()?;
+    /// assert_eq!(Vec::take(sent), [1, 2, 3]);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     fn gather(network: &mut Network<'env>, name: String) -> (Self::Senders, Self::Sent);
 
     /// Takes them after the run; empty where it was not finished.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, testing::Histories};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, sent) = <[Vec<u32>; 2]>::gather(&mut network, "output".to_owned());
+    /// network.process("leave", out, async |_outs| {});
+    /// network.run()?;
+    /// assert_eq!(<[Vec<u32>; 2]>::take(sent), [const { Vec::<u32>::new() }; 2]);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     fn take(sent: Self::Sent) -> Self;
 }
 
@@ -227,7 +287,7 @@ where
     network.process("process", (receivers, senders), process);
     within(LIMIT, |watchdog| {
         watchdog.watch(&network);
-        network.run_with(RunOptions::new().policy("seeded"))
+        network.run_with(Options::new().policy(crate::policy::SEEDED))
     })?;
     Ok(O::take(sent))
 }

@@ -5,7 +5,6 @@
 //! | `schedule` | [`Schedules`]: the ways to run a network |
 //! | `verify` | runs it in all of them |
 //! | `compare` | [`Difference`]: what two runs do not have in common |
-//! | `check` | [`check()`]: whether a policy keeps the scheduling laws that it promises |
 //! | `function` | [`run_process`]: from histories to histories |
 //! | `watchdog` | [`within`]: a hang becomes an explanation |
 //!
@@ -30,16 +29,14 @@
 //! No test of a network needs to sleep or to measure time: the policy `seeded` runs it in an order
 //! that is drawn from a seed, so a schedule that shows an error can be run again.
 
-mod check;
 mod compare;
 mod function;
 mod schedule;
 mod verify;
 mod watchdog;
 
-pub use check::{BrokenLaw, Check, Kept, Waiting, check};
 pub use compare::{Difference, Mismatch, Unlike};
 pub use function::{Histories, run_process, try_run_process};
-pub use schedule::{Schedule, Schedules};
+pub use schedule::{Case, Schedules};
 pub use verify::{Cut, Progress, Verified, VerifyError, assert_same, verify};
 pub use watchdog::{Watchdog, within};

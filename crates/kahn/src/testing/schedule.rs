@@ -1,19 +1,31 @@
 //! The ways to run a network: policies, workers, capacities, seeds.
 
-use crate::RunOptions;
+use crate::Options;
 use crate::channel::Digest;
 use crate::channel::digest::Digests;
-use crate::network::{BuildPolicy, Choice, DEFAULT_BUDGET};
-use crate::policy::{DEFAULT_TAU, POLICIES, Placement, Policy, Setup, Threads};
+use crate::network::DEFAULT_BUDGET;
+use crate::policy::{PolicyChoice, SEQUENTIAL, Threads, WAYS};
 use kahn_engine::sync::Arc;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
 /// One way to run a network.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::STEALING;
+/// use kahn::testing::Schedules;
+///
+/// let schedules = Schedules::new().policies([STEALING]).workers([2]).capacities([1]);
+/// let schedule = &schedules.list()[0];
+/// assert_eq!((schedule.workers, schedule.capacity, schedule.seed), (Some(2), Some(1), None));
+/// assert_eq!(schedule.to_string(), "policy stealing, 2 workers, capacity 1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Schedule {
+pub struct Case {
     /// The policy.
     pub policy: String,
     /// The number of workers; `None` where the policy decides.
@@ -24,7 +36,7 @@ pub struct Schedule {
     pub seed: Option<u64>,
 }
 
-impl fmt::Display for Schedule {
+impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "policy {}", self.policy)?;
         match self.workers {
@@ -43,7 +55,7 @@ impl fmt::Display for Schedule {
 /// The ways in which a network is run to be verified: all combinations of policies, numbers of
 /// workers, capacities and seeds.
 ///
-/// As they come, they are all policies of [`POLICIES`], 1, 2, 3 and 8 workers, the network's own
+/// As they come, they are the ways that the engine has by itself ([`WAYS`]), 1, 2, 3 and 8 workers, the network's own
 /// capacities and 1, 2 and 64, and the seeds 0 to 7. Numbers of workers are for policies that heed
 /// them, seeds for those that draw. The first schedule is the one that the others are compared with:
 /// the policy `sequential`, if it is among them.
@@ -51,9 +63,10 @@ impl fmt::Display for Schedule {
 /// # Examples
 ///
 /// ```
+/// use kahn::policy::{SEEDED, STEALING};
 /// use kahn::testing::Schedules;
 ///
-/// let schedules = Schedules::new().policies(["stealing", "seeded"]).workers([2]).capacities([1]);
+/// let schedules = Schedules::new().policies([STEALING, SEEDED]).workers([2]).capacities([1]);
 /// let list: Vec<_> = schedules.list().iter().map(ToString::to_string).collect();
 /// assert_eq!(list[0], "policy stealing, 2 workers, capacity 1");
 /// assert_eq!(list[1], "policy seeded, capacity 1, seed 0");
@@ -69,95 +82,98 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Debug)]
 #[must_use = "nothing is run before `verify`"]
 pub struct Schedules {
-    policies: Vec<Row>,
+    policies: Vec<PolicyChoice>,
     workers: Vec<usize>,
     capacities: Vec<Option<u32>>,
     seeds: Vec<u64>,
     budget: u64,
     quiescence: bool,
-    placement: Placement,
-    tau: Duration,
     pub(super) time_limit: Duration,
     pub(super) digests: Arc<Digests>,
 }
 
-/// A policy of the table, or one of the user's own.
-#[derive(Clone)]
-struct Row {
-    name: String,
-    threads: Threads,
-    draws: bool,
-    own: Option<Arc<BuildPolicy>>,
-}
-
-impl fmt::Debug for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Row").field(&self.name).finish()
-    }
-}
-
-impl Row {
-    /// The row of a name; an unknown one is found out when it is run.
-    fn named(name: &str) -> Self {
-        let entry = POLICIES.iter().find(|entry| entry.name == name);
-        Self {
-            name: name.to_owned(),
-            threads: entry.map_or(Threads::One, |entry| entry.threads),
-            draws: entry.is_some_and(|entry| entry.draws),
-            own: None,
-        }
-    }
-}
-
 impl Default for Schedules {
     fn default() -> Self {
-        let mut schedules = Self {
-            policies: Vec::new(),
+        let mut policies = WAYS.to_vec();
+        // The oracle first.
+        policies.sort_by_key(|policy| policy.name() != SEQUENTIAL.name());
+        Self {
+            policies,
             workers: vec![1, 2, 3, 8],
             capacities: vec![None, Some(1), Some(2), Some(64)],
             seeds: (0..8).collect(),
             budget: DEFAULT_BUDGET,
             quiescence: false,
-            placement: Placement::default(),
-            tau: DEFAULT_TAU,
             time_limit: Duration::from_mins(1),
             digests: Arc::new(Digests::ordinary()),
-        };
-        schedules.policies = POLICIES.iter().map(|entry| Row::named(entry.name)).collect();
-        // The oracle first.
-        schedules.policies.sort_by_key(|row| row.name != "sequential");
-        schedules
+        }
     }
 }
 
 impl Schedules {
     /// Lists the schedules that a network is verified under if nothing else is said.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    ///
+    /// let schedules = Schedules::new().list();
+    /// assert!(schedules.iter().any(|schedule| schedule.workers == Some(8)));
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the policies, by their names in [`POLICIES`].
-    pub fn policies<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        self.policies = names.into_iter().map(Row::named).collect();
+    /// Sets the policies: those of [`WAYS`], of a crate of policies, and your own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    ///
+    /// let verified = Schedules::new().policies(kahn_policies::POLICIES.iter().cloned());
+    /// assert!(verified.list().iter().any(|schedule| schedule.policy == "ws-last"));
+    /// ```
+    pub fn policies<P: Into<PolicyChoice>>(
+        mut self,
+        policies: impl IntoIterator<Item = P>,
+    ) -> Self {
+        self.policies = policies.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Adds a policy of your own, with all numbers of workers. `build` makes it for each run anew.
-    pub fn own_policy<P: Policy + 'static>(
-        mut self,
-        name: &str,
-        build: impl Fn(Setup) -> P + Send + Sync + 'static,
-    ) -> Self {
-        self.policies.push(Row {
-            name: name.to_owned(),
-            threads: Threads::AsAsked,
-            draws: false,
-            own: Some(Arc::new(move |setup| Box::new(build(setup)))),
-        });
+    /// Adds a policy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    /// use kahn_policies::BATCH;
+    ///
+    /// let verified = Schedules::new().policy(BATCH).workers([2]).capacities([1]).verify(|network| {
+    ///     let numbers = network.source("numbers", 0..100_u32);
+    ///     network.for_each("ignore", numbers, |_| {});
+    /// })?;
+    /// assert_eq!(verified.schedules, 3 + 1 + 1 + 8);
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
+    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
+        self.policies.push(policy.into());
         self
     }
 
     /// Sets the numbers of workers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SHARED;
+    /// use kahn::testing::Schedules;
+    ///
+    /// let schedules = Schedules::new().policies([SHARED]).workers([1, 4]).capacities([1]);
+    /// assert_eq!(schedules.list().len(), 2);
+    /// ```
     ///
     /// # Panics
     /// Panics if one of them is 0.
@@ -168,6 +184,17 @@ impl Schedules {
     }
 
     /// Sets the capacities; `None` stands for those of the network.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::testing::Schedules;
+    ///
+    /// let schedules = Schedules::new().policies([SEQUENTIAL]);
+    /// // The network's own, and one message.
+    /// assert_eq!(schedules.capacities([None, Some(1)]).list().len(), 2);
+    /// ```
     ///
     /// # Panics
     /// Panics if one of them is 0.
@@ -181,37 +208,86 @@ impl Schedules {
     }
 
     /// Sets the seeds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEEDED;
+    /// use kahn::testing::Schedules;
+    ///
+    /// let schedules = Schedules::new().policies([SEEDED]).capacities([1]).seeds(0..100);
+    /// assert_eq!(schedules.list().len(), 100);
+    /// ```
     pub fn seeds(mut self, seeds: impl IntoIterator<Item = u64>) -> Self {
         self.seeds = seeds.into_iter().collect();
         self
     }
 
-    /// Sets the byte budget of each run; see [`RunOptions::budget`].
+    /// Sets the byte budget of each run; see [`Options::budget`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::{Summary, testing::Schedules};
+    ///
+    /// let verified = Schedules::new().policies([SEQUENTIAL]).budget(4096).capacities([1]).verify(|network| {
+    ///     let (ask, answer) = network.channel::<[u8; 1024]>("asked");
+    ///     // It sends to itself, more than the budget allows.
+    ///     network.process("hoard", (ask, answer), async |(mut ask, mut answer)| {
+    ///         for _ in 0..8 {
+    ///             ask.send([0; 1024]).await;
+    ///         }
+    ///         answer.recv().await;
+    ///     });
+    /// })?;
+    /// assert_eq!(verified.cut[0].outcome, Summary::OverBudget);
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = bytes;
         self
     }
 
-    /// Says that a quiescent end is normal; see [`RunOptions::quiescence_is_normal`].
+    /// Says that a quiescent end is normal; see [`Options::quiescence_is_normal`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Summary;
+    /// use kahn::testing::Schedules;
+    ///
+    /// let verified = Schedules::new().quiescence_is_normal(true).verify(|network| {
+    ///     let (out, numbers) = network.channel::<u32>("to itself");
+    ///     network.process("wait", (out, numbers), async |(_out, mut numbers)| {
+    ///         numbers.recv().await;
+    ///     });
+    /// })?;
+    /// assert_eq!(verified.report.outcome, Summary::Quiescent);
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
     pub fn quiescence_is_normal(mut self, normal: bool) -> Self {
         self.quiescence = normal;
         self
     }
 
-    /// Sets where processes belong under the policy `static`; see [`RunOptions::placement`]. In
-    /// runs with fewer workers than a list names, numbers begin again at 0.
-    pub fn placement(mut self, placement: Placement) -> Self {
-        self.placement = placement;
-        self
-    }
-
-    /// Sets when the policy `partition` shares out anew; see [`RunOptions::tau`].
-    pub fn tau(mut self, tau: Duration) -> Self {
-        self.tau = tau;
-        self
-    }
-
     /// Sets how long a run may take before it counts as a hang: a minute if nothing else is said.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::testing::Schedules;
+    /// use std::time::Duration;
+    ///
+    /// let schedules = Schedules::new().policies([SEQUENTIAL]).time_limit(Duration::from_secs(600));
+    /// let verified = schedules.verify(|network| {
+    ///     let numbers = network.source("numbers", 0..1000_u64);
+    ///     network.for_each("ignore", numbers, |_| {});
+    /// })?;
+    /// assert_eq!(verified.report.messages(), 1000);
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
@@ -249,47 +325,55 @@ impl Schedules {
     }
 
     /// Lists the schedules, in the order in which they are run.
-    pub fn list(&self) -> Vec<Schedule> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEEDED;
+    /// use kahn::testing::Schedules;
+    ///
+    /// let schedules = Schedules::new().policies([SEEDED]).capacities([1]).seeds([1, 2]).list();
+    /// assert_eq!(schedules[1].to_string(), "policy seeded, capacity 1, seed 2");
+    /// ```
+    pub fn list(&self) -> Vec<Case> {
         self.rows().map(|(_, schedule)| schedule).collect()
     }
 
     /// The schedules and what each is run with.
-    pub(super) fn options(&self) -> impl Iterator<Item = (Schedule, RunOptions)> {
-        self.rows().map(|(row, schedule)| {
+    pub(super) fn options(&self) -> impl Iterator<Item = (Case, Options)> {
+        self.rows().map(|(policy, schedule)| {
             let (workers, seed) = (schedule.workers.unwrap_or(1), schedule.seed.unwrap_or(0));
-            let mut options = RunOptions::new()
+            let mut options = Options::new()
                 .workers(workers)
                 .seed(seed)
                 .budget(self.budget)
                 .quiescence_is_normal(self.quiescence)
-                .placement(self.placement.clone().folded(workers))
-                .tau(self.tau)
+                .policy(policy.clone())
                 .recorded();
             if let Some(capacity) = schedule.capacity {
                 options = options.capacity(capacity);
             }
-            options.policy = match &row.own {
-                Some(own) => Choice::Own(Arc::clone(own)),
-                None => Choice::Named(row.name.clone()),
-            };
             (schedule, options)
         })
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&Row, Schedule)> {
-        self.policies.iter().flat_map(move |row| {
-            let workers: Vec<_> = match row.threads {
+    fn rows(&self) -> impl Iterator<Item = (&PolicyChoice, Case)> {
+        self.policies.iter().flat_map(move |choice| {
+            let workers: Vec<_> = match choice.threads() {
                 Threads::AsAsked => self.workers.iter().copied().map(Some).collect(),
                 Threads::One | Threads::OnePerProcess => vec![None],
             };
-            let seeds: Vec<_> =
-                if row.draws { self.seeds.iter().copied().map(Some).collect() } else { vec![None] };
+            let seeds: Vec<_> = if choice.draws() {
+                self.seeds.iter().copied().map(Some).collect()
+            } else {
+                vec![None]
+            };
             let mut schedules = Vec::new();
             for &capacity in &self.capacities {
                 for &workers in &workers {
                     for &seed in &seeds {
-                        let policy = row.name.clone();
-                        schedules.push((row, Schedule { policy, workers, capacity, seed }));
+                        let policy = choice.name().to_owned();
+                        schedules.push((choice, Case { policy, workers, capacity, seed }));
                     }
                 }
             }

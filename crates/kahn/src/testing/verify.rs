@@ -1,7 +1,7 @@
 //! Runs a network in many ways and compares.
 
 use super::compare::{Difference, Mismatch, Run};
-use super::schedule::{Schedule, Schedules};
+use super::schedule::{Case, Schedules};
 use super::watchdog::guarded;
 use crate::network::execute;
 use crate::{Network, Report, RunError, Summary};
@@ -12,6 +12,20 @@ use std::fmt;
 /// Prints in one line, and a few more if there is something to mind. If no channel was compared by
 /// contents, that line says *equal by count only*: processes that take something from elsewhere may
 /// be among them.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::testing;
+///
+/// let verified = testing::verify(|network| {
+///     let numbers = network.source("numbers", 0..10_u32);
+///     network.for_each("ignore", numbers, |_| {});
+/// })?;
+/// assert_eq!((verified.by_contents, verified.by_count), (1, 0));
+/// assert!(verified.to_string().starts_with("equal under"));
+/// # Ok::<(), testing::VerifyError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verified<A = ()> {
@@ -32,11 +46,28 @@ pub struct Verified<A = ()> {
 }
 
 /// A run that was cut short at a moment that depends on the schedule.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::SEQUENTIAL;
+/// use kahn::Summary;
+/// use kahn::testing::Schedules;
+///
+/// let verified = Schedules::new().policies([SEQUENTIAL]).capacities([1]).verify(|network| {
+///     let numbers = network.source("numbers", 0_u64..);
+///     let handle = network.stop_handle();
+///     network.for_each("stop", numbers, move |n| if n == 9 { handle.stop() });
+/// })?;
+/// // What was received until then is compared all the same.
+/// assert_eq!(verified.cut[0].outcome, Summary::Stopped);
+/// # Ok::<(), kahn::testing::VerifyError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cut {
     /// How it was run.
-    pub schedule: Schedule,
+    pub schedule: Case,
     /// Over budget, misuse, or stopped.
     pub outcome: Summary,
     /// What the report says of the outcome.
@@ -47,8 +78,24 @@ pub struct Cut {
 const TYPES: usize = 5;
 
 impl<A> Verified<A> {
-    /// Whether no channel was compared by contents: then nothing is known but how many messages
+    /// Returns whether no channel was compared by contents: then nothing is known but how many messages
     /// there were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing;
+    ///
+    /// /// It has no digest, and is no ordinary type.
+    /// struct Opaque;
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let parts = network.source("parts", [Opaque, Opaque]);
+    ///     network.for_each("ignore", parts, |_| {});
+    /// })?;
+    /// assert!(verified.is_by_count_only());
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
     pub fn is_by_count_only(&self) -> bool {
         self.by_contents == 0
     }
@@ -83,7 +130,7 @@ impl<A> fmt::Display for Verified<A> {
         if self.report.chooses {
             write!(
                 f,
-                "\nprocesses that choose (`kahn::csp`) took part: they may compute something else under \
+                "\nprocesses that choose (`kahn-csp`) took part: they may compute something else under \
                  a schedule that was not tried"
             )?;
         }
@@ -97,6 +144,16 @@ impl<A> fmt::Display for Verified<A> {
 }
 
 /// Why a network could not be verified.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::SHARED;
+/// use kahn::testing::{Schedules, VerifyError};
+///
+/// let error = Schedules::new().workers([]).policies([SHARED]).verify(|_network| {});
+/// assert!(matches!(error, Err(VerifyError::NoSchedule)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -107,7 +164,7 @@ pub enum VerifyError {
     #[error("with {schedule}: {error}")]
     Refused {
         /// With this schedule.
-        schedule: Schedule,
+        schedule: Case,
         /// For this reason.
         error: Box<RunError>,
     },
@@ -115,8 +172,8 @@ pub enum VerifyError {
     #[error("with {schedule}: {explanation}")]
     Hangs {
         /// With this schedule.
-        schedule: Schedule,
-        /// Who waited for whom.
+        schedule: Case,
+        /// Which process waited for which.
         explanation: String,
     },
     /// There is nothing to run it with.
@@ -127,6 +184,19 @@ pub enum VerifyError {
 }
 
 /// How far verifying has got; see [`Schedules::verify_with`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::SEQUENTIAL;
+/// use kahn::testing::{Progress, Schedules};
+///
+/// let mut lines = Vec::new();
+/// let each = |progress: Progress<'_>| lines.push(format!("{} of {}", progress.done, progress.of));
+/// Schedules::new().policies([SEQUENTIAL]).capacities([1, 2]).verify_with(|_network| {}, drop, each)?;
+/// assert_eq!(lines, ["1 of 2", "2 of 2"]);
+/// # Ok::<(), kahn::testing::VerifyError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
@@ -135,7 +205,7 @@ pub struct Progress<'a> {
     /// Runs in all.
     pub of: usize,
     /// The schedule of the last run.
-    pub schedule: &'a Schedule,
+    pub schedule: &'a Case,
 }
 
 /// Runs a network under every schedule of [`Schedules::new`], and compares.
@@ -164,7 +234,7 @@ pub struct Progress<'a> {
 ///         network.for_each(format!("ignore {name}"), tickets, |_| {});
 ///     }
 /// })
-/// .expect_err("it depends on who is first");
+/// .expect_err("it depends on which is first");
 /// // Such as: message 1 on channel `b`, written by process `b`, differs between two runs: …
 /// assert!(error.to_string().starts_with("message "), "{error}");
 /// ```
@@ -177,6 +247,21 @@ pub fn verify<'env, R>(build: impl Fn(&mut Network<'env>) -> R) -> Result<Verifi
 ///
 /// `build` writes the network down and returns what `result` finds the result by after each run;
 /// see the [module's example](crate::testing).
+///
+/// # Examples
+///
+/// ```
+/// use kahn::testing;
+///
+/// let sum = testing::assert_same(
+///     |network| {
+///         let numbers = network.source("numbers", 1..=4_u32);
+///         network.fold("sum", numbers, 0, |sum, n| sum + n)
+///     },
+///     |sum| sum.take(),
+/// );
+/// assert_eq!(sum, Some(10));
+/// ```
 ///
 /// # Panics
 /// Panics if two runs or two results differ, if the network cannot be run, if a run hangs, and if a
@@ -205,6 +290,19 @@ impl Schedules {
     ///
     /// `build` is called for each run anew, and must do the same each time.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::testing::Schedules;
+    ///
+    /// let verified = Schedules::new().capacities([1]).seeds([7]).verify(|network| {
+    ///     let numbers = network.source("numbers", 0..10_u32);
+    ///     network.for_each("ignore", numbers, |_| {});
+    /// })?;
+    /// assert!(verified.cut.is_empty());
+    /// # Ok::<(), kahn::testing::VerifyError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`VerifyError::Differs`] names the first difference; the other errors tell why a run did not
     /// come about or did not end.
@@ -227,10 +325,11 @@ impl Schedules {
     /// # Examples
     ///
     /// ```
+    /// use kahn::policy::SEEDED;
     /// use kahn::testing::Schedules;
     ///
     /// let text = String::from("to be or not to be");
-    /// let verified = Schedules::new().policies(["seeded"]).capacities([1]).verify_with(
+    /// let verified = Schedules::new().policies([SEEDED]).capacities([1]).verify_with(
     ///     |network| {
     ///         let words = network.source("words", text.split(' '));
     ///         network.fold("count", words, 0, |count, _| count + 1)

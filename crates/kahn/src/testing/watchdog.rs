@@ -15,6 +15,23 @@ use std::io::Write;
 use std::time::Duration;
 
 /// Watches over networks for [`within`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, testing};
+/// use std::time::Duration;
+///
+/// let sum = testing::within(Duration::from_secs(60), |watchdog: &testing::Watchdog| {
+///     let mut network = Network::new();
+///     let numbers = network.source("numbers", 0..10_u32);
+///     let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+///     watchdog.watch(&network);
+///     network.run().map(|_report| sum.take())
+/// })?;
+/// assert_eq!(sum, Some(45));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Watchdog(Arc<Shared>);
 
@@ -66,6 +83,24 @@ pub fn within<R>(limit: Duration, f: impl FnOnce(&Watchdog) -> R) -> R {
 
 impl Watchdog {
     /// Watches a network, before it is run. What is not watched cannot be explained.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, testing};
+    /// use std::time::Duration;
+    ///
+    /// let messages = testing::within(Duration::from_secs(600), |watchdog| {
+    ///     let mut network = Network::new();
+    ///     let numbers = network.source("numbers", 0..10_u32);
+    ///     network.for_each("ignore", numbers, |_| {});
+    ///     // If it hung, the panic would say what its processes wait for.
+    ///     watchdog.watch(&network);
+    ///     network.run().map(|report| report.messages())
+    /// })?;
+    /// assert_eq!(messages, 10);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
     pub fn watch(&self, network: &Network<'_>) {
         self.0.state.lock().networks.push(network.stop_handle());
     }

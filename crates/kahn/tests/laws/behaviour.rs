@@ -2,8 +2,8 @@
 //! unnoticed. `ci/behaviour.sh` takes them away one at a time and demands that a test fails.
 
 use super::schedules::{count, listen, run};
-use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Steals, Turn};
-use kahn::{Accounting, Channel, Detection, Network, POLICIES, Report, RunOptions, Summary};
+use kahn::policy::{Notify, Origin, Policy, Reach, Ready, Reason, Setup, Steals, Turn};
+use kahn::{Accounting, Channel, Detection, Network, Options, Report, Summary};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -15,7 +15,7 @@ fn wait_for(signal: &Receiver<()>) {
     let _ = signal.recv();
 }
 
-fn finish(network: Network<'_>, options: RunOptions) -> Report {
+fn finish(network: Network<'_>, options: Options) -> Report {
     let report = run(network, options);
     assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
     report
@@ -80,8 +80,8 @@ impl Policy for Spied {
         self.within.has_work(worker)
     }
 
-    fn shares_work(&self) -> bool {
-        self.within.shares_work()
+    fn reach(&self) -> Reach {
+        self.within.reach()
     }
 
     fn steals(&self, worker: usize) -> Steals {
@@ -91,12 +91,12 @@ impl Policy for Spied {
 
 /// Has a process woken by a worker that is not the one that ran it last; in whose queue it came.
 fn woken_from_afar(policy: &str) -> Found {
-    let build = POLICIES.iter().find(|entry| entry.name == policy).expect("it is there").build;
+    let choice = kahn_laws::policy(policy);
     let found = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&found);
-    let options = RunOptions::new().workers(2).own_policy(move |setup: Setup| Spied {
+    let options = Options::new().workers(2).policy(move |setup: Setup| Spied {
         workers: setup.workers,
-        within: build(setup),
+        within: choice.build(setup).expect("it is a policy"),
         found: Arc::clone(&told),
         lock: Mutex::default(),
     });
@@ -145,7 +145,7 @@ fn under_ws_last_a_woken_process_goes_back_to_the_worker_that_ran_it_last() {
 fn what_is_stolen_is_counted_for_the_thief_and_for_the_process() {
     for policy in ["stealing", "ws-cur", "ws-last"] {
         let mut network = Network::new();
-        let create = network.creator();
+        let create = network.spawner();
         network.process("maker", create, async move |mut create| {
             let (tell, told) = mpsc::channel();
             for child in 0..3 {
@@ -159,7 +159,7 @@ fn what_is_stolen_is_counted_for_the_thief_and_for_the_process() {
                 wait_for(&told);
             }
         });
-        let report = finish(network, RunOptions::new().workers(2).policy(policy));
+        let report = finish(network, Options::new().workers(2).policy(kahn_laws::policy(policy)));
         let won: u64 = report.worker_reports.iter().map(|worker| worker.steals_won).sum();
         let tried: u64 = report.worker_reports.iter().map(|worker| worker.steals_tried).sum();
         // Several at a time, under the first. The maker as well, if the other worker was quicker.
@@ -178,7 +178,7 @@ fn a_seed_is_heeded_and_the_same_seed_gives_the_same_order() {
             let body = async move |()| ran.lock().push(process);
             network.process(format!("process {process}"), (), body);
         }
-        finish(network, RunOptions::new().policy("seeded").seed(seed));
+        finish(network, Options::new().policy(kahn::policy::SEEDED).seed(seed));
         ran.lock().clone()
     };
     let orders: BTreeSet<Vec<u32>> = (0..8).map(order).collect();
@@ -213,7 +213,7 @@ fn a_pinned_worker_runs_on_one_core_and_two_on_two() {
             });
         }
         // On a thread of its own, which is worker 0 and stays pinned.
-        let options = RunOptions::new().workers(2).pin(pin);
+        let options = Options::new().workers(2).pin(pin);
         std::thread::scope(|scope| {
             scope.spawn(|| finish(network, options)).join().expect("it runs")
         });
@@ -233,7 +233,8 @@ fn an_option_has_every_operation_wait_once() {
         let mut network = Network::new();
         let numbers = count(&mut network, "numbers", 20);
         listen(&mut network, "listen", numbers);
-        let report = finish(network, RunOptions::new().policy("sequential").wait_once(wait));
+        let report =
+            finish(network, Options::new().policy(kahn::policy::SEQUENTIAL).wait_once(wait));
         (report.processes[0].polls, report.processes[1].polls)
     };
     let ((sends, receives), (sends_waiting, receives_waiting)) = (polls(false), polls(true));
@@ -244,14 +245,14 @@ fn an_option_has_every_operation_wait_once() {
 
 #[test]
 fn an_option_bounds_capacities_from_above_and_leaves_smaller_ones() {
-    let capacities = |options: RunOptions| {
+    let capacities = |options: Options| {
         let mut network = Network::new();
         let (small_out, small) = network.channel_with(Channel::named("small").capacity(2));
         let (large_out, large) = network.channel_with(Channel::named("large").capacity(64));
         for (name, out) in [("send few", small_out), ("send many", large_out)] {
             network.process(name, out, async |mut out| out.send_all(0..20_u64).await);
         }
-        let create = network.creator();
+        let create = network.spawner();
         let ports = (small, large, create);
         network.process("join", ports, async |(mut small, mut large, mut create)| {
             small.for_each(|_| {}).await;
@@ -263,12 +264,12 @@ fn an_option_bounds_capacities_from_above_and_leaves_smaller_ones() {
             });
             out.send_all(0..20_u64).await;
         });
-        let report = finish(network, options.policy("sequential"));
+        let report = finish(network, options.policy(kahn::policy::SEQUENTIAL));
         let rows = report.channels.iter().map(|channel| (channel.capacity, channel.most_waiting));
         rows.collect::<Vec<_>>()
     };
-    let bounded = RunOptions::new().capacity_at_most(8);
-    assert_eq!(capacities(RunOptions::new()), [(2, 2), (64, 20), (64, 20)]);
+    let bounded = Options::new().capacity_at_most(8);
+    assert_eq!(capacities(Options::new()), [(2, 2), (64, 20), (64, 20)]);
     assert_eq!(capacities(bounded.clone()), [(2, 2), (8, 8), (8, 8)]);
     assert_eq!(capacities(bounded.capacity(16)), [(8, 8), (8, 8), (8, 8)]);
 }
@@ -279,7 +280,8 @@ fn what_accounting_leaves_out_is_not_counted_and_what_it_takes_in_is() {
         let mut network = Network::new();
         let numbers = count(&mut network, "numbers", 100);
         listen(&mut network, "listen", numbers);
-        let options = RunOptions::new().policy("sequential").capacity(4).accounting(accounting);
+        let options =
+            Options::new().policy(kahn::policy::SEQUENTIAL).capacity(4).accounting(accounting);
         finish(network, options)
     };
     let (off, counters) = (ran(Accounting::Off), ran(Accounting::Counters));
@@ -303,7 +305,7 @@ fn waits_are_counted_at_the_end_where_a_process_waits_and_polls_are_one_more() {
         }
     });
     listen(&mut network, "receive", numbers);
-    let report = finish(network, RunOptions::new().policy("sequential"));
+    let report = finish(network, Options::new().policy(kahn::policy::SEQUENTIAL));
     let [send, receive] = &report.processes[..] else { panic!("{report}") };
     // One message is there, and one is waited for, in turn.
     assert_eq!((send.waits_full, send.waits_empty, send.polls), (49, 0, 50), "{report}");
@@ -334,7 +336,7 @@ fn a_worker_that_finds_nothing_has_searched_and_slept() {
                 assert_eq!(hear.recv_blocking(), Ok(Some(n)));
             }
         });
-        finish(network, RunOptions::new().workers(2))
+        finish(network, Options::new().workers(2))
     });
     let sum =
         |of: fn(&kahn::WorkerReport) -> u64| report.worker_reports.iter().map(of).sum::<u64>();
@@ -361,7 +363,7 @@ fn walks_in_search_of_rings_are_counted_where_a_ring_had_to_be_found() {
             even.recv().await;
             odd.for_each(|_| {}).await;
         });
-        run(network, RunOptions::new().policy("sequential").detection(detection))
+        run(network, Options::new().policy(kahn::policy::SEQUENTIAL).detection(detection))
     };
     let found = ran(Detection::Deferred);
     assert_eq!(found.outcome, Summary::Finished, "{found}");
@@ -381,7 +383,7 @@ fn messages_that_change_workers_are_counted_as_remote_and_no_others() {
         network.process_with(receive, numbers, async |mut numbers| {
             numbers.for_each(|_| {}).await;
         });
-        let report = finish(network, RunOptions::new().workers(2).policy("static"));
+        let report = finish(network, Options::new().workers(2).policy(kahn_policies::STATIC));
         assert_eq!(report.channels[0].remote, remote, "{report}");
         assert!(report.processes.iter().all(|process| process.migrations == 0), "{report}");
     }

@@ -1,6 +1,6 @@
 //! What the byte budget counts, and what it suffices for.
 
-use kahn::{Channel, Detection, Network, Report, RunOptions, Summary};
+use kahn::{Channel, Detection, Network, Options, Report, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +50,7 @@ fn token_ring(tokens: u64, capacity: u32, laps: u64) -> Network<'static> {
 }
 
 fn finish(network: Network<'_>, detection: Detection, workers: usize, budget: u64) -> Report {
-    let options = RunOptions::new().detection(detection).workers(workers).budget(budget);
+    let options = Options::new().detection(detection).workers(workers).budget(budget);
     network.run_with(options).unwrap_or_else(|error| panic!("{detection:?}, {budget}: {error}"))
 }
 
@@ -99,7 +99,7 @@ fn a_capacity_is_what_is_allocated() {
 fn a_budget_that_cannot_hold_what_is_needed_ends_the_run() {
     for detection in GROWING {
         let budget = 999 * 8;
-        let options = RunOptions::new().detection(detection).budget(budget);
+        let options = Options::new().detection(detection).budget(budget);
         let error = hold_all(1000, 16).run_with(options).expect_err("a thousand do not fit");
         let report = error.report().expect("it ran");
         assert_eq!(report.outcome, Summary::OverBudget);

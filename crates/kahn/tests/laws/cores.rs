@@ -2,8 +2,8 @@
 //! on; and nobody may wait for ever for one that is kept asleep.
 
 use super::schedules::run;
-use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
-use kahn::{Network, Process, Receiver, RunOptions, Sender, Summary};
+use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Setup, Turn};
+use kahn::{Network, Options, Process, Receiver, Sender, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,8 +55,8 @@ fn private_queues_of_many_workers_are_all_served() {
             numbers = network.map(format!("stage {stage}"), numbers, |n| n + 1);
         }
         let all = network.collect("all", numbers);
-        let options = RunOptions::new().workers(workers).capacity(2);
-        let report = run(network, options.own_policy(|setup| Private::new(setup.workers)));
+        let options = Options::new().workers(workers).capacity(2);
+        let report = run(network, options.policy(|setup: Setup| Private::new(setup.workers)));
         assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
         assert_eq!(all.take(), Some((8..208).collect()), "{workers} workers");
     }
@@ -89,10 +89,10 @@ impl Meeting {
 #[test]
 fn processes_that_hold_their_workers_get_as_many_as_there_are() {
     const HOLDERS: usize = 12;
-    for policy in kahn::POLICIES.iter().filter(|policy| {
-        matches!(policy.threads, kahn::policy::Threads::AsAsked)
+    for policy in kahn_policies::POLICIES.iter().filter(|policy| {
+        matches!(policy.threads(), kahn::policy::Threads::AsAsked)
             // Where a process is bound to its worker, two may be bound to one.
-            && !["static", "partition"].contains(&policy.name)
+            && !["static", "partition"].contains(&policy.name())
     }) {
         let meeting = Meeting::of(HOLDERS);
         let mut network = Network::new();
@@ -110,8 +110,8 @@ fn processes_that_hold_their_workers_get_as_many_as_there_are() {
             let hears = Process::named(format!("hears {holder}")).effects();
             network.process_with(hears, receiver, hear);
         }
-        let options = RunOptions::new().policy(policy.name).workers(HOLDERS);
+        let options = Options::new().policy(policy.clone()).workers(HOLDERS);
         let report = run(network, options);
-        assert_eq!(report.outcome, Summary::Finished, "{}", policy.name);
+        assert_eq!(report.outcome, Summary::Finished, "{}", policy.name());
     }
 }

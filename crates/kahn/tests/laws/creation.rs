@@ -1,10 +1,10 @@
 //! Networks that grow while they run.
 
 use super::schedules::{Heard, everywhere, listen};
-use kahn::{Channel, Creator, Network, Receiver, RunOptions, Sender, Summary};
+use kahn::{Channel, Network, Options, Receiver, Sender, Spawner, Summary};
 use std::pin::Pin;
 
-type Sieve = (Receiver<u32>, Sender<u32>, Creator<'static>);
+type Sieve = (Receiver<u32>, Sender<u32>, Spawner<'static>);
 
 fn sieve(ports: Sieve) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
@@ -12,7 +12,7 @@ fn sieve(ports: Sieve) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let Some(prime) = numbers.recv().await else { return };
         primes.send(prime).await;
         let (mut on, rest) = create.channel(format!("not by {prime}"));
-        let next = create.again();
+        let next = create.clone();
         create.process(format!("after {prime}"), (rest, primes, next), sieve);
         while let Some(n) = numbers.recv().await {
             if n % prime != 0 {
@@ -31,8 +31,8 @@ fn the_sieve_finds_the_primes() {
         let (out, numbers) = network.channel("numbers");
         network.process("numbers", out, async |mut out| out.send_all(2..300).await);
         let (out, primes) = network.channel("primes");
-        let creator = network.creator();
-        network.process("sieve", (numbers, out, creator), sieve);
+        let spawner = network.spawner();
+        network.process("sieve", (numbers, out, spawner), sieve);
         let heard = listen(&mut network, "listen", primes);
         let report = schedule.finish(network);
         assert_eq!(heard.all(), expected);
@@ -46,9 +46,9 @@ fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
         [("stealing", 1), ("stealing", 2), ("ws-last", 3), ("shared", 2), ("sequential", 1)]
     {
         let mut network = Network::new();
-        let creator = network.creator();
+        let spawner = network.spawner();
         let (out, sums) = network.channel::<u64>("sums");
-        network.process("create", (creator, out), async |(mut create, mut out)| {
+        network.process("create", (spawner, out), async |(mut create, mut out)| {
             for round in 0..100_u64 {
                 let mut ends = Vec::new();
                 for n in 0..1000 {
@@ -68,7 +68,7 @@ fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
             }
         });
         let heard = listen(&mut network, "listen", sums);
-        let options = RunOptions::new().policy(policy).workers(workers);
+        let options = Options::new().policy(kahn_laws::policy(policy)).workers(workers);
         let report = super::schedules::run(network, options);
         assert_eq!(report.outcome, Summary::Finished);
         let sums: Vec<_> = (0..100).map(|round| round * 499_500).collect();
@@ -79,6 +79,14 @@ fn a_hundred_thousand_short_processes_a_thousand_alive_at_a_time() {
         let more = report.more_processes.as_ref().map_or(0, |(count, _)| *count);
         assert_eq!(listed + more, 100_002);
         assert!(listed < 20_000);
+        let more = report.more_channels.as_ref().map_or(0, |(count, _)| *count);
+        assert_eq!(report.channels.len() as u64 + more, 100_001);
+        assert!(report.channels.len() < 20_000);
+        // Their sums are told as well: a message of each, and a poll at least.
+        assert_eq!(report.messages(), 100_100);
+        let others = report.more_processes.iter().map(|(_, sums)| &**sums);
+        let polls: u64 = report.processes.iter().chain(others).map(|process| process.polls).sum();
+        assert!(polls >= 100_002, "{polls} polls");
         // Only the slots of what is alive count.
         assert_eq!(report.slot_bytes.0, 0, "all slots were given back");
     }
@@ -89,8 +97,8 @@ fn ends_are_passed_on_with_what_is_in_them() {
     everywhere(|schedule| {
         let mut network = Network::new();
         let (out, numbers) = network.channel::<u64>("numbers");
-        let creator = network.creator();
-        network.process("send", (out, creator), async |(mut out, mut create)| {
+        let spawner = network.spawner();
+        network.process("send", (out, spawner), async |(mut out, mut create)| {
             for n in 0..10 {
                 out.send(n).await;
             }
@@ -101,10 +109,10 @@ fn ends_are_passed_on_with_what_is_in_them() {
                 }
             });
         });
-        let creator = network.creator();
+        let spawner = network.spawner();
         let heard = Heard::default();
         let tell = heard.clone();
-        network.process("hear", (numbers, creator), async move |(mut numbers, mut create)| {
+        network.process("hear", (numbers, spawner), async move |(mut numbers, mut create)| {
             for _ in 0..5 {
                 tell.push(numbers.recv().await);
             }
@@ -124,10 +132,10 @@ fn ends_are_passed_on_with_what_is_in_them() {
 fn a_ring_that_was_made_while_running_grows_too() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let creator = network.creator();
+        let spawner = network.spawner();
         let heard = Heard::default();
         let tell = heard.clone();
-        network.process("create", creator, async move |mut create| {
+        network.process("create", spawner, async move |mut create| {
             let (held, from) = create.channel::<u64>("held");
             let (first_out, first) = create.channel::<u64>("first");
             create.process("split", (held, first_out), async |(mut held, mut first)| {
@@ -149,8 +157,8 @@ fn a_ring_that_was_made_while_running_grows_too() {
 fn a_creator_may_use_what_it_has_made_itself() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let creator = network.creator();
-        network.process("create", creator, async |mut create| {
+        let spawner = network.spawner();
+        network.process("create", spawner, async |mut create| {
             let (mut ask, asked) = create.channel::<u64>("ask");
             let (answer, mut answered) = create.channel::<u64>("answer");
             create.process("square", (asked, answer), async |(mut asked, mut answer)| {
@@ -173,9 +181,9 @@ fn a_creator_may_use_what_it_has_made_itself() {
 fn stopping_while_processes_are_created_stops_them_too() {
     everywhere(|schedule| {
         let mut network = Network::new();
-        let creator = network.creator();
+        let spawner = network.spawner();
         let stop = network.stop_handle();
-        network.process("create", creator, async move |mut create| {
+        network.process("create", spawner, async move |mut create| {
             for n in 0..60 {
                 let (out, numbers) = create.channel::<u64>("numbers");
                 create.process("silent", out, async |_out| std::future::pending::<()>().await);

@@ -36,6 +36,9 @@ impl Drop for Last {
         }
         let mut context = Context::from_waker(Waker::noop());
         assert!(pin!(self.out.send(99)).poll(&mut context).is_ready(), "it waits");
+        for _ in 0..200 {
+            assert!(pin!(self.out.flush()).poll(&mut context).is_ready(), "it waits");
+        }
         if let Some(from) = &mut self.from {
             assert!(pin!(from.recv()).poll(&mut context).is_ready(), "it waits");
         }

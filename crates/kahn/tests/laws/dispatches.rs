@@ -1,7 +1,7 @@
 //! A dispatch ends: a process that never waits keeps its worker for a bounded number of operations.
 
 use super::schedules::schedules;
-use kahn::{Channel, Creator, Network, Process, Receiver, Sender};
+use kahn::{Channel, Network, Process, Receiver, Sender, Spawner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -20,7 +20,7 @@ type Round = for<'a> fn(&'a mut Busy) -> std::pin::Pin<Box<dyn Future<Output = (
 struct Busy {
     out: Sender<u32>,
     back: Receiver<u32>,
-    create: Creator<'static>,
+    create: Spawner<'static>,
 }
 
 /// Runs a process that never waits beside others that want to run once, in every schedule.
@@ -29,7 +29,7 @@ fn everyone_runs_beside(what: &str, most: u32, round: Round) {
         let (ran, rounds) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let mut network = Network::new();
         let (out, back) = network.channel_with(Channel::named("round").capacity(3));
-        let create = network.creator();
+        let create = network.spawner();
         let others = ["a", "b", "c"];
         let (seen, count) = (Arc::clone(&ran), Arc::clone(&rounds));
         let has_threads = schedule.workers > 1 || schedule.policy == "threads";

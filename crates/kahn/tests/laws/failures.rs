@@ -349,12 +349,12 @@ fn a_failure_counts_whose_clean_end_was_seen_by_a_process_that_handed_the_receiv
             seen.recv().await;
             Err::<(), _>("on purpose")
         });
-        let ports = (numbers, seen_out, network.creator());
-        network.process("see", ports, async |(mut numbers, mut seen, mut creator)| {
+        let ports = (numbers, seen_out, network.spawner());
+        network.process("see", ports, async |(mut numbers, mut seen, mut spawner)| {
             assert_eq!(numbers.recv().await, None);
             seen.send(1).await;
-            let (on, nobody) = creator.channel::<u64>("on");
-            creator.process("take over", (numbers, on), async |_ends| {});
+            let (on, nobody) = spawner.channel::<u64>("on");
+            spawner.process("take over", (numbers, on), async |_ends| {});
             drop(nobody);
         });
         let report = schedule.run(network);

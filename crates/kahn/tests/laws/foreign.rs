@@ -1,7 +1,7 @@
 //! Futures and wakers of others; networks beside and inside networks.
 
 use super::schedules::{Heard, count, everywhere, listen, run, watch};
-use kahn::{Network, RunError, RunOptions, Summary};
+use kahn::{Network, Options, RunError, Summary};
 use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ fn a_future_that_drops_its_waker_is_a_deadlock() {
         })
         .await;
     });
-    insta::assert_snapshot!(run(network, RunOptions::new()).explanation(), @r"
+    insta::assert_snapshot!(run(network, Options::new()).explanation(), @r"
     deadlock: nothing can go on
       `forget` waits for something outside the network that can never wake it
     help: a process waits for a future that dropped its waker: nothing can ever wake it
@@ -280,7 +280,7 @@ fn a_run_that_nobody_awaits_any_more_is_stopped() {
         while numbers.recv().await.is_some() {}
     });
     let _watched = watch(network.stop_handle());
-    drop(network.run_async(RunOptions::new()));
+    drop(network.run_async(Options::new()));
     while !ended.0.lock().0 {
         std::thread::yield_now();
     }

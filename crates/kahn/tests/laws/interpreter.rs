@@ -21,7 +21,10 @@ pub(super) struct Queue {
     pub(super) history: Vec<u64>,
     pub(super) end: End,
     pub(super) departed: bool,
-    pub(super) end_was_seen: bool,
+    /// Who saw the end.
+    pub(super) seen_by: Option<usize>,
+    /// Who received the last message so far.
+    pub(super) received_by: Option<usize>,
     pub(super) readers: Vec<usize>,
 }
 
@@ -39,8 +42,14 @@ pub(super) struct Process {
     pub(super) last: Vec<usize>,
     /// Where its last operation sent.
     pub(super) sent: Option<usize>,
-    /// Where it sent last, if it had no sender any more at its next operation.
+    /// Where it sent last, if it had no sender any more at its next operation, or ended.
     pub(super) sent_at_last: Option<usize>,
+    /// It has had both ends of a channel since its last operation, and gave up the receiver.
+    kept: bool,
+    /// It had both ends of a channel when its last senders ended, or since its last operation.
+    pub(super) kept_at_last: bool,
+    /// It failed with senders.
+    pub(super) leaves_marks: bool,
     pub(super) creates: bool,
     pub(super) ended: bool,
     pub(super) failed: bool,
@@ -60,7 +69,8 @@ pub(crate) fn interpret(programs: &[Program], initial: &[Vec<u64>]) -> Meaning {
         history: Vec::new(),
         end: End::Open,
         departed: false,
-        end_was_seen: false,
+        seen_by: None,
+        received_by: None,
         readers: Vec::new(),
     }));
     for (number, program) in programs.iter().enumerate() {
@@ -83,6 +93,9 @@ impl Process {
     pub(super) fn note_last(&mut self) {
         let all = [&self.program.senders[..], &self.dropped].concat();
         if !all.is_empty() {
+            let is_own = |channel: &usize| self.program.receivers.contains(channel);
+            self.kept_at_last = self.kept || all.iter().any(is_own);
+            self.sent_at_last = self.sent.filter(|sent| all.contains(sent));
             self.last = all;
         }
     }
@@ -102,6 +115,7 @@ impl Network {
         let process = &mut self.processes[who];
         process.ended = true;
         process.note_last();
+        process.leaves_marks = !(process.program.senders.is_empty() && process.dropped.is_empty());
         for channel in process.program.senders.drain(..).chain(process.dropped.drain(..)) {
             self.queues[channel].end = mark;
         }
@@ -121,8 +135,9 @@ impl Network {
             return true;
         }
         let step = process.program.steps[process.next].clone();
-        let has_sender = |channel: &usize| process.program.senders.contains(channel);
-        let has_receiver = |channel: &usize| process.program.receivers.contains(channel);
+        let Program { senders, receivers, .. } = process.program.clone();
+        let has_sender = |channel: &usize| senders.contains(channel);
+        let has_receiver = |channel: &usize| receivers.contains(channel);
         let is_operation = match &step {
             Step::Send(channel, _) => has_sender(channel),
             Step::Recv(channel) => has_receiver(channel),
@@ -132,10 +147,9 @@ impl Network {
         if is_operation {
             moved = !process.dropped.is_empty();
             if moved && process.program.senders.is_empty() {
-                process.last.clone_from(&process.dropped);
-                process.sent_at_last = process.sent.filter(|sent| process.dropped.contains(sent));
+                process.note_last();
             }
-            process.sent = None;
+            (process.sent, process.kept) = (None, false);
             for channel in process.dropped.drain(..) {
                 self.queues[channel].end = End::Clean;
             }
@@ -156,15 +170,16 @@ impl Network {
                 let message = match (queue.messages.pop_front(), queue.end) {
                     (Some(message), _) => {
                         queue.history.push(message);
+                        queue.received_by = Some(who);
                         message
                     }
                     (None, End::Open) => return moved,
                     (None, End::Clean) => {
-                        queue.end_was_seen = true;
+                        queue.seen_by = Some(who);
                         END
                     }
                     (None, End::Failed) => {
-                        queue.end_was_seen = true;
+                        queue.seen_by = Some(who);
                         self.end(who, End::Failed);
                         return true;
                     }
@@ -177,6 +192,8 @@ impl Network {
             }
             Step::DropReceiver(channel) if has_receiver(&channel) => {
                 process.program.receivers.retain(|&own| own != channel);
+                process.kept |= process.program.senders.contains(&channel)
+                    || process.dropped.contains(&channel);
                 self.queues[channel].departed = true;
             }
             Step::Create(child)

@@ -16,6 +16,7 @@
 //! | `destructors` | what destructors do while their process is being ended |
 //! | `outside` | blocking processes, outside parties, rings through both |
 //! | `foreign` | futures and wakers of others; networks inside networks |
+//! | `observing` | what an observer is told |
 //! | `messages` | types of messages; every one is dropped exactly once |
 //! | `cores` | more workers than cores: nobody waits for one that is kept asleep |
 //! | `creation` | networks that grow while they run |
@@ -23,6 +24,7 @@
 //! | `reports` | what is told afterwards, and in which order |
 //! | `policies` | what single policies promise: places, parts, batches |
 //! | `behaviour` | each option, policy and counter does something |
+//! | `handing_on` | what is told of failures if ends go from process to process |
 //! | `telling` | what is told of failures: all that counts, and the same in every run |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
@@ -34,6 +36,7 @@ mod destructors;
 mod dispatches;
 mod failures;
 mod foreign;
+mod handing_on;
 mod histories;
 mod holders;
 mod in_place;
@@ -41,6 +44,7 @@ mod interpreter;
 mod meaning;
 mod messages;
 mod misuse;
+mod observing;
 mod outside;
 mod policies;
 mod program;
@@ -51,3 +55,4 @@ mod rings;
 mod schedules;
 mod stopping;
 mod telling;
+mod threads;

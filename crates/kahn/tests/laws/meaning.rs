@@ -23,23 +23,23 @@ pub(crate) struct Meaning {
 impl Network {
     /// Which processes may be ended because nobody observes them: all readers of the senders they
     /// had last leave, or stay for ever, before they have seen the end, or may be ended so themselves.
-    /// One that had no sender any more after a send whose message was received cannot have been.
+    /// One that had no sender any more after a send whose message was received, or ended, cannot have
+    /// been, nor one that had both ends of a channel.
     fn cut(&self) -> Vec<bool> {
         let mut cut = vec![false; self.processes.len()];
         loop {
-            let is_unseen = |channel: &usize| {
-                let queue = &self.queues[*channel];
-                !queue.end_was_seen || queue.readers.iter().any(|&reader| cut[reader])
-            };
+            let is_unseen =
+                |channel: &usize| self.queues[*channel].seen_by.is_none_or(|reader| cut[reader]);
             let is_received = |channel: usize| {
                 let queue = &self.queues[channel];
-                queue.messages.is_empty() && !queue.readers.iter().any(|&reader| cut[reader])
+                queue.messages.is_empty() && queue.received_by.is_some_and(|reader| !cut[reader])
             };
             let is_cut = |process: &Process| {
                 !process.creates
                     && !process.last.is_empty()
                     && process.last.iter().all(is_unseen)
                     && !process.sent_at_last.is_some_and(is_received)
+                    && !process.kept_at_last
             };
             let now: Vec<bool> = self.processes.iter().map(is_cut).collect();
             if now == cut {
@@ -53,7 +53,13 @@ impl Network {
         self.processes.iter_mut().filter(|process| !process.ended).for_each(Process::note_last);
         let cut = self.cut();
         let all = self.processes.iter().enumerate();
-        let counting = all.filter(|(who, process)| process.failed && !cut[*who]);
+        // One that leaves marks counts if one is reached, or may be by the process alone.
+        let is_seen =
+            |channel: &usize| self.queues[*channel].seen_by.is_some_and(|reader| !cut[reader]);
+        let counting = all.filter(|(who, process)| {
+            let is_reached = process.kept_at_last || process.last.iter().any(is_seen);
+            process.failed && !cut[*who] && (!process.leaves_marks || process.creates || is_reached)
+        });
         let mut failures: Vec<String> = counting.map(|(_, process)| process.name.clone()).collect();
         failures.sort();
         let class = if self.processes.iter().any(|process| !process.ended) {

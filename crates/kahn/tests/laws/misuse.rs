@@ -7,7 +7,7 @@ use super::schedules::{Schedule, count, everywhere, listen, run};
 use futures_util::SinkExt as _;
 use futures_util::future::{join, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use kahn::{Network, Received, Receiver, Report, RunOptions, Sender, Summary};
+use kahn::{Network, Options, Received, Receiver, Report, Sender, Summary};
 use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A schedule under which every operation waits once.
-fn seeded() -> RunOptions {
-    RunOptions::new().policy("seeded")
+fn seeded() -> Options {
+    Options::new().policy(kahn::policy::SEEDED)
 }
 
 fn text(report: &Report) -> String {
@@ -171,7 +171,7 @@ fn another_thread_while_there_is_room() {
         })
         .await;
     });
-    let options = RunOptions::new().policy("sequential");
+    let options = Options::new().policy(kahn::policy::SEQUENTIAL);
     insta::assert_snapshot!(text(&run(network, options)), @r"
     misuse: the result could depend on the schedule
       process `wrong` used an end of channel `numbers` that belongs to another process: give each end to one process when that is created
@@ -403,12 +403,6 @@ fn what_is_written_down_wrong_is_refused_before_the_run() {
 }
 
 #[test]
-fn a_policy_that_does_not_exist() {
-    let error = Network::new().run_with(RunOptions::new().policy("best")).expect_err("wrong");
-    insta::assert_snapshot!(error, @r"there is no policy `best`: choose one of stealing, ws-cur, ws-last, static, partition, batch, shared, threads, sequential, seeded");
-}
-
-#[test]
 fn a_message_made_elsewhere_is_refused() {
     fn fails_with<T: Send + Default + 'static>() {
         let mut network = Network::new();
@@ -417,7 +411,7 @@ fn a_message_made_elsewhere_is_refused() {
             out.reserve().await.send_with(|_place| Box::leak(Box::default()));
         });
         listen_to_nothing(&mut network, messages);
-        let report = run(network, RunOptions::new());
+        let report = run(network, Options::new());
         assert_eq!(report.outcome, Summary::Failed);
         let text = &report.failures[0].message;
         assert!(text.contains("must be made in the place that is given"), "{text}");

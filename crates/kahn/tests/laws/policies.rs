@@ -1,8 +1,9 @@
 //! What single policies promise beyond the laws: where processes run, and how often they move.
 
 use super::schedules::{Schedule, listen, run};
-use kahn::policy::{Load, Notify, Origin, Placement, Policy, Ready, Reason, Turn};
-use kahn::{Channel, Name, Network, Process, Report, RunOptions, Summary};
+use kahn::policy::{Load, Misplaced, Notify, Origin, Placing, Policy, Ready, Reason, Setup, Turn};
+use kahn::{Channel, Name, Network, Options, Process, Report, Summary};
+use kahn_policies::{Placement, partition_after, static_by};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -46,7 +47,7 @@ fn ring_until(
     });
 }
 
-fn run_ring(processes: usize, rounds: u64, options: RunOptions) -> Report {
+fn run_ring(processes: usize, rounds: u64, options: Options) -> Report {
     let mut network = Network::new();
     ring(&mut network, processes, rounds);
     let report = run(network, options);
@@ -69,7 +70,7 @@ fn under_static_nobody_changes_workers_and_placement_decides_what_crosses() {
     for (placement, crossings) in
         [(Placement::Good, 2.0), (Placement::Bad, 16.0), (Placement::RoundRobin, 16.0)]
     {
-        let options = RunOptions::new().workers(2).policy("static").placement(placement);
+        let options = Options::new().workers(2).policy(static_by(placement));
         let report = run_ring(16, 100, options);
         assert!(report.processes.iter().all(|process| process.migrations == 0));
         assert_about(remote_share(&report), crossings / 16.0);
@@ -78,17 +79,17 @@ fn under_static_nobody_changes_workers_and_placement_decides_what_crosses() {
 
 #[test]
 fn under_static_a_list_and_a_pin_are_heeded() {
-    let run = |options: RunOptions| {
+    let run = |options: Options| {
         let mut network = Network::new();
         let (out, numbers) = network.channel("numbers");
         let send = Process::named("send").worker(1);
         network.process_with(send, out, async |mut out| out.send_all(0..100_u64).await);
         listen(&mut network, "listen", numbers);
-        run(network, options.workers(2).policy("static")).local_share
+        run(network, options.workers(2)).local_share
     };
     // In turn, `send` would be with worker 0 and `listen` with worker 1.
-    assert_eq!(run(RunOptions::new()), Some(1.0));
-    let listed = |worker| RunOptions::new().placement(Placement::list([("listen", worker)]));
+    assert_eq!(run(Options::new().policy(kahn_policies::STATIC)), Some(1.0));
+    let listed = |worker| Options::new().policy(static_by(Placement::list([("listen", worker)])));
     assert_eq!((run(listed(1)), run(listed(0))), (Some(1.0), Some(0.0)));
 }
 
@@ -97,8 +98,8 @@ fn a_list_that_makes_no_sense_is_refused_before_anything_runs() {
     let refused = |name, worker| {
         let mut network = Network::new();
         ring(&mut network, 3, 1);
-        let options = RunOptions::new().workers(2).policy("static");
-        let options = options.placement(Placement::list([("root", 0), (name, worker)]));
+        let policy = static_by(Placement::list([("root", 0), (name, worker)]));
+        let options = Options::new().workers(2).policy(policy);
         network.run_with(options).expect_err("it makes no sense").to_string()
     };
     insta::assert_snapshot!(
@@ -113,7 +114,7 @@ fn a_list_that_makes_no_sense_is_refused_before_anything_runs() {
 
 #[test]
 fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
-    let options = RunOptions::new().workers(4).policy("partition").tau(Duration::from_micros(100));
+    let options = Options::new().workers(4).policy(partition_after(Duration::from_micros(100)));
     let report = run_ring(64, 200, options);
     let again = report.rebalances.expect("this policy tells");
     assert!(again.changed <= again.asked);
@@ -122,7 +123,7 @@ fn partition_keeps_most_messages_local_and_tells_how_often_it_cut_anew() {
     // Each cut that is taken lets a few processes in a row move; the ring itself is cut four times.
     assert!(remote_share(&report) < 0.5, "{report}");
     assert!(migrations(&report) <= again.moved, "{report}");
-    assert!(run_ring(8, 10, RunOptions::new()).rebalances.is_none());
+    assert!(run_ring(8, 10, Options::new()).rebalances.is_none());
 }
 
 fn migrations(report: &Report) -> u64 {
@@ -193,7 +194,7 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
     let mut network = Network::new();
     // All weigh the same before the start, and so the two that compute are one part.
     two_compute_and_two_wait(&mut network, is_over);
-    let options = RunOptions::new().workers(2).policy("partition").tau(Duration::from_micros(100));
+    let options = Options::new().workers(2).policy(partition_after(Duration::from_micros(100)));
     let report = run(network, options);
     assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
     let again = report.rebalances.expect("this policy tells");
@@ -204,10 +205,10 @@ fn partition_parts_two_processes_that_compute_though_they_are_neighbours() {
 #[test]
 fn under_partition_one_who_creates_many_does_not_keep_them_all() {
     let mut network = Network::new();
-    let creator = network.creator();
+    let spawner = network.spawner();
     let threads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&threads);
-    network.process_with(Process::named("create").effects(), creator, async move |mut create| {
+    network.process_with(Process::named("create").effects(), spawner, async move |mut create| {
         let done = Arc::new(AtomicBool::new(false));
         // In one dispatch, so that no child runs here meanwhile.
         for n in 0..64 {
@@ -227,7 +228,7 @@ fn under_partition_one_who_creates_many_does_not_keep_them_all() {
         }
         done.store(true, Release);
     });
-    let report = run(network, RunOptions::new().workers(4).policy("partition"));
+    let report = run(network, Options::new().workers(4).policy(kahn_policies::PARTITION));
     assert_eq!(report.outcome, Summary::Finished);
     assert_eq!(threads.lock().len(), 4);
 }
@@ -276,7 +277,7 @@ fn under_batch_what_waits_behind_a_process_that_holds_its_thread_is_stolen() {
                 done.store(true, Release);
             });
         });
-        let report = run(network, RunOptions::new().workers(workers).policy("batch"));
+        let report = run(network, Options::new().workers(workers).policy(kahn_policies::BATCH));
         assert_eq!(report.outcome, Summary::Finished, "{workers} workers");
         assert!(steals_won(&report) > 0, "the neighbours were stolen: {report}");
     }
@@ -289,7 +290,7 @@ fn under_batch_a_lone_group_is_stolen_but_does_not_go_back_and_forth() {
         hold_until(&mut network, |network, done| {
             ring_until(network, 16, 500, move || done.store(true, Release));
         });
-        let report = run(network, RunOptions::new().workers(workers).policy("batch"));
+        let report = run(network, Options::new().workers(workers).policy(kahn_policies::BATCH));
         assert_eq!(report.outcome, Summary::Finished);
         let moves: u64 = report.processes.iter().map(|process| process.migrations).sum();
         // Those behind the process that holds are stolen. Each may be at the start, once or twice,
@@ -334,17 +335,16 @@ fn under_batch_processes_that_talk_to_each_other_stay_together() {
 fn options_run_one_network_after_the_other_also_under_a_policy_of_ones_own() {
     let made = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&made);
-    let tau = Duration::from_millis(3);
-    let own = RunOptions::new().workers(2).seed(5).tau(tau).own_policy(move |setup| {
-        seen.lock().push((setup.workers, setup.seed, setup.tau));
+    let own = Options::new().workers(2).seed(5).policy(move |setup: Setup| {
+        seen.lock().push((setup.workers, setup.seed));
         FirstInFirstOut::default()
     });
-    for options in [RunOptions::new().policy("ws-cur").workers(2), own.clone(), own] {
+    for options in [Options::new().policy(kahn_policies::WS_CUR).workers(2), own.clone(), own] {
         for _ in 0..2 {
             run_ring(4, 10, options.clone());
         }
     }
-    assert_eq!(*made.lock(), [(2, 5, tau); 4], "each run has a policy of its own");
+    assert_eq!(*made.lock(), [(2, 5); 4], "each run has a policy of its own");
 }
 
 /// Where processes are pinned, by what a policy was told.
@@ -387,11 +387,13 @@ impl Policy for Rotates {
         self.queues[worker].has_work(worker)
     }
 
-    fn places(&self) -> bool {
-        true
+    fn placing(&self) -> Option<&dyn Placing> {
+        Some(self)
     }
+}
 
-    fn place(&self, load: &Load) -> Option<Vec<usize>> {
+impl Placing for Rotates {
+    fn place(&self, load: &Load) -> Result<Option<Vec<usize>>, Misplaced> {
         let mut asked = self.asked.lock();
         let work = |name: &str| {
             load.processes.iter().find(|process| process.name == name).map(|process| process.work)
@@ -408,10 +410,10 @@ impl Policy for Rotates {
         let next = |worker: Option<usize>| worker.map_or(0, |worker| 1 - worker);
         let homes: Vec<_> = load.processes.iter().map(|process| next(process.worker)).collect();
         asked.moved += homes.len() as u64;
-        Some(homes)
+        Ok(Some(homes))
     }
 
-    fn rebalances_after(&self) -> Option<Duration> {
+    fn again_after(&self) -> Option<Duration> {
         Some(Duration::from_micros(50))
     }
 }
@@ -423,7 +425,7 @@ fn a_policy_that_places_is_told_what_computes_and_each_question_and_each_move_is
     }
     let asked = Arc::new(Mutex::new(Asked::default()));
     let told = Arc::clone(&asked);
-    let options = RunOptions::new().workers(2).own_policy(move |_setup| Rotates {
+    let options = Options::new().workers(2).policy(move |_setup| Rotates {
         queues: <[FirstInFirstOut; 2]>::default(),
         asked: Arc::clone(&told),
     });
@@ -452,7 +454,7 @@ fn a_policy_of_ones_own_is_told_where_processes_are_pinned() {
         network.process_with(process, (), async |()| {});
     }
     let (pushed, placed) = (Arc::clone(&ready), Arc::clone(&asked));
-    let options = RunOptions::new().workers(2).own_policy(move |_setup| {
+    let options = Options::new().workers(2).policy(move |_setup| {
         let queue = || FirstInFirstOut { pins: Some(Arc::clone(&pushed)), ..Default::default() };
         Rotates { queues: [queue(), queue()], asked: Arc::clone(&placed) }
     });

@@ -2,6 +2,7 @@
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen, run};
 use kahn::{Detection, Network, Process, Receiver, Report, Summary};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 fn endless(network: &mut Network<'_>, name: &'static str) -> Receiver<u64> {
@@ -101,15 +102,15 @@ fn processes_that_may_create_others_are_not_pruned() {
     everywhere(|schedule| {
         let mut network = Network::new();
         let (out, numbers) = network.channel::<u64>("numbers");
-        let creator = network.creator();
+        let spawner = network.spawner();
         let done = Heard::default();
         let tell = done.clone();
-        network.process("create", (out, creator), async move |(mut out, mut creator)| {
+        network.process("create", (out, spawner), async move |(mut out, mut spawner)| {
             for n in 0..50 {
                 out.send(n).await;
             }
             let tell = tell.clone();
-            creator.process("child", (), async move |()| tell.push(1));
+            spawner.process("child", (), async move |()| tell.push(1));
         });
         network.process("leave", numbers, async |_numbers| {});
         schedule.finish(network);
@@ -217,8 +218,8 @@ fn a_process_is_pruned_that_is_made_when_all_its_readers_have_left() {
                 drop(numbers);
                 gone.send(1).await;
             });
-            let creator = network.creator();
-            network.process("make", (out, gone, creator), async move |(out, mut gone, mut by)| {
+            let spawner = network.spawner();
+            network.process("make", (out, gone, spawner), async move |(out, mut gone, mut by)| {
                 gone.recv().await;
                 if blocks {
                     by.blocking("endless", out, |mut out| {
@@ -263,6 +264,29 @@ fn a_process_that_nobody_reads_is_told_as_pruned_though_it_may_have_come_to_wait
         assert_eq!(ending(&report, "pass"), "pruned");
         assert_eq!(ending(&report, "last"), "finished");
         assert!(!report.explanation().contains("`pass`"), "{}", report.explanation());
+    });
+}
+
+/// It is pruned at its start if its reader has left by then; else it waits for ever, without a sender.
+#[test]
+fn a_process_that_nobody_reads_is_told_as_pruned_though_it_has_dropped_its_sender_and_waits() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (loop_out, loop_in) = network.channel::<u64>("loop");
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("dead", (loop_in, loop_out, out), async |(mut own, _own, _out)| {
+            own.recv().await;
+        });
+        let (on, passed) = network.channel::<u64>("on");
+        network.process("waits", (numbers, on), async |(mut numbers, on)| {
+            drop(on);
+            numbers.recv().await;
+        });
+        network.process("leaves", passed, async |_passed| {});
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Deadlock, "{report}");
+        assert_eq!(ending(&report, "waits"), "pruned");
+        assert!(!report.explanation().contains("`waits`"), "{}", report.explanation());
     });
 }
 
@@ -398,5 +422,29 @@ fn a_process_that_waits_for_a_party_is_pruned_when_its_reader_leaves_while_all_e
             assert_eq!(report.outcome, Summary::Finished, "{}", report.explanation());
             assert_eq!(ending(&report, "waits"), "pruned");
         }
+    });
+}
+
+#[test]
+fn a_process_that_nobody_observes_ends_where_it_flushes() {
+    everywhere(|schedule| {
+        let (has_left, goes_on) = (AtomicBool::new(false), AtomicBool::new(false));
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("flush", out, async |mut out| {
+            // A channel would tell it by an operation, and it could be ended there as well.
+            while !has_left.load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            out.flush().await;
+            goes_on.store(true, Ordering::Release);
+        });
+        network.blocking("leave", numbers, |numbers| {
+            drop(numbers);
+            has_left.store(true, Ordering::Release);
+        });
+        let report = schedule.finish(network);
+        assert!(!goes_on.load(Ordering::Acquire), "it was not ended");
+        assert_eq!(ending(&report, "flush"), "pruned");
     });
 }

@@ -5,7 +5,7 @@ use super::interpreter::interpret;
 use super::meaning::Class;
 use super::program::{CHILD, END, Program, Step, mix};
 use super::schedules::{Schedule, schedules};
-use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Report, Sender, Summary};
+use kahn::{Channel, Network, Port, Ports, Receiver, Report, Sender, Spawner, Summary};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -16,20 +16,20 @@ use std::sync::Arc;
 struct Ends {
     senders: BTreeMap<usize, Sender<u64>>,
     receivers: BTreeMap<usize, Receiver<u64>>,
-    creator: Option<Creator<'static>>,
+    spawner: Option<Spawner<'static>>,
 }
 
 impl Ports for Ends {
     fn visit(&self, see: &mut dyn FnMut(Port)) {
         self.senders.values().for_each(|end| end.visit(see));
         self.receivers.values().for_each(|end| end.visit(see));
-        self.creator.visit(see);
+        self.spawner.visit(see);
     }
 }
 
 impl Ends {
     /// Takes the ends that a program wants, if they are all there.
-    fn take(&mut self, program: &Program, creator: Option<Creator<'static>>) -> Option<Self> {
+    fn take(&mut self, program: &Program, spawner: Option<Spawner<'static>>) -> Option<Self> {
         let has_all = program.senders.iter().all(|channel| self.senders.contains_key(channel))
             && program.receivers.iter().all(|channel| self.receivers.contains_key(channel));
         has_all.then(|| Self {
@@ -43,7 +43,7 @@ impl Ends {
                 .iter()
                 .filter_map(|channel| self.receivers.remove_entry(channel))
                 .collect(),
-            creator,
+            spawner,
         })
     }
 }
@@ -74,15 +74,15 @@ fn execute(name: String, program: Program, state: u64, ends: Ends, heard: Histor
                     Step::DropSender(channel) => drop(ends.senders.remove(channel)),
                     Step::DropReceiver(channel) => drop(ends.receivers.remove(channel)),
                     Step::Create(child) => {
-                        let creator = ends.creator.as_ref().map(Creator::again);
-                        let own = creator.filter(|_| child.creates());
+                        let spawner = ends.spawner.clone();
+                        let own = spawner.filter(|_| child.creates());
                         if let Some(given) = ends.take(child, own) {
                             children += 1;
                             let name = format!("{name}.{children}");
                             let (program, state) = (Program::clone(child), mix(state, CHILD));
                             let (heard, called) = (Arc::clone(&heard), name.clone());
-                            let creator = ends.creator.as_mut().expect("it creates");
-                            creator.process(name, given, move |ends| {
+                            let spawner = ends.spawner.as_mut().expect("it creates");
+                            spawner.process(name, given, move |ends| {
                                 execute(called, program, state, ends, heard)
                             });
                         }
@@ -110,7 +110,7 @@ impl Plan {
         let mut network = Network::new();
         let channels = self.initial.len();
         let heard: Histories = Arc::new((0..channels).map(|_| Mutex::default()).collect());
-        let mut all = Ends { senders: BTreeMap::new(), receivers: BTreeMap::new(), creator: None };
+        let mut all = Ends { senders: BTreeMap::new(), receivers: BTreeMap::new(), spawner: None };
         for (number, initial) in self.initial.iter().enumerate() {
             let channel = Channel::named(format!("c{number}")).initial(initial.iter().copied());
             let (out, from) = network.channel_with(channel);
@@ -118,8 +118,8 @@ impl Plan {
             all.receivers.insert(number, from);
         }
         for (number, program) in self.programs.iter().enumerate() {
-            let creator = program.creates().then(|| network.creator());
-            let ends = all.take(program, creator).expect("each end belongs to one process");
+            let spawner = program.creates().then(|| network.spawner());
+            let ends = all.take(program, spawner).expect("each end belongs to one process");
             let (name, heard, program) =
                 (format!("p{number}"), Arc::clone(&heard), program.clone());
             let called = name.clone();

@@ -1,7 +1,7 @@
 //! What is told afterwards: the same in every run, in the same order.
 
 use super::schedules::{Schedule, count, everywhere, listen, run};
-use kahn::{Accounting, Network, Report, RunOptions};
+use kahn::{Accounting, Network, Options, Report};
 use parking_lot::Mutex;
 use std::fmt::Write;
 use std::future::poll_fn;
@@ -35,8 +35,8 @@ fn network() -> Network<'static> {
     let mut network = Network::new();
     let numbers = count(&mut network, "numbers", 40);
     let (out, on) = network.channel::<u64>("on");
-    let creator = network.creator();
-    network.process("create", (numbers, out, creator), async |(mut from, mut out, mut create)| {
+    let spawner = network.spawner();
+    network.process("create", (numbers, out, spawner), async |(mut from, mut out, mut create)| {
         while let Some(n) = from.recv().await {
             if n % 10 == 3 {
                 let (failing, results) = create.channel::<u64>(format!("results {n}"));
@@ -239,7 +239,8 @@ fn a_process_whose_thread_does_not_run_is_not_heavy() {
             }
             let _ = done.send(sum);
         });
-        let options = RunOptions::new().policy(policy).workers(2).accounting(timing);
+        let options =
+            Options::new().policy(kahn_laws::policy(policy)).workers(2).accounting(timing);
         let report = run(network, options);
         let seconds = |at: usize| report.processes[at].cpu_seconds.expect("they were measured");
         assert!(seconds(1) > 0.001, "{report}");
@@ -257,8 +258,11 @@ fn times_are_told_where_they_are_measured_and_where_they_are_estimated() {
         let mut network = Network::new();
         let numbers = count(&mut network, "numbers", 2000);
         listen(&mut network, "listen", numbers);
-        let options =
-            RunOptions::new().policy(policy).workers(2).accounting(accounting).capacity(1);
+        let options = Options::new()
+            .policy(kahn_laws::policy(policy))
+            .workers(2)
+            .accounting(accounting)
+            .capacity(1);
         let report = run(network, options);
         for process in &report.processes {
             let seconds = process.cpu_seconds.expect("they were measured");

@@ -1,7 +1,7 @@
 //! Artificial deadlocks are freed, true ones explained; nothing grows without need.
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen, run, watch};
-use kahn::{Channel, Detail, Detection, Network, ProcessEnd, Report, RunOptions, Summary};
+use kahn::{Channel, Detail, Detection, Network, Options, ProcessEnd, Report, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,8 +155,10 @@ fn the_smallest_full_channel_of_the_ring_grows() {
         }
         // Without the run's capacity: 4 and 2 are full, `small` grows by half to 3 and again to 4;
         // then the older grows.
-        let options =
-            RunOptions::new().policy(schedule.policy).workers(schedule.workers).seed(schedule.seed);
+        let options = Options::new()
+            .policy(kahn_laws::policy(schedule.policy))
+            .workers(schedule.workers)
+            .seed(schedule.seed);
         let report = run(network, options);
         assert_eq!(report.outcome, Summary::Finished);
         let grown: Vec<_> = report.channels.iter().map(|c| (c.growths, c.capacity)).collect();
@@ -465,7 +467,7 @@ fn channels_beyond_the_budget_are_refused_before_the_run() {
     let mut network = Network::new();
     let numbers = count(&mut network, "numbers", 10);
     listen(&mut network, "listen", numbers);
-    let error = network.run_with(RunOptions::new().budget(100)).expect_err("64 * 8 > 100");
+    let error = network.run_with(Options::new().budget(100)).expect_err("64 * 8 > 100");
     insta::assert_snapshot!(error, @r"
     the network cannot run:
       the channels' slots take 512 bytes, and the budget is 100: lower capacities or raise the budget
@@ -521,7 +523,8 @@ fn a_process_that_computes_does_not_hold_up_the_one_it_has_woken() {
                 heard.store(true, Ordering::Release);
             });
             let _watched = watch(network.stop_handle());
-            let report = network.run_with(RunOptions::new().policy(policy).workers(workers));
+            let report =
+                network.run_with(Options::new().policy(kahn_laws::policy(policy)).workers(workers));
             assert_eq!(report.expect("finishes").outcome, Summary::Finished);
         }
     }

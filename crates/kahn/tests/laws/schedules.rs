@@ -1,7 +1,8 @@
 //! The schedules that a law must hold in, a watchdog, and the few processes most tests need.
 
 use kahn::policy::{DEFAULT, Threads};
-use kahn::{Network, POLICIES, Receiver, Report, RunError, RunOptions, StopHandle, Summary};
+use kahn::{Network, Options, Receiver, Report, RunError, StopHandle, Summary};
+use kahn_policies::POLICIES;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,9 +26,9 @@ impl Schedule {
         Self { policy: "sequential", workers: 1, capacity, seed: 0 }
     }
 
-    pub(crate) fn options(&self) -> RunOptions {
-        RunOptions::new()
-            .policy(self.policy)
+    pub(crate) fn options(&self) -> Options {
+        Options::new()
+            .policy(kahn_laws::policy(self.policy))
             .workers(self.workers)
             .capacity(self.capacity)
             .seed(self.seed)
@@ -47,7 +48,7 @@ impl Schedule {
 }
 
 /// Runs a network under the eye of the watchdog.
-pub(crate) fn run(network: Network<'_>, options: RunOptions) -> Report {
+pub(crate) fn run(network: Network<'_>, options: Options) -> Report {
     let _watched = watch_as(&format!(" with {options:?}"), network.stop_handle());
     match network.run_with(options) {
         Ok(report) => report,
@@ -62,17 +63,17 @@ pub(crate) fn schedules() -> Vec<Schedule> {
     let all: &[_] = &[1, 2, 3, 8];
     let mut schedules = Vec::new();
     for entry in POLICIES {
-        let pairs: Vec<(usize, u32)> = match entry.threads {
-            Threads::AsAsked if entry.name == DEFAULT => {
+        let pairs: Vec<(usize, u32)> = match entry.threads() {
+            Threads::AsAsked if entry.name() == DEFAULT.name() => {
                 all.iter().flat_map(|&workers| [1, 2, 64].map(|room| (workers, room))).collect()
             }
             Threads::AsAsked => vec![(1, 2), (2, 1), (2, 64), (3, 2), (8, 1)],
             _ => [1, 2, 64].map(|room| (1, room)).to_vec(),
         };
-        let seeds = if entry.waits_once { 0..4 } else { 0..1 };
+        let seeds = if entry.waits_once() { 0..4 } else { 0..1 };
         for (workers, capacity) in pairs {
             for seed in seeds.clone() {
-                schedules.push(Schedule { policy: entry.name, workers, capacity, seed });
+                schedules.push(Schedule { policy: entry.name(), workers, capacity, seed });
             }
         }
     }

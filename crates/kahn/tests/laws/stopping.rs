@@ -1,7 +1,7 @@
 //! A stop never looks like an end of stream, wherever it comes from and whoever waits.
 
 use super::schedules::{Heard, everywhere, run, watch};
-use kahn::{Network, ProcessEnd, RunOptions, Sender, Summary};
+use kahn::{Network, Options, ProcessEnd, Sender, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -184,7 +184,7 @@ fn who_does_not_stop_is_named() {
             `stubborn` computes, without channel operations
             ");
         });
-        let report = run(network, RunOptions::new());
+        let report = run(network, Options::new());
         assert_eq!(report.outcome, Summary::Stopped);
     });
 }

@@ -1,7 +1,7 @@
 //! What is told of failures: the same in every run, all that counts, and each panic where it began.
 
 use super::schedules::{Schedule, count, everywhere, listen};
-use kahn::{FailureReport, Network, ProcessEnd, Report, RunOptions, Summary};
+use kahn::{FailureReport, Network, Options, ProcessEnd, Report, Summary};
 use std::fmt::Write;
 
 /// All that a report tells of failures.
@@ -83,8 +83,8 @@ fn a_failure_of_a_process_without_senders_counts() {
         // (a) A sink that makes a channel and a process before it fails.
         let mut network = Network::new();
         let numbers = count(&mut network, "numbers", 3);
-        let creator = network.creator();
-        network.process("sink", (numbers, creator), async |(mut numbers, mut create)| {
+        let spawner = network.spawner();
+        network.process("sink", (numbers, spawner), async |(mut numbers, mut create)| {
             let (mut out, on) = create.channel::<u64>("on");
             create.process("child", on, async |mut on| while on.recv().await.is_some() {});
             while let Some(n) = numbers.recv().await {
@@ -130,8 +130,8 @@ fn a_failure_of_a_process_without_senders_counts() {
         // (d) A process that has given its only sender to a child.
         let mut network = Network::new();
         let (out, on) = network.channel::<u64>("on");
-        let creator = network.creator();
-        network.process("give", (out, creator), async |(out, mut create)| {
+        let spawner = network.spawner();
+        network.process("give", (out, spawner), async |(out, mut create)| {
             create.process("child", out, async |mut out| out.send(1).await);
             Err::<(), _>("on purpose")
         });
@@ -213,6 +213,97 @@ fn a_failure_of_a_process_that_may_be_pruned_before_it_drops_its_sender_is_told_
     });
 }
 
+/// What a process does with both ends of a channel before it fails.
+#[derive(Clone, Copy, Debug)]
+enum Own {
+    DropsSender,
+    DropsReceiverFirst,
+    Holds,
+}
+
+#[test]
+fn a_failure_counts_of_a_process_that_is_its_own_reader() {
+    everywhere(|schedule| {
+        for own in [Own::DropsSender, Own::DropsReceiverFirst, Own::Holds] {
+            let mut network = Network::new();
+            let (out, on) = network.channel_with(kahn::Channel::named("own").initial([1_u64]));
+            network.process("fail", (out, on), async move |(out, mut on)| {
+                on.recv().await;
+                match own {
+                    Own::DropsSender => drop(out),
+                    Own::DropsReceiverFirst => drop((on, out)),
+                    Own::Holds => return Err("on purpose"),
+                }
+                kahn::yield_now().await;
+                Err("on purpose")
+            });
+            let report = schedule.run(network);
+            let told = (report.outcome, failed(&report));
+            assert_eq!(told, (Summary::Failed, vec!["fail"]), "{own:?}: {report}");
+            assert_eq!(report.processes[0].ending, ProcessEnd::Failed, "{own:?}");
+        }
+    });
+}
+
+#[test]
+fn a_failure_counts_whose_mark_a_process_reaches_that_is_its_own_reader() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let (out, numbers) = network.channel::<u64>("numbers");
+        network.process("fail", out, async |mut out| {
+            out.send(1).await;
+            Err::<(), _>("on purpose")
+        });
+        let (state_out, state) = network.channel_with(kahn::Channel::named("state").initial([0]));
+        let ports = (numbers, state, state_out);
+        network.process("sum", ports, async |(mut numbers, mut state, mut out)| {
+            while let Some(n) = numbers.recv().await {
+                out.send(n + state.recv().await.unwrap_or(0)).await;
+            }
+        });
+        let report = schedule.run(network);
+        assert_eq!((report.outcome, failed(&report)), (Summary::Failed, vec!["fail"]), "{report}");
+        assert_eq!(report.failures[0].ended_with_it, [kahn::Name::from("sum")]);
+    });
+}
+
+/// `relay` sees the end of `fail`, sends a last message, and ends; its reader takes that and leaves.
+#[test]
+fn a_failure_counts_whose_end_was_seen_before_a_message_that_was_received() {
+    everywhere(|schedule| {
+        for fails in [false, true] {
+            let mut network = Network::new();
+            let late = count(&mut network, "late", 1);
+            let (out, numbers) = network.channel::<u64>("numbers");
+            network.process("fail", (late, out), async |(mut late, mut out)| {
+                out.send(1).await;
+                drop(out);
+                late.recv().await;
+                Err::<(), _>("on purpose")
+            });
+            let (out, sums) = network.channel::<u64>("sums");
+            network.process("relay", (numbers, out), async move |(mut numbers, mut out)| {
+                let mut sum = 0;
+                while let Some(n) = numbers.recv().await {
+                    sum += n;
+                }
+                out.send(sum).await;
+                if fails { Err("on purpose, too") } else { Ok(()) }
+            });
+            network.process("leave", sums, async |mut sums| {
+                assert_eq!(sums.recv().await, Some(1));
+            });
+            let report = schedule.run(network);
+            let told = (report.outcome, failed(&report));
+            assert_eq!(told, (Summary::Failed, vec!["fail"]), "{report}");
+            let relay = report.processes.iter().find(|process| process.name == "relay");
+            // It still had a sender, whose mark nobody reached.
+            let ending = if fails { ProcessEnd::Pruned } else { ProcessEnd::Finished };
+            assert_eq!(relay.map(|relay| &relay.ending), Some(&ending));
+        }
+    });
+}
+
 #[test]
 fn a_failure_deep_in_networks_within_networks_is_told_in_one_line() {
     fn nest(depth: usize) -> Network<'static> {
@@ -221,12 +312,12 @@ fn a_failure_deep_in_networks_within_networks_is_told_in_one_line() {
             if depth == 5 {
                 return Err("no number".to_owned());
             }
-            let inner = nest(depth + 1).run_with(RunOptions::new().workers(1));
+            let inner = nest(depth + 1).run_with(Options::new().workers(1));
             inner.map(|_| ()).map_err(|error| error.to_string())
         });
         network
     }
-    let error = nest(1).run_with(RunOptions::new().workers(1)).expect_err("it fails");
+    let error = nest(1).run_with(Options::new().workers(1)).expect_err("it fails");
     insta::assert_snapshot!(error, @"process `depth 1` failed: process `depth 2` failed: process `depth 3` failed: process `depth 4` failed: process `depth 5` failed: no number");
 }
 

@@ -88,7 +88,7 @@ fn a_network_of_which_no_channel_is_compared_by_contents_is_equal_by_count_only(
             network.for_each(format!("ignore {name}"), tickets, |ticket| assert!(ticket.0 < 200));
         }
     };
-    let verified = Schedules::new().policies(["stealing"]).verify(build).unwrap();
+    let verified = Schedules::new().policies([kahn::policy::STEALING]).verify(build).unwrap();
     assert_eq!((verified.by_contents, verified.by_count), (0, 2));
     let text = verified.to_string();
     assert!(text.starts_with("equal by count only under 16 schedules: 200 messages"), "{text}");
@@ -167,7 +167,8 @@ fn in_a_ring_the_lowest_number_is_named() {
 /// Runs a network three times, the second time with `true`; returns the difference.
 fn second_differs(build: impl Fn(&mut Network<'_>, bool)) -> Option<Mismatch> {
     let runs = AtomicUsize::new(0);
-    let schedules = Schedules::new().policies(["seeded"]).capacities([4]).seeds([0, 1, 2]);
+    let schedules =
+        Schedules::new().policies([kahn::policy::SEEDED]).capacities([4]).seeds([0, 1, 2]);
     let result = schedules.verify(|network| build(network, runs.fetch_add(1, Relaxed) == 1));
     match result {
         Ok(verified) => {
@@ -235,7 +236,7 @@ fn a_history_that_nobody_observes_to_its_end_may_be_a_beginning_of_another() {
 fn results_are_compared() {
     let runs = AtomicUsize::new(0);
     let error = Schedules::new()
-        .policies(["stealing"])
+        .policies([kahn::policy::STEALING])
         .verify_with(
             |network| {
                 let numbers = network.source("numbers", 0..10_u32);
@@ -308,18 +309,18 @@ fn other_processes_and_channels_are_a_difference() {
 #[test]
 fn what_is_created_during_the_run_is_compared_by_its_creator() {
     /// Counts down, each number by a process that the one before creates.
-    fn count(mut out: Sender<u32>, create: kahn::Creator<'static>, n: u32) -> Ports {
+    fn count(mut out: Sender<u32>, create: kahn::Spawner<'static>, n: u32) -> Ports {
         Box::pin(async move {
             out.send(n).await;
             if n > 0 {
                 let mut create = create;
-                let next = create.again();
+                let next = create.clone();
                 // Two branches that run at once: which channel is made first differs from run to run.
                 for side in ["left", "right"] {
                     let channel = Channel::named(format!("{side} of {n}")).digest();
                     let (sender, mut receiver) = create.channel_with(channel);
                     if side == "left" {
-                        let again = next.again();
+                        let again = next.clone();
                         create.process(
                             format!("{side} {n}"),
                             (sender, again),
@@ -342,7 +343,7 @@ fn what_is_created_during_the_run_is_compared_by_its_creator() {
     let all = testing::assert_same(
         |network: &mut Network<'static>| {
             let (out, numbers) = network.channel_with(Channel::named("numbers").digest());
-            let create = network.creator();
+            let create = network.spawner();
             network.process("root", (out, create), |(out, create)| count(out, create, 4));
             network.collect("all", numbers)
         },

@@ -1,12 +1,14 @@
 //! The laws of `kahn::testing`: what is deterministic is found equal, what is not is found out, and
 //! what hangs is explained.
 
-mod check;
 mod compare;
 
-use kahn::policy::{Notify, Origin, Policy, Ready, Reason, Turn};
+use kahn::policy::{
+    Notify, Origin, Policy, PolicyChoice, Ready, Reason, SEEDED, SEQUENTIAL, SHARED, Turn, WAYS,
+};
 use kahn::testing::{Schedules, VerifyError, run_process, try_run_process, within};
-use kahn::{Network, POLICIES, Receiver, RunError, RunOptions, Sender, Summary, process};
+use kahn::{Network, Options, Receiver, RunError, Sender, Summary, process};
+use kahn_policies::POLICIES;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -24,8 +26,12 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
 fn every_policy_is_in_the_schedules_and_the_oracle_comes_first() {
     let list = Schedules::new().list();
     assert_eq!(list[0].policy, "sequential");
-    for entry in POLICIES {
-        assert!(list.iter().any(|schedule| schedule.policy == entry.name), "{}", entry.name);
+    let all = Schedules::new().policies(POLICIES.iter().cloned()).list();
+    for (policies, list) in [(WAYS, &list), (POLICIES, &all)] {
+        for policy in policies {
+            let is_there = list.iter().any(|schedule| schedule.policy == policy.name());
+            assert!(is_there, "{}", policy.name());
+        }
     }
     for workers in [1, 2, 3, 8] {
         for capacity in [None, Some(1), Some(2), Some(64)] {
@@ -44,7 +50,7 @@ fn every_policy_is_in_the_schedules_and_the_oracle_comes_first() {
 
 #[test]
 fn progress_tells_of_every_run_in_order() {
-    let schedules = Schedules::new().policies(["shared", "seeded"]).workers([1, 2]).seeds([5]);
+    let schedules = Schedules::new().policies([SHARED, SEEDED]).workers([1, 2]).seeds([5]);
     let mut seen = Vec::new();
     let verified = schedules
         .verify_with(
@@ -75,14 +81,13 @@ fn progress_tells_of_every_run_in_order() {
 }
 
 #[test]
-fn an_unknown_policy_and_no_schedule_are_errors() {
+fn no_schedule_is_an_error() {
     let network = |network: &mut Network<'static>| {
         let numbers = network.source("numbers", 0..10_u32);
         network.for_each("ignore", numbers, |_| {});
     };
-    let error = Schedules::new().policies(["nice"]).verify(network).unwrap_err();
-    assert!(error.to_string().contains("there is no policy `nice`"), "{error}");
-    let error = Schedules::new().policies([]).verify(network).unwrap_err();
+    let none: [PolicyChoice; 0] = [];
+    let error = Schedules::new().policies(none).verify(network).unwrap_err();
     assert!(matches!(error, VerifyError::NoSchedule));
 }
 
@@ -113,8 +118,8 @@ impl Policy for Stack {
 #[test]
 fn a_policy_of_ones_own_is_verified_with_the_others() {
     let schedules = Schedules::new()
-        .policies(["sequential"])
-        .own_policy("stack", |_setup| Stack::default())
+        .policies([SEQUENTIAL])
+        .policy(|_setup| Stack::default())
         .workers([1, 3])
         .capacities([1]);
     let mut names = Vec::new();
@@ -134,8 +139,8 @@ fn a_policy_of_ones_own_is_verified_with_the_others() {
         names,
         [
             "policy sequential, capacity 1",
-            "policy stack, 1 worker, capacity 1",
-            "policy stack, 3 workers, capacity 1",
+            "policy Stack, 1 worker, capacity 1",
+            "policy Stack, 3 workers, capacity 1",
         ]
     );
 }
@@ -266,7 +271,7 @@ fn what_cannot_be_stopped_is_explained_and_aborted() {
                 while std::hint::black_box(true) {}
             });
             watchdog.watch(&network);
-            network.run_with(RunOptions::new().workers(1))
+            network.run_with(Options::new().workers(1))
         })
         .unwrap();
     }

@@ -1,5 +1,6 @@
 //! Compiling C files with our headers.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,6 +15,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("C4SNet.h", include_str!("../include/C4SNet.h")),
     ("bool.h", include_str!("../include/bool.h")),
 ];
+
+/// The ways of C to end a process at once, which nothing in it sees: in what is compiled here each is `exit`,
+/// which is seen.
+const ENDS: [&str; 3] = ["_exit", "_Exit", "quick_exit"];
 
 /// A library just compiled; its folder goes when this goes.
 pub(super) struct Built {
@@ -35,6 +40,14 @@ pub(super) fn compile(sources: &[&PathBuf], inline: &str) -> Result<Built, CErro
     if cfg!(target_os = "linux") {
         // What no library has is an error now, and not when a box calls it.
         command.arg("-Wl,-z,defs");
+        let mut ends = "#include <stdlib.h>\n".to_owned();
+        for end in ENDS {
+            command.arg(format!("-Wl,--wrap={end}"));
+            let _ = writeln!(ends, "void __wrap_{end}(int code) {{ exit(code); }}");
+        }
+        let file = folder.path().join("ends.c");
+        fs::write(&file, ends).map_err(CError::Files)?;
+        command.arg(file);
     }
     command.arg("-I").arg(folder.path());
     command.args(sources);

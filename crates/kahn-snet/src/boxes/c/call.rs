@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::CError;
-use super::crash::{self, Watched};
+use super::crash::{self, Noted};
 use super::value::{from_c, to_c};
 use crate::boxes::{Argument, BoxError, BoxFunction, Emitter};
 use crate::plan::BoxPlan;
@@ -63,7 +63,7 @@ pub(super) struct CBox {
     kinds: Vec<CString>,
 }
 
-// SAFETY: the pointer is to code, which nobody writes; the function may run on any thread and
+// SAFETY: the pointer is to code, which is not written to; the function may run on any thread and
 // several at once, as the header says of every box.
 unsafe impl Send for CBox {}
 // SAFETY: as above.
@@ -155,7 +155,7 @@ impl BoxFunction for CBox {
             emit,
             fail,
         };
-        let watched = Watched::call(&self.path, &self.inputs, &inputs);
+        let watched = Noted::call(&self.path, &self.inputs, &inputs);
         invoke(self.function, (&raw mut handle).cast(), &words);
         drop(watched);
         if call.problem.is_none() && crash::closed_the_output() {
@@ -234,7 +234,7 @@ fn take(block: *mut Data) -> Result<CData, String> {
     data.references -= 1;
     if data.references == 0 {
         let bytes = data.bytes;
-        // SAFETY: nobody owns it any more; it came from `malloc`.
+        // SAFETY: it has no owner any more; it came from `malloc`.
         unsafe { free(bytes) };
         // SAFETY: as above.
         unsafe { free(block.cast()) };

@@ -6,7 +6,8 @@
 //! from before back and returns, and the instruction that crashed meets that one.
 //!
 //! The handler runs on the thread that crashed, and does only what a handler may: it reads that
-//! thread's note, writes the output that is complete and then the note, and ends the process.
+//! thread's note, waits a moment for what other threads complete meanwhile (see `rescue`), writes the
+//! output that is complete and then the note, and ends the process.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -35,9 +36,9 @@ thread_local! {
 
 /// Says, until it goes, that a box runs on this thread; has the text of the note, for what belongs to
 /// the thread is gone when the process exits.
-pub(super) struct Watched(String);
+pub(super) struct Noted(String);
 
-impl Watched {
+impl Noted {
     /// Notes what is called, and with what.
     pub(super) fn call(path: &str, labels: &[String], inputs: &[Argument]) -> Self {
         let mut text = TEXT.take();
@@ -63,7 +64,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for Noted {
     fn drop(&mut self) {
         NOTE.set((ptr::null(), [0, 0]));
         TEXT.set(std::mem::take(&mut self.0));
@@ -87,7 +88,7 @@ pub(super) fn watch() {
 /// Whether the standard output was open when the first box was loaded.
 static HAS_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody has closed the standard output since then.
+/// Whether a box has closed the standard output since then.
 pub(super) fn closed_the_output() -> bool {
     // SAFETY: asks whether the descriptor is open, and nothing else.
     HAS_OUTPUT.load(Relaxed) && unsafe { libc::fcntl(1, libc::F_GETFD) } < 0
@@ -103,6 +104,7 @@ fn leave_with_note(what: &str) {
     if note.is_null() {
         return;
     }
+    super::rescue::settle();
     super::rescue::rescue();
     // SAFETY: the note points into this thread's text, which does not change while a box runs.
     unsafe { libc::write(2, note.cast(), name) };

@@ -76,6 +76,25 @@ impl Boxes {
     /// # Errors
     /// Returns an error if a file cannot be compiled or loaded; a box that is in none of them is
     /// no error here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_snet::boxes::Boxes;
+    /// use kahn_snet::Program;
+    ///
+    /// let program = Program::read("main.snet", "
+    ///     box twice ((<n>) -> (<n>)) { <<< C |
+    ///         void *twice(void *box, int n) { C4SNetOut(box, 1, 2 * n); return box; }
+    ///     >>> }
+    ///     net main connect twice;
+    /// ");
+    /// let mut boxes = Boxes::of(&program);
+    /// // Code in the program needs no file.
+    /// boxes.add_c_files(&[])?;
+    /// assert_eq!(boxes.missing().count(), 0);
+    /// # Ok::<(), kahn_snet::boxes::CError>(())
+    /// ```
     pub fn add_c_files(&mut self, files: &[PathBuf]) -> Result<(), CError> {
         let is_source =
             |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "c");

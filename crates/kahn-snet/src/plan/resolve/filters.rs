@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Resolver;
 use crate::diagnostics::{Code, Diagnostic};
-use crate::plan::{Arm, Filter, PartKind, Pattern, Source};
+use crate::plan::{ArmPlan, FilterPlan, PartKind, Pattern, ValueSource};
 use crate::syntax::ast::{self, Expression, ExpressionKind, Guarded, ItemValue, LabelKind};
 use crate::types::{Label, Variant};
 
@@ -44,7 +44,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn not_in_pattern(&mut self, label: &ast::Label, pattern: &Variant, code: Code) {
+    fn not_in_pattern(&mut self, label: &ast::WrittenLabel, pattern: &Variant, code: Code) {
         let shown = Label::from(label);
         let message = format!("`{shown}` is not in the pattern {pattern}");
         let mut error = Diagnostic::new(code, label.at.0, message, "not taken by the pattern");
@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> {
         let Some(written) = &filter.pattern else { return PartKind::Identity };
         let found = self.variants(written);
         let [(pattern, _, _)] = found.as_slice() else {
-            if let ast::Variant::Name(name) = written
+            if let ast::WrittenVariant::Name(name) = written
                 && !found.is_empty()
             {
                 let message = format!("a filter takes one variant; `{}` has several", name.name);
@@ -93,18 +93,18 @@ impl<'a> Resolver<'a> {
                 self.tags_in(guard, &pattern, Code::NotInPattern);
             }
             let records = arm.records.iter().map(|record| self.template(record, &pattern));
-            arms.push(Arm { records: records.collect(), guard: arm.guard.clone() });
+            arms.push(ArmPlan { records: records.collect(), guard: arm.guard.clone() });
         }
-        PartKind::Filter(Filter { pattern, arms })
+        PartKind::Filter(FilterPlan { pattern, arms })
     }
 
-    fn template(&mut self, record: &ast::Template, pattern: &Variant) -> Vec<(Label, Source)> {
-        let mut made: BTreeMap<Label, Source> = BTreeMap::new();
+    fn template(&mut self, record: &ast::Template, pattern: &Variant) -> Vec<(Label, ValueSource)> {
+        let mut made: BTreeMap<Label, ValueSource> = BTreeMap::new();
         for item in &record.items {
             let label = Label::from(&item.label);
             let source = match &item.value {
-                ItemValue::Same if pattern.has(&label) => Source::Label(label.clone()),
-                ItemValue::Same if label.kind != LabelKind::Field => Source::Zero,
+                ItemValue::Same if pattern.has(&label) => ValueSource::Label(label.clone()),
+                ItemValue::Same if label.kind != LabelKind::Field => ValueSource::Zero,
                 ItemValue::Same => {
                     self.not_in_pattern(&item.label, pattern, Code::NotInPattern);
                     continue;
@@ -114,11 +114,11 @@ impl<'a> Resolver<'a> {
                         self.not_in_pattern(from, pattern, Code::NotInPattern);
                         continue;
                     }
-                    Source::Label(from.into())
+                    ValueSource::Label(from.into())
                 }
                 ItemValue::Expression(value) => {
                     self.tags_in(value, pattern, Code::NotInPattern);
-                    Source::Expression(value.clone())
+                    ValueSource::Expression(value.clone())
                 }
             };
             if made.insert(label.clone(), source).is_some() {

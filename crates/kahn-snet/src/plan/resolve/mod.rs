@@ -5,7 +5,8 @@ mod filters;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    BoxId, BoxPlan, DeclaredMap, DeclaredOutput, Net, NetId, Part, PartId, PartKind, Plan, Range,
+    BoxId, BoxPlan, DeclaredMap, DeclaredOutput, Net, NetId, Part, PartId, PartKind, Plan,
+    SplitRange,
 };
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::Span;
@@ -286,7 +287,7 @@ impl<'a> Resolver<'a> {
         id
     }
 
-    fn labels_once<'b>(&mut self, labels: impl Iterator<Item = &'b ast::Label>) {
+    fn labels_once<'b>(&mut self, labels: impl Iterator<Item = &'b ast::WrittenLabel>) {
         let mut seen: BTreeMap<Label, Span> = BTreeMap::new();
         for label in labels {
             if let Some(first) = seen.insert(Label::from(label), label.at.0) {
@@ -352,7 +353,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The label sets that a variant or the name of a type stands for.
-    fn variants(&mut self, variant: &'a ast::Variant) -> Vec<(Variant, Variant, Span)> {
+    fn variants(&mut self, variant: &'a ast::WrittenVariant) -> Vec<(Variant, Variant, Span)> {
         let mut found = Vec::new();
         self.variants_into(variant, variant.span(), &mut Vec::new(), &mut found);
         found
@@ -360,20 +361,20 @@ impl<'a> Resolver<'a> {
 
     fn variants_into(
         &mut self,
-        variant: &'a ast::Variant,
+        variant: &'a ast::WrittenVariant,
         span: Span,
         inside: &mut Vec<&'a str>,
         found: &mut Vec<(Variant, Variant, Span)>,
     ) {
         match variant {
-            ast::Variant::Set { labels, .. } => {
+            ast::WrittenVariant::Set { labels, .. } => {
                 self.labels_once(labels.iter().map(|part| &part.label));
                 let all = labels.iter().map(|part| Label::from(&part.label)).collect();
                 let same = labels.iter().filter(|part| part.same);
                 let same = same.map(|part| Label::from(&part.label)).collect();
                 found.push((all, same, span));
             }
-            ast::Variant::Name(name) => {
+            ast::WrittenVariant::Name(name) => {
                 let mut known = self.scopes.iter().rev();
                 let definition =
                     known.find_map(|scope| scope.types.get(name.name.as_str())).copied();
@@ -471,8 +472,8 @@ impl<'a> Resolver<'a> {
             TopologyKind::Split { ordered, body, range, .. } => {
                 let body = self.topology(body);
                 let range = match range {
-                    ast::Range::Index(tag) => Range::Index(tag.into()),
-                    ast::Range::Between(low, high) => Range::Between(low.into(), high.into()),
+                    ast::Range::Index(tag) => SplitRange::Index(tag.into()),
+                    ast::Range::Between(low, high) => SplitRange::Between(low.into(), high.into()),
                 };
                 PartKind::Split { ordered: *ordered, body, range }
             }

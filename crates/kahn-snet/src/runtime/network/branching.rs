@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use kahn::{Creator, Receiver, Sender};
+use kahn::{Receiver, Sender, Spawner};
 
 use super::component::{Memo, next_record};
 use super::meeting::{Exit, meeting};
-use super::wiring::{Carried, Inside, Item, Maker, Outlet, Wiring};
+use super::wiring::{Carried, InBody, Maker, Message, Outlet, Wiring};
 use super::{Count, World};
-use crate::runtime::exec::MOST_COPIES;
-use crate::runtime::failure::Failure;
-use crate::runtime::graph::{Kind, OpId, ScopeId};
-use crate::runtime::step::{self, TestStep};
+use crate::runtime::steps::failure::Failure;
+use crate::runtime::steps::graph::{Kind, MOST_COPIES, OpId, ScopeId};
+use crate::runtime::steps::pattern::{self, TestStep};
 
 /// What a collector does next.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(super) enum Turn {
     /// Pass on a record that took no branch.
     Direct(Carried),
     /// There is a new branch.
-    New(Exit<Item>),
+    New(Exit<Message>),
     /// Take from a branch, up to its mark.
     Lane(usize),
 }
@@ -32,7 +31,7 @@ pub(super) enum Turn {
 pub(super) async fn collector(
     world: &World<'_>,
     mut turns: Receiver<Turn>,
-    mut lanes: Vec<Exit<Item>>,
+    mut lanes: Vec<Exit<Message>>,
     mut output: Outlet,
 ) {
     while let Some(turn) = turns.recv().await {
@@ -41,7 +40,7 @@ pub(super) async fn collector(
             Turn::Direct(carried) => output.send(world, carried).await,
             Turn::New(lane) => lanes.push(lane),
             Turn::Lane(index) => {
-                while let Some(Item::Record(carried)) = lanes[index].next().await {
+                while let Some(Message::Record(carried)) = lanes[index].next().await {
                     output.send(world, carried).await;
                 }
             }
@@ -50,7 +49,7 @@ pub(super) async fn collector(
 }
 
 /// Passes on what meets, in the order of arrival.
-pub(super) async fn merge(mut exit: Exit<Item>, mut output: Outlet) {
+pub(super) async fn merge(mut exit: Exit<Message>, mut output: Outlet) {
     while let Some(item) = exit.next().await {
         output.pass(item).await;
     }
@@ -85,7 +84,7 @@ fn branch(
     if carried.rec.is_mark() {
         return Ok(0);
     }
-    let index = memo.get(shape, || step::route(world.facts, op, shape));
+    let index = memo.get(shape, || pattern::route(world.facts, op, shape));
     index.ok_or_else(|| world.facts.no_branch(op, &carried.rec))
 }
 
@@ -106,13 +105,13 @@ fn branch_or_mark(
 pub(super) async fn choice<'a>(
     world: &'a World<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut outlets: Vec<Outlet>,
 ) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else { continue };
+        let Message::Record(carried) = item else { continue };
         if !is_wanted(world, &carried) {
             continue;
         }
@@ -126,7 +125,7 @@ pub(super) async fn choice<'a>(
 pub(super) async fn ordered_choice<'a>(
     world: &'a World<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut turns: Sender<Turn>,
     mut outlets: Vec<Outlet>,
     starts: Vec<bool>,
@@ -138,7 +137,7 @@ pub(super) async fn ordered_choice<'a>(
         turns.send(Turn::Lane(index)).await;
     }
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else {
+        let Message::Record(carried) = item else {
             turns.send(Turn::Mark).await;
             continue;
         };
@@ -157,9 +156,9 @@ pub(super) async fn ordered_choice<'a>(
 pub(super) async fn star<'a>(
     wiring: Wiring<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     shared: Outlet,
-    mut creator: Creator<'a>,
+    mut creator: Spawner<'a>,
 ) {
     let world = wiring.world;
     let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return };
@@ -168,7 +167,7 @@ pub(super) async fn star<'a>(
     let mut shared = shared;
     let mut next: Option<Outlet> = None;
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else { continue };
+        let Message::Record(carried) = item else { continue };
         if !is_wanted(world, &carried) {
             continue;
         }
@@ -180,7 +179,7 @@ pub(super) async fn star<'a>(
         }
         if next.is_none() {
             let here = wiring.for_record(&carried);
-            let maker = &mut Maker::Creator(&mut creator);
+            let maker = &mut Maker::Spawner(&mut creator);
             next = shared.again().map(|to| here.replica(maker, op, body, to));
         }
         if let Some(next) = &mut next {
@@ -193,9 +192,9 @@ pub(super) async fn star<'a>(
 pub(super) async fn ordered_star<'a>(
     wiring: Wiring<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut turns: Sender<Turn>,
-    mut creator: Creator<'a>,
+    mut creator: Spawner<'a>,
 ) {
     let world = wiring.world;
     let Kind::Star { body, .. } = world.facts.graph.ops[op.0].kind else { return };
@@ -204,7 +203,7 @@ pub(super) async fn ordered_star<'a>(
     let mut memo = Memo::new();
     let mut next: Option<Outlet> = None;
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else {
+        let Message::Record(carried) = item else {
             turns.send(Turn::Mark).await;
             continue;
         };
@@ -220,7 +219,7 @@ pub(super) async fn ordered_star<'a>(
         if next.is_none() {
             let (entry, exit) = meeting();
             let here = wiring.for_record(&carried);
-            let maker = &mut Maker::Creator(&mut creator);
+            let maker = &mut Maker::Spawner(&mut creator);
             let mut made = here.replica(maker, op, body, Outlet::meeting(entry));
             turns.send(Turn::New(exit)).await;
             if starts {
@@ -265,7 +264,7 @@ fn values(
     }
     let (facts, rec) = (world.facts, &carried.rec);
     let mark = |failure| Box::new(Carried::mark(world, rec.number, carried.loops.clone(), failure));
-    let at = memo.get(rec.shape, || step::tags(facts, op, rec.shape));
+    let at = memo.get(rec.shape, || pattern::tags(facts, op, rec.shape));
     let (low, high) = at.ok_or_else(|| mark(facts.misfit(op, rec)))?;
     let (low, high) = (rec.tags[low], rec.tags[high]);
     if i128::from(high) - i128::from(low) >= MOST_COPIES {
@@ -279,16 +278,16 @@ pub(super) async fn split<'a>(
     wiring: Wiring<'a>,
     op: OpId,
     body: ScopeId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut shared: Outlet,
-    mut creator: Creator<'a>,
+    mut creator: Spawner<'a>,
 ) {
     let world = wiring.world;
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     let mut replicas: HashMap<i64, Outlet, FixedState> = HashMap::default();
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else { continue };
+        let Message::Record(carried) = item else { continue };
         if !is_wanted(world, &carried) {
             continue;
         }
@@ -304,7 +303,7 @@ pub(super) async fn split<'a>(
             if !replicas.contains_key(&value) {
                 let here = wiring.in_replica(body, value, &carried);
                 let Some(to) = shared.again() else { return };
-                let maker = &mut Maker::Creator(&mut creator);
+                let maker = &mut Maker::Spawner(&mut creator);
                 replicas.insert(value, here.scope(maker, body, to));
             }
             if let Some(replica) = replicas.get_mut(&value) {
@@ -319,9 +318,9 @@ pub(super) async fn ordered_split<'a>(
     wiring: Wiring<'a>,
     op: OpId,
     body: ScopeId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut turns: Sender<Turn>,
-    mut creator: Creator<'a>,
+    mut creator: Spawner<'a>,
 ) {
     let world = wiring.world;
     let starts = !world.facts.graph.scopes[body.0].initialisers.is_empty();
@@ -329,7 +328,7 @@ pub(super) async fn ordered_split<'a>(
     let mut memo = Memo::new();
     let mut replicas: HashMap<i64, (usize, Outlet), FixedState> = HashMap::default();
     while let Some(item) = input.recv().await {
-        let Item::Record(carried) = item else {
+        let Message::Record(carried) = item else {
             turns.send(Turn::Mark).await;
             continue;
         };
@@ -348,7 +347,7 @@ pub(super) async fn ordered_split<'a>(
             if !replicas.contains_key(&value) {
                 let (entry, exit) = meeting();
                 let here = wiring.in_replica(body, value, &carried);
-                let maker = &mut Maker::Creator(&mut creator);
+                let maker = &mut Maker::Spawner(&mut creator);
                 let mut made = here.scope(maker, body, Outlet::meeting(entry));
                 let lane = replicas.len();
                 turns.send(Turn::New(exit)).await;
@@ -368,14 +367,14 @@ pub(super) async fn ordered_split<'a>(
 }
 
 /// Lets records into a feedback.
-pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>) {
+pub(super) async fn into_feedback(mut input: Receiver<Message>, inside: Arc<InBody>) {
     while let Some(item) = input.recv().await {
-        let Item::Record(Carried { rec, loops }) = item else { continue };
+        let Message::Record(Carried { rec, loops }) = item else { continue };
         let within = match loops {
             None => Arc::clone(&inside),
-            outer => Arc::new(Inside { entry: inside.entry.clone(), outer }),
+            outer => Arc::new(InBody { entry: inside.entry.clone(), outer }),
         };
-        inside.entry.put(Item::Record(Carried { rec, loops: Some(within) }));
+        inside.entry.put(Message::Record(Carried { rec, loops: Some(within) }));
     }
 }
 
@@ -383,13 +382,13 @@ pub(super) async fn into_feedback(mut input: Receiver<Item>, inside: Arc<Inside>
 pub(super) async fn test_of_feedback<'a>(
     world: &'a World<'a>,
     op: OpId,
-    mut from_body: Receiver<Item>,
+    mut from_body: Receiver<Message>,
     mut output: Outlet,
 ) {
     let mut count = Count::new(world, op);
     let mut memo = Memo::new();
     while let Some(item) = from_body.recv().await {
-        let Item::Record(carried) = item else { continue };
+        let Message::Record(carried) = item else { continue };
         if !is_wanted(world, &carried) {
             continue;
         }
@@ -398,7 +397,7 @@ pub(super) async fn test_of_feedback<'a>(
         let Some(inside) = loops else { continue };
         if back && !rec.is_mark() {
             let entry = inside.entry.clone();
-            entry.put(Item::Record(Carried { rec, loops: Some(inside) }));
+            entry.put(Message::Record(Carried { rec, loops: Some(inside) }));
         } else {
             let loops = inside.outer.clone();
             output.send(world, Carried { rec, loops }).await;
@@ -410,10 +409,10 @@ pub(super) async fn test_of_feedback<'a>(
 pub(super) async fn ordered_feedback<'a>(
     world: &'a World<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
     mut to_body: Outlet,
-    mut from_body: Receiver<Item>,
+    mut from_body: Receiver<Message>,
     starts: bool,
 ) {
     let mut count = Count::new(world, op);
@@ -449,9 +448,9 @@ pub(super) async fn ordered_feedback<'a>(
 }
 
 /// Takes all that the body makes of a record, the first last.
-async fn made_by_body(from_body: &mut Receiver<Item>, left: &mut Vec<Carried>) {
+async fn made_by_body(from_body: &mut Receiver<Message>, left: &mut Vec<Carried>) {
     let before = left.len();
-    while let Some(Item::Record(carried)) = from_body.recv().await {
+    while let Some(Message::Record(carried)) = from_body.recv().await {
         left.push(carried);
     }
     left[before..].reverse();

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use kahn::Receiver;
 use smallvec::SmallVec;
 
-use super::wiring::{Carried, Inside, Item, Outlet};
+use super::wiring::{Carried, InBody, Message, Outlet};
 use super::{Count, Initialising, World};
 use crate::plan::BoxId;
-use crate::runtime::cell::{Cell, Offer, Zipper};
-use crate::runtime::failure::Failure;
-use crate::runtime::frame::Within;
-use crate::runtime::graph::OpId;
-use crate::runtime::order::Tickets;
-use crate::runtime::shape::{Rec, ShapeId};
-use crate::runtime::step::{ArmStep, BoxStep};
+use crate::runtime::steps::boxes::BoxStep;
+use crate::runtime::steps::cell::{Cell, Offer, Zipper};
+use crate::runtime::steps::failure::Failure;
+use crate::runtime::steps::filter::ArmStep;
+use crate::runtime::steps::graph::OpId;
+use crate::runtime::steps::shape::{Rec, ShapeId};
+use crate::runtime::steps::tickets::Tickets;
+use crate::runtime::steps::within::Within;
 
 /// Answers for the few shapes that come to one process.
 pub(super) struct Memo<T>(SmallVec<[(ShapeId, T); 2]>);
@@ -37,17 +38,17 @@ impl<T: Copy> Memo<T> {
 /// Takes the next record that is to be worked at; passes marks of both kinds on.
 pub(super) async fn next_record(
     world: &World<'_>,
-    input: &mut Receiver<Item>,
+    input: &mut Receiver<Message>,
     output: &mut Outlet,
 ) -> Option<Carried> {
     loop {
         match input.recv().await? {
-            Item::Mark => output.mark().await,
-            Item::Record(carried) if carried.rec.is_mark() => output.send(world, carried).await,
-            Item::Record(carried) if world.failures.wants(carried.rec.number) => {
+            Message::Mark => output.mark().await,
+            Message::Record(carried) if carried.rec.is_mark() => output.send(world, carried).await,
+            Message::Record(carried) if world.failures.wants(carried.rec.number) => {
                 return Some(carried);
             }
-            Item::Record(_) => {}
+            Message::Record(_) => {}
         }
     }
 }
@@ -56,7 +57,7 @@ pub(super) async fn next_record(
 pub(super) async fn filter<'a>(
     world: &'a World<'a>,
     op: OpId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
 ) {
     let facts = world.facts;
@@ -81,7 +82,7 @@ async fn filtered(
     op: OpId,
     arms: &[ArmStep],
     rec: &mut Rec,
-    loops: Option<&Arc<Inside>>,
+    loops: Option<&Arc<InBody>>,
     output: &mut Outlet,
 ) -> Result<(), Failure> {
     let facts = world.facts;
@@ -106,17 +107,19 @@ async fn filtered(
 /// What [`next_record`] takes, on a thread of its own.
 fn next_record_blocking(
     world: &World<'_>,
-    input: &mut Receiver<Item>,
+    input: &mut Receiver<Message>,
     output: &mut Outlet,
 ) -> Option<Carried> {
     loop {
         match input.recv_blocking()? {
-            Item::Mark => output.mark_blocking(),
-            Item::Record(carried) if carried.rec.is_mark() => output.send_blocking(world, carried),
-            Item::Record(carried) if world.failures.wants(carried.rec.number) => {
+            Message::Mark => output.mark_blocking(),
+            Message::Record(carried) if carried.rec.is_mark() => {
+                output.send_blocking(world, carried);
+            }
+            Message::Record(carried) if world.failures.wants(carried.rec.number) => {
                 return Some(carried);
             }
-            Item::Record(_) => {}
+            Message::Record(_) => {}
         }
     }
 }
@@ -127,7 +130,7 @@ pub(super) fn boxed<'a>(
     world: &'a World<'a>,
     op: OpId,
     id: BoxId,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
 ) {
     let facts = world.facts;
@@ -146,7 +149,7 @@ fn call(
     op: OpId,
     (id, step): (BoxId, Option<&BoxStep>),
     rec: &Rec,
-    loops: Option<Arc<Inside>>,
+    loops: Option<Arc<InBody>>,
     output: &mut Outlet,
 ) {
     let called = match step {
@@ -172,7 +175,7 @@ fn call(
 pub(super) struct Begin<'a> {
     pub(super) id: BoxId,
     pub(super) number: u32,
-    pub(super) loops: Option<Arc<Inside>>,
+    pub(super) loops: Option<Arc<InBody>>,
     /// Lets the input begin when it goes.
     pub(super) waiting: Option<Initialising<'a>>,
 }
@@ -182,7 +185,7 @@ pub(super) fn initialiser<'a>(
     world: &'a World<'a>,
     op: OpId,
     begin: Begin<'a>,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
 ) {
     let facts = world.facts;
@@ -206,7 +209,7 @@ pub(super) async fn cell<'a>(
     op: OpId,
     within: Option<Arc<Within>>,
     patterns: usize,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
 ) {
     let facts = world.facts;
@@ -241,7 +244,7 @@ pub(super) async fn zipper<'a>(
     op: OpId,
     place: impl Fn(i64) -> Within,
     patterns: usize,
-    mut input: Receiver<Item>,
+    mut input: Receiver<Message>,
     mut output: Outlet,
 ) {
     let facts = world.facts;

@@ -1,6 +1,6 @@
 //! Where streams meet: a queue that any number of processes put into and one takes from.
 //!
-//! Putting never waits. So whoever waits for a meeting waits for records that are still to be
+//! Putting never waits. So a process that waits for a meeting waits for records that are still to be
 //! made, and for no room anywhere: a ring of waits through it could not be resolved by growing a
 //! channel, and there is none that would need to be.
 //!
@@ -27,7 +27,7 @@ struct State<T> {
     entries: usize,
     left: bool,
     waker: Option<Waker>,
-    /// Whether somebody waits until there are less.
+    /// Whether a thread waits until there are less.
     is_awaited: bool,
 }
 
@@ -37,7 +37,7 @@ struct Shared<T> {
     lowered: Condvar,
 }
 
-/// How much waits in a meeting, for those who would put more into it, or have more put.
+/// How much waits in a meeting, for processes that would put more into it, or have more put.
 #[derive(Debug)]
 pub(super) struct Level<T>(Arc<Shared<T>>);
 
@@ -48,7 +48,7 @@ impl<T> Clone for Level<T> {
 }
 
 impl<T> Level<T> {
-    /// Waits, and blocks the thread, until not much waits there, or nobody takes it any more.
+    /// Waits, and blocks the thread, until not much waits there, or it is not taken any more.
     pub(super) fn wait(&self) {
         let mut state = self.0.state.lock();
         while state.waiting.len() > MOST && !state.left {
@@ -119,7 +119,7 @@ impl<T> Drop for Entry<T> {
 }
 
 impl<T> Exit<T> {
-    /// Takes what came first, waiting for it; nothing when there is nobody left to put it in.
+    /// Takes what came first, waiting for it; nothing when no entry is left.
     pub(super) async fn next(&mut self) -> Option<T> {
         poll_fn(|context| {
             if let Some(thing) = self.taken.pop_front() {

@@ -9,8 +9,8 @@
 //! | `branching` | choices, stars, splits, feedbacks, and the collectors behind them  |
 //!
 //! Every process reads one stream, a channel of the network, so no ring of full channels can
-//! arise; where streams meet they do so in a [`meeting()`], which never makes anybody wait. With
-//! several who put into one meeting the order is that of arrival: this is where a program of
+//! arise; where streams meet they do so in a [`meeting()`], which never makes a process wait. With
+//! several that put into one meeting the order is that of arrival: this is where a program of
 //! single combinators is non-deterministic, and the only place.
 //!
 //! A doubled combinator keeps order with *marks*. Behind each record its branch gets a mark, and
@@ -32,21 +32,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use kahn::{Network, RunOptions};
+use kahn::Network;
+use kahn::policy::PolicyChoice;
 use parking_lot::{Condvar, Mutex};
 
-use super::answers::Facts;
-use super::failure::Failure;
-use super::graph::OpId;
-use super::marks::{BEFORE_ALL, Failures, number_behind};
-use super::observe::Observers;
-use super::report::{ComponentCount, Report};
-use super::shape::Door;
-use super::watch::Watch;
-use super::{Options, RunError, Sink, Source};
 use crate::boxes::BoxFunction;
+use crate::runtime::error::RunError;
+use crate::runtime::options::Options;
+use crate::runtime::report::{ComponentCount, Report};
+use crate::runtime::steps::answers::Facts;
+use crate::runtime::steps::failure::Failure;
+use crate::runtime::steps::graph::OpId;
+use crate::runtime::steps::marks::{BEFORE_ALL, Failures, number_behind};
+use crate::runtime::steps::observe::Observers;
+use crate::runtime::steps::shape::Interner;
+use crate::runtime::steps::watch::Watch;
+use crate::runtime::streams::{Sink, Source};
 use meeting::{Exit, meeting};
-use wiring::{Carried, Item, Maker, Outlet, Wiring};
+use wiring::{Carried, Maker, Message, Outlet, Wiring};
 
 /// What all processes share.
 struct World<'a> {
@@ -117,12 +120,12 @@ impl Drop for Count<'_> {
     }
 }
 
-/// Runs a program as a network of processes, under a policy of `kahn`.
+/// Runs a program as a network of processes, under a policy.
 pub(super) fn run(
     facts: Facts<'_>,
     functions: Vec<Arc<dyn BoxFunction>>,
     options: &Options,
-    policy: Option<&str>,
+    policy: Option<&PolicyChoice>,
     source: impl Source,
     sink: &mut dyn Sink,
 ) -> Result<Report, RunError> {
@@ -138,9 +141,9 @@ pub(super) fn run(
         read: AtomicU64::new(0),
         written: AtomicU64::new(0),
     };
-    let mut choice = RunOptions::new().workers(options.workers.max(1));
+    let mut choice = kahn::Options::new().workers(options.workers.max(1));
     if let Some(policy) = policy {
-        choice = choice.policy(policy);
+        choice = choice.policy(policy.clone());
     }
     let fail = |number, failure| world.failures.ends_at(number, failure);
     let ended = Watch::during(facts.watch, facts, fail, || run_in(&world, choice, source, sink));
@@ -158,7 +161,7 @@ pub(super) fn run(
 
 fn run_in<'a>(
     world: &'a World<'a>,
-    choice: RunOptions,
+    choice: kahn::Options,
     source: impl Source + 'a,
     sink: &'a mut dyn Sink,
 ) -> Result<kahn::Report, kahn::RunError> {
@@ -175,13 +178,13 @@ fn run_in<'a>(
 /// Reads records until there are no more.
 fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) {
     world.await_initialisers();
-    let mut door = Door::default();
+    let mut interner = Interner::default();
     while !world.failures.any()
         && let Some(record) = source.next()
     {
         let number = number_behind(world.read.load(Relaxed));
         let entered = match record {
-            Ok(record) => door.enter(world.facts, number, record),
+            Ok(record) => interner.enter(world.facts, number, record),
             Err(error) => Err(Failure::Input(error)),
         };
         match entered {
@@ -198,7 +201,7 @@ fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) {
 }
 
 /// Writes what comes out, and lets it be seen whenever there is no more for the moment.
-async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
+async fn write(world: &World<'_>, mut exit: Exit<Message>, sink: &mut dyn Sink) {
     let failures = &world.failures;
     loop {
         if exit.is_empty()
@@ -208,8 +211,10 @@ async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
         }
         match exit.next().await {
             None => return,
-            Some(Item::Record(carried)) if carried.rec.is_mark() => failures.came_out(&carried.rec),
-            Some(Item::Record(carried)) if failures.wants(carried.rec.number) => {
+            Some(Message::Record(carried)) if carried.rec.is_mark() => {
+                failures.came_out(&carried.rec);
+            }
+            Some(Message::Record(carried)) if failures.wants(carried.rec.number) => {
                 match sink.write(world.facts.shapes.leave(carried.rec)) {
                     Ok(()) => {
                         world.written.fetch_add(1, Relaxed);
@@ -217,7 +222,7 @@ async fn write(world: &World<'_>, mut exit: Exit<Item>, sink: &mut dyn Sink) {
                     Err(error) => failures.end_at_once(Failure::Output(error)),
                 }
             }
-            Some(Item::Mark | Item::Record(_)) => {}
+            Some(Message::Mark | Message::Record(_)) => {}
         }
     }
 }

@@ -2,29 +2,29 @@
 //!
 //! Wiring an operation gives the [`Outlet`] by which one reaches it. So what keeps nothing and
 //! changes nothing needs no process: it is the outlet of what follows. The same code wires the
-//! program before it runs, and replicas while it runs, through a [`Creator`].
+//! program before it runs, and replicas while it runs, through a [`Spawner`].
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use kahn::{Channel, Creator, Network, Port, Ports, Receiver, Sender};
+use kahn::{Channel, Network, Port, Ports, Receiver, Sender, Spawner};
 
 use super::branching::{self, Turn};
 use super::component;
 use super::meeting::{Entry, Level, meeting};
 use super::{Initialising, World};
-use crate::runtime::failure::Failure;
-use crate::runtime::frame::Within;
-use crate::runtime::graph::{Graph, Kind, OpId, ScopeId};
-use crate::runtime::order::Tickets;
-use crate::runtime::shape::Rec;
+use crate::runtime::steps::failure::Failure;
+use crate::runtime::steps::graph::{Graph, Kind, OpId, ScopeId};
+use crate::runtime::steps::shape::Rec;
+use crate::runtime::steps::tickets::Tickets;
+use crate::runtime::steps::within::Within;
 
 /// The capacity of a stream. Replicas may be many, so it is small.
 const CAPACITY: u32 = 16;
 
 /// What travels on a stream.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum Message {
     Record(Carried),
     /// All that one record caused is out.
     Mark,
@@ -34,7 +34,7 @@ pub(super) enum Item {
 #[derive(Debug)]
 pub(super) struct Carried {
     pub(super) rec: Rec,
-    pub(super) loops: Option<Arc<Inside>>,
+    pub(super) loops: Option<Arc<InBody>>,
 }
 
 impl Carried {
@@ -42,7 +42,7 @@ impl Carried {
     pub(super) fn mark(
         world: &World<'_>,
         number: u32,
-        loops: Option<Arc<Inside>>,
+        loops: Option<Arc<InBody>>,
         failure: Failure,
     ) -> Self {
         Self { rec: world.failures.mark(number, Tickets::default(), failure), loops }
@@ -53,28 +53,28 @@ impl Carried {
     }
 }
 
-/// Held by all records inside a feedback: the feedback ends when nobody holds it any more, for
+/// Held by all records inside a feedback: the feedback ends when no record holds it any more, for
 /// then its meeting has no entry.
 #[derive(Debug)]
-pub(super) struct Inside {
-    pub(super) entry: Entry<Item>,
-    pub(super) outer: Option<Arc<Inside>>,
+pub(super) struct InBody {
+    pub(super) entry: Entry<Message>,
+    pub(super) outer: Option<Arc<InBody>>,
 }
 
 #[derive(Debug)]
 enum To {
-    Stream(Sender<Item>),
-    Meeting(Entry<Item>),
+    Stream(Sender<Message>),
+    Meeting(Entry<Message>),
 }
 
 /// Where a process puts its records.
 #[derive(Debug)]
 pub(super) struct Outlet {
     to: To,
-    /// Who sees what passes.
+    /// The observers of what passes.
     observers: Vec<OpId>,
     /// The first meetings that records come to from here, before any other box.
-    levels: Vec<Level<Item>>,
+    levels: Vec<Level<Message>>,
 }
 
 impl Ports for Outlet {
@@ -86,17 +86,17 @@ impl Ports for Outlet {
 }
 
 impl Outlet {
-    pub(super) fn stream(sender: Sender<Item>) -> Self {
+    pub(super) fn stream(sender: Sender<Message>) -> Self {
         Self { to: To::Stream(sender), observers: Vec::new(), levels: Vec::new() }
     }
 
-    pub(super) fn meeting(entry: Entry<Item>) -> Self {
+    pub(super) fn meeting(entry: Entry<Message>) -> Self {
         let levels = vec![entry.level()];
         Self { to: To::Meeting(entry), observers: Vec::new(), levels }
     }
 
     /// The same, to a process that has more put into these meetings.
-    fn before(self, levels: Vec<Level<Item>>) -> Self {
+    fn before(self, levels: Vec<Level<Message>>) -> Self {
         Self { levels, ..self }
     }
 
@@ -110,7 +110,7 @@ impl Outlet {
     /// Puts a record in.
     pub(super) async fn send(&mut self, world: &World<'_>, carried: Carried) {
         let carried = self.seen(world, carried);
-        self.put(Item::Record(carried)).await;
+        self.put(Message::Record(carried)).await;
     }
 
     /// Shows a record to the observers; if one cannot write, the record has failed.
@@ -127,16 +127,16 @@ impl Outlet {
     }
 
     /// Passes on what others have seen already.
-    pub(super) async fn pass(&mut self, item: Item) {
+    pub(super) async fn pass(&mut self, item: Message) {
         self.put(item).await;
     }
 
     /// Puts a mark in.
     pub(super) async fn mark(&mut self) {
-        self.put(Item::Mark).await;
+        self.put(Message::Mark).await;
     }
 
-    async fn put(&mut self, item: Item) {
+    async fn put(&mut self, item: Message) {
         match &mut self.to {
             To::Stream(sender) => sender.send(item).await,
             To::Meeting(entry) => entry.put(item),
@@ -147,15 +147,15 @@ impl Outlet {
     pub(super) fn send_blocking(&mut self, world: &World<'_>, carried: Carried) {
         let carried = self.seen(world, carried);
         self.levels.iter().for_each(Level::wait);
-        self.put_blocking(Item::Record(carried));
+        self.put_blocking(Message::Record(carried));
     }
 
     /// Puts a mark in, from a process that may block.
     pub(super) fn mark_blocking(&mut self) {
-        self.put_blocking(Item::Mark);
+        self.put_blocking(Message::Mark);
     }
 
-    fn put_blocking(&mut self, item: Item) {
+    fn put_blocking(&mut self, item: Message) {
         match &mut self.to {
             To::Stream(sender) => sender.send_blocking(item),
             To::Meeting(entry) => entry.put(item),
@@ -168,10 +168,10 @@ pub(super) fn op_of(name: &str) -> Option<OpId> {
     name.split_once(": ")?.0.parse().ok().map(OpId)
 }
 
-/// Who makes processes: the network before it runs, or a process of it.
+/// What makes processes: the network before it runs, or a process of it.
 pub(super) enum Maker<'m, 'a> {
     Network(&'m mut Network<'a>),
-    Creator(&'m mut Creator<'a>),
+    Spawner(&'m mut Spawner<'a>),
 }
 
 /// What a process does until it ends; boxed, for processes make their like.
@@ -182,14 +182,14 @@ impl<'a> Maker<'_, 'a> {
         let channel = Channel::named(name.to_owned()).capacity(CAPACITY);
         match self {
             Self::Network(network) => network.channel_with(channel),
-            Self::Creator(creator) => creator.channel_with(channel),
+            Self::Spawner(creator) => creator.channel_with(channel),
         }
     }
 
-    pub(super) fn creator(&self) -> Creator<'a> {
+    pub(super) fn spawner(&self) -> Spawner<'a> {
         match self {
-            Self::Network(network) => network.creator(),
-            Self::Creator(creator) => creator.again(),
+            Self::Network(network) => network.spawner(),
+            Self::Spawner(creator) => (**creator).clone(),
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a> Maker<'_, 'a> {
     ) {
         match self {
             Self::Network(network) => network.blocking(name.to_owned(), ports, code),
-            Self::Creator(creator) => creator.blocking(name.to_owned(), ports, code),
+            Self::Spawner(creator) => creator.blocking(name.to_owned(), ports, code),
         }
     }
 
@@ -214,7 +214,7 @@ impl<'a> Maker<'_, 'a> {
         let body = async move |ports: P| code(ports).await;
         match self {
             Self::Network(network) => network.process(name.to_owned(), ports, body),
-            Self::Creator(creator) => creator.process(name.to_owned(), ports, body),
+            Self::Spawner(creator) => creator.process(name.to_owned(), ports, body),
         }
     }
 }
@@ -226,7 +226,7 @@ pub(super) struct Wiring<'a> {
     /// Whether there is a doubled combinator around, so that marks come.
     pub(super) ordered: bool,
     /// The feedback around, for records that begin here.
-    pub(super) loops: Option<Arc<Inside>>,
+    pub(super) loops: Option<Arc<InBody>>,
     /// The replicas of splits and stars around.
     pub(super) within: Option<Arc<Within>>,
     /// The number of the record that it is wired for.
@@ -375,7 +375,7 @@ impl<'a> Wiring<'a> {
                 let (body, wiring) = (*body, self.of_a_process());
                 let (sender, input) = maker.stream(&self.name(op));
                 let mut levels = Vec::new();
-                let creator = maker.creator();
+                let creator = maker.spawner();
                 if self.ordered {
                     let (turns, collector) = self.collector(maker, op, outlet);
                     collector.make(maker, world, Vec::new());
@@ -404,7 +404,7 @@ impl<'a> Wiring<'a> {
         maker: &mut Maker<'_, 'a>,
         op: OpId,
         outlet: Outlet,
-        code: impl FnOnce(Receiver<Item>, Outlet) -> Doing<'a> + Send + 'a,
+        code: impl FnOnce(Receiver<Message>, Outlet) -> Doing<'a> + Send + 'a,
     ) -> Outlet {
         let (name, levels) = (self.name(op), outlet.levels.clone());
         let (sender, input) = maker.stream(&name);
@@ -418,7 +418,7 @@ impl<'a> Wiring<'a> {
         maker: &mut Maker<'_, 'a>,
         op: OpId,
         outlet: Outlet,
-        code: impl FnOnce(Receiver<Item>, Outlet) + Send + 'a,
+        code: impl FnOnce(Receiver<Message>, Outlet) + Send + 'a,
     ) -> Outlet {
         let name = self.name(op);
         let (sender, input) = maker.stream(&name);
@@ -453,7 +453,7 @@ impl<'a> Wiring<'a> {
     pub(super) fn star(&self, maker: &mut Maker<'_, 'a>, op: OpId, outlet: Outlet) -> Outlet {
         let (world, name) = (self.world, &self.name(op));
         let (sender, input) = maker.stream(name);
-        let creator = maker.creator();
+        let creator = maker.spawner();
         let wiring = self.of_a_process();
         let mut levels = Vec::new();
         if self.ordered {
@@ -511,11 +511,11 @@ impl<'a> Wiring<'a> {
             return Outlet::stream(sender).before(levels);
         }
         let (entry, exit) = meeting();
-        // Those who stay hold nothing of the feedback around, which ends first.
-        let beginning = Inside { entry: entry.clone(), outer: self.loops.clone() };
+        // Those that stay hold nothing of the feedback around, which ends first.
+        let beginning = InBody { entry: entry.clone(), outer: self.loops.clone() };
         let within = Self { loops: Some(Arc::new(beginning)), ..self.clone() };
         let levels = vec![entry.level()];
-        let inside = Arc::new(Inside { entry, outer: None });
+        let inside = Arc::new(InBody { entry, outer: None });
         let to_body = Outlet::stream(out).before(outlet.levels.clone());
         let to_body = within.scope(maker, body, to_body);
         drop(within);
@@ -547,7 +547,7 @@ impl<'a> Wiring<'a> {
 }
 
 /// The first meetings behind any of these.
-fn met_behind(outlets: &[Outlet]) -> Vec<Level<Item>> {
+fn met_behind(outlets: &[Outlet]) -> Vec<Level<Message>> {
     outlets.iter().flat_map(|outlet| outlet.levels.iter().cloned()).collect()
 }
 
@@ -563,7 +563,7 @@ impl Collector {
         self,
         maker: &mut Maker<'_, 'a>,
         world: &'a World<'a>,
-        lanes: Vec<super::meeting::Exit<Item>>,
+        lanes: Vec<super::meeting::Exit<Message>>,
     ) {
         let ports = (self.turns, self.outlet);
         maker.process(&self.name, ports, move |(turns, outlet)| {

@@ -1,6 +1,6 @@
 //! Tag expressions as text, with as few brackets as they need.
 
-use crate::syntax::ast::{Expression, ExpressionKind, Label, LabelKind, UnaryOperator};
+use crate::syntax::ast::{Expression, ExpressionKind, LabelKind, UnaryOperator, WrittenLabel};
 
 /// The expression, as it stands between `<` and `>`.
 pub(crate) fn print(expression: &Expression) -> String {
@@ -12,7 +12,7 @@ fn at(expression: &Expression, least: u8) -> String {
     let (own, text) = match &expression.kind {
         ExpressionKind::Integer(value) if *value < 0 => (8, value.to_string()),
         ExpressionKind::Integer(value) => (9, value.to_string()),
-        ExpressionKind::Tag(Label { kind, name, .. }) => {
+        ExpressionKind::Tag(WrittenLabel { kind, name, .. }) => {
             (9, if *kind == LabelKind::BindingTag { format!("#{name}") } else { name.clone() })
         }
         ExpressionKind::Unary(operator, operand) => {

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use super::Span;
 use super::ast::{
     BoxDefinition, Definition, LabelKind, Map, NetDefinition, Signature, SignatureItem, Tuple,
-    Variant, VariantLabel,
+    VariantLabel, WrittenVariant,
 };
 use super::parser::parse;
 use super::token::Comment;
@@ -261,10 +261,10 @@ pub(super) fn label(kind: LabelKind, name: &str) -> String {
     }
 }
 
-fn variant(variant: &Variant) -> String {
+fn variant(variant: &WrittenVariant) -> String {
     match variant {
-        Variant::Name(name) => name.name.clone(),
-        Variant::Set { labels, .. } => {
+        WrittenVariant::Name(name) => name.name.clone(),
+        WrittenVariant::Set { labels, .. } => {
             let labels = labels.iter().map(|VariantLabel { label: part, same }| {
                 let same = if *same { "=" } else { "" };
                 format!("{same}{}", label(part.kind, &part.name))
@@ -274,7 +274,7 @@ fn variant(variant: &Variant) -> String {
     }
 }
 
-fn variants(list: &[Variant]) -> String {
+fn variants(list: &[WrittenVariant]) -> String {
     list.iter().map(variant).collect::<Vec<_>>().join(" | ")
 }
 

@@ -78,7 +78,7 @@ fn postfix(topology: &Topology) -> (&Topology, String) {
         TopologyKind::Split { ordered, placed, body, range } => {
             let bang = if *ordered { "!!" } else { "!" };
             let at = if *placed { "@" } else { "" };
-            let tag = |tag: &crate::syntax::ast::Label| label(tag.kind, &tag.name);
+            let tag = |tag: &crate::syntax::ast::WrittenLabel| label(tag.kind, &tag.name);
             let range = match range {
                 Range::Index(index) => tag(index),
                 Range::Between(low, high) => format!("{}:{}", tag(low), tag(high)),

@@ -1,11 +1,11 @@
 //! Definitions: boxes, nets, types, signatures.
 
-use super::{Kind, Parser};
+use super::{Parser, TokenKind};
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::ast::{
     BoxCode, BoxDefinition, Definition, Definitions, Map, NetDefinition, Place, Signature,
     SignatureItem, Topology, TopologyKind, Tuple, TupleLabel, TypeDefinition, TypeSigDefinition,
-    Variant, VariantLabel,
+    VariantLabel, WrittenVariant,
 };
 
 impl Parser<'_> {
@@ -14,9 +14,9 @@ impl Parser<'_> {
         let mut definitions = Vec::new();
         loop {
             match self.peek() {
-                Kind::End => return definitions,
-                Kind::CloseBrace | Kind::Connect if !whole_file => return definitions,
-                Kind::Semicolon => {
+                TokenKind::End => return definitions,
+                TokenKind::CloseBrace | TokenKind::Connect if !whole_file => return definitions,
+                TokenKind::Semicolon => {
                     self.advance();
                 }
                 _ => {
@@ -36,23 +36,28 @@ impl Parser<'_> {
 
     fn definition(&mut self) -> Option<Definition> {
         match self.peek() {
-            Kind::Box => self.box_definition().map(Definition::Box),
-            Kind::Net => self.net_definition().map(Definition::Net),
-            Kind::Type => self.type_definition().map(Definition::Type),
-            Kind::TypeSig => self.typesig_definition().map(Definition::TypeSig),
-            Kind::Metadata => {
+            TokenKind::Box => self.box_definition().map(Definition::Box),
+            TokenKind::Net => self.net_definition().map(Definition::Net),
+            TokenKind::Type => self.type_definition().map(Definition::Type),
+            TokenKind::TypeSig => self.typesig_definition().map(Definition::TypeSig),
+            TokenKind::Metadata => {
                 let span = self.advance();
                 Some(Definition::Metadata(self.metadata(span)))
             }
             next => {
                 let help = match next {
-                    Kind::Minus if self.peek_at(1) == Kind::Minus => {
+                    TokenKind::Minus if self.peek_at(1) == TokenKind::Minus => {
                         Some("a comment is `// …` to the end of the line, or `/* … */`")
                     }
-                    Kind::Ident | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell => Some(
+                    TokenKind::Ident
+                    | TokenKind::OpenParen
+                    | TokenKind::OpenBracket
+                    | TokenKind::OpenCell => Some(
                         "a network stands behind `net name connect`, and ends at the first `;`",
                     ),
-                    Kind::Connect => Some("the network of a net stands behind its name or its `}`"),
+                    TokenKind::Connect => {
+                        Some("the network of a net stands behind its name or its `}`")
+                    }
                     _ => None,
                 };
                 let what = "a definition: `net`, `box`, `type`, `typesig` or `<metadata>`";
@@ -67,31 +72,31 @@ impl Parser<'_> {
         let name = self.ident("the name of a box")?;
         let what = "`(` and the signature of the box";
         let open = match self.peek() {
-            Kind::OpenParen => self.advance(),
+            TokenKind::OpenParen => self.advance(),
             _ => return self.no_tuple(what, self.next, &name.name),
         };
         let signature = self.next;
         let wanted = "a tuple of labels: `(a, <t>)`";
         let input = match self.peek() {
-            Kind::Arrow => None,
-            Kind::OpenParen => Some(self.tuple(true)?),
+            TokenKind::Arrow => None,
+            TokenKind::OpenParen => Some(self.tuple(true)?),
             _ => return self.no_tuple(wanted, signature, &name.name),
         };
         self.arrow("`->`", None)?;
         let mut outputs = Vec::new();
-        if self.peek() != Kind::CloseParen {
+        if self.peek() != TokenKind::CloseParen {
             loop {
-                if self.peek() != Kind::OpenParen {
+                if self.peek() != TokenKind::OpenParen {
                     return self.no_tuple(wanted, signature, &name.name);
                 }
                 outputs.push(self.tuple(false)?);
-                if !self.eat(Kind::Bar) {
+                if !self.eat(TokenKind::Bar) {
                     break;
                 }
             }
         }
-        self.close(Kind::CloseParen, open, "`)`")?;
-        let code = if self.peek() == Kind::OpenBrace { Some(self.box_code()?) } else { None };
+        self.close(TokenKind::CloseParen, open, "`)`")?;
+        let code = if self.peek() == TokenKind::OpenBrace { Some(self.box_code()?) } else { None };
         if code.is_none() {
             self.semicolon("box", "`;`")?;
         }
@@ -100,7 +105,7 @@ impl Parser<'_> {
 
     fn box_code(&mut self) -> Option<BoxCode> {
         let open = self.advance();
-        let span = self.expect(Kind::Code, "`<<< language | code >>>`")?;
+        let span = self.expect(TokenKind::Code, "`<<< language | code >>>`")?;
         let inner = self.text(span).trim_start_matches("<<<").trim_end_matches(">>>");
         let Some((language, text)) = inner.split_once('|') else {
             let message = "the code of a box begins with its language and a bar";
@@ -109,29 +114,29 @@ impl Parser<'_> {
             return None;
         };
         let (language, text) = (language.trim().to_owned(), text.to_owned());
-        self.close(Kind::CloseBrace, open, "`}`")?;
-        self.eat(Kind::Semicolon);
+        self.close(TokenKind::CloseBrace, open, "`}`")?;
+        self.eat(TokenKind::Semicolon);
         Some(BoxCode { language, text, at: Place(span) })
     }
 
     fn tuple(&mut self, left: bool) -> Option<Tuple> {
         let open = self.advance();
         let mut labels: Vec<TupleLabel> = Vec::new();
-        while self.peek() != Kind::CloseParen {
+        while self.peek() != TokenKind::CloseParen {
             let label = self.label()?;
             let equal = self.span();
-            let kept = self.eat(Kind::Equal);
+            let kept = self.eat(TokenKind::Equal);
             if kept && !left {
                 let message = "`=` marks what a box takes and passes on";
                 let error = Diagnostic::new(Code::Unexpected, equal, message, "not in an output");
                 self.errors.push(error.help("write it after the label on the left of `->`"));
             }
             labels.push(TupleLabel { label, kept: kept && left });
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.close(Kind::CloseParen, open, "`,` or `)`")?;
+        self.close(TokenKind::CloseParen, open, "`,` or `)`")?;
         Some(Tuple { labels, at: self.since(open) })
     }
 
@@ -139,36 +144,37 @@ impl Parser<'_> {
         let start = self.advance();
         let name = self.ident("the name of a net")?;
         let mut signature = None;
-        if self.peek() == Kind::OpenParen {
+        if self.peek() == TokenKind::OpenParen {
             let bracket = self.next;
             let open = self.advance();
-            signature = self.signature(Kind::CloseParen);
-            let closed =
-                signature.is_some() && self.close(Kind::CloseParen, open, "`,` or `)`").is_some();
+            signature = self.signature(TokenKind::CloseParen);
+            let closed = signature.is_some()
+                && self.close(TokenKind::CloseParen, open, "`,` or `)`").is_some();
             if !closed && !self.skip_behind(bracket) {
-                self.skip_to(&[Kind::Connect, Kind::Semicolon, Kind::OpenBrace]);
+                self.skip_to(&[TokenKind::Connect, TokenKind::Semicolon, TokenKind::OpenBrace]);
                 self.silent_at = Some(self.next);
             }
         }
-        let types = matches!(self.peek_at(1), Kind::Less | Kind::Ident | Kind::CloseBrace);
-        if self.peek() == Kind::Arrow || self.peek() == Kind::OpenBrace && types {
-            let bare = self.peek() == Kind::Arrow
+        let types =
+            matches!(self.peek_at(1), TokenKind::Less | TokenKind::Ident | TokenKind::CloseBrace);
+        if self.peek() == TokenKind::Arrow || self.peek() == TokenKind::OpenBrace && types {
+            let bare = self.peek() == TokenKind::Arrow
                 || self.closing_of(self.next).is_some_and(|closing| {
-                    matches!(self.tokens[closing + 1].kind, Kind::Arrow | Kind::Bar)
+                    matches!(self.tokens[closing + 1].kind, TokenKind::Arrow | TokenKind::Bar)
                 });
             if bare {
                 let help = format!("write `net {} ({{a}} -> {{b}}) connect …;`", name.name);
                 self.unexpected_with("`(` before the signature", Some(&help));
-                self.skip_to(&[Kind::Connect, Kind::Semicolon]);
+                self.skip_to(&[TokenKind::Connect, TokenKind::Semicolon]);
                 self.silent_at = Some(self.next);
             }
         }
         let mut definitions = None;
-        if self.peek() == Kind::OpenBrace {
+        if self.peek() == TokenKind::OpenBrace {
             let open = self.advance();
             definitions = self.deeper(|parser| Some(parser.definitions(false)));
-            let closed = self.close(Kind::CloseBrace, open, "a definition or `}`");
-            if closed.is_none() && self.peek() != Kind::Connect {
+            let closed = self.close(TokenKind::CloseBrace, open, "a definition or `}`");
+            if closed.is_none() && self.peek() != TokenKind::Connect {
                 return None;
             }
         }
@@ -185,23 +191,29 @@ impl Parser<'_> {
 
     /// Takes `connect`; goes on if that word alone is missing, or written as `=`.
     fn connect(&mut self, net: &str) -> Option<()> {
-        if self.eat(Kind::Connect) {
+        if self.eat(TokenKind::Connect) {
             return Some(());
         }
         let help = format!("write `net {net} connect …;`: the network follows `connect`");
         self.unexpected_with("`connect`", Some(&help));
         match self.peek() {
-            Kind::Equal => {
+            TokenKind::Equal => {
                 self.advance();
             }
-            Kind::Ident | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell => {}
+            TokenKind::Ident
+            | TokenKind::OpenParen
+            | TokenKind::OpenBracket
+            | TokenKind::OpenCell => {}
             _ => return None,
         }
         Some(())
     }
 
-    pub(super) fn skip_to(&mut self, stops: &[Kind]) {
-        while !stops.contains(&self.peek()) && self.peek() != Kind::End && !self.peek().defines() {
+    pub(super) fn skip_to(&mut self, stops: &[TokenKind]) {
+        while !stops.contains(&self.peek())
+            && self.peek() != TokenKind::End
+            && !self.peek().defines()
+        {
             self.advance();
         }
     }
@@ -212,22 +224,25 @@ impl Parser<'_> {
         let mut open = false;
         for token in self.tokens.iter().skip(from).take(100) {
             match token.kind {
-                Kind::OpenBrace | Kind::CloseBrace | Kind::OpenParen | Kind::CloseParen => {}
-                Kind::Arrow | Kind::Bar => {
+                TokenKind::OpenBrace
+                | TokenKind::CloseBrace
+                | TokenKind::OpenParen
+                | TokenKind::CloseParen => {}
+                TokenKind::Arrow | TokenKind::Bar => {
                     text.push_str(if open { ") " } else { "" });
                     text.push_str(self.text(token.span));
                     text.push(' ');
                     open = false;
                 }
-                Kind::Ident
-                | Kind::Less
-                | Kind::Greater
-                | Kind::Hash
-                | Kind::Equal
-                | Kind::Comma => {
+                TokenKind::Ident
+                | TokenKind::Less
+                | TokenKind::Greater
+                | TokenKind::Hash
+                | TokenKind::Equal
+                | TokenKind::Comma => {
                     text.push_str(if open { "" } else { "(" });
                     text.push_str(self.text(token.span));
-                    text.push_str(if token.kind == Kind::Comma { " " } else { "" });
+                    text.push_str(if token.kind == TokenKind::Comma { " " } else { "" });
                     open = true;
                 }
                 _ => break,
@@ -245,7 +260,7 @@ impl Parser<'_> {
     fn type_definition(&mut self) -> Option<TypeDefinition> {
         let start = self.advance();
         let name = self.ident("the name of a type")?;
-        self.expect(Kind::Equal, "`=`")?;
+        self.expect(TokenKind::Equal, "`=`")?;
         let variants = self.variants(false)?;
         self.semicolon("type", "`|` or `;`")?;
         Some(TypeDefinition { name, variants, at: self.since(start) })
@@ -254,68 +269,68 @@ impl Parser<'_> {
     fn typesig_definition(&mut self) -> Option<TypeSigDefinition> {
         let start = self.advance();
         let name = self.ident("the name of a signature")?;
-        self.expect(Kind::Equal, "`=`")?;
-        let signature = self.signature(Kind::Semicolon)?;
+        self.expect(TokenKind::Equal, "`=`")?;
+        let signature = self.signature(TokenKind::Semicolon)?;
         self.semicolon("typesig", "`,` or `;`")?;
         Some(TypeSigDefinition { name, signature, at: self.since(start) })
     }
 
-    fn signature(&mut self, end: Kind) -> Option<Signature> {
+    fn signature(&mut self, end: TokenKind) -> Option<Signature> {
         let start = self.span();
         let mut items = vec![self.signature_item(end)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             items.push(self.signature_item(end)?);
         }
         Some(Signature { items, at: self.since(start) })
     }
 
     /// A map, or the name of a signature; a name before `->` or `|` is one of a type.
-    fn signature_item(&mut self, end: Kind) -> Option<SignatureItem> {
-        let named = self.peek() == Kind::Ident;
-        if named && (self.peek_at(1) == Kind::Comma || self.peek_at(1) == end) {
+    fn signature_item(&mut self, end: TokenKind) -> Option<SignatureItem> {
+        let named = self.peek() == TokenKind::Ident;
+        if named && (self.peek_at(1) == TokenKind::Comma || self.peek_at(1) == end) {
             return Some(SignatureItem::Name(self.ident("a name")?));
         }
         let start = self.span();
         let inputs = match self.peek() {
-            Kind::Arrow => None,
+            TokenKind::Arrow => None,
             _ => Some(self.variants(false)?),
         };
         self.arrow("`|` or `->`", None)?;
         let outputs = match self.peek() {
-            Kind::Ellipsis => {
+            TokenKind::Ellipsis => {
                 self.advance();
                 None
             }
-            Kind::OpenBrace | Kind::Ident => Some(self.variants(true)?),
+            TokenKind::OpenBrace | TokenKind::Ident => Some(self.variants(true)?),
             _ => Some(Vec::new()),
         };
         Some(SignatureItem::Map(Map { inputs, outputs, at: self.since(start) }))
     }
 
-    fn variants(&mut self, result: bool) -> Option<Vec<Variant>> {
+    fn variants(&mut self, result: bool) -> Option<Vec<WrittenVariant>> {
         let mut variants = vec![self.variant(result)?];
-        while self.eat(Kind::Bar) {
+        while self.eat(TokenKind::Bar) {
             variants.push(self.variant(result)?);
         }
         Some(variants)
     }
 
     /// `{a, <t>}` or the name of a type; `=a` only where `result` says that outputs are meant.
-    pub(super) fn variant(&mut self, result: bool) -> Option<Variant> {
-        if self.peek() == Kind::Ident {
-            return Some(Variant::Name(self.ident("a type")?));
+    pub(super) fn variant(&mut self, result: bool) -> Option<WrittenVariant> {
+        if self.peek() == TokenKind::Ident {
+            return Some(WrittenVariant::Name(self.ident("a type")?));
         }
-        let help = (self.peek() == Kind::OpenParen)
+        let help = (self.peek() == TokenKind::OpenParen)
             .then_some("types are written with braces, `{a, <t>}`; tuples are for boxes");
-        if self.peek() != Kind::OpenBrace {
+        if self.peek() != TokenKind::OpenBrace {
             self.unexpected_with("a type: `{a, <t>}` or a name", help);
             return None;
         }
         let open = self.advance();
         let mut labels = Vec::new();
-        while self.peek() != Kind::CloseBrace {
+        while self.peek() != TokenKind::CloseBrace {
             let equal = self.span();
-            let same = self.eat(Kind::Equal);
+            let same = self.eat(TokenKind::Equal);
             if same && !result {
                 let message = "`=` promises that an output label is unchanged";
                 let error = Diagnostic::new(Code::Unexpected, equal, message, "not an output");
@@ -323,11 +338,11 @@ impl Parser<'_> {
             }
             let label = self.label()?;
             labels.push(VariantLabel { label, same: same && result });
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.close(Kind::CloseBrace, open, "`,` or `}`")?;
-        Some(Variant::Set { labels, at: self.since(open) })
+        self.close(TokenKind::CloseBrace, open, "`,` or `}`")?;
+        Some(WrittenVariant::Set { labels, at: self.since(open) })
     }
 }

@@ -3,12 +3,12 @@
 //! The `>` that ends an expression is also an operator. Outside parentheses it is an operator
 //! only if an operand follows; so `<a > 4>` is a comparison and its end.
 
-use super::{Kind, Parser};
+use super::{Parser, TokenKind};
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::Span;
 use crate::syntax::ast::{
-    Arm, BinaryOperator, Expression, ExpressionKind, Filter, Item, ItemValue, Label, LabelKind,
-    Place, Template, UnaryOperator,
+    Arm, BinaryOperator, Expression, ExpressionKind, Filter, Item, ItemValue, LabelKind, Place,
+    Template, UnaryOperator, WrittenLabel,
 };
 
 /// The most operations of one expression: every phase recurses over a sum.
@@ -19,17 +19,17 @@ impl Parser<'_> {
     pub(super) fn filter(&mut self) -> Option<Filter> {
         let bracket = self.next;
         let open = self.advance();
-        if self.eat(Kind::CloseBracket) {
+        if self.eat(TokenKind::CloseBracket) {
             return Some(Filter { pattern: None, arms: Vec::new() });
         }
         let pattern = self.variant(false)?;
         let help = match self.peek() {
-            Kind::Comma => {
+            TokenKind::Comma => {
                 let closing = self.closing_of(bracket).unwrap_or(self.next);
                 let inside = self.text(open.to(self.tokens[closing].span)).trim_matches(['[', ']']);
                 Some(format!("records are joined by a synchro-cell: `[| {} |]`", inside.trim()))
             }
-            Kind::CloseBracket => {
+            TokenKind::CloseBracket => {
                 let pattern = self.text(open.to(self.last_span()));
                 Some(format!("say what it makes: `{pattern} -> {{b}}]`; `[]` passes all on"))
             }
@@ -42,11 +42,11 @@ impl Parser<'_> {
 
     fn arms(&mut self, open: Span) -> Option<Vec<Arm>> {
         let mut arms = Vec::new();
-        while self.eat(Kind::If) {
+        while self.eat(TokenKind::If) {
             let guard = Some(self.guard()?);
-            self.expect(Kind::Then, "`then`")?;
+            self.expect(TokenKind::Then, "`then`")?;
             arms.push(Arm { guard, records: self.templates()? });
-            if self.peek() != Kind::Else {
+            if self.peek() != TokenKind::Else {
                 let help = "the last arm of a filter has no guard; `else` alone drops the record";
                 self.unexpected_with("`;` or `else`", Some(help));
                 return None;
@@ -54,15 +54,15 @@ impl Parser<'_> {
             self.advance();
         }
         arms.push(Arm { guard: None, records: self.templates()? });
-        self.close(Kind::CloseBracket, open, "`;` or `]`")?;
+        self.close(TokenKind::CloseBracket, open, "`;` or `]`")?;
         Some(arms)
     }
 
     fn templates(&mut self) -> Option<Vec<Template>> {
         let mut templates = Vec::new();
-        if self.peek() == Kind::OpenBrace {
+        if self.peek() == TokenKind::OpenBrace {
             templates.push(self.template()?);
-            while self.peek() == Kind::Semicolon && !self.ends_at(1) {
+            while self.peek() == TokenKind::Semicolon && !self.ends_at(1) {
                 self.advance();
                 templates.push(self.template()?);
             }
@@ -73,30 +73,31 @@ impl Parser<'_> {
     /// Whether the definition must have ended before the token `ahead`.
     fn ends_at(&self, ahead: usize) -> bool {
         let next = self.peek_at(ahead);
-        next.defines() || matches!(next, Kind::End | Kind::CloseBrace | Kind::Connect)
+        next.defines()
+            || matches!(next, TokenKind::End | TokenKind::CloseBrace | TokenKind::Connect)
     }
 
     fn template(&mut self) -> Option<Template> {
-        let open = self.expect(Kind::OpenBrace, "a record to make: `{a, b=c, <t=1>}`")?;
+        let open = self.expect(TokenKind::OpenBrace, "a record to make: `{a, b=c, <t=1>}`")?;
         let mut items = Vec::new();
-        while self.peek() != Kind::CloseBrace {
+        while self.peek() != TokenKind::CloseBrace {
             items.push(self.item()?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.close(Kind::CloseBrace, open, "`,` or `}`")?;
+        self.close(TokenKind::CloseBrace, open, "`,` or `}`")?;
         Some(Template { items, at: self.since(open) })
     }
 
     fn item(&mut self) -> Option<Item> {
         let first = self.next;
-        if self.peek() != Kind::Less {
+        if self.peek() != TokenKind::Less {
             let label = self.label()?;
-            if !self.eat(Kind::Equal) {
+            if !self.eat(TokenKind::Equal) {
                 return Some(Item { label, value: ItemValue::Same });
             }
-            let value = (self.peek() == Kind::Ident).then(|| self.label()).flatten();
+            let value = (self.peek() == TokenKind::Ident).then(|| self.label()).flatten();
             if value.is_none() || self.computes() {
                 let text = self.rest_of_item(first).replacen(" =", "=", 1);
                 let help = format!("only tags are computed, and they are written `<{text}>`");
@@ -108,36 +109,48 @@ impl Parser<'_> {
         }
         let (start, kind, name) = self.open_tag()?;
         let value = match self.peek() {
-            Kind::Equal => {
+            TokenKind::Equal => {
                 self.advance();
                 ItemValue::Expression(self.expression()?)
             }
-            Kind::Greater => ItemValue::Same,
+            TokenKind::Greater => ItemValue::Same,
             _ => {
                 let help = format!("a value follows `=`: `<{0}={0} + 1>`", name.name);
                 self.unexpected_with("`=` or `>`", Some(&help));
                 return None;
             }
         };
-        self.expect(Kind::Greater, "an operator or `>`")?;
-        if self.peek() == Kind::Equal {
+        self.expect(TokenKind::Greater, "an operator or `>`")?;
+        if self.peek() == TokenKind::Equal {
             let text = self.rest_of_item(first).replacen('>', "", 1);
             let help = format!("the value stands inside the brackets: `{text}>`");
             self.unexpected_with("`,` or `}`", Some(&help));
             return None;
         }
-        Some(Item { label: Label { kind, name: name.name, at: self.since(start) }, value })
+        Some(Item { label: WrittenLabel { kind, name: name.name, at: self.since(start) }, value })
     }
 
     /// Whether an operator follows that only tags know.
     fn computes(&self) -> bool {
-        let more = [Kind::Less, Kind::Greater, Kind::Question, Kind::Equal, Kind::OpenParen];
+        let more = [
+            TokenKind::Less,
+            TokenKind::Greater,
+            TokenKind::Question,
+            TokenKind::Equal,
+            TokenKind::OpenParen,
+        ];
         self.operator(true).is_some() || more.contains(&self.peek())
     }
 
     /// The text from the token `first` to before the `,` or the bracket behind it.
     fn rest_of_item(&self, first: usize) -> &str {
-        let ends = [Kind::Comma, Kind::CloseBrace, Kind::CloseBracket, Kind::Semicolon, Kind::End];
+        let ends = [
+            TokenKind::Comma,
+            TokenKind::CloseBrace,
+            TokenKind::CloseBracket,
+            TokenKind::Semicolon,
+            TokenKind::End,
+        ];
         let mut rest = self.tokens[first..].iter().take_while(|token| !ends.contains(&token.kind));
         let Some(start) = rest.next() else { return "" };
         self.text(start.span.to(rest.last().map_or(start.span, |last| last.span)))
@@ -145,9 +158,9 @@ impl Parser<'_> {
 
     /// `<expression>`
     pub(super) fn guard(&mut self) -> Option<Expression> {
-        self.expect(Kind::Less, "`<` and a tag expression")?;
+        self.expect(TokenKind::Less, "`<` and a tag expression")?;
         let guard = self.expression()?;
-        self.expect(Kind::Greater, "an operator or `>`")?;
+        self.expect(TokenKind::Greater, "an operator or `>`")?;
         Some(guard)
     }
 
@@ -159,11 +172,11 @@ impl Parser<'_> {
     fn conditional(&mut self, inside: bool) -> Option<Expression> {
         let start = self.span();
         let condition = self.binary(1, inside)?;
-        if !self.eat(Kind::Question) {
+        if !self.eat(TokenKind::Question) {
             return Some(condition);
         }
         let yes = self.deeper(|parser| parser.conditional(inside))?;
-        self.expect(Kind::Colon, "`:`")?;
+        self.expect(TokenKind::Colon, "`:`")?;
         let no = self.deeper(|parser| parser.conditional(inside))?;
         let kind = ExpressionKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
         Some(Expression { kind, at: self.since(start) })
@@ -194,29 +207,29 @@ impl Parser<'_> {
 
     /// Says that `=` compares nothing, and reads on as if it were `==`.
     fn one_equal(&mut self) {
-        if self.peek() == Kind::Equal {
+        if self.peek() == TokenKind::Equal {
             self.unexpected_with("an operator or `>`", Some("did you mean `==`?"));
-            self.tokens[self.next].kind = Kind::EqualEqual;
+            self.tokens[self.next].kind = TokenKind::EqualEqual;
         }
     }
 
     fn operator(&self, inside: bool) -> Option<BinaryOperator> {
         let followed = || inside || self.operand_at(1);
         Some(match self.peek() {
-            Kind::BarBar => BinaryOperator::Or,
-            Kind::AndAnd => BinaryOperator::And,
-            Kind::EqualEqual => BinaryOperator::Equal,
-            Kind::NotEqual => BinaryOperator::NotEqual,
-            Kind::Less => BinaryOperator::Less,
-            Kind::LessEqual => BinaryOperator::LessEqual,
-            Kind::Greater if followed() => BinaryOperator::Greater,
-            Kind::GreaterEqual if followed() => BinaryOperator::GreaterEqual,
-            Kind::Plus => BinaryOperator::Add,
-            Kind::Minus => BinaryOperator::Subtract,
-            Kind::Star => BinaryOperator::Multiply,
-            Kind::Slash => BinaryOperator::Divide,
-            Kind::Percent => BinaryOperator::Remainder,
-            Kind::Ident => match self.text(self.span()) {
+            TokenKind::BarBar => BinaryOperator::Or,
+            TokenKind::AndAnd => BinaryOperator::And,
+            TokenKind::EqualEqual => BinaryOperator::Equal,
+            TokenKind::NotEqual => BinaryOperator::NotEqual,
+            TokenKind::Less => BinaryOperator::Less,
+            TokenKind::LessEqual => BinaryOperator::LessEqual,
+            TokenKind::Greater if followed() => BinaryOperator::Greater,
+            TokenKind::GreaterEqual if followed() => BinaryOperator::GreaterEqual,
+            TokenKind::Plus => BinaryOperator::Add,
+            TokenKind::Minus => BinaryOperator::Subtract,
+            TokenKind::Star => BinaryOperator::Multiply,
+            TokenKind::Slash => BinaryOperator::Divide,
+            TokenKind::Percent => BinaryOperator::Remainder,
+            TokenKind::Ident => match self.text(self.span()) {
                 "min" => BinaryOperator::Minimum,
                 "max" => BinaryOperator::Maximum,
                 _ => return None,
@@ -228,9 +241,11 @@ impl Parser<'_> {
     /// Whether an operand begins `ahead` tokens from here.
     fn operand_at(&self, ahead: usize) -> bool {
         match self.peek_at(ahead) {
-            Kind::Int | Kind::Ident | Kind::Hash | Kind::OpenParen => true,
-            Kind::Minus | Kind::Bang | Kind::BangBang => {
-                ahead < 4 && self.peek_at(ahead + 1) != Kind::Less && self.operand_at(ahead + 1)
+            TokenKind::Int | TokenKind::Ident | TokenKind::Hash | TokenKind::OpenParen => true,
+            TokenKind::Minus | TokenKind::Bang | TokenKind::BangBang => {
+                ahead < 4
+                    && self.peek_at(ahead + 1) != TokenKind::Less
+                    && self.operand_at(ahead + 1)
             }
             _ => false,
         }
@@ -243,7 +258,7 @@ impl Parser<'_> {
             Expression { kind: ExpressionKind::Unary(operator, Box::new(operand)), at: Place(span) }
         };
         match self.peek() {
-            Kind::Minus => {
+            TokenKind::Minus => {
                 self.advance();
                 let operand = self.deeper(Self::unary)?;
                 Some(match operand.kind {
@@ -253,17 +268,17 @@ impl Parser<'_> {
                     _ => negate(UnaryOperator::Negate, operand),
                 })
             }
-            Kind::Bang => {
+            TokenKind::Bang => {
                 self.advance();
                 let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Not, operand))
             }
-            Kind::BangBang => {
+            TokenKind::BangBang => {
                 self.advance();
                 let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Not, negate(UnaryOperator::Not, operand)))
             }
-            Kind::Ident if self.text(start) == "abs" && self.operand_at(1) => {
+            TokenKind::Ident if self.text(start) == "abs" && self.operand_at(1) => {
                 self.advance();
                 let operand = self.deeper(Self::unary)?;
                 Some(negate(UnaryOperator::Absolute, operand))
@@ -275,23 +290,23 @@ impl Parser<'_> {
     fn primary(&mut self) -> Option<Expression> {
         let start = self.span();
         let kind = match self.peek() {
-            Kind::Int => ExpressionKind::Integer(self.integer()?),
-            Kind::Hash | Kind::Ident => {
-                let binding = self.eat(Kind::Hash);
+            TokenKind::Int => ExpressionKind::Integer(self.integer()?),
+            TokenKind::Hash | TokenKind::Ident => {
+                let binding = self.eat(TokenKind::Hash);
                 let kind = if binding { LabelKind::BindingTag } else { LabelKind::Tag };
                 let name = self.ident("the name of a tag")?.name;
-                ExpressionKind::Tag(Label { kind, name, at: self.since(start) })
+                ExpressionKind::Tag(WrittenLabel { kind, name, at: self.since(start) })
             }
-            Kind::OpenParen => {
+            TokenKind::OpenParen => {
                 self.advance();
                 let mut inner = self.deeper(|parser| parser.conditional(true))?;
-                self.close(Kind::CloseParen, start, "an operator or `)`")?;
+                self.close(TokenKind::CloseParen, start, "an operator or `)`")?;
                 inner.at = self.since(start);
                 return Some(inner);
             }
             _ => {
                 let help = "tags stand without angle brackets in expressions: `<n = n + 1>`";
-                let help = (self.peek() == Kind::Less).then_some(help);
+                let help = (self.peek() == TokenKind::Less).then_some(help);
                 self.unexpected_with("a number, a tag or `(`", help);
                 return None;
             }

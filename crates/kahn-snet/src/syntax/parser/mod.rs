@@ -18,8 +18,8 @@ pub(super) mod recovery;
 mod topology;
 
 use super::Span;
-use super::ast::{Definitions, Ident, Label, LabelKind, Place};
-use super::token::{self, Comment, Kind, Token};
+use super::ast::{Definitions, Ident, LabelKind, Place, WrittenLabel};
+use super::token::{self, Comment, Token, TokenKind};
 use crate::diagnostics::{Code, Diagnostic};
 
 /// The deepest nesting that is read; more would only be a stack overflow in waiting.
@@ -66,12 +66,12 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Kind {
+    fn peek(&self) -> TokenKind {
         self.peek_at(0)
     }
 
-    fn peek_at(&self, ahead: usize) -> Kind {
-        self.tokens.get(self.next + ahead).map_or(Kind::End, |token| token.kind)
+    fn peek_at(&self, ahead: usize) -> TokenKind {
+        self.tokens.get(self.next + ahead).map_or(TokenKind::End, |token| token.kind)
     }
 
     /// The place of the next token.
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         span
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.peek() == kind;
         if found {
             self.advance();
@@ -134,12 +134,14 @@ impl<'a> Parser<'a> {
     }
 
     fn ident(&mut self, what: &str) -> Option<Ident> {
-        if self.peek() != Kind::Ident {
+        if self.peek() != TokenKind::Ident {
             let span = self.span();
             let word = self.text(span);
             let keyword = word.starts_with(|first: char| first.is_ascii_alphabetic());
             // A word that a name follows is what it says, and the name before it is missing.
-            let meant = !keyword || self.peek() == Kind::Connect || self.peek_at(1) == Kind::Ident;
+            let meant = !keyword
+                || self.peek() == TokenKind::Connect
+                || self.peek_at(1) == TokenKind::Ident;
             if meant {
                 self.unexpected(what);
                 return None;
@@ -152,47 +154,47 @@ impl<'a> Parser<'a> {
     }
 
     /// `a`, `<a>` or `<#a>`.
-    fn label(&mut self) -> Option<Label> {
-        if self.peek() == Kind::Ident {
+    fn label(&mut self) -> Option<WrittenLabel> {
+        if self.peek() == TokenKind::Ident {
             let Ident { name, at } = self.ident("a label")?;
-            return Some(Label { kind: LabelKind::Field, name, at });
+            return Some(WrittenLabel { kind: LabelKind::Field, name, at });
         }
-        if self.peek() == Kind::Less { self.tag_label() } else { self.no_label() }
+        if self.peek() == TokenKind::Less { self.tag_label() } else { self.no_label() }
     }
 
-    fn no_label(&mut self) -> Option<Label> {
+    fn no_label(&mut self) -> Option<WrittenLabel> {
         self.unexpected("a label: `a`, `<t>` or `<#b>`");
         None
     }
 
     /// `<a>` or `<#a>`.
-    fn tag_label(&mut self) -> Option<Label> {
+    fn tag_label(&mut self) -> Option<WrittenLabel> {
         let (start, kind, name) = self.open_tag()?;
         self.close_tag()?;
-        Some(Label { kind, name: name.name, at: self.since(start) })
+        Some(WrittenLabel { kind, name: name.name, at: self.since(start) })
     }
 
     /// `<a` or `<#a`.
     fn open_tag(&mut self) -> Option<(Span, LabelKind, Ident)> {
-        let start = self.expect(Kind::Less, "a tag: `<t>` or `<#b>`")?;
-        let binding = self.eat(Kind::Hash);
+        let start = self.expect(TokenKind::Less, "a tag: `<t>` or `<#b>`")?;
+        let binding = self.eat(TokenKind::Hash);
         let kind = if binding { LabelKind::BindingTag } else { LabelKind::Tag };
         Some((start, kind, self.ident("the name of a tag")?))
     }
 
     /// Takes `>`, splitting `>=` in two.
     fn close_tag(&mut self) -> Option<()> {
-        if self.peek() == Kind::GreaterEqual {
+        if self.peek() == TokenKind::GreaterEqual {
             let token = &mut self.tokens[self.next];
-            token.kind = Kind::Equal;
+            token.kind = TokenKind::Equal;
             token.span.start += 1;
             return Some(());
         }
-        self.expect(Kind::Greater, "`>`").map(|_| ())
+        self.expect(TokenKind::Greater, "`>`").map(|_| ())
     }
 
     fn integer(&mut self) -> Option<i64> {
-        let span = self.expect(Kind::Int, "a number")?;
+        let span = self.expect(TokenKind::Int, "a number")?;
         let text = self.text(span);
         let value = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
             Some(digits) => i64::from_str_radix(digits, 16),
@@ -212,7 +214,7 @@ impl<'a> Parser<'a> {
 
     fn separated<T>(&mut self, rule: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut list = vec![rule(self)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             list.push(rule(self)?);
         }
         Some(list)

@@ -6,7 +6,7 @@
 //! | a closing that belongs further out     | at the opening, it is never closed    | there               |
 //! | anything else                          | what could stand there, and advice    | behind the bracket  |
 
-use super::{Kind, Parser};
+use super::{Parser, TokenKind};
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::Span;
 
@@ -37,16 +37,16 @@ pub(in crate::syntax) fn not_a_comment(line: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::Directive, span, message, "a directive").help(help)
 }
 
-fn closing_text(close: Kind) -> &'static str {
+fn closing_text(close: TokenKind) -> &'static str {
     match close {
-        Kind::CloseBrace => "}",
-        Kind::CloseBracket => "]",
-        Kind::CloseCell => "|]",
+        TokenKind::CloseBrace => "}",
+        TokenKind::CloseBracket => "]",
+        TokenKind::CloseCell => "|]",
         _ => ")",
     }
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether a definition begins here.
     pub(super) fn defines(self) -> bool {
         matches!(self, Self::Net | Self::Box | Self::Type | Self::TypeSig | Self::Metadata)
@@ -65,7 +65,7 @@ impl Kind {
 }
 
 impl Parser<'_> {
-    pub(super) fn expect(&mut self, kind: Kind, what: &str) -> Option<Span> {
+    pub(super) fn expect(&mut self, kind: TokenKind, what: &str) -> Option<Span> {
         if self.peek() == kind {
             return Some(self.advance());
         }
@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 
     /// Takes `close`, or says where the opening stands that it should close.
-    pub(super) fn close(&mut self, close: Kind, open: Span, what: &str) -> Option<Span> {
+    pub(super) fn close(&mut self, close: TokenKind, open: Span, what: &str) -> Option<Span> {
         if self.peek() == close {
             return Some(self.advance());
         }
@@ -85,7 +85,7 @@ impl Parser<'_> {
             let message = format!("`{}` is never closed", self.text(open));
             let label = format!("no `{}` before {found}", closing_text(close));
             let mut error = Diagnostic::new(Code::Unclosed, open, message, label);
-            if self.peek() != Kind::End {
+            if self.peek() != TokenKind::End {
                 error = error.related(at, "it should be closed before this");
             }
             self.errors.push(error.help(format!("put `{}` before {found}", closing_text(close))));
@@ -96,15 +96,20 @@ impl Parser<'_> {
     /// Takes the `;` of a definition, or says behind what was read that it is missing.
     pub(super) fn semicolon(&mut self, of: &str, else_expected: &str) -> Option<()> {
         let next = self.peek();
-        if next == Kind::Semicolon {
+        if next == TokenKind::Semicolon {
             self.advance();
             return Some(());
         }
-        if !next.defines() && !matches!(next, Kind::CloseBrace | Kind::End) {
+        if !next.defines() && !matches!(next, TokenKind::CloseBrace | TokenKind::End) {
             let help = match next {
-                Kind::OpenBrace => Some("definitions inside a net stand before `connect`"),
-                Kind::Comma => Some("networks are joined by `..` in series, by `|` as a choice"),
-                Kind::Ident | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell => {
+                TokenKind::OpenBrace => Some("definitions inside a net stand before `connect`"),
+                TokenKind::Comma => {
+                    Some("networks are joined by `..` in series, by `|` as a choice")
+                }
+                TokenKind::Ident
+                | TokenKind::OpenParen
+                | TokenKind::OpenBracket
+                | TokenKind::OpenCell => {
                     Some("put a combinator between them: `..` for a series, `|` for a choice")
                 }
                 _ => None,
@@ -124,13 +129,13 @@ impl Parser<'_> {
 
     /// Takes `->`, also if it is written `=>`.
     pub(super) fn arrow(&mut self, what: &str, help: Option<&str>) -> Option<()> {
-        if self.peek() == Kind::Equal && self.peek_at(1) == Kind::Greater {
+        if self.peek() == TokenKind::Equal && self.peek_at(1) == TokenKind::Greater {
             self.unexpected_with(what, Some("did you mean `->`?"));
             self.advance();
             self.advance();
             return Some(());
         }
-        if self.eat(Kind::Arrow) {
+        if self.eat(TokenKind::Arrow) {
             return Some(());
         }
         self.unexpected_with(what, help);
@@ -146,7 +151,7 @@ impl Parser<'_> {
             return;
         }
         let span = self.span();
-        if self.peek() == Kind::Hash {
+        if self.peek() == TokenKind::Hash {
             let line = self.source[span.start..].lines().next().unwrap_or_default();
             let line_span = Span::new(span.start, span.start + line.len());
             self.errors.push(not_a_comment(line, line_span));
@@ -180,10 +185,10 @@ impl Parser<'_> {
     /// The place in the list of tokens of what closes the bracket at `open`.
     pub(super) fn closing_of(&self, open: usize) -> Option<usize> {
         let (opens, closes) = match self.tokens.get(open)?.kind {
-            Kind::OpenBrace => (Kind::OpenBrace, Kind::CloseBrace),
-            Kind::OpenParen => (Kind::OpenParen, Kind::CloseParen),
-            Kind::OpenBracket => (Kind::OpenBracket, Kind::CloseBracket),
-            Kind::OpenCell => (Kind::OpenCell, Kind::CloseCell),
+            TokenKind::OpenBrace => (TokenKind::OpenBrace, TokenKind::CloseBrace),
+            TokenKind::OpenParen => (TokenKind::OpenParen, TokenKind::CloseParen),
+            TokenKind::OpenBracket => (TokenKind::OpenBracket, TokenKind::CloseBracket),
+            TokenKind::OpenCell => (TokenKind::OpenCell, TokenKind::CloseCell),
             _ => return None,
         };
         let mut depth = 0_usize;
@@ -195,8 +200,8 @@ impl Parser<'_> {
                 if depth == 0 {
                     return Some(index);
                 }
-            } else if opens != Kind::OpenBrace
-                && (token.kind.defines() || token.kind == Kind::Connect)
+            } else if opens != TokenKind::OpenBrace
+                && (token.kind.defines() || token.kind == TokenKind::Connect)
             {
                 return None;
             }
@@ -217,13 +222,16 @@ impl Parser<'_> {
     pub(super) fn skip_definition(&mut self) {
         loop {
             match self.peek() {
-                Kind::Semicolon => {
+                TokenKind::Semicolon => {
                     self.advance();
                     return;
                 }
-                Kind::OpenBrace | Kind::OpenParen | Kind::OpenBracket | Kind::OpenCell
+                TokenKind::OpenBrace
+                | TokenKind::OpenParen
+                | TokenKind::OpenBracket
+                | TokenKind::OpenCell
                     if self.skip_behind(self.next) => {}
-                Kind::CloseBrace | Kind::Connect | Kind::End => break,
+                TokenKind::CloseBrace | TokenKind::Connect | TokenKind::End => break,
                 next if next.defines() => break,
                 _ => {
                     self.advance();

@@ -1,6 +1,6 @@
 //! Networks: from `|`, the loosest, over `||` and `..` to what follows an operand.
 
-use super::{Kind, Parser};
+use super::{Parser, TokenKind};
 use crate::diagnostics::{Code, Diagnostic};
 use crate::syntax::Span;
 use crate::syntax::ast::{Guarded, LabelKind, Range, Topology, TopologyKind};
@@ -16,7 +16,7 @@ impl Parser<'_> {
 
     fn choice(&mut self, ordered: bool) -> Option<Topology> {
         let start = self.span();
-        let operator = if ordered { Kind::BarBar } else { Kind::Bar };
+        let operator = if ordered { TokenKind::BarBar } else { TokenKind::Bar };
         let operand = |parser: &mut Self| {
             if ordered { parser.serial() } else { parser.choice(true) }
         };
@@ -35,11 +35,11 @@ impl Parser<'_> {
     fn serial(&mut self) -> Option<Topology> {
         let start = self.span();
         let first = self.postfix()?;
-        if self.peek() != Kind::Serial {
+        if self.peek() != TokenKind::Serial {
             return Some(first);
         }
         let mut stages = vec![first];
-        while self.eat(Kind::Serial) {
+        while self.eat(TokenKind::Serial) {
             stages.push(self.postfix()?);
         }
         Some(Topology { kind: TopologyKind::Serial(stages), at: self.since(start) })
@@ -51,30 +51,30 @@ impl Parser<'_> {
         for _ in 0..super::DEEPEST {
             let body = Box::new(operand);
             let kind = match self.peek() {
-                Kind::Star | Kind::StarStar => {
-                    let ordered = self.peek() == Kind::StarStar;
+                TokenKind::Star | TokenKind::StarStar => {
+                    let ordered = self.peek() == TokenKind::StarStar;
                     let star = self.advance();
                     let exits = self.patterns_of(star, "what leaves", "{done}", body.at.0)?;
                     TopologyKind::Star { ordered, body, exits }
                 }
-                Kind::Loop | Kind::LoopLoop => {
-                    let ordered = self.peek() == Kind::LoopLoop;
+                TokenKind::Loop | TokenKind::LoopLoop => {
+                    let ordered = self.peek() == TokenKind::LoopLoop;
                     let slash = self.advance();
                     let back = self.patterns_of(slash, "what goes back", "{again}", body.at.0)?;
                     TopologyKind::Feedback { ordered, body, back }
                 }
-                Kind::Bang | Kind::BangBang => {
-                    let ordered = self.peek() == Kind::BangBang;
+                TokenKind::Bang | TokenKind::BangBang => {
+                    let ordered = self.peek() == TokenKind::BangBang;
                     self.advance();
-                    let placed = self.eat(Kind::At);
-                    if self.peek() == Kind::Less {
+                    let placed = self.eat(TokenKind::At);
+                    if self.peek() == TokenKind::Less {
                         TopologyKind::Split { ordered, placed, body, range: self.range()? }
                     } else {
                         self.no_range();
                         TopologyKind::Error
                     }
                 }
-                Kind::At => {
+                TokenKind::At => {
                     self.advance();
                     TopologyKind::Placed { body, place: self.integer()? }
                 }
@@ -89,20 +89,20 @@ impl Parser<'_> {
     fn operand(&mut self) -> Option<Topology> {
         let start = self.span();
         let kind = match self.peek() {
-            Kind::Ident => TopologyKind::Name(self.ident("a component")?),
-            Kind::OpenParen => {
+            TokenKind::Ident => TopologyKind::Name(self.ident("a component")?),
+            TokenKind::OpenParen => {
                 let bracket = self.next;
                 self.advance();
                 let inner = self.topology();
                 let closed = inner.is_some()
-                    && self.close(Kind::CloseParen, start, "a combinator or `)`").is_some();
+                    && self.close(TokenKind::CloseParen, start, "a combinator or `)`").is_some();
                 if !closed && !self.skip_behind(bracket) {
                     return None;
                 }
                 let kind = inner.map_or(TopologyKind::Error, |inner| inner.kind);
                 return Some(Topology { kind, at: self.since(start) });
             }
-            Kind::OpenBracket => {
+            TokenKind::OpenBracket => {
                 let bracket = self.next;
                 match self.filter() {
                     Some(filter) => TopologyKind::Filter(filter),
@@ -110,7 +110,7 @@ impl Parser<'_> {
                     None => return None,
                 }
             }
-            Kind::OpenCell => {
+            TokenKind::OpenCell => {
                 let bracket = self.next;
                 match self.cell() {
                     Some(patterns) => TopologyKind::Cell(patterns),
@@ -120,7 +120,7 @@ impl Parser<'_> {
             }
             _ => {
                 let help = match self.peek() {
-                    Kind::Serial | Kind::Bar | Kind::BarBar => {
+                    TokenKind::Serial | TokenKind::Bar | TokenKind::BarBar => {
                         Some("a combinator needs a component on either side; `[]` passes all on")
                     }
                     _ => None,
@@ -140,7 +140,7 @@ impl Parser<'_> {
         example: &str,
         body: Span,
     ) -> Option<Vec<Guarded>> {
-        if matches!(self.peek(), Kind::OpenBrace | Kind::Ident) {
+        if matches!(self.peek(), TokenKind::OpenBrace | TokenKind::Ident) {
             return self.separated(Self::guarded);
         }
         let (body, combinator) = (self.text(body), self.text(combinator));
@@ -152,7 +152,7 @@ impl Parser<'_> {
 
     /// Says what follows `!`, and skips the name of a tag.
     fn no_range(&mut self) {
-        let word = (self.peek() == Kind::Ident).then(|| self.text(self.span()));
+        let word = (self.peek() == TokenKind::Ident).then(|| self.text(self.span()));
         let help = match word {
             Some(word) => format!("a tag stands in angle brackets: `<{word}>`"),
             None => "write `A ! <t>`, with the tag by which records are split".to_owned(),
@@ -160,7 +160,7 @@ impl Parser<'_> {
         self.unexpected_with("the tag that selects the replica", Some(&help));
         if word.is_some() {
             self.advance();
-        } else if self.peek() == Kind::OpenBrace {
+        } else if self.peek() == TokenKind::OpenBrace {
             self.skip_behind(self.next);
         }
     }
@@ -169,7 +169,7 @@ impl Parser<'_> {
     fn cell(&mut self) -> Option<Vec<Guarded>> {
         let open = self.advance();
         let patterns = self.separated(Self::guarded)?;
-        self.close(Kind::CloseCell, open, "`,` or `|]`")?;
+        self.close(TokenKind::CloseCell, open, "`,` or `|]`")?;
         if patterns.len() < 2 {
             let span = self.since(open).0;
             let message = "a synchro-cell joins at least two patterns";
@@ -188,13 +188,13 @@ impl Parser<'_> {
     /// A pattern, with or without `if <guard>`.
     pub(super) fn guarded(&mut self) -> Option<Guarded> {
         let pattern = self.variant(false)?;
-        let guard = if self.eat(Kind::If) { Some(self.guard()?) } else { None };
+        let guard = if self.eat(TokenKind::If) { Some(self.guard()?) } else { None };
         Some(Guarded { pattern, guard })
     }
 
     fn range(&mut self) -> Option<Range> {
         let low = self.tag_label()?;
-        if !self.eat(Kind::Colon) {
+        if !self.eat(TokenKind::Colon) {
             return Some(Range::Index(low));
         }
         let high = self.tag_label()?;

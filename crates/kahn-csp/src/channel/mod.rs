@@ -1,0 +1,29 @@
+//! How do a sender and a receiver communicate?
+//!
+//! | file | what | its protocol |
+//! |---|---|---|
+//! | `gone` | what an operation comes to | |
+//! | `rendezvous` | where a sender and a receiver meet, whatever their messages | no wake-up lost, no process run twice |
+//! | `record`, `blocks` | what is told of a channel; the memory of all of them | |
+//! | `attempt` | what sending, receiving and swapping do behind the gate | what is looked at first |
+//! | `slot` | where the message of an operation that waits stands | |
+//! | `typed` | the same by the type of the messages; closing; held senders | |
+//! | `poison` | how the end of one process reaches all that depend on it | |
+//! | `ends`, `extended`, `exchange` | what users have, and the operations | |
+//! | `guards` | sending and receiving as guards; any of several receivers | |
+//!
+//! `rendezvous` and `blocks` know each other, for a block is a rendezvous, and so do `ends` and
+//! `extended`, for a receive that is dropped may hold its sender.
+
+pub(crate) mod attempt;
+pub(crate) mod blocks;
+pub(crate) mod ends;
+pub(crate) mod exchange;
+pub(crate) mod extended;
+pub(crate) mod gone;
+pub(crate) mod guards;
+pub(crate) mod poison;
+pub(crate) mod record;
+pub(crate) mod rendezvous;
+mod slot;
+pub(crate) mod typed;

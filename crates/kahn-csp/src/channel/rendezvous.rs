@@ -1,0 +1,561 @@
+//! The place where a sender and a receiver meet, without the type of their messages.
+//!
+//! ```text
+//!   gate · network · messages so far · who used each end last
+//!   who waits:  its slot, its offer          name, or the buffer with its name      one cache line
+//! ```
+//!
+//! | flag | means |
+//! |---|---|
+//! | `SENDER_WAITS`, `RECEIVER_WAITS` | the side is entered; it may be an offer that somebody took elsewhere |
+//! | `SENDER_HELD` | the sender's message is taken, and the receiver acts before it lets the sender go |
+//! | `SENDER_RUNS` | … and the sender has not come back to wait for that; its slot is known |
+//! | `RETURNED`, `RETURNED_POISON` | … and got its message back before it came: the receiver has failed |
+//! | `SENDER_GONE`, `RECEIVER_GONE` | that end was dropped |
+//! | `SENDER_POISON`, `RECEIVER_POISON` | … with poison |
+//! | `MESSAGES`, `ROOM` | of a buffer |
+//! | `EXCHANGE` | both give and both take; for the report |
+//! | `SENDER_KEPT`, `RECEIVER_KEPT` | that end was there when the run was over; likewise |
+//!
+//! **The second who comes does the work.** The first enters itself after it has left its poll
+//! ([`Rendezvous::enter_alone`]); the second, running, finds it, moves the message straight from slot to
+//! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
+//! process for each communication, and no memory but the two slots in the futures.
+//!
+//! *Who may touch what.* Everything is in plain cells behind the gate. The slot of a side that is
+//! entered belongs to the one that holds the gate and owns the waiting process: for a plain entry that
+//! is the one that finds it under the gate, for an offer the one that took it (see `wait::select`). Its owner
+//! touches it again when it is resumed, or after it has left, which needs the gate.
+//!
+//! *At most one side is entered*, so there is room for one. Who enters has found nobody at the other
+//! side behind the same gate, or an offer that somebody took elsewhere, and has struck that out. A
+//! sender that is held enters while its receiver acts; a receiver that comes back first lets it go,
+//! and so does one that is dropped.
+//! Who leaves knows its own entry by its slot. Who looks is not entered: if its side's flag is up, an
+//! alternation was forgotten there, and the flag comes down.
+//!
+//! *Nobody runs a process twice.* A process is entered when it has left its poll. Finding it under
+//! the gate comes after its entry under the gate, so all that it did is visible.
+//!
+//! *No wake-up is lost.* Who enters looks, under the same gate, whether there is something to do; if
+//! there is, the process is polled again, and does it.
+//!
+//! *Memory.* A rendezvous is a block of type-stable memory (see `blocks`). Each end marks itself gone under the gate;
+//! the one that is second gives the block back.
+
+use crate::channel::blocks::Unread;
+#[cfg(loom)]
+use crate::language::common::Common;
+use crate::language::csp::Worker;
+use crate::language::header::own;
+use crate::wait;
+use crate::wait::select::{self, Taken, Ticket};
+use crate::wait::waiter::{Attempt, How, Waiter, Wake};
+use kahn_engine::Park;
+use kahn_engine::TaskRef;
+#[cfg(loom)]
+use kahn_engine::sync::Arc;
+use kahn_engine::sync::{Access, Cell, ShortLock32};
+use kahn_engine::task::Task;
+use kahn_report::Name;
+use std::cell::UnsafeCell;
+use std::ptr::{self, NonNull};
+
+/// Flags of a meeting's gate.
+pub(crate) mod flag {
+    use kahn_engine::sync::ShortLock32;
+
+    /// The first that is free.
+    const FIRST: u32 = ShortLock32::FIRST_FLAG;
+
+    pub(crate) const SENDER_WAITS: u32 = FIRST;
+    pub(crate) const RECEIVER_WAITS: u32 = FIRST << 1;
+    pub(crate) const SENDER_GONE: u32 = FIRST << 2;
+    pub(crate) const RECEIVER_GONE: u32 = FIRST << 3;
+    pub(crate) const SENDER_POISON: u32 = FIRST << 4;
+    pub(crate) const RECEIVER_POISON: u32 = FIRST << 5;
+    pub(crate) const SENDER_HELD: u32 = FIRST << 6;
+    pub(crate) const MESSAGES: u32 = FIRST << 7;
+    pub(crate) const ROOM: u32 = FIRST << 8;
+    pub(crate) const EXCHANGE: u32 = FIRST << 9;
+    pub(crate) const SENDER_KEPT: u32 = FIRST << 10;
+    pub(crate) const RECEIVER_KEPT: u32 = FIRST << 11;
+    pub(crate) const SENDER_RUNS: u32 = FIRST << 12;
+    pub(crate) const RETURNED: u32 = FIRST << 13;
+    pub(crate) const RETURNED_POISON: u32 = FIRST << 14;
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+
+    pub(crate) fn waits(self) -> u32 {
+        match self {
+            Self::Sender => flag::SENDER_WAITS,
+            Self::Receiver => flag::RECEIVER_WAITS,
+        }
+    }
+
+    /// The flags that leave this side something to do.
+    #[inline]
+    pub(crate) fn ready(self) -> u32 {
+        match self {
+            Self::Sender => flag::RECEIVER_WAITS | flag::RECEIVER_GONE | flag::ROOM,
+            Self::Receiver => {
+                flag::SENDER_WAITS | flag::SENDER_HELD | flag::SENDER_GONE | flag::MESSAGES
+            }
+        }
+    }
+
+    pub(crate) fn gone(self) -> u32 {
+        match self {
+            Self::Sender => flag::SENDER_GONE,
+            Self::Receiver => flag::RECEIVER_GONE,
+        }
+    }
+
+    pub(crate) fn kept(self) -> u32 {
+        match self {
+            Self::Sender => flag::SENDER_KEPT,
+            Self::Receiver => flag::RECEIVER_KEPT,
+        }
+    }
+
+    pub(crate) fn poison(self) -> u32 {
+        match self {
+            Self::Sender => flag::SENDER_POISON,
+            Self::Receiver => flag::RECEIVER_POISON,
+        }
+    }
+}
+
+/// The flags of a sender whose message was taken and which is not released.
+pub(crate) const HELD: u32 =
+    flag::SENDER_HELD | flag::SENDER_RUNS | flag::RETURNED | flag::RETURNED_POISON;
+
+/// Somebody who waits at a side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) task: TaskRef,
+    pub(crate) how: How,
+    /// Its slot, of the type that both ends know.
+    pub(crate) slot: *const (),
+    /// It receives, and acts before it lets the sender go.
+    pub(crate) extended: bool,
+}
+
+impl Entry {
+    /// Which process waits, and how.
+    pub(crate) fn waiter(self) -> Waiter {
+        Waiter { task: self.task, how: self.how }
+    }
+}
+
+/// What came of looking for a partner.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a partner that was taken and is not woken is lost"]
+pub(crate) enum Partner {
+    /// Its slot and its process are ours; `wake` it unless it is not asleep yet.
+    Found { entry: Entry, wake: Wake },
+    /// Nobody is there.
+    None,
+    /// We were taken ourselves meanwhile.
+    WeWere,
+}
+
+/// What an entry has beside its process and its slot, in two words of 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    ticket: Ticket,
+    /// The number of the guard, and `OFFER` if it has one; `EXTENDED`.
+    guard: u32,
+}
+
+const OFFER: u32 = 1 << 31;
+const EXTENDED: u32 = 1 << 30;
+
+impl Terms {
+    const NONE: Self = Self { ticket: 0, guard: 0 };
+
+    #[inline(always)]
+    fn of(entry: Entry) -> Self {
+        let extended = if entry.extended { EXTENDED } else { 0 };
+        match entry.how {
+            How::Plain => Self { ticket: 0, guard: extended },
+            How::Offer { ticket, guard } => Self { ticket, guard: guard | OFFER | extended },
+        }
+    }
+
+    #[inline]
+    fn is_plain(self) -> bool {
+        self.guard & OFFER == 0
+    }
+
+    #[inline]
+    fn is_extended(self) -> bool {
+        self.guard & EXTENDED != 0
+    }
+
+    #[inline]
+    fn how(self) -> How {
+        if self.is_plain() {
+            return How::Plain;
+        }
+        How::Offer { ticket: self.ticket, guard: self.guard & !(OFFER | EXTENDED) }
+    }
+}
+
+/// What stands first in the buffer of a channel, whatever its messages.
+#[derive(Debug)]
+pub(crate) struct BufferHead {
+    pub(crate) name: Name,
+    pub(crate) capacity: usize,
+    /// Takes the messages out, for a caller that has locked the gate.
+    pub(super) empty: unsafe fn(NonNull<Self>) -> Unread,
+}
+
+/// A name, or a buffer that has it.
+#[derive(Debug)]
+pub(crate) enum Label {
+    Name(Name),
+    Buffer(NonNull<BufferHead>),
+}
+
+/// See the module.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Rendezvous {
+    pub(crate) gate: ShortLock32,
+    /// The network it was made in.
+    network: Cell<u32>,
+    /// Communications so far.
+    pub(crate) met: Cell<u64>,
+    /// The process that used each end last; of a side that is entered, who waits there. Of an end
+    /// that was dropped an odd number, which is no process: the digest of who did it.
+    users: [Cell<*const Task>; 2],
+    /// Where the message of who waits stands, or is to stand; null without one.
+    slot: Cell<*const ()>,
+    terms: Cell<Terms>,
+    /// Written behind the gate, before anyone has an end.
+    label: UnsafeCell<Label>,
+    /// What its network has in common; else it stands in front of its chunk.
+    #[cfg(loom)]
+    common: Option<Arc<Common>>,
+}
+
+// One cache line, its own.
+#[cfg(all(not(loom), target_pointer_width = "64"))]
+const _: () = assert!(size_of::<Rendezvous>() == 64, "a channel grows by a cache line");
+
+/// No network has this number.
+const NO_NETWORK: u32 = 0;
+
+impl Rendezvous {
+    /// A block that is no channel.
+    #[cfg(not(loom))]
+    pub(crate) fn nobody() -> Self {
+        Self::new(NO_NETWORK, Label::Name(Name::from("")))
+    }
+
+    pub(crate) fn new(network: u32, label: Label) -> Self {
+        Self {
+            gate: ShortLock32::new(label.flags()),
+            network: Cell::new(network),
+            met: Cell::new(0),
+            users: [Cell::new(ptr::null()), Cell::new(ptr::null())],
+            slot: Cell::new(ptr::null()),
+            terms: Cell::new(Terms::NONE),
+            label: UnsafeCell::new(label),
+            #[cfg(loom)]
+            common: None,
+        }
+    }
+
+    /// A channel of a model.
+    #[cfg(loom)]
+    pub(super) fn in_model(common: &Arc<Common>, label: Label) -> Self {
+        Self { common: Some(Arc::clone(common)), ..Self::new(common.number, label) }
+    }
+
+    /// What its network has in common.
+    #[cfg(loom)]
+    pub(super) fn common(&self) -> &Arc<Common> {
+        self.common.as_ref().expect("a channel of a model has it")
+    }
+
+    /// Begins another channel in this block.
+    #[cfg(not(loom))]
+    pub(crate) fn begin(&self, network: u32, label: Label) {
+        let flags = label.flags();
+        self.gate.lock(Access::Shared);
+        self.network.set(network);
+        self.met.set(0);
+        self.users.iter().for_each(|user| user.set(ptr::null()));
+        // SAFETY: behind the gate, and nobody has an end yet.
+        unsafe { *self.label.get() = label };
+        self.gate.unlock(flags);
+    }
+
+    /// Ends the channel: what looks at the block finds nobody. Its buffer is left.
+    pub(crate) fn end(&self) -> Option<NonNull<BufferHead>> {
+        self.gate.lock(Access::Shared);
+        let buffer = self.buffer();
+        self.network.set(NO_NETWORK);
+        // SAFETY: behind the gate, and nobody has an end any more.
+        unsafe { *self.label.get() = Label::Name(Name::from("")) };
+        self.gate.unlock(0);
+        buffer
+    }
+
+    /// The network it was made in; for who has an end.
+    #[inline]
+    pub(crate) fn network(&self) -> u32 {
+        self.network.get()
+    }
+
+    /// For who has an end or holds the gate.
+    fn label(&self) -> &Label {
+        // SAFETY: changes only while nobody has an end, behind the gate.
+        unsafe { &*self.label.get() }
+    }
+
+    /// Its name; for who has an end or holds the gate.
+    pub(crate) fn name(&self) -> &Name {
+        match self.label() {
+            Label::Name(name) => name,
+            // SAFETY: there while the label says so; this part of it does not change.
+            Label::Buffer(buffer) => unsafe { &(*buffer.as_ptr()).name },
+        }
+    }
+
+    /// Its buffer, if it has one; likewise.
+    pub(crate) fn buffer(&self) -> Option<NonNull<BufferHead>> {
+        match *self.label() {
+            Label::Name(_) => None,
+            Label::Buffer(buffer) => Some(buffer),
+        }
+    }
+
+    /// Behind the gate: whether a process is entered at a side, or held there.
+    pub(crate) fn has(&self, side: Side, flags: u32, task: TaskRef) -> bool {
+        let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
+        let is_entered = flags & (side.waits() | held) != 0 && flags & flag::SENDER_RUNS == 0;
+        is_entered && self.user(side) == task.as_ptr()
+    }
+
+    /// Behind the gate, with `SENDER_HELD` up: the slot of the sender.
+    pub(super) fn held_slot(&self) -> *const () {
+        self.slot.get()
+    }
+
+    /// Behind the gate: holds a sender that runs, and notes where its message goes if it comes back.
+    pub(super) fn hold_running(&self, flags: &mut u32, slot: *const ()) {
+        *flags |= flag::SENDER_HELD | flag::SENDER_RUNS;
+        self.slot.set(slot);
+    }
+
+    /// Behind the gate: notes who uses an end.
+    #[inline]
+    pub(super) fn used_by(&self, side: Side, task: TaskRef) {
+        self.users[side as usize].set(task.as_ptr());
+    }
+
+    /// Behind the gate: a process that runs uses an end, so nobody waits there.
+    #[inline]
+    pub(crate) fn looks(&self, side: Side, flags: &mut u32, task: TaskRef) {
+        *flags &= !side.waits();
+        self.used_by(side, task);
+    }
+
+    /// Behind the gate: the process that used an end last, if the end is still there; it may have
+    /// ended, unless it waits.
+    #[inline]
+    pub(crate) fn user(&self, side: Side) -> *const Task {
+        self.users[side as usize].get()
+    }
+
+    /// Behind the gate: notes that an end is dropped, by whom, and whether the run is over. Nobody
+    /// waits there.
+    pub(crate) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
+        let held = if side == Side::Sender { HELD } else { 0 };
+        *flags = *flags & !(side.waits() | held) | side.gone();
+        if by.is_none_or(|worker| worker.scheduler().is_ending()) {
+            *flags |= side.kept();
+        }
+        let task = by.and_then(|worker| worker.current());
+        let digest =
+            task.map_or(ptr::null(), |task| ptr::without_provenance(task.info().identity.digest()));
+        self.users[side as usize].set(digest);
+    }
+
+    /// Behind the gate: counts a communication.
+    #[inline]
+    pub(crate) fn count(&self) {
+        self.met.set(self.met.get() + 1);
+    }
+
+    /// Behind the gate: takes the one that waits at `side`, if anyone does. `by` is who asks, if it is
+    /// itself entered elsewhere and `BUSY`.
+    #[inline]
+    pub(crate) fn partner(&self, side: Side, flags: &mut u32, by: Option<TaskRef>) -> Partner {
+        if *flags & side.waits() == 0 {
+            return Partner::None;
+        }
+        let entry = self.entry(side);
+        if by == Some(entry.task) {
+            // It chooses between both ends of a channel: it does not meet itself.
+            return Partner::None;
+        }
+        let wake = match entry.how {
+            How::Plain => Wake::Plain(entry.task),
+            How::Offer { ticket, guard } => {
+                match select::take(entry.task, ticket, guard, by) {
+                    Taken::Yes(wake) => wake,
+                    // It was taken elsewhere, and will find that it is not entered any more.
+                    Taken::No => {
+                        *flags &= !side.waits();
+                        return Partner::None;
+                    }
+                    Taken::WeWere => return Partner::WeWere,
+                }
+            }
+        };
+        *flags &= !side.waits();
+        Partner::Found { entry, wake }
+    }
+
+    /// Behind the gate, with the flag of `side` up: who waits there.
+    #[inline]
+    fn entry(&self, side: Side) -> Entry {
+        // SAFETY: somebody waits, so it has not ended; or its block has a header all the same.
+        let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
+        let terms = self.terms.get();
+        Entry { task, how: terms.how(), slot: self.slot.get(), extended: terms.is_extended() }
+    }
+
+    /// Behind the gate, with the flag of `side` up: who waits there for this alone and lets its
+    /// partner go at once, the usual case of a [`partner`](Self::partner), and its slot. They are
+    /// the caller's once the flag is down.
+    #[inline]
+    pub(super) fn plain_partner(&self, side: Side) -> Option<(TaskRef, *const ())> {
+        if self.terms.get().guard != 0 {
+            return None;
+        }
+        // SAFETY: somebody waits, so it has not ended.
+        let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
+        Some((task, self.slot.get()))
+    }
+
+    /// Enters a process that waits for this alone, after its poll, unless there is something to do.
+    #[inline(always)]
+    pub(crate) fn enter_alone(
+        &self,
+        side: Side,
+        task: TaskRef,
+        slot: *const (),
+        extended: bool,
+        worker: &Worker,
+    ) -> Park {
+        let entry = Entry { task, how: How::Plain, slot, extended };
+        // One call at most, and that the last: so nothing is put aside for it.
+        if task.notes() & own::KILLABLE == 0
+            && let Some(flags) = self.gate.try_lock(worker.access())
+        {
+            return self.enter_unless_ready(side, flags, entry);
+        }
+        self.enter_slowly(side, entry, worker)
+    }
+
+    /// The same if somebody may want the process to end while it waits, or if somebody is behind the
+    /// gate.
+    #[cold]
+    #[inline(never)]
+    fn enter_slowly(&self, side: Side, entry: Entry, worker: &Worker) -> Park {
+        wait::enter_alone(entry.task, |how| {
+            let flags = self.gate.lock(worker.access());
+            match self.enter_unless_ready(side, flags, Entry { how, ..entry }) {
+                Park::Asleep => Attempt::Nothing,
+                Park::Moved => Attempt::Done,
+            }
+        })
+    }
+
+    /// Behind the gate, which this opens.
+    #[inline(always)]
+    fn enter_unless_ready(&self, side: Side, mut flags: u32, entry: Entry) -> Park {
+        if flags & side.ready() != 0 {
+            self.gate.unlock(flags);
+            return Park::Moved;
+        }
+        self.enter(side, &mut flags, entry);
+        self.gate.unlock(flags);
+        Park::Asleep
+    }
+
+    /// Behind the gate: enters somebody who waits. There is room for one: who waits at both ends is
+    /// entered at the first, for nobody else can come.
+    #[inline(always)]
+    pub(crate) fn enter(&self, side: Side, flags: &mut u32, entry: Entry) {
+        if *flags & side.other().waits() != 0 {
+            return;
+        }
+        self.used_by(side, entry.task);
+        self.slot.set(entry.slot);
+        self.terms.set(Terms::of(entry));
+        *flags |= side.waits();
+    }
+
+    /// Behind the gate: nobody is entered any more.
+    pub(crate) fn forget(&self) {
+        self.slot.set(ptr::null());
+    }
+
+    /// The run is over: takes what nobody will receive any more out of the buffer of a channel of
+    /// that network, if it is still one.
+    #[cfg_attr(loom, expect(dead_code, reason = "no model looks at channels from outside"))]
+    pub(super) fn take_unread(&self, network: u32) -> Option<Unread> {
+        let flags = self.gate.lock(Access::Shared);
+        let buffer = self.buffer().filter(|_| self.network.get() == network);
+        let unread = buffer.map(|buffer| {
+            // SAFETY: there while the label says so; this part of it does not change.
+            let empty = unsafe { (*buffer.as_ptr()).empty };
+            // SAFETY: behind the gate, and made for the type of its messages.
+            unsafe { empty(buffer) }
+        });
+        let cleared = if unread.is_some() { flag::MESSAGES | flag::ROOM } else { 0 };
+        self.gate.unlock(flags & !cleared);
+        unread
+    }
+
+    /// Takes an entry back, if it still stands there.
+    pub(crate) fn leave(&self, side: Side, slot: *const (), access: Access) {
+        let mut flags = self.gate.lock(access);
+        // Of a sender that is held the slot is wanted yet.
+        if self.slot.get() == slot && flags & flag::SENDER_RUNS == 0 {
+            flags &= !side.waits();
+            self.forget();
+        }
+        self.gate.unlock(flags);
+    }
+}
+
+impl Label {
+    /// What a channel begins with.
+    fn flags(&self) -> u32 {
+        match self {
+            Self::Name(_) => 0,
+            Self::Buffer(_) => flag::ROOM,
+        }
+    }
+}

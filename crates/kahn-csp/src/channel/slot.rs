@@ -1,0 +1,77 @@
+//! The slot of a waiting operation, where its message stands or is to stand.
+
+use crate::channel::gone::Outcome;
+use crate::wait::Stage;
+use kahn_engine::sync::Cell;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+
+/// A waiting operation: what its partner writes, and where its owner stands, for which the word of
+/// the outcome has room.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Slot<T> {
+    pub(crate) outcome: Cell<Outcome>,
+    /// The owner's.
+    pub(crate) stage: Stage,
+    /// The owner's: whether it receives and keeps the sender until it has acted.
+    pub(crate) extended: bool,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Slot<T> {
+    pub(super) fn empty(extended: bool) -> Self {
+        Self::new(MaybeUninit::uninit(), extended)
+    }
+
+    pub(crate) fn with(message: T) -> Self {
+        Self::new(MaybeUninit::new(message), false)
+    }
+
+    fn new(value: MaybeUninit<T>, extended: bool) -> Self {
+        let (outcome, value) = (Cell::new(Outcome::Open), UnsafeCell::new(value));
+        Self { outcome, stage: Stage::Fresh, extended, value }
+    }
+
+    /// Moves the message out.
+    ///
+    /// # Safety
+    /// There is one, it is the caller's, and nobody moves it out again.
+    #[inline]
+    pub(crate) unsafe fn read(&self) -> T {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().read() }
+    }
+
+    /// Gets a message: its receiver is done.
+    ///
+    /// # Safety
+    /// There is none, and the slot is the caller's.
+    #[inline]
+    pub(super) unsafe fn fill(&self, message: T) {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().write(message) };
+        self.outcome.set(Outcome::Done);
+    }
+
+    /// Gets back a message that was sent and has failed; the outcome is told by the caller.
+    ///
+    /// # Safety
+    /// There is none, and nobody else looks at it meanwhile.
+    pub(super) unsafe fn put_back(&self, message: T) {
+        // SAFETY: said by the caller.
+        unsafe { self.value.get().cast::<T>().write(message) };
+    }
+
+    /// Gets the message of a sender, for which there is more to be said.
+    ///
+    /// # Safety
+    /// The sender's slot holds one and this one none, and both are the caller's.
+    #[inline]
+    pub(super) unsafe fn fill_from(&self, sender: &Self) {
+        // SAFETY: said by the caller.
+        let message = unsafe { sender.read() };
+        // SAFETY: as above.
+        unsafe { self.fill(message) };
+    }
+}

@@ -1,0 +1,102 @@
+//! The language of communicating processes: what all workers of a network share of it, and what each
+//! has for itself.
+
+use crate::language::common::Common;
+use kahn_engine::sync::{Arc, AtomicU64, Cell, Ordering::*};
+use kahn_engine::{Language, Park, Tag, TaskRef};
+use std::ptr::{self, NonNull};
+
+/// A worker of a network of communicating processes.
+pub(crate) type Worker = kahn_engine::Worker<Csp>;
+
+/// The language of communicating processes: what channels and the like know of their network.
+pub(crate) struct Csp {
+    /// What stands above all that processes wait for, and knows its own type: see `network::core`.
+    network: NonNull<()>,
+    common: Arc<Common>,
+    /// Channels ever made.
+    channels: AtomicU64,
+}
+
+// SAFETY: the network is shared by all workers, and outlives them.
+unsafe impl Send for Csp {}
+// SAFETY: as above.
+unsafe impl Sync for Csp {}
+
+impl Csp {
+    /// The language of a network, which stays where it is until its run is over.
+    pub(crate) fn new(network: NonNull<()>, common: Arc<Common>) -> Self {
+        Self { network, common, channels: AtomicU64::new(0) }
+    }
+
+    /// What the parts of the network have in common.
+    #[inline]
+    pub(crate) fn common(&self) -> &Arc<Common> {
+        &self.common
+    }
+
+    /// The tag of the schedulers of such networks.
+    pub(crate) fn tag() -> &'static Tag {
+        Self::TAG
+    }
+
+    /// The network; not after its run.
+    #[inline]
+    pub(crate) fn network(&self) -> NonNull<()> {
+        self.network
+    }
+
+    /// Counts a channel that is made.
+    pub(super) fn count_channel(&self) {
+        // Relaxed: it is read when the run is over.
+        self.channels.fetch_add(1, Relaxed);
+    }
+
+    /// How many channels were ever made.
+    pub(crate) fn channels(&self) -> u64 {
+        // Relaxed: nobody makes channels any more.
+        self.channels.load(Relaxed)
+    }
+}
+
+/// How a process comes to rest: what, in its own memory, enters it where it waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Commit {
+    /// Something in the process's own memory.
+    pub(crate) what: *const (),
+    /// Enters the process where it waits, unless it has something to do by now. From the moment
+    /// that it can be found there, another worker may run it.
+    pub(crate) commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
+}
+
+/// What a worker of such a network keeps.
+pub(crate) struct OfWorker {
+    /// How the running process wants to come to rest.
+    commit: Cell<Commit>,
+}
+
+impl OfWorker {
+    /// What a new worker has.
+    pub(crate) fn new() -> Self {
+        let nothing = Commit { what: ptr::null(), commit: |_, _, _| Park::Moved };
+        Self { commit: Cell::new(nothing) }
+    }
+}
+
+/// Parks a process that has left its poll as it has asked for.
+#[inline]
+pub(crate) fn commit(worker: &Worker, task: TaskRef) -> Park {
+    let Commit { what, commit } = worker.of.commit.get();
+    // SAFETY: asked for in the poll that has just returned `Pending`, by something that the process
+    // still owns: what is dropped in the same poll takes its request back.
+    unsafe { commit(what, task, worker) }
+}
+
+/// Asks for something to be done when the poll has returned; `false` if the process has asked for
+/// anything in this poll already.
+#[must_use = "a process that waits for two things at once waits for none"]
+#[inline]
+pub(crate) fn ask_to_commit(worker: &Worker, commit: Commit) -> bool {
+    worker.of.commit.set(commit);
+    worker.ask_to_park()
+}

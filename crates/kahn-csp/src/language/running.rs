@@ -1,0 +1,77 @@
+//! The process that runs on this thread, and its network.
+
+use crate::language::common::Common;
+use crate::language::csp::Worker;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Arc;
+
+/// The worker and the communicating process that run on this thread.
+///
+/// # Panics
+/// Panics outside of such a process.
+#[inline]
+pub(crate) fn process<'a>(what: &str) -> (&'a Worker, TaskRef) {
+    Worker::running().unwrap_or_else(|| no_process(what))
+}
+
+/// The worker and the process that run an operation, if both are where the operation belongs.
+///
+/// # Panics
+/// Panics otherwise, with what to do instead.
+#[inline]
+pub(crate) fn in_network<'a>(network: u32, what: &str) -> (&'a Worker, TaskRef) {
+    Worker::running_in(network).unwrap_or_else(|| elsewhere(what))
+}
+
+/// Makes sure that something belongs to the network of this worker.
+///
+/// # Panics
+/// Panics if it does not.
+#[inline]
+pub(crate) fn check_network(worker: &Worker, network: u32, what: &str) {
+    if worker.network != network {
+        elsewhere(what);
+    }
+}
+
+/// The worker that makes something now, and so the network that this belongs to.
+///
+/// # Panics
+/// Panics outside of a communicating process.
+pub(crate) fn maker<'a>(what: &str) -> (&'a Worker, TaskRef) {
+    match Worker::running() {
+        Some(running) => running,
+        None => panic!("{what} of `kahn_csp` is made in a process of `csp::run`"),
+    }
+}
+
+/// What the parts of the network have in common that makes something now.
+///
+/// # Panics
+/// As [`maker`].
+pub(crate) fn common<'a>(what: &str) -> &'a Arc<Common> {
+    maker(what).0.language().common()
+}
+
+/// The same for a channel, or what is like one; it is counted.
+///
+/// # Panics
+/// As [`maker`].
+pub(crate) fn common_of_new<'a>(what: &str) -> &'a Arc<Common> {
+    let language = maker(what).0.language();
+    language.count_channel();
+    language.common()
+}
+
+#[cold]
+fn no_process(what: &str) -> ! {
+    panic!("{what} of `kahn_csp` works in a process of `csp::run`")
+}
+
+#[cold]
+fn elsewhere(what: &str) -> ! {
+    panic!(
+        "{what} was used outside of its network: channels and barriers of `kahn_csp` work in the \
+         processes of the `csp::run` that they were made in"
+    )
+}

@@ -1,0 +1,143 @@
+//! Creating a process: its block, its header, its body.
+
+use crate::language::csp::{Csp, Worker};
+use crate::language::header::{Spawned, own};
+use crate::network::core::Core;
+use crate::process::body::{self, End, Join, Type};
+use crate::process::forked::Forked;
+use crate::process::placement::{self, Priority};
+use crate::process::scope::Process;
+use kahn_engine::sync::{Access, Arc, Cell};
+use kahn_engine::task::{BodyType, Info, Plan, Task};
+use kahn_engine::{Kind, Table, TaskRef, Urgency};
+use std::panic::Location;
+use std::ptr::NonNull;
+
+/// Creates a process with a handle.
+pub(crate) fn create<F>(
+    core: &Core,
+    process: Process,
+    site: &'static Location<'static>,
+    by: Option<(TaskRef, &Worker)>,
+    code: F,
+) -> Forked<F::Output>
+where
+    F: Future<Output: Send> + Send,
+{
+    if body::fits::<F>() {
+        create_forked(core, process, site, by, code)
+    } else {
+        create_forked(core, process, site, by, Box::pin(code))
+    }
+}
+
+fn create_forked<F>(
+    core: &Core,
+    process: Process,
+    site: &'static Location<'static>,
+    by: Option<(TaskRef, &Worker)>,
+    code: F,
+) -> Forked<F::Output>
+where
+    F: Future<Output: Send> + Send,
+{
+    let types = &const { Type::<F, End<F::Output>, Join>::FORKED };
+    let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
+    let task = core.scheduler.enlist_new(|table| {
+        let task = make(core, table, process, by, types);
+        let spawned = spawned(core, site, task);
+        let place = body::place::<Join, F, End<F::Output>>;
+        // SAFETY: the block was made for this type of body, a moment ago.
+        unsafe { place(task.non_null(), spawned, Join::new(), code) };
+        task.add_references(1, by.map_or(Access::Shared, |(_, worker)| worker.access()));
+        task
+    });
+    begin(core, task, by.map(|(_, worker)| worker));
+    Forked::new(task, Arc::clone(&core.common), take)
+}
+
+/// Creates a process that runs by itself.
+pub(super) fn create_detached<F>(
+    core: &Core,
+    process: Process,
+    site: &'static Location<'static>,
+    by: (TaskRef, &Worker),
+    code: F,
+) where
+    F: Future<Output = Option<String>> + Send,
+{
+    if !body::fits::<F>() {
+        return create_detached_boxed(core, process, site, by, Box::pin(code));
+    }
+    create_detached_boxed(core, process, site, by, code);
+}
+
+fn create_detached_boxed<F>(
+    core: &Core,
+    process: Process,
+    site: &'static Location<'static>,
+    by: (TaskRef, &Worker),
+    code: F,
+) where
+    F: Future<Output = Option<String>> + Send,
+{
+    let types = &const { Type::<F, (), ()>::DETACHED };
+    let task = core.scheduler.enlist_new(|table| {
+        let task = make(core, table, process, Some(by), types);
+        let spawned = spawned(core, site, task);
+        // SAFETY: the block was made for this type of body, a moment ago.
+        unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code) };
+        task
+    });
+    begin(core, task, Some(by.1));
+}
+
+fn make(
+    core: &Core,
+    table: &mut Table,
+    process: Process,
+    by: Option<(TaskRef, &Worker)>,
+    types: &'static BodyType,
+) -> TaskRef {
+    let parent = by.map(|(task, _)| task);
+    let identity = match parent {
+        None => table.next_fixed(),
+        Some(parent) => parent.next_child(),
+    };
+    let task = table.make::<Csp>(Plan {
+        info: Info { name: process.name, identity },
+        kind: Kind::Pooled,
+        attributes: 0,
+        pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
+        scheduler: Arc::as_ptr(&core.scheduler),
+        body: Some(types),
+    });
+    if process.killable {
+        task.note(own::KILLABLE);
+    }
+    let inherited = parent.map_or(Priority::Usual, Priority::of);
+    placement::place(task, process.priority.unwrap_or(inherited), task.pinned());
+    let settings = core.scheduler.settings();
+    if settings.wait_once {
+        task.note(own::WAIT_ONCE);
+    }
+    if settings.threads {
+        // SAFETY: nothing else knows the process yet.
+        unsafe { task.set_kind(Kind::Threaded) };
+    }
+    task
+}
+
+fn spawned(core: &Core, site: &'static Location<'static>, task: TaskRef) -> Spawned {
+    Spawned { site, draw: Cell::new(task.info().identity.draw_from(core.seed)) }
+}
+
+fn begin(core: &Core, task: TaskRef, by: Option<&Worker>) {
+    if let Some(worker) = by {
+        worker.has_made_one();
+        let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
+        // SAFETY: it was made a moment ago, and is started once.
+        core.scheduler.start(unsafe { task.claim() }, worker.origin());
+        worker.gives_way_to(urgency, pinned);
+    }
+}

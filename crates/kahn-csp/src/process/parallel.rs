@@ -1,0 +1,314 @@
+//! Structured parallelism: several processes at once, and waiting for all of them.
+
+use crate::network::error::Failed;
+use crate::process::forked::Forked;
+use crate::process::scope::{Process, Scope};
+use crate::sharing::barrier::Barrier;
+use kahn_engine::task::ProcessResult;
+use kahn_report::Name;
+use std::fmt;
+
+/// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of [branches](Branch).
+pub trait Parallel<'env> {
+    /// Their results.
+    type Outputs: Send;
+    /// The handles of all of them.
+    #[doc(hidden)]
+    type Handles: Send;
+
+    /// Creates all of them.
+    #[doc(hidden)]
+    #[track_caller]
+    fn fork(self, scope: Scope<'env>) -> Self::Handles;
+
+    /// Waits for all of them.
+    #[doc(hidden)]
+    fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send;
+}
+
+/// What a branch of [`Scope::par`] may be: a future, or a [`Process`] that
+/// [runs](Process::runs) one.
+pub trait Branch<'env> {
+    /// Its result.
+    type Output: Send;
+    /// Its code.
+    #[doc(hidden)]
+    type Code: Future<Output = Self::Output> + Send + 'env;
+
+    /// What it is to be, if that was said, and its code.
+    #[doc(hidden)]
+    fn into_parts(self) -> (Option<Process>, Self::Code);
+}
+
+impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for F {
+    type Output = F::Output;
+    type Code = F;
+
+    fn into_parts(self) -> (Option<Process>, F) {
+        (None, self)
+    }
+}
+
+/// A process with its code; made by [`Process::runs`].
+#[derive(Clone, Debug)]
+#[must_use = "a branch runs in `Scope::par`"]
+pub struct Runs<F> {
+    process: Process,
+    code: F,
+}
+
+impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for Runs<F> {
+    type Output = F::Output;
+    type Code = F;
+
+    fn into_parts(self) -> (Option<Process>, F) {
+        (Some(self.process), self.code)
+    }
+}
+
+impl Process {
+    /// Gives the process its code: a branch of [`Scope::par`] with a name, a priority and a place of
+    /// its own, which makes that occam's `PRI PAR`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Priority, Process};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut orders) = csp::channel::<u32>("orders");
+    ///     let urgent = Process::named("controller").priority(Priority::Urgent);
+    ///     let both = scope.par((
+    ///         urgent.runs(async move { orders.recv().await }),
+    ///         async move { out.send(7).await.is_ok() },
+    ///     ));
+    ///     both.await
+    /// })?;
+    /// assert_eq!(run.result, Ok((Ok(7), true)));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// Source: occam's `PRI PAR`; CCSP section 1.1, `SetPriority`.
+    pub fn runs<F>(self, code: F) -> Runs<F> {
+        Runs { process: self, code }
+    }
+}
+
+#[track_caller]
+fn fork<'env, B: Branch<'env>>(
+    scope: Scope<'env>,
+    branch: B,
+    name: &'static str,
+) -> Forked<B::Output> {
+    let (process, code) = branch.into_parts();
+    scope.fork(process.unwrap_or_else(|| Process::named(name)), code)
+}
+
+impl<'env> Scope<'env> {
+    /// Runs processes side by side and waits for all of them: occam's `PAR`.
+    ///
+    /// # Errors
+    /// The first that [`Failed`], in the order in which they are written, after all have ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut numbers) = csp::channel::<u32>("numbers");
+    ///     let both = scope.par((
+    ///         async move { out.send(6).await.is_ok() },
+    ///         async move { numbers.recv().await.map(|n| n * 7) },
+    ///     ));
+    ///     both.await
+    /// })?;
+    /// assert_eq!(run.result, Ok((true, Ok(42))));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// A vector is a replicated `PAR`:
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     scope.par((0..4_u32).map(|n| async move { n * n }).collect::<Vec<_>>()).await
+    /// })?;
+    /// assert_eq!(run.result, Ok(vec![0, 1, 4, 9]));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](crate::run()).
+    #[track_caller]
+    pub fn par<P: Parallel<'env>>(
+        &self,
+        processes: P,
+    ) -> impl Future<Output = Result<P::Outputs, Failed>> + Send + use<'env, P> {
+        P::join(processes.fork(*self))
+    }
+
+    /// Makes a scope of forks, which can be waited for together: occam's `FORKING`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (out, mut squares) = csp::channel::<u32>("squares");
+    ///     let out = csp::Shared::new("squares", out);
+    ///     scope.spawn("parent", async move {
+    ///         let forks = scope.forks("workers");
+    ///         for n in 1..=3 {
+    ///             let out = out.clone();
+    ///             forks.spawn("worker", async move { out.claim().await.send(n * n).await });
+    ///         }
+    ///         // All workers have ended when this returns.
+    ///         forks.join().await;
+    ///         out.claim().await.send(0).await
+    ///     });
+    ///     let mut all = Vec::new();
+    ///     while let Ok(square) = squares.recv().await {
+    ///         all.push(square);
+    ///     }
+    ///     all
+    /// })?;
+    /// assert_eq!(run.result.iter().sum::<u32>(), 14);
+    /// assert_eq!(run.result.last(), Some(&0));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](crate::run()).
+    pub fn forks(&self, name: impl Into<Name>) -> Forks<'env> {
+        Forks { scope: *self, barrier: Barrier::of_forks(name.into()) }
+    }
+}
+
+/// A scope of forks; made by [`Scope::forks`].
+///
+/// A clone may be given to a process that is to fork in the same scope: the scope is not over
+/// before all clones are dropped.
+///
+/// # Examples
+///
+/// See [`Scope::forks`].
+#[derive(Clone)]
+pub struct Forks<'env> {
+    scope: Scope<'env>,
+    /// Every fork is enrolled, and resigns at its end; the waiter comes last.
+    barrier: Barrier,
+}
+
+impl fmt::Debug for Forks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Forks").field(&self.barrier).finish()
+    }
+}
+
+impl<'env> Forks<'env> {
+    /// Creates a process in this scope. See [`Scope::spawn`].
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](crate::run()).
+    #[track_caller]
+    pub fn spawn<F>(&self, process: impl Into<Process>, code: F)
+    where
+        F: Future<Output: ProcessResult> + Send + 'env,
+    {
+        self.barrier.is_mine();
+        let enrolled = self.barrier.clone();
+        self.scope.spawn(process, async move {
+            enrolled.is_mine();
+            let result = code.await;
+            drop(enrolled);
+            result
+        });
+    }
+
+    /// Waits until every process of this scope has ended.
+    pub async fn join(mut self) {
+        self.barrier.sync().await;
+    }
+}
+
+macro_rules! parallel {
+    ($($process:ident $handle:ident $output:ident $place:tt),+) => {
+        impl<'env, $($process),+> Parallel<'env> for ($($process,)+)
+        where
+            $($process: Branch<'env>),+
+        {
+            type Outputs = ($($process::Output,)+);
+            type Handles = ($(Forked<$process::Output>,)+);
+
+            #[track_caller]
+            fn fork(self, scope: Scope<'env>) -> Self::Handles {
+                ($(fork(scope, self.$place, concat!("par ", stringify!($place))),)+)
+            }
+
+            async fn join(handles: Self::Handles) -> Result<Self::Outputs, Failed> {
+                let ($($handle,)+) = handles;
+                $(let $output = $handle.join().await;)+
+                Ok(($($output?,)+))
+            }
+        }
+    };
+}
+
+parallel!(A a x 0);
+parallel!(A a x 0, B b y 1);
+parallel!(A a x 0, B b y 1, C c z 2);
+parallel!(A a x 0, B b y 1, C c z 2, D d u 3);
+parallel!(A a x 0, B b y 1, C c z 2, D d u 3, E e v 4);
+parallel!(A a x 0, B b y 1, C c z 2, D d u 3, E e v 4, F f w 5);
+
+async fn join_all<R: Send>(handles: Vec<Forked<R>>) -> Result<Vec<R>, Failed> {
+    let mut results = Vec::with_capacity(handles.len());
+    for handle in handles {
+        results.push(handle.join().await);
+    }
+    results.into_iter().collect()
+}
+
+impl<'env, F: Branch<'env>> Parallel<'env> for Vec<F> {
+    type Outputs = Vec<F::Output>;
+    type Handles = Vec<Forked<F::Output>>;
+
+    #[track_caller]
+    fn fork(self, scope: Scope<'env>) -> Self::Handles {
+        // Not a closure: the caller is the user's.
+        let mut handles = Vec::with_capacity(self.len());
+        for branch in self {
+            handles.push(fork(scope, branch, "par"));
+        }
+        handles
+    }
+
+    fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send {
+        join_all(handles)
+    }
+}
+
+impl<'env, F, const N: usize> Parallel<'env> for [F; N]
+where
+    F: Branch<'env>,
+{
+    type Outputs = Vec<F::Output>;
+    type Handles = Vec<Forked<F::Output>>;
+
+    #[track_caller]
+    fn fork(self, scope: Scope<'env>) -> Self::Handles {
+        // Not a closure: the caller is the user's.
+        let mut handles = Vec::with_capacity(self.len());
+        for branch in self {
+            handles.push(fork(scope, branch, "par"));
+        }
+        handles
+    }
+
+    fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send {
+        join_all(handles)
+    }
+}

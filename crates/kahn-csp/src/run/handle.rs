@@ -1,0 +1,180 @@
+//! A run from outside: stop it, look into it.
+
+use crate::language::csp::Worker;
+use crate::language::deferred::{Deferred, Over};
+use crate::network::attachment::Attachment;
+use crate::network::core::Core;
+use crate::run::explain::{explain, told};
+use kahn_engine::Kind;
+use kahn_engine::sync::{Arc, Condvar, Mutex};
+use kahn_report::{Activity, Explanation, StillRunning, Waiting};
+use std::time::Duration;
+
+/// How long a look waits for a network with one worker, which has to look itself.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Stops a run of communicating processes from outside, and tells who waits for what.
+///
+/// Made before the run, or by one of its processes with [`handle()`]. Clones are of the same run. A
+/// stop drops every process where it is, as soon as it gives its worker back.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::{self as csp, Options, Summary};
+/// use std::time::Duration;
+///
+/// let handle = csp::Handle::new();
+/// let outside = handle.clone();
+/// let stopper = std::thread::spawn(move || outside.stop_within(Duration::from_secs(60)));
+/// let error = handle.run(Options::new(), async |scope| {
+///     scope.spawn("until it is stopped", async {
+///         while !csp::handle().is_ending() {
+///             csp::yield_now().await;
+///         }
+///     });
+/// });
+/// assert!(stopper.join().expect("it does not panic").is_ok());
+/// let error = error.expect_err("stopped");
+/// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Handle(Arc<Attachment>);
+
+impl Default for Handle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Returns the handle of the run that this process belongs to. It may be taken to other threads.
+///
+/// # Panics
+/// Panics outside of a process of [`csp::run`](crate::run()).
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (mut a, mut from_a) = csp::channel::<u32>("a");
+///     let (mut b, mut from_b) = csp::channel::<u32>("b");
+///     let left = csp::Process::named("left").killable();
+///     let left = scope.fork(left, async move {
+///         a.send(1).await.ok()?;
+///         from_b.recv().await.ok()?;
+///         a.send(2).await.ok()
+///     });
+///     let right = csp::Process::named("right").killable();
+///     let right = scope.fork(right, async move {
+///         from_a.recv().await.ok()?;
+///         b.send(1).await.ok()?;
+///         b.send(2).await.ok()
+///     });
+///     // At last both send, and wait for ever.
+///     let stuck = loop {
+///         let explanation = csp::handle().explain();
+///         let stuck = explanation.waiting.into_iter().filter(|waiting| waiting.is_stuck);
+///         let stuck = stuck.map(|waiting| waiting.process.to_string()).collect::<Vec<_>>();
+///         if stuck.is_empty() { csp::yield_now().await } else { break stuck }
+///     };
+///     left.kill();
+///     right.kill();
+///     stuck
+/// })?;
+/// assert_eq!(run.result, ["left", "right"]);
+/// # Ok::<(), csp::RunError>(())
+/// ```
+pub fn handle() -> Handle {
+    Core::with_here("a handle of the run", |core| Handle(Arc::clone(&core.attachment)))
+}
+
+impl Handle {
+    /// Makes the handle of a run that is still to come: [`Handle::run`].
+    pub fn new() -> Self {
+        Self(Arc::new(Attachment::new()))
+    }
+
+    /// Stops the run, as soon as every process gives its worker back. A run that has not begun
+    /// stops when it does.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Stops the run and waits until every process has ended, or for `deadline`.
+    ///
+    /// Not for a process of the run itself: it would wait for its own end.
+    ///
+    /// # Errors
+    /// [`StillRunning`] names the processes that have not given their workers back, and calls on
+    /// other threads that have not returned. The run goes on waiting for them.
+    pub fn stop_within(&self, deadline: Duration) -> Result<(), StillRunning> {
+        let names = |core: &Core| busy_processes(core).iter().map(ToString::to_string).collect();
+        self.0.stop_within(deadline, names).map_err(|processes| StillRunning { processes })
+    }
+
+    /// Tells what every process does right now, who waits for whom, and which of them can
+    /// [never go on](crate::Waiting::is_stuck). Empty unless the run is on.
+    ///
+    /// A network with one worker looks itself, as soon as the process that runs gives the worker
+    /// back; if that takes seconds, only the process that keeps it is told of.
+    pub fn explain(&self) -> Explanation {
+        let seen = self.0.with_running(|core| {
+            let network = core.scheduler.number;
+            // With one worker the gates are not locked: nobody else may look behind them.
+            let is_ours = core.has_gates() || Worker::running_in(network).is_some();
+            if is_ours {
+                Ok(explain(core))
+            } else {
+                Err((Arc::clone(&core.common), busy_processes(core)))
+            }
+        });
+        let (common, waiting) = match seen {
+            None => return Explanation::default(),
+            Some(Ok(explanation)) => return explanation,
+            Some(Err(busy)) => busy,
+        };
+        let answer = Arc::new(Answer::default());
+        let what = Arc::into_raw(Arc::clone(&answer)).cast();
+        common.defer(Deferred::call(what, answer_at));
+        let mut text = answer.text.lock();
+        answer.bell.wait_while_for(&mut text, |text| text.is_none(), PATIENCE);
+        text.take().unwrap_or(Explanation { waiting, ..Explanation::default() })
+    }
+
+    /// Whether the run has been told to end, or has ended.
+    pub fn is_ending(&self) -> bool {
+        self.0.is_ending()
+    }
+
+    /// The state of the run that this is a handle of.
+    pub(crate) fn attachment(&self) -> Arc<Attachment> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// Where a worker of the network puts what it has seen.
+#[derive(Default)]
+struct Answer {
+    text: Mutex<Option<Explanation>>,
+    bell: Condvar,
+}
+
+unsafe fn answer_at(answer: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
+    // SAFETY: the call has a counted reference, which is given up here.
+    let answer = unsafe { Arc::from_raw(answer.cast::<Answer>()) };
+    let text = worker.map(|worker| explain(Core::of_worker(worker))).unwrap_or_default();
+    *answer.text.lock() = Some(text);
+    answer.bell.notify_all();
+}
+
+/// Those that workers or threads of their own run at this moment.
+fn busy_processes(core: &Core) -> Vec<Waiting> {
+    let table = core.scheduler.table.lock();
+    let running = core.scheduler.running();
+    let mut busy = table.all();
+    busy.retain(|task| running.contains(task) || task.kind() == Kind::Threaded);
+    busy.sort_by_key(|task| task.info().identity);
+    busy.into_iter().map(|task| told(core, task, Activity::Computes)).collect()
+}

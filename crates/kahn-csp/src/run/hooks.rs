@@ -1,0 +1,98 @@
+//! What the engine asks of communicating processes: they wait at gates, and may be killed there.
+
+use crate::language::csp::{self, Csp, OfWorker, Worker};
+use crate::language::header::{Cold, Hot, mark};
+use crate::network::core::{Core, Verdict};
+use crate::process::body;
+use crate::run::explain::{self};
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
+use kahn_report::{Ending, Failure};
+
+static CSP: Tag = Tag::of::<Csp>();
+
+impl Language for Csp {
+    const TAG: &'static Tag = &CSP;
+
+    type Hot = Hot;
+
+    type Cold = Cold;
+
+    type OfWorker = OfWorker;
+
+    fn of_worker(&self) -> OfWorker {
+        OfWorker::new()
+    }
+
+    #[inline]
+    fn park(worker: &Worker, task: TaskRef) -> Park {
+        csp::commit(worker, task)
+    }
+
+    /// Each operation is complete when it returns.
+    #[inline]
+    fn flush(_worker: &Worker) {}
+
+    fn settled(_worker: &Worker, _task: TaskRef) {}
+
+    fn must_end(_task: TaskRef, marks: u8) -> Option<EndCause> {
+        (marks & mark::KILL != 0).then_some(EndCause::Stopped)
+    }
+
+    fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
+        let has_handle = body::join_if_any(task).is_some_and(|join| join.end(worker));
+        if has_handle {
+            return false;
+        }
+        if matches!(ending, Ending::Finished) {
+            // If it failed, there was a handle a moment ago.
+            Core::of_worker(worker).drop_result(task);
+        } else if let Some(body) = task.body() {
+            // Its end is told already.
+            // SAFETY: we hold the process; the future is gone.
+            let _: Result<(), Failure> = unsafe { (body.drop)(task.non_null()) };
+        }
+        false
+    }
+
+    fn probe(worker: &Worker, _why: Probe) {
+        worker.language().common().calls.run(worker.scheduler());
+    }
+
+    fn has_news(_worker: &Worker) -> bool {
+        false
+    }
+
+    fn quiet(worker: &Worker) {
+        let (core, scheduler) = (Core::of_worker(worker), worker.scheduler());
+        if !scheduler.is_running() || scheduler.live.load(SeqCst) == 0 {
+            return;
+        }
+        if worker.language().common().calls.run(scheduler) {
+            return;
+        }
+        if !scheduler.activity.is_over() || !scheduler.is_running() {
+            return;
+        }
+        if core.timers.jump(scheduler) {
+            return;
+        }
+        core.end_with(if core.quiescence {
+            Verdict::Quiescent
+        } else {
+            Verdict::Deadlock(explain::explain(core))
+        });
+    }
+}
+
+impl Hooks for Csp {
+    fn ending(&self, _task: TaskRef, _what: *const ()) -> Ending {
+        Ending::Stopped
+    }
+
+    fn parked_outside(&self, _task: TaskRef) {}
+
+    fn out_of_threads(&self, text: String) {
+        Core::of_language(self).end_with(Verdict::OutOfThreads(text));
+    }
+}

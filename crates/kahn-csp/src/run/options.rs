@@ -1,0 +1,187 @@
+//! How a network of communicating processes is run.
+
+use kahn_engine::policy::PolicyChoice;
+use kahn_engine::{Accounting, Schedule};
+
+/// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
+///
+/// Which choices processes make may depend on the schedule. With one worker and a
+/// [seed](Self::seed) every choice is repeatable. A clone runs another network the same way.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::{self as csp, Options};
+/// use std::time::Duration;
+///
+/// let options = Options::new().workers(2).policy(csp::policy::SHARED).virtual_time(true);
+/// let run = csp::run(options, async |_scope| csp::sleep(Duration::from_secs(86_400)).await)?;
+/// assert_eq!(run.report.workers, 2);
+/// assert_eq!(run.report.policy, "shared");
+/// # Ok::<(), csp::RunError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(super) schedule: Schedule,
+    pub(crate) quiescence: bool,
+    pub(crate) virtual_time: bool,
+    pub(super) blocking_calls: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::from(Schedule::default())
+    }
+}
+
+impl From<Schedule> for Options {
+    fn from(schedule: Schedule) -> Self {
+        Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024 }
+    }
+}
+
+impl Options {
+    /// Makes the default options: a worker for each core, the default policy, real time, 1 024
+    /// threads for blocking calls, counters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of workers; see [`Schedule::workers`].
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.schedule = self.schedule.workers(workers);
+        self
+    }
+
+    /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
+    /// `kahn-policies`, or what makes one of your own; see [`Schedule::policy`].
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
+        self.schedule = self.schedule.policy(policy);
+        self
+    }
+
+    /// Sets the seed, for policies that draw and for [fair](crate::Fair) and other choices that are
+    /// drawn.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.schedule = self.schedule.seed(seed);
+        self
+    }
+
+    /// Pins worker *n* to core *n*, where the system can.
+    #[must_use]
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.schedule = self.schedule.pin(pin);
+        self
+    }
+
+    /// Sets how much the run counts about itself.
+    #[must_use]
+    pub fn accounting(mut self, accounting: Accounting) -> Self {
+        self.schedule = self.schedule.accounting(accounting);
+        self
+    }
+
+    /// Has every operation wait once, as the policy `seeded` does by itself.
+    #[must_use]
+    pub fn wait_once(mut self, wait: bool) -> Self {
+        self.schedule = self.schedule.wait_once(wait);
+        self
+    }
+
+    /// Says whether explanations and reports name files and lines: where a process was created,
+    /// where one panicked. They do, unless this is `false`: a program for users that do not have its
+    /// source is explained by names alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let stuck = csp::run(Options::new().places(false), async |_scope| {
+    ///     let (_out, mut never) = csp::channel::<u32>("never");
+    ///     never.recv().await
+    /// });
+    /// let text = stuck.expect_err("nobody sends").to_string();
+    /// assert!(!text.contains(".rs"), "{text}");
+    /// ```
+    #[must_use]
+    pub fn places(mut self, named: bool) -> Self {
+        self.schedule = self.schedule.places(named);
+        self
+    }
+
+    /// Has the system refuse all threads of the run after so many, besides the one that calls: for
+    /// tests of what happens then.
+    #[must_use]
+    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
+        self.schedule = self.schedule.refuse_threads_after(threads);
+        self
+    }
+
+    /// Says that a network in which nothing can happen any more has ended normally, though
+    /// processes are left that wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().quiescence_is_normal(true), async |scope| {
+    ///     scope.spawn("server", std::future::pending::<()>());
+    ///     42
+    /// })?;
+    /// assert_eq!(run.result, 42);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn quiescence_is_normal(mut self, normal: bool) -> Self {
+        self.quiescence = normal;
+        self
+    }
+
+    /// Gives the run a time of its own: when nothing else can run, it jumps to the next deadline
+    /// that a process waits for. Tests of days take no time.
+    ///
+    /// # Examples
+    ///
+    /// See [`Options`].
+    #[must_use]
+    pub fn virtual_time(mut self, is_virtual: bool) -> Self {
+        self.virtual_time = is_virtual;
+        self
+    }
+
+    /// Bounds the threads for [blocking calls](crate::blocking()), which are 1 024 otherwise: a call
+    /// beyond them waits until one before it has returned. Calls that wait for each other need as
+    /// many threads as there are.
+    ///
+    /// # Panics
+    /// Panics if there is to be none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().blocking_calls(2), async |scope| {
+    ///     let calls = (0..100_u32).map(|n| csp::blocking(move || n)).collect::<Vec<_>>();
+    ///     scope.par(calls).await
+    /// })?;
+    /// assert_eq!(run.result, Ok((0..100).collect()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// Source: CCSP, whose blocking calls have up to 1 024 threads.
+    #[must_use]
+    pub fn blocking_calls(mut self, threads: usize) -> Self {
+        assert!(threads > 0, "blocking calls need a thread at least");
+        self.blocking_calls = threads;
+        self
+    }
+}

@@ -1,0 +1,556 @@
+//! Claims: one at a time, first come first served.
+//!
+//! | step | who | does, behind the gate |
+//! |---|---|---|
+//! | claim | the process | takes it if it is free; else enters itself at the end of the queue |
+//! | release | the holder, or the one that drops its claim | hands it to the first of the queue; else it is free |
+//! | withdraw | a process that has chosen something else | takes itself out of the queue |
+//! | leave | a process that does not wait any more | the same, or passes on what it was given |
+//!
+//! *First come, first served.* While anybody waits the claim is never free: it goes from hand to
+//! hand, so nobody can come in between. A claim that stands in an alternation is in the queue while
+//! its process waits, and passed over once the process has something else: it never holds up those
+//! behind it.
+
+use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::language::common::Common;
+use crate::language::csp::Worker;
+use crate::language::deferred::{Deferred, Over};
+use crate::language::running;
+use crate::wait::place::{At, Awaited, Place};
+use crate::wait::select::{self, Taken};
+use crate::wait::waiter::{Attempt, How, Own, Waiter, Wake};
+use crate::wait::{self, Stage};
+use kahn_engine::Park;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::{Access, Arc, Cell, ShortLock32};
+use kahn_engine::task::Task;
+use kahn_report::Name;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomPinned;
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::ptr;
+use std::task::{Context, Poll};
+
+/// No place is free. What is claimed has one place, a semaphore may have more.
+const HELD: u32 = ShortLock32::FIRST_FLAG;
+
+/// A process that waits, in the queue.
+#[derive(Debug)]
+struct Queued {
+    waiter: Cell<Option<Waiter>>,
+    before: Cell<*const Queued>,
+    behind: Cell<*const Queued>,
+    /// It has been handed over.
+    granted: Cell<bool>,
+}
+
+impl Queued {
+    fn new() -> Self {
+        Self {
+            waiter: Cell::new(None),
+            before: Cell::new(ptr::null()),
+            behind: Cell::new(ptr::null()),
+            granted: Cell::new(false),
+        }
+    }
+}
+
+/// How often something was claimed, and the process that holds it; none if it is free, or a
+/// semaphore, whose places anybody may give free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) claims: u64,
+    pub(crate) holder: Option<*const Task>,
+}
+
+/// Who holds it, and who waits.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    gate: ShortLock32,
+    network: u32,
+    common: Arc<Common>,
+    pub(crate) name: Name,
+    first: Cell<*const Queued>,
+    last: Cell<*const Queued>,
+    /// Whether one process holds it at a time, and gives it back itself.
+    is_exclusive: bool,
+    /// The process that holds it, or held it last.
+    holder: Cell<*const Task>,
+    claims: Cell<u64>,
+    /// Free places.
+    places: Cell<u32>,
+}
+
+impl Queue {
+    fn new(common: &Arc<Common>, name: Name, places: Option<u32>) -> Self {
+        let is_exclusive = places.is_none();
+        let places = places.unwrap_or(1);
+        Self {
+            is_exclusive,
+            gate: ShortLock32::new(if places == 0 { HELD } else { 0 }),
+            places: Cell::new(places),
+            network: common.number,
+            common: Arc::clone(common),
+            name,
+            first: Cell::new(ptr::null()),
+            last: Cell::new(ptr::null()),
+            holder: Cell::new(ptr::null()),
+            claims: Cell::new(0),
+        }
+    }
+
+    /// How often it was claimed, and who holds it.
+    pub(crate) fn state(&self) -> Held {
+        let flags = self.gate.lock(Access::Shared);
+        let is_held = flags & HELD != 0 && self.is_exclusive;
+        let holder = Some(self.holder.get()).filter(|_| is_held);
+        let state = Held { claims: self.claims.get(), holder };
+        self.gate.unlock(flags);
+        state
+    }
+
+    /// Whether a process waits here.
+    pub(crate) fn has(&self, task: TaskRef) -> bool {
+        let flags = self.gate.lock(Access::Shared);
+        let mut next = self.first.get();
+        let mut has = false;
+        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        while let Some(queued) = unsafe { next.as_ref() } {
+            has |= queued.waiter.get().is_some_and(|waiter| waiter.task == task);
+            next = queued.behind.get();
+        }
+        self.gate.unlock(flags);
+        has
+    }
+
+    fn give_to(&self, task: TaskRef) {
+        self.holder.set(task.as_ptr());
+        self.claims.set(self.claims.get() + 1);
+    }
+
+    /// Takes it if it is free; else enters the process, if told to.
+    #[inline]
+    fn claim(&self, access: Access, task: TaskRef, enter: Option<(&Queued, How)>) -> Attempt {
+        let flags = self.gate.lock(access);
+        if flags & HELD == 0 {
+            let own = Own::of(enter.map(|(_, how)| Waiter { task, how }));
+            if !own.keep() {
+                self.gate.unlock(flags);
+                return Attempt::WeWere;
+            }
+            self.give_to(task);
+            let left = self.places.get() - 1;
+            self.places.set(left);
+            own.chosen();
+            self.gate.unlock(if left == 0 { flags | HELD } else { flags });
+            return Attempt::Done;
+        }
+        if let Some((queued, how)) = enter {
+            queued.waiter.set(Some(Waiter { task, how }));
+            let last = self.last.replace(queued);
+            queued.before.set(last);
+            queued.behind.set(ptr::null());
+            // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+            match unsafe { last.as_ref() } {
+                Some(last) => last.behind.set(queued),
+                None => self.first.set(queued),
+            }
+        }
+        self.gate.unlock(flags);
+        Attempt::Nothing
+    }
+
+    /// Behind the gate: takes somebody out of the queue.
+    fn unlink(&self, queued: &Queued) {
+        let (before, behind) = (queued.before.get(), queued.behind.get());
+        // SAFETY: neighbours in the queue are pinned, and leave it behind the gate.
+        match unsafe { before.as_ref() } {
+            Some(before) => before.behind.set(behind),
+            None => self.first.set(behind),
+        }
+        // SAFETY: as above.
+        match unsafe { behind.as_ref() } {
+            Some(behind) => behind.before.set(before),
+            None => self.last.set(before),
+        }
+        queued.waiter.set(None);
+    }
+
+    /// Hands it to the first who waits.
+    pub(crate) fn release(&self, worker: Option<&Worker>) {
+        let flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let (flags, wake) = self.hand_on(flags);
+        self.gate.unlock(flags);
+        if let Some(worker) = worker {
+            wake.up(worker);
+        }
+    }
+
+    /// Behind the gate, which stays locked.
+    fn hand_on(&self, flags: u32) -> (u32, Wake) {
+        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        while let Some(first) = unsafe { self.first.get().as_ref() } {
+            let waiter = first.waiter.get().expect("who is in the queue waits");
+            self.unlink(first);
+            let wake = match waiter.how {
+                How::Plain => Wake::Plain(waiter.task),
+                How::Offer { ticket, guard } => {
+                    match select::take(waiter.task, ticket, guard, None) {
+                        Taken::Yes(wake) => wake,
+                        // It has something else, or is being ended.
+                        Taken::No | Taken::WeWere => continue,
+                    }
+                }
+            };
+            first.granted.set(true);
+            self.give_to(waiter.task);
+            return (flags, wake);
+        }
+        self.places.set(self.places.get() + 1);
+        (flags & !HELD, Wake::Nobody)
+    }
+
+    /// Somebody does not wait any more, and keeps what it was given.
+    fn withdraw(&self, queued: &Queued, access: Access) {
+        let flags = self.gate.lock(access);
+        if queued.waiter.get().is_some() {
+            self.unlink(queued);
+        }
+        self.gate.unlock(flags);
+    }
+
+    /// Somebody does not wait any more: out of the queue, or on with what it was given.
+    fn leave(&self, queued: &Queued, worker: Option<&Worker>) {
+        let mut flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let mut wake = Wake::Nobody;
+        if queued.waiter.get().is_some() {
+            self.unlink(queued);
+        } else if queued.granted.replace(false) {
+            (flags, wake) = self.hand_on(flags);
+        }
+        self.gate.unlock(flags);
+        if let Some(worker) = worker {
+            wake.up(worker);
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.common.registry.remove(self);
+    }
+}
+
+struct Inner<E> {
+    queue: Queue,
+    shared: UnsafeCell<E>,
+}
+
+// SAFETY: the queue is behind its gate, and what is shared is used by who has the claim.
+unsafe impl<E: Send> Sync for Inner<E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Send for Inner<E> {}
+
+/// Something that several processes use, one at a time: they claim it.
+///
+/// Usually an end of a channel: with a shared sender any of several processes sends, with a shared
+/// receiver any receives. Clones share it; the end is dropped with the last.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (out, mut words) = csp::channel::<String>("words");
+///     let out = csp::Shared::new("printer", out);
+///     for name in ["ann", "bob"] {
+///         let out = out.clone();
+///         scope.spawn(name, async move {
+///             // Both words of one process, with nobody's in between.
+///             let mut printer = out.claim().await;
+///             printer.send(format!("{name}:")).await?;
+///             printer.send("hello".to_owned()).await
+///         });
+///     }
+///     drop(out);
+///     let mut said = Vec::new();
+///     while let Ok(word) = words.recv().await {
+///         said.push(word);
+///     }
+///     said
+/// })?;
+/// assert_eq!(run.result.len(), 4);
+/// assert_eq!(run.result[1], "hello");
+/// # Ok::<(), csp::RunError>(())
+/// ```
+///
+/// Source: occam-pi's `SHARED` ends and `CLAIM`; CCSP section 1.1, `MTLock`.
+pub struct Shared<E> {
+    inner: Arc<Inner<E>>,
+}
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<E> fmt::Debug for Shared<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(&self.inner.queue.name).finish()
+    }
+}
+
+impl<E: Send> Shared<E> {
+    /// Shares something under a name.
+    ///
+    /// # Panics
+    /// Panics outside of a process of [`csp::run`](crate::run()).
+    pub fn new(name: impl Into<Name>, shared: E) -> Self {
+        Self::make(running::common("a shared end"), name.into(), shared, None)
+    }
+
+    /// The same with so many places; only for what needs no exclusion.
+    pub(super) fn with_places(name: Name, shared: E, places: u32) -> Self {
+        Self::make(running::common("a semaphore"), name, shared, Some(places))
+    }
+
+    fn make(common: &Arc<Common>, name: Name, shared: E, places: Option<u32>) -> Self {
+        let queue = Queue::new(common, name, places);
+        let inner = Arc::new(Inner { queue, shared: UnsafeCell::new(shared) });
+        common.registry.add(&inner.queue);
+        Self { inner }
+    }
+
+    /// Shares something before a model runs.
+    #[cfg(all(test, loom))]
+    pub(crate) fn in_network(common: &Arc<Common>, name: Name, shared: E) -> Self {
+        Self::make(common, name, shared, None)
+    }
+
+    /// Waits until nobody else has it, in the order of claiming.
+    ///
+    /// The claim ends when it is dropped, in whatever way. Also a guard of an
+    /// [alternation](crate::alt): a claim that is not chosen gives up its place in the queue.
+    pub fn claim(&self) -> impl Future<Output = Claim<'_, E>> + Guard<Output = Claim<'_, E>> {
+        Claiming {
+            shared: self,
+            queued: Queued::new(),
+            stage: Stage::Fresh,
+            _pinned: PhantomPinned,
+        }
+    }
+}
+
+/// A wait for a claim; made by [`Shared::claim`].
+#[must_use = "nothing is claimed unless it is awaited"]
+struct Claiming<'a, E> {
+    shared: &'a Shared<E>,
+    queued: Queued,
+    stage: Stage,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: what stands in the queue is touched behind the gate.
+unsafe impl<E: Send> Send for Claiming<'_, E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Sync for Claiming<'_, E> {}
+
+impl<E> fmt::Debug for Claiming<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claiming").field(&self.shared.inner.queue.name).finish()
+    }
+}
+
+impl<'a, E> Claiming<'a, E> {
+    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
+        // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
+        let this = unsafe { &*this.cast::<Self>() };
+        let queue = &this.shared.inner.queue;
+        wait::enter_alone(task, |how| {
+            let attempt = queue.claim(worker.access(), task, Some((&this.queued, how)));
+            if attempt == Attempt::Done {
+                this.queued.granted.set(true);
+            }
+            attempt
+        })
+    }
+
+    fn granted(&mut self) -> Poll<Claim<'a, E>> {
+        self.stage = Stage::Over;
+        Poll::Ready(Claim { shared: self.shared })
+    }
+}
+
+impl<'a, E: Send> Future for Claiming<'a, E> {
+    type Output = Claim<'a, E>;
+
+    /// # Panics
+    /// Panics outside of a process of the network that it was shared in.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Claim<'a, E>> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let queue = &this.shared.inner.queue;
+        let (worker, task) = running::in_network(queue.network, "a claim");
+        if this.stage == Stage::Waiting {
+            if wait::resumed(task) {
+                // The one that hands it over has done when the gate opens.
+                let flags = queue.gate.lock(worker.access());
+                queue.gate.unlock(flags);
+            }
+            if this.queued.granted.replace(false) {
+                return this.granted();
+            }
+        }
+        if !wait::has_turn(worker, task, &mut this.stage) {
+            return Poll::Pending;
+        }
+        if queue.gate.peek() & HELD == 0
+            && queue.claim(worker.access(), task, None) == Attempt::Done
+        {
+            return this.granted();
+        }
+        this.stage = Stage::Waiting;
+        let place = Place::Claim(ptr::from_ref(queue).cast());
+        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
+        Poll::Pending
+    }
+}
+
+// SAFETY: entered and left under the gate of the queue.
+unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
+    type Output = Claim<'a, E>;
+
+    fn look(
+        self: Pin<&mut Self>,
+        at: &mut Looking<'_, '_>,
+        _from: usize,
+        _to: usize,
+    ) -> Option<usize> {
+        let queue = &self.shared.inner.queue;
+        running::check_network(at.worker, queue.network, "a claim");
+        let is_free = queue.gate.peek() & HELD == 0;
+        if is_free && queue.claim(at.worker.access(), at.task, None) == Attempt::Done {
+            self.queued.granted.set(true);
+            return Some(0);
+        }
+        None
+    }
+
+    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
+        let queue = &self.shared.inner.queue;
+        let attempt = queue.claim(at.worker.access(), at.task, Some((&self.queued, at.how(base))));
+        if attempt == Attempt::Done {
+            self.queued.granted.set(true);
+        }
+        attempt
+    }
+
+    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
+        self.shared.inner.queue.withdraw(&self.queued, at.access());
+    }
+
+    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        let granted = self.queued.granted.replace(false);
+        assert!(granted, "a claim that was chosen was given to us");
+        Poll::Ready(Claim { shared: self.shared })
+    }
+
+    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+        let queue = &self.shared.inner.queue;
+        see(Awaited::of(
+            "claim",
+            &queue.name,
+            At::Place(Place::Claim(ptr::from_ref(queue).cast())),
+        ));
+    }
+}
+
+impl<E> Drop for Claiming<'_, E> {
+    fn drop(&mut self) {
+        // An alternation that was given it, and is dropped before it could say so, passes it on.
+        if self.stage != Stage::Waiting && !self.queued.granted.get() {
+            return;
+        }
+        let queue = &self.shared.inner.queue;
+        let worker = Worker::running_in(queue.network).map(|(worker, _)| worker);
+        if let Some(worker) = worker
+            && self.stage == Stage::Waiting
+        {
+            // Perhaps it has only just asked.
+            worker.take_back();
+        }
+        queue.leave(&self.queued, worker);
+    }
+}
+
+/// What is shared, for the one who has claimed it; made by [`Shared::claim`].
+#[must_use = "dropping it ends the claim"]
+pub struct Claim<'a, E> {
+    shared: &'a Shared<E>,
+}
+
+// SAFETY: the one claim gives the one access.
+unsafe impl<E: Send> Send for Claim<'_, E> {}
+// SAFETY: as a shared reference to what is claimed.
+unsafe impl<E: Sync> Sync for Claim<'_, E> {}
+
+impl<E: fmt::Debug> fmt::Debug for Claim<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claim").field(&**self).finish()
+    }
+}
+
+impl<E> Deref for Claim<'_, E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        // SAFETY: there is one claim at a time, and we have it.
+        unsafe { &*self.shared.inner.shared.get() }
+    }
+}
+
+impl<E> DerefMut for Claim<'_, E> {
+    fn deref_mut(&mut self) -> &mut E {
+        // SAFETY: as above.
+        unsafe { &mut *self.shared.inner.shared.get() }
+    }
+}
+
+impl<E> Shared<E> {
+    /// Gives a place free that nobody has, or that was forgotten.
+    pub(super) fn add_place(&self) {
+        let (worker, _) = running::in_network(self.inner.queue.network, "a semaphore");
+        self.inner.queue.release(Some(worker));
+    }
+
+    /// The same from wherever a place that was forgotten is dropped.
+    pub(crate) fn give_back(&self) {
+        let queue = &self.inner.queue;
+        match Worker::running_in(queue.network) {
+            Some((worker, _)) => queue.release(Some(worker)),
+            None => Arc::clone(&queue.common).defer(Deferred::call(
+                Arc::into_raw(Arc::clone(&self.inner)).cast(),
+                release_at::<E>,
+            )),
+        }
+    }
+}
+
+unsafe fn release_at<E>(inner: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
+    // SAFETY: the call has a counted reference, which is given up here.
+    let inner = unsafe { Arc::from_raw(inner.cast::<Inner<E>>()) };
+    inner.queue.release(worker);
+}
+
+impl<E> Drop for Claim<'_, E> {
+    #[inline]
+    fn drop(&mut self) {
+        self.shared.give_back();
+    }
+}

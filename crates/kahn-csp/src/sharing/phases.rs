@@ -1,0 +1,367 @@
+//! The phases of a barrier: who has come, who offers to come, and when all go on.
+//!
+//! ```text
+//!   flags of the gate: how many of the enrolled are missing
+//!   waiters: those who wait for the phase alone, by worker      offers: those who wait for other things too
+//! ```
+//!
+//! | step | who | does, behind the gate |
+//! |---|---|---|
+//! | enrol | the one that clones a handle | one more enrolled, one more missing |
+//! | come | a process that waits for this alone | enters itself among the waiters of its worker, one less missing |
+//! | offer | an alternation, from this guard | enters itself among the offers, one less missing |
+//! | withdraw | an alternation that has something else | takes itself out, one more missing |
+//! | complete | the one that brings the missing to none | takes all offers or none; begins the next phase, takes the waiters |
+//! | release | the same, when the gate is open | makes those ready that ran on its worker, and hands the others to their home workers, a batch each |
+//! | resign | the one that drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
+//!
+//! # States of an enrolled process
+//!
+//! | state | counted as missing | leaves by |
+//! |---|---|---|
+//! | elsewhere | yes | it comes, offers or resigns |
+//! | committed, among the waiters | no | the phase is complete |
+//! | offering | no | the phase is complete; another guard of its alternation is chosen → gone |
+//! | gone: its offer was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
+//!
+//! # Why it holds
+//!
+//! *Phases never overlap.* The one that completes resets the count and takes the lists of those who wait,
+//! in one go behind the gate, before any of them runs. A process knows that it is released by the
+//! number of the phase, which is another than when it came; the next can not be complete before it has
+//! come again, so it reads that number without the gate.
+//!
+//! *All or none.* A phase is complete when everybody is committed or offers. The one that completes first
+//! makes every offer `BUSY`, in the order of the processes' addresses, and so keeps all other
+//! partners off; when it holds all, they are taken together. If one is gone, those that it holds are
+//! open again, as if nothing had been. So no process is released by a phase that another, who was
+//! counted, has left for something else: at most one branch of each alternation is taken, and it is
+//! the same phase for all.
+//!
+//! *No phase is missed.* The attempt is made by the one that brings the missing to none, whether it comes,
+//! offers or resigns. It fails only because of one that is gone; that one counts as missing again
+//! when it withdraws, behind this gate, and the one that brings the missing to none next tries again. So
+//! there is no moment at which all are committed or offer and nobody looks.
+//!
+//! *No global lock.* Two barriers may want the same processes at once. Each is completed behind its
+//! own gate, and offers are held in one order everywhere, so the one that waits for an offer holds only
+//! smaller ones (see `wait::select`); nobody who holds one waits for a gate. JCSP has a lock for all
+//! barriers of a program that stand in alternations, for lack of such an order.
+//!
+//! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
+//! found empty. With `n` offers a phase sorts `n` addresses. The one that completes touches none of the
+//! processes that ran elsewhere: each worker gets its batch as it is, so that release is
+//! parallel, and what each of them has in the cache of its core stays there.
+//!
+//! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
+//! that needs both does not come; it is told who waits.
+
+use crate::language::common::Common;
+use crate::language::csp::Worker;
+use crate::wait::select::{self, Leave, Ticket};
+use crate::wait::waiter::{Attempt, How, Wake};
+use kahn_engine::sync::{Access, Arc, AtomicU64, Cell, Ordering::Relaxed, ShortLock32};
+use kahn_engine::task::Task;
+use kahn_engine::{TaskRef, Waiters};
+use kahn_report::Name;
+use std::cell::UnsafeCell;
+use std::{mem, ptr};
+
+/// One process that is missing, as the flags count it.
+const ONE: u32 = ShortLock32::FIRST_FLAG;
+
+/// The number of an enrolment.
+pub(super) type Member = u32;
+
+/// No phase.
+pub(super) const NEVER: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    task: TaskRef,
+    ticket: Ticket,
+    guard: u32,
+    member: Member,
+}
+
+/// One enrolment.
+#[derive(Clone, Copy, Debug)]
+struct Enrolment {
+    /// The process that used it last, or null.
+    task: *const Task,
+    /// The phase that it has come for, or `NEVER`.
+    came_for: u64,
+    /// Where its offer stands in the list, if it does.
+    place: u32,
+    is_enrolled: bool,
+}
+
+/// What is behind the gate.
+#[derive(Debug, Default)]
+struct State {
+    enrolled: u32,
+    waiters: Waiters,
+    offers: Vec<Offered>,
+    members: Vec<Enrolment>,
+    free: Vec<Member>,
+    /// Lists that are empty between the phases: no phase takes memory.
+    spare: Waiters,
+    order: Vec<u32>,
+    wakes: Vec<Wake>,
+}
+
+/// A barrier, as all its handles share it. See the module's tables.
+#[derive(Debug)]
+pub(crate) struct Phases {
+    gate: ShortLock32,
+    pub(crate) network: u32,
+    pub(super) common: Arc<Common>,
+    /// The number of the phase; written behind the gate.
+    phase: AtomicU64,
+    pub(crate) name: Name,
+    /// Whether it is there for the end of forks.
+    pub(crate) joins_forks: bool,
+    state: UnsafeCell<State>,
+}
+
+// SAFETY: the state is behind the gate, and the pointers in it are to type-stable memory or to
+// pinned futures that leave behind the gate.
+unsafe impl Send for Phases {}
+// SAFETY: as above.
+unsafe impl Sync for Phases {}
+
+impl Phases {
+    pub(crate) fn new(common: &Arc<Common>, name: Name, joins_forks: bool) -> Arc<Self> {
+        let meet = Arc::new(Self {
+            gate: ShortLock32::new(0),
+            network: common.number,
+            common: Arc::clone(common),
+            phase: AtomicU64::new(0),
+            name,
+            joins_forks,
+            state: UnsafeCell::new(State::default()),
+        });
+        common.registry.add(&*meet);
+        meet
+    }
+
+    /// Behind the gate.
+    #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
+    fn state(&self) -> &mut State {
+        // SAFETY: said above.
+        unsafe { &mut *self.state.get() }
+    }
+
+    pub(super) fn enrol(&self, access: Access) -> Member {
+        let flags = self.gate.lock(access);
+        let state = self.state();
+        state.enrolled += 1;
+        let new =
+            Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
+        let member = state.free.pop().unwrap_or_else(|| {
+            state.members.push(new);
+            u32::try_from(state.members.len() - 1).unwrap_or(u32::MAX)
+        });
+        state.members[member as usize] = new;
+        self.gate.unlock(flags + ONE);
+        member
+    }
+
+    /// Notes whose an enrolment is, before the process has come.
+    pub(super) fn belongs_to(&self, member: Member, task: TaskRef, access: Access) {
+        let flags = self.gate.lock(access);
+        self.state().members[member as usize].task = task.as_ptr();
+        self.gate.unlock(flags);
+    }
+
+    pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
+        let flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let state = self.state();
+        state.enrolled -= 1;
+        state.members[member as usize].is_enrolled = false;
+        state.free.push(member);
+        let flags = flags - ONE;
+        let somebody_waits = !state.waiters.are_empty() || !state.offers.is_empty();
+        if flags < ONE && somebody_waits && self.hold_offers() {
+            self.complete(worker, None);
+        } else {
+            self.gate.unlock(flags);
+        }
+    }
+
+    /// Whether the process that asks may be the last one missing: a hint.
+    #[inline]
+    pub(crate) fn is_promising(&self) -> bool {
+        self.gate.peek() < 2 * ONE
+    }
+
+    /// Whether a phase that a process has come for is complete. Asked by the process when it runs
+    /// again, or behind the gate.
+    #[inline]
+    pub(super) fn is_complete(&self, came_for: u64) -> bool {
+        // Relaxed: the process was made ready after it was written.
+        came_for != NEVER && came_for != self.phase.load(Relaxed)
+    }
+
+    /// The number of the phase, behind the gate.
+    #[inline]
+    fn phase(&self) -> u64 {
+        self.phase.load(Relaxed)
+    }
+
+    /// Comes, or offers to; `Done` if that completes the phase. Else enters the process, if told to,
+    /// and says for which phase.
+    #[inline]
+    pub(super) fn come(
+        &self,
+        worker: &Worker,
+        task: TaskRef,
+        member: Member,
+        enter: Option<(How, &Cell<u64>)>,
+    ) -> Attempt {
+        let flags = self.gate.lock(worker.access());
+        let (state, phase) = (self.state(), self.phase());
+        let is_last = flags < 2 * ONE;
+        let enrolled = &mut state.members[member as usize];
+        enrolled.task = task.as_ptr();
+        if let Some((_, came_for)) = enter {
+            came_for.set(phase);
+        }
+        let is_offer = matches!(enter, Some((How::Offer { .. }, _)));
+        if is_last && !is_offer && self.hold_offers() {
+            self.complete(Some(worker), None);
+            return Attempt::Done;
+        }
+        let Some((how, _)) = enter else {
+            self.gate.unlock(flags);
+            return Attempt::Nothing;
+        };
+        enrolled.came_for = phase;
+        match how {
+            // SAFETY: it comes to rest here, and is taken out behind the gate.
+            How::Plain => unsafe { state.waiters.add(task, worker) },
+            How::Offer { ticket, guard } => {
+                enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
+                state.offers.push(Offered { task, ticket, guard, member });
+                // Our own offer is one of them: somebody may have it by now.
+                if is_last && self.hold_offers() {
+                    self.complete(Some(worker), Some(task));
+                    return Attempt::Done;
+                }
+            }
+        }
+        self.gate.unlock(flags - ONE);
+        Attempt::Nothing
+    }
+
+    /// Behind the gate: keeps others off every offer; `false`, and nothing done, if one is gone.
+    #[inline]
+    fn hold_offers(&self) -> bool {
+        self.state().offers.is_empty() || self.hold_in_order()
+    }
+
+    #[cold]
+    fn hold_in_order(&self) -> bool {
+        let State { offers, order, .. } = self.state();
+        order.clear();
+        order.extend(0..u32::try_from(offers.len()).unwrap_or(u32::MAX));
+        order.sort_unstable_by_key(|&index| offers[index as usize].task.as_ptr());
+        let offer_of = |index: u32| &offers[index as usize];
+        for (held, &index) in order.iter().enumerate() {
+            let Offered { task, ticket, .. } = *offer_of(index);
+            let is_twice = held > 0 && offer_of(order[held - 1]).task == task;
+            if is_twice || !select::hold(task, ticket) {
+                order[..held].iter().for_each(|&index| select::let_go(offer_of(index).task));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Behind the gate, which this opens, and with all offers held: everybody has come. `own` is
+    /// the caller's process, if it is among the offers: it runs by itself.
+    fn complete(&self, worker: Option<&Worker>, own: Option<TaskRef>) {
+        let state = self.state();
+        // Relaxed: behind the gate.
+        self.phase.store(self.phase() + 1, Relaxed);
+        let spare = mem::take(&mut state.spare);
+        let mut waiters = mem::replace(&mut state.waiters, spare);
+        let mut wakes = mem::take(&mut state.wakes);
+        for offered in state.offers.drain(..) {
+            if Some(offered.task) == own {
+                select::leave_busy(offered.task, Leave::Taken(offered.guard));
+            } else {
+                wakes.push(select::take_held(offered.task, offered.guard));
+            }
+        }
+        self.gate.unlock(state.enrolled * ONE);
+        let Some(worker) = worker else { return };
+        // The lists are ours: they have left the state.
+        worker.release(&mut waiters);
+        for wake in wakes.drain(..) {
+            wake.up(worker);
+        }
+        // The empty lists go back.
+        let flags = self.gate.lock(worker.access());
+        let state = self.state();
+        state.spare = waiters;
+        state.wakes = wakes;
+        self.gate.unlock(flags);
+    }
+
+    /// A process that came for a phase does not wait any more: withdraws, unless that is complete,
+    /// which it tells.
+    pub(crate) fn leave(&self, member: Member, came_for: u64, access: Access) -> bool {
+        let flags = self.gate.lock(access);
+        let is_complete = self.is_complete(came_for);
+        let left = !is_complete && self.take_out(member);
+        self.gate.unlock(if left { flags + ONE } else { flags });
+        is_complete
+    }
+
+    /// Behind the gate; `false` if it stands nowhere.
+    fn take_out(&self, member: Member) -> bool {
+        let State { offers, waiters, members, .. } = self.state();
+        let Enrolment { place, task, .. } = members[member as usize];
+        let place = place as usize;
+        if offers.get(place).is_some_and(|offered| offered.member == member) {
+            offers.swap_remove(place);
+            if let Some(moved) = offers.get(place) {
+                members[moved.member as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
+            }
+        } else if !waiters.remove(task) {
+            // Only the one that is dropped while it waits comes so far.
+            return false;
+        }
+        members[member as usize].came_for = NEVER;
+        true
+    }
+
+    /// The phase, and who has not come yet: null for an enrolment that nobody has used.
+    pub(crate) fn missing(&self) -> (u64, Vec<*const Task>) {
+        let flags = self.gate.lock(Access::Shared);
+        let phase = self.phase();
+        let has_come = |member: &Enrolment| member.came_for == phase;
+        let members = self.state().members.iter();
+        let missing = members.filter(|member| member.is_enrolled && !has_come(member));
+        let missing = missing.map(|member| member.task).collect();
+        self.gate.unlock(flags);
+        (phase, missing)
+    }
+
+    /// Whether a process waits here.
+    pub(crate) fn has(&self, task: TaskRef) -> bool {
+        let flags = self.gate.lock(Access::Shared);
+        let state = self.state();
+        let has =
+            state.waiters.has(task) || state.offers.iter().any(|offered| offered.task == task);
+        self.gate.unlock(flags);
+        has
+    }
+}
+
+impl Drop for Phases {
+    fn drop(&mut self) {
+        self.common.registry.remove(self);
+    }
+}

@@ -1,0 +1,114 @@
+//! How an operation waits: what all of them have in common.
+//!
+//! | stage | the operation | leaves by |
+//! |---|---|---|
+//! | `Fresh` | was not polled yet | it finds a partner; it waits; it has had many turns and yields |
+//! | `Yielded` | lets others go first | the next poll |
+//! | `Waiting` | has asked its worker to enter it | it is resumed with an outcome |
+//! | `Over` | has given its result | never |
+//!
+//! A process is entered where it waits after it has left its poll. If it waits for one thing alone
+//! and nobody may end it meanwhile, its entry is plain: who finds it owns it. Otherwise it is an
+//! offer.
+
+use crate::language::csp::{self, Commit, Worker};
+use crate::language::header::{Communicates, own};
+use crate::wait::place::Place;
+use crate::wait::select;
+use crate::wait::waiter::{Attempt, How};
+use kahn_engine::sync::Ordering::Relaxed;
+use kahn_engine::{Park, Request, TaskRef};
+
+/// Where an operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Fresh,
+    Yielded,
+    Waiting,
+    Over,
+}
+
+/// Whether the operation may go on: a process that never has to wait gives way to others every so
+/// many operations, and under the policy `seeded` before each one.
+#[inline]
+pub(crate) fn has_turn(worker: &Worker, task: TaskRef, stage: &mut Stage) -> bool {
+    has_turn_at_once(worker, task) || gives_way(worker, stage)
+}
+
+/// The usual case of [`has_turn`].
+#[inline]
+pub(crate) fn has_turn_at_once(worker: &Worker, task: TaskRef) -> bool {
+    let patience = worker.patience.get();
+    let has_turn = patience > 0 && task.notes() & own::WAIT_ONCE == 0;
+    if has_turn {
+        worker.patience.set(patience - 1);
+    }
+    has_turn
+}
+
+#[cold]
+fn gives_way(worker: &Worker, stage: &mut Stage) -> bool {
+    if *stage == Stage::Fresh {
+        *stage = Stage::Yielded;
+        let is_preempted = worker.is_preempted();
+        worker.ask(if is_preempted { Request::GiveWay } else { Request::Yield });
+        return false;
+    }
+    true
+}
+
+#[cold]
+fn two_at_once(worker: &Worker, task: TaskRef) -> ! {
+    worker.take_back();
+    panic!(
+        "process `{}` waits for two things at once, with `join!` or `select!`: let `csp::alt` \
+         choose between them, or do them in two processes",
+        task.info().name
+    )
+}
+
+/// Asks the worker to enter something of the process's own when the process has left its poll.
+///
+/// # Panics
+/// Panics if the process waits for something else in the same poll.
+#[inline]
+pub(crate) fn ask_to_enter<W>(
+    worker: &Worker,
+    task: TaskRef,
+    place: Place,
+    what: *const W,
+    commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
+) {
+    // Relaxed: the one that reads it makes sure under a gate that the process is there.
+    task.waits_at().store(place.pack(), Relaxed);
+    if !csp::ask_to_commit(worker, Commit { what: what.cast(), commit }) {
+        two_at_once(worker, task);
+    }
+}
+
+/// Enters a process that waits for one thing alone.
+#[inline]
+pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
+    if task.notes() & own::KILLABLE == 0 {
+        return match enter(How::Plain) {
+            Attempt::Nothing => Park::Asleep,
+            Attempt::Done | Attempt::WeWere => Park::Moved,
+        };
+    }
+    // Somebody may want it to end while it waits.
+    let Some(ticket) = select::open(task, false, 1) else { return Park::Moved };
+    match enter(How::Offer { ticket, guard: 0 }) {
+        Attempt::Nothing if select::settle(task) => Park::Asleep,
+        _ => Park::Moved,
+    }
+}
+
+/// A process that waited alone runs again; `true` if its slot must be asked for under the gate.
+#[inline]
+pub(crate) fn resumed(task: TaskRef) -> bool {
+    if task.notes() & own::KILLABLE == 0 {
+        return false;
+    }
+    select::close(task);
+    true
+}

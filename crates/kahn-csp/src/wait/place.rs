@@ -1,0 +1,110 @@
+//! Where a process waits, as it is left behind for explanations.
+
+use crate::language::header::Communicates;
+use kahn_engine::TaskRef;
+use kahn_engine::sync::Ordering::Acquire;
+use kahn_report::Name;
+use std::fmt;
+
+/// Where a process waits, as it leaves it behind for explanations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Send(*const ()),
+    Receive(*const ()),
+    Alternation(*const ()),
+    Claim(*const ()),
+    Barrier(*const ()),
+    Join(*const ()),
+    Bucket(*const ()),
+    Sleep,
+}
+
+/// What a place points to is aligned, so that its kind fits in beside it.
+const KIND: usize = 7;
+
+/// What an alternation waits for, in its own memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    pub(crate) what: *const (),
+    pub(crate) describe: unsafe fn(*const (), &mut dyn FnMut(Awaited)),
+}
+
+// SAFETY: it is followed only while the process stands still whose memory it points to.
+unsafe impl Send for About {}
+// SAFETY: as above.
+unsafe impl Sync for About {}
+
+impl Place {
+    #[inline]
+    pub(super) fn pack(self) -> *mut () {
+        let (pointer, kind) = match self {
+            Self::Send(pointer) => (pointer, 1),
+            Self::Receive(pointer) => (pointer, 2),
+            Self::Alternation(pointer) => (pointer, 3),
+            Self::Claim(pointer) => (pointer, 4),
+            Self::Barrier(pointer) => (pointer, 5),
+            Self::Join(pointer) => (pointer, 6),
+            Self::Bucket(pointer) => (pointer, 7),
+            // No place is at the address of nothing.
+            Self::Sleep => (std::ptr::null(), 7),
+        };
+        pointer.map_addr(|address| address | kind).cast_mut()
+    }
+
+    /// Where a process waits or waited last.
+    pub(crate) fn of(task: TaskRef) -> Option<Self> {
+        let packed = task.waits_at().load(Acquire).cast_const();
+        let pointer = packed.map_addr(|address| address & !KIND);
+        Some(match packed.addr() & KIND {
+            1 => Self::Send(pointer),
+            2 => Self::Receive(pointer),
+            3 => Self::Alternation(pointer),
+            4 => Self::Claim(pointer),
+            5 => Self::Barrier(pointer),
+            6 => Self::Join(pointer),
+            7 if pointer.is_null() => Self::Sleep,
+            7 => Self::Bucket(pointer),
+            _ => return None,
+        })
+    }
+}
+
+/// What a guard waits for.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    pub(crate) operation: &'static str,
+    pub(crate) name: Option<Name>,
+    pub(crate) at: At,
+}
+
+/// Where it waits for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum At {
+    /// Where an operation waits that stands by itself.
+    Place(Place),
+    /// Somebody may do it, nobody knows which process.
+    Somebody,
+    /// It comes by itself.
+    Time,
+    /// It does not come.
+    Never,
+}
+
+impl Awaited {
+    pub(crate) fn of(operation: &'static str, name: &Name, at: At) -> Self {
+        Self { operation, name: Some(name.clone()), at }
+    }
+
+    pub(crate) fn unnamed(operation: &'static str, at: At) -> Self {
+        Self { operation, name: None, at }
+    }
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} `{name}`", self.operation),
+            None => f.write_str(self.operation),
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Where processes belong, for policies that settle that: what they may know of the network, and
+//! when they are asked.
+//!
+//! A policy is asked before the run starts. It may want to be asked again when the workers, all
+//! together, have been idle for long (Vrba and others, *The Nornir run-time system*, section 5.2.2).
+//! What looks is a worker that has nothing to run: as it begins to wait, and as the monitor between
+//! naps. So those that work pay nothing for it.
+//!
+//! Idle time counts from the last time the policy was asked, up to now, also that of workers that
+//! are still idle. Where every attempt is in vain because the network has less to do than there
+//! are workers, asking must not eat up what is left: it takes at most a tenth of the idle time.
+
+use crate::Scheduler;
+use crate::sync::system::clock;
+use crate::sync::{AtomicU64, Mutex, Ordering::*};
+use kahn_report::Name;
+use std::fmt;
+use std::time::Duration;
+
+/// Decides to which worker each process belongs: an optional part of a [`Policy`](super::Policy).
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{Load, Misplaced, Placing};
+///
+/// /// Processes in turn.
+/// #[derive(Debug)]
+/// struct InTurn;
+///
+/// impl Placing for InTurn {
+///     fn place(&self, load: &Load) -> Result<Option<Vec<usize>>, Misplaced> {
+///         Ok(Some((0..load.processes.len()).map(|process| process % load.workers).collect()))
+///     }
+/// }
+///
+/// assert_eq!(InTurn.place(&Load::new(2)), Ok(Some(vec![])));
+/// ```
+pub trait Placing: fmt::Debug + Send + Sync {
+    /// Decides to which worker each process belongs: [`Ready::belongs_to`](super::Ready::belongs_to)
+    /// tells it from then on, and it is for the policy to heed it. Asked before the start, for all
+    /// that exists then; and again as [`again_after`](Self::again_after) says. `None` if nothing is to
+    /// change; otherwise a worker for each process of the load.
+    ///
+    /// # Errors
+    /// [`Misplaced`] if the network cannot be placed as it was asked for. It is not run then; while it
+    /// runs, nothing changes.
+    fn place(&self, load: &Load) -> Result<Option<Vec<usize>>, Misplaced>;
+
+    /// Returns how long workers may be idle, all together, until [`place`](Self::place) is asked
+    /// again while the network runs. The run then measures what a [`Load`] tells: CPU times by
+    /// samples, volumes by the counts that channels keep anyway.
+    fn again_after(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// Why a network cannot be placed as it was asked for.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::Misplaced;
+///
+/// assert_eq!(Misplaced("there is no worker 7".to_owned()).to_string(), "there is no worker 7");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misplaced(
+    /// What does not fit.
+    pub String,
+);
+
+/// A network as a graph: processes with the work they do, channels with the volume they carry.
+///
+/// Only processes that are queued are in it: those with threads of their own belong to no worker.
+/// Before the start nothing has been measured, and all work and all volumes are zero.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{ChannelLoad, Load, ProcessLoad};
+///
+/// let mut load = Load::new(2);
+/// load.processes = ["source", "sink"].map(|name| ProcessLoad::new(name.into())).into();
+/// load.channels = vec![ChannelLoad::new(0, 1, 4096)];
+/// assert_eq!(load.processes[load.channels[0].to].name, "sink");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Load {
+    /// The number of workers.
+    pub workers: usize,
+    /// The processes; before the start in the order of their creation.
+    pub processes: Vec<ProcessLoad>,
+    /// The channels between two of them.
+    pub channels: Vec<ChannelLoad>,
+    /// The names of processes with threads of their own.
+    pub others: Vec<Name>,
+    /// Whether processes may be created while the network runs.
+    pub may_grow: bool,
+}
+
+/// A process in a [`Load`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::ProcessLoad;
+///
+/// let heaviest = |processes: &[ProcessLoad]| processes.iter().map(|process| process.work).max();
+/// assert_eq!(heaviest(&[ProcessLoad::new("source".into())]), Some(0));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProcessLoad {
+    /// Its name.
+    pub name: Name,
+    /// The worker that its program pinned it to.
+    pub pinned: Option<usize>,
+    /// The worker that it belongs to now.
+    pub worker: Option<usize>,
+    /// The CPU time it took of late, in a unit that is the same for all.
+    pub work: u64,
+}
+
+/// A channel in a [`Load`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::ChannelLoad;
+///
+/// /// The bytes that cross if these are the workers of the processes.
+/// fn crossing(channels: &[ChannelLoad], workers: &[usize]) -> u64 {
+///     let crosses = |channel: &&ChannelLoad| workers[channel.from] != workers[channel.to];
+///     channels.iter().filter(crosses).map(|channel| channel.volume).sum()
+/// }
+///
+/// let channels = [ChannelLoad::new(0, 1, 100), ChannelLoad::new(1, 2, 10)];
+/// assert_eq!(crossing(&channels, &[0, 0, 1]), 10);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChannelLoad {
+    /// The process that sends, by its place in [`Load::processes`].
+    pub from: usize,
+    /// The process that receives.
+    pub to: usize,
+    /// Bytes in slots that it carried of late.
+    pub volume: u64,
+}
+
+impl ProcessLoad {
+    /// Makes what is known of a process that belongs to no worker and has done no work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::ProcessLoad;
+    ///
+    /// let process = ProcessLoad::new("source".into());
+    /// assert_eq!((process.worker, process.work), (None, 0));
+    /// ```
+    #[must_use]
+    pub fn new(name: Name) -> Self {
+        Self { name, pinned: None, worker: None, work: 0 }
+    }
+}
+
+impl ChannelLoad {
+    /// Makes what is known of a channel between two processes, by their places.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::ChannelLoad;
+    ///
+    /// let channel = ChannelLoad::new(0, 1, 4096);
+    /// assert_eq!((channel.from, channel.to, channel.volume), (0, 1, 4096));
+    /// ```
+    #[must_use]
+    pub fn new(from: usize, to: usize, volume: u64) -> Self {
+        Self { from, to, volume }
+    }
+}
+
+impl Load {
+    /// Makes the load of so many workers, without any process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::Load;
+    ///
+    /// let load = Load::new(4);
+    /// assert_eq!((load.workers, load.processes.len()), (4, 0));
+    /// ```
+    #[must_use]
+    pub fn new(workers: usize) -> Self {
+        Self { workers, ..Self::default() }
+    }
+}
+
+/// Idle time is at least so many times what it cost to ask.
+const THRIFT: u32 = 10;
+
+/// What is known about sharing out.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_engine::policy::placing::Balance;
+/// use std::time::Duration;
+///
+/// let balance = Balance::new(Duration::from_millis(10));
+/// assert_eq!(balance.counts().asked, 0);
+/// ```
+#[derive(Debug)]
+pub struct Balance {
+    tau: Duration,
+    /// The idle ticks of all workers when the policy was last asked.
+    idle_before: AtomicU64,
+    counts: Mutex<BalanceCounts>,
+}
+
+/// What sharing out anew came to.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_engine::policy::placing::BalanceCounts;
+///
+/// let counts = BalanceCounts::default();
+/// assert_eq!((counts.asked, counts.changed, counts.moved), (0, 0, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BalanceCounts {
+    /// Times the policy was asked.
+    pub asked: u64,
+    /// Times it changed something.
+    pub changed: u64,
+    /// Processes that were to move.
+    pub moved: u64,
+    /// Time spent.
+    pub cost: Duration,
+    /// Time the last one took.
+    last_cost: Duration,
+}
+
+impl Balance {
+    /// Asks after so much idle time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_engine::policy::placing::Balance;
+    /// use std::time::Duration;
+    ///
+    /// let balance = Balance::new(Duration::from_secs(1));
+    /// assert!(balance.counts().cost.is_zero());
+    /// ```
+    pub fn new(tau: Duration) -> Self {
+        Self { tau, idle_before: AtomicU64::new(0), counts: Mutex::new(BalanceCounts::default()) }
+    }
+
+    /// Returns what it came to so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_engine::policy::placing::Balance;
+    /// use std::time::Duration;
+    ///
+    /// let counts = Balance::new(Duration::from_secs(1)).counts();
+    /// assert_eq!(counts.moved, 0);
+    /// ```
+    pub fn counts(&self) -> BalanceCounts {
+        *self.counts.lock()
+    }
+}
+
+impl Scheduler {
+    /// Idle ticks of all workers so far.
+    fn idle_ticks(&self) -> u64 {
+        let now = clock::ticks();
+        let slots = self.slots().iter().map(|slot| {
+            let since = slot.times.idle_since.load(Relaxed);
+            let running = if since == 0 { 0 } else { now.saturating_sub(since) };
+            slot.times.idle.load(Relaxed) + running
+        });
+        slots.sum()
+    }
+
+    /// Asks the policy where processes belong, if workers have been idle for long enough.
+    pub(crate) fn share_out_if_due(&self) {
+        let Some(balance) = &self.config().balance else { return };
+        // A worker that finds another at it has better things to do.
+        let Some(mut counts) = balance.counts.try_lock() else { return };
+        // Relaxed: written under the lock. Others' idle times are hints.
+        let idle = self.idle_ticks().saturating_sub(balance.idle_before.load(Relaxed));
+        if clock::to_duration(idle) < balance.tau.max(counts.last_cost * THRIFT) {
+            return;
+        }
+        let since = clock::ticks();
+        let moved = self.hooks().share_out();
+        let cost = clock::to_duration(clock::ticks() - since);
+        counts.asked += 1;
+        counts.changed += u64::from(moved.is_some());
+        counts.moved += moved.unwrap_or(0);
+        counts.cost += cost;
+        counts.last_cost = cost;
+        balance.idle_before.store(self.idle_ticks(), Relaxed);
+    }
+}

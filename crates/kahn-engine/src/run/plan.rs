@@ -1,0 +1,115 @@
+//! What a schedule comes to: who runs the processes, or why nobody does.
+
+use super::schedule::Schedule;
+use crate::counters::Accounting;
+use crate::policy::{Placing, Reach, Setup, Threads};
+use crate::queue::run_queues::RunQueues;
+use crate::sync::system::{ThreadDoor, clock, cores};
+use crate::sync::{Arc, panics};
+use crate::thread::set::ThreadSet;
+use crate::{Config, Scheduler, Settings, WorkerCore};
+
+/// Why nothing runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Called inside an async process, whose worker the run would hold.
+    Nested,
+    /// The system refused threads for the workers, and the policy, which is the caller's own, was
+    /// made for all of them: what it said.
+    OutOfThreads(String),
+}
+
+/// The policy and the threads of a run.
+#[derive(Debug)]
+pub struct RunPlan {
+    schedule: Schedule,
+    run_queues: RunQueues,
+    threads: ThreadSet,
+    observed: bool,
+}
+
+impl RunPlan {
+    /// Decides what runs the processes, and makes it.
+    ///
+    /// # Errors
+    /// Why nothing can run.
+    pub fn new(schedule: Schedule) -> Result<Self, Refused> {
+        let in_async = WorkerCore::running_here()
+            .is_some_and(|task| task.body().is_some_and(|body| !body.blocking));
+        if in_async {
+            return Err(Refused::Nested);
+        }
+        if schedule.places {
+            panics::note_places();
+        }
+        let policy = &schedule.policy;
+        let workers = match policy.threads() {
+            Threads::AsAsked => schedule.workers.unwrap_or_else(cores),
+            Threads::One | Threads::OnePerProcess => 1,
+        };
+        let threads = ThreadSet::start(workers, Arc::new(ThreadDoor::with(schedule.threads)));
+        let mut setup = Setup::new(threads.workers());
+        setup.seed = schedule.seed;
+        let run_queues = RunQueues::new(policy, setup);
+        let keeps_for_each = policy.is_own() && run_queues.reach() == Reach::OneWorker;
+        if let (true, Some(refusal)) = (keeps_for_each, &threads.refusal) {
+            // It may have been made for more workers than there are, and keep processes for each.
+            return Err(Refused::OutOfThreads(refusal.clone()));
+        }
+        Ok(Self { schedule, run_queues, threads, observed: false })
+    }
+
+    /// Has the language told when a worker begins and ends a poll, see
+    /// [`Hooks::polls`](crate::Hooks::polls).
+    pub fn observe(&mut self) {
+        self.observed = true;
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.threads.workers()
+    }
+
+    /// Whether each process has a thread of its own.
+    pub fn own_threads(&self) -> bool {
+        self.schedule.policy.threads() == Threads::OnePerProcess
+    }
+
+    /// What decides to which worker each process belongs, if the policy asks for that.
+    pub fn placing(&self) -> Option<&dyn Placing> {
+        self.run_queues.placing()
+    }
+
+    /// Has a scheduler run under this plan. `only_pooled` says that no process has a thread of its
+    /// own: one worker is then alone until such a process is made.
+    ///
+    /// # Panics
+    /// Panics the second time.
+    pub fn configure(self, scheduler: &Scheduler, only_pooled: bool) {
+        let own_threads = self.own_threads();
+        let Self { schedule, run_queues, threads, observed } = self;
+        let samples = run_queues.placing().is_some_and(|placing| placing.again_after().is_some());
+        let accounting = schedule.accounting;
+        let settings = Settings {
+            accounting: if samples { accounting.max(Accounting::Counters) } else { accounting },
+            samples,
+            wait_once: schedule.policy.waits_once() || schedule.wait_once,
+            threads: own_threads,
+            observed,
+            pin: schedule.pin,
+            solo: threads.workers() == 1 && !own_threads && only_pooled,
+            listed_processes: schedule.listed,
+        };
+        scheduler.configure(Config::new(run_queues, threads, settings));
+    }
+}
+
+impl Scheduler {
+    /// Runs what was configured, to its end; returns the ticks that it took.
+    pub fn timed_run(&self) -> u64 {
+        clock::start();
+        let since = clock::ticks();
+        self.run();
+        clock::ticks() - since
+    }
+}

@@ -1,0 +1,160 @@
+//! How a run is scheduled: the options that every language has.
+
+use crate::counters::Accounting;
+use crate::policy::PolicyChoice;
+
+/// How a run is scheduled: by how many workers, under which policy, and what is counted.
+///
+/// Every kind of network has these options, and others of its own besides: `kahn::Options` and
+/// `kahn_csp::Options` are made from a schedule.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::SHARED;
+/// use kahn::{Network, Options, Schedule};
+///
+/// let schedule = Schedule::new().workers(2).policy(SHARED);
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u64);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let report = network.run_with(Options::from(schedule).capacity(1))?;
+/// assert_eq!((sum.take(), report.policy.as_str()), (Some(45), "shared"));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    pub(super) workers: Option<usize>,
+    pub(super) policy: PolicyChoice,
+    pub(super) seed: u64,
+    pub(super) pin: bool,
+    pub(super) accounting: Accounting,
+    pub(super) wait_once: bool,
+    pub(super) places: bool,
+    pub(super) listed: usize,
+    pub(super) threads: usize,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            policy: PolicyChoice::default(),
+            seed: 0,
+            pin: false,
+            accounting: Accounting::default(),
+            wait_once: false,
+            places: true,
+            listed: 10_000,
+            threads: usize::MAX,
+        }
+    }
+}
+
+impl Schedule {
+    /// Makes the default schedule: a worker for each core, policy [`DEFAULT`](crate::policy::DEFAULT), seed 0,
+    /// counters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of workers. The policies `sequential` and `seeded` use one and `threads` a
+    /// thread for each process, whatever is set here.
+    ///
+    /// # Panics
+    /// Panics if it is 0.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "a network needs a worker at least");
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
+    /// `kahn-policies`, or one of your own by what makes it, for each run anew: it is told the number of
+    /// workers and the seed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::{Network, Schedule};
+    ///
+    /// let report = Network::new().run_with(Schedule::new().policy(SEQUENTIAL).into())?;
+    /// assert_eq!(report.policy, "sequential");
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
+        self.policy = policy.into();
+        self
+    }
+
+    /// Sets how much the run counts about itself.
+    #[must_use]
+    pub fn accounting(mut self, accounting: Accounting) -> Self {
+        self.accounting = accounting;
+        self
+    }
+
+    /// Sets the seed, for policies that draw and for choices that are drawn.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Pins worker *n* to core *n*, where the system can.
+    #[must_use]
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// Has every operation wait once, so that misuse shows at once. The policy `seeded` does so by
+    /// itself.
+    #[must_use]
+    pub fn wait_once(mut self, wait: bool) -> Self {
+        self.wait_once = wait;
+        self
+    }
+
+    /// Says whether explanations and reports name files and lines of the program. They do, unless
+    /// this is `false`: for users that do not have its source.
+    #[must_use]
+    pub fn places(mut self, named: bool) -> Self {
+        self.places = named;
+        self
+    }
+
+    /// Has the report list so many ended processes and channels one by one, and sums of the others.
+    /// If it is not set, 10 000.
+    #[must_use]
+    pub fn listed(mut self, most: usize) -> Self {
+        self.listed = most;
+        self
+    }
+
+    /// Has the system refuse all threads of the run after so many, besides the one that calls: for
+    /// tests of what happens then.
+    #[must_use]
+    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Returns the seed.
+    pub fn the_seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns whether explanations and reports name files and lines.
+    pub fn names_places(&self) -> bool {
+        self.places
+    }
+
+    /// Returns how many ended processes and channels the report lists one by one.
+    pub fn most_listed(&self) -> usize {
+        self.listed
+    }
+}

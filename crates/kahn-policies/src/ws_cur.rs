@@ -1,0 +1,82 @@
+//! `ws-cur`: work stealing, and a woken process goes to the worker that woke it (Vrba and others,
+//! *The Nornir run-time system*, section 4.2, WS-CUR).
+//!
+//! | the paper | here |
+//! |---|---|
+//! | a mutex for each queue | the same |
+//! | a worker runs what stands at the front of its queue | the same |
+//! | a woken process goes to the front of the queue of the worker that runs its waker | the same |
+//! | with an empty queue: one process from the back of a random worker's queue | the same; a vain attempt goes on with the next worker, until all were looked at, and then the worker may sleep |
+//! | a worker is pinned to a processor | if asked for: `Options::pin` |
+//! | new processes: not said | in turn |
+//! | fairness: not said | now and then what has waited longest (see [`crate::queues`]); a process that yields goes to the back |
+//!
+//! The default policy, `stealing`, puts processes where this one does, in a cheaper way.
+
+use crate::queues::Queues;
+use kahn_engine::policy::{
+    Notify, Origin, Policy, PolicyChoice, Promises, Reach, Ready, Reason, Steals, Turn, Waiting,
+};
+
+/// Work stealing; a woken process goes to the worker that woke it.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options};
+///
+/// let report = Network::new().run_with(Options::new().policy(kahn_policies::WS_CUR))?;
+/// assert_eq!(report.policy, "ws-cur");
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub const WS_CUR: PolicyChoice = PolicyChoice::new(
+    "ws-cur",
+    "Nornir's work stealing: locked queues; a woken process goes to the worker that woke it",
+    |setup| Box::new(WsCur(Queues::new(setup.workers, setup.seed))),
+)
+.promising(Promises { work_is_found: true, ..Promises::waiting(Waiting::Dispatches(64)) });
+
+#[derive(Debug)]
+struct WsCur(Queues);
+
+impl Policy for WsCur {
+    fn name(&self) -> &'static str {
+        "ws-cur"
+    }
+
+    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+        match (origin, reason) {
+            (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
+                self.0.push_front(worker, ready);
+                Notify::Nobody
+            }
+            (Origin::Worker(worker), Reason::Yielded) => {
+                self.0.push_back(worker, ready);
+                Notify::Nobody
+            }
+            (Origin::Outside, _) => {
+                self.0.push_back(self.0.next_worker(), ready);
+                Notify::Anyone
+            }
+        }
+    }
+
+    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
+        match turn {
+            Turn::Back => self.0.pop_oldest(worker),
+            Turn::Front | Turn::Stalled(_) => self.0.pop(worker).or_else(|| self.0.steal(worker)),
+        }
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        !self.0.are_empty()
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::EveryWorker
+    }
+
+    fn steals(&self, worker: usize) -> Steals {
+        self.0.steals(worker)
+    }
+}

@@ -1,0 +1,176 @@
+//! What all workers share: the input, the output, and where work may be.
+
+use std::sync::Arc;
+
+use crossbeam_deque::Stealer;
+use parking_lot::Mutex;
+
+use super::frame::Frame;
+use super::mailbox::Mailbox;
+use super::order::Regions;
+use super::sleep::{Idle, Slept};
+use super::threads::{Threads, Wanted};
+use super::worker::{Task, Worker};
+use crate::boxes::BoxFunction;
+use crate::runtime::steps::answers::Facts;
+use crate::runtime::steps::failure::Failure;
+use crate::runtime::steps::graph::OpId;
+use crate::runtime::steps::marks::{self, Failures};
+use crate::runtime::steps::observe::Observers;
+use crate::runtime::steps::shape::{Interner, Rec};
+use crate::runtime::steps::tickets::Tickets;
+use crate::runtime::streams::{Sink, Source};
+
+/// Records admitted at once.
+const ADMIT: usize = 32;
+
+/// The input of a run.
+pub(super) struct Input<'r> {
+    pub(super) source: Box<dyn Source + 'r>,
+    pub(super) interner: Interner,
+    pub(super) open: bool,
+    pub(super) read: u64,
+}
+
+/// The output of a run.
+pub(super) struct Output<'r> {
+    pub(super) sink: &'r mut dyn Sink,
+    pub(super) written: u64,
+}
+
+/// What all workers share.
+pub(super) struct Shared<'r> {
+    pub(super) facts: Facts<'r>,
+    pub(super) functions: Vec<Arc<dyn BoxFunction>>,
+    pub(super) limits: Vec<usize>,
+    pub(super) stealers: Vec<Stealer<Task>>,
+    pub(super) output_mailbox: Arc<Mailbox>,
+    pub(super) entry_mailbox: Arc<Mailbox>,
+    pub(super) root: Arc<Frame>,
+    pub(super) input: Mutex<Input<'r>>,
+    pub(super) output: Mutex<Output<'r>>,
+    pub(super) observers: Observers,
+    pub(super) idle: Idle,
+    pub(super) threads: Threads,
+    pub(super) failures: Failures,
+    pub(super) regions: Regions,
+    pub(super) collecting: bool,
+}
+
+impl Shared<'_> {
+    pub(super) fn limit_of(&self, op: OpId) -> usize {
+        self.limits[op.0]
+    }
+
+    /// Sleeps until there may be work, or there never will be.
+    pub(super) fn sleep(&self) -> Slept {
+        let regions = &self.regions;
+        let is_there_work = |input_counts: bool| {
+            let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
+            self.stealers.iter().any(|stealer| !stealer.is_empty())
+                || self.threads.has_next(regions, Wanted::Any)
+                || (input_counts && !self.threads.holds_input(regions) && input())
+        };
+        let calls = |awake| {
+            // One that waits for input is as good as asleep.
+            let all_sleep = awake == 0 || (awake == 1 && self.input.try_lock().is_none());
+            self.threads.calls(regions, all_sleep)
+        };
+        self.idle.sleep(is_there_work, calls)
+    }
+
+    /// Wakes a worker for what may go on without another having said so.
+    pub(super) fn wake_for_calls(&self) {
+        let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
+        let away =
+            || self.threads.has_away() && !self.threads.holds_input(&self.regions) && input();
+        if self.idle.any_sleeps() && (self.threads.has_next(&self.regions, Wanted::Any) || away()) {
+            self.idle.wake();
+        }
+    }
+
+    /// Whether records may be read: the only worker does not wait for them while a call is away, which
+    /// will need it.
+    fn may_read(&self, input: &Input<'_>) -> bool {
+        let may_wait = self.stealers.len() > 1 || !self.threads.has_away();
+        input.open && (may_wait || input.source.is_ready())
+    }
+
+    /// Reads records, if no one else does; tells whether some were read.
+    pub(super) fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
+        if self.threads.holds_input(&self.regions) {
+            return false;
+        }
+        let Some(mut input) = self.input.try_lock() else { return false };
+        input.open &= !self.failures.any();
+        if !self.may_read(&input) || !self.idle.is_input_open() {
+            return false;
+        }
+        if !input.source.is_ready() {
+            // It may wait long.
+            self.flush();
+        }
+        let mut read = worker.emptied();
+        while read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
+            let Some(next) = input.source.next() else {
+                input.open = false;
+                break;
+            };
+            let number = marks::number_behind(input.read);
+            let entered = match next {
+                Ok(record) => input.interner.enter(self.facts, number, record),
+                Err(error) => Err(Failure::Input(error)),
+            };
+            input.read += u64::from(entered.is_ok());
+            input.open = entered.is_ok();
+            read.push_back(
+                entered.unwrap_or_else(|failure| {
+                    self.failures.mark(number, Tickets::default(), failure)
+                }),
+            );
+            if !input.open {
+                break;
+            }
+        }
+        let any = !read.is_empty();
+        if any {
+            worker.put_all_now(&self.entry_mailbox, &mut read);
+        }
+        worker.keep_emptied(read);
+        let more = input.open;
+        drop(input);
+        worker.publish();
+        if more && any {
+            self.idle.wake();
+        }
+        any
+    }
+
+    /// Lets everything be seen that is done, if another worker waits for input meanwhile.
+    pub(super) fn show(&self) {
+        if self.input.try_lock().is_none() {
+            self.flush();
+        }
+    }
+
+    fn flush(&self) {
+        if let Err(error) = self.output.lock().sink.flush() {
+            self.failures.end_at_once(Failure::Output(error));
+        }
+    }
+
+    pub(super) fn write(&self, records: impl Iterator<Item = Rec>) {
+        let mut output = self.output.lock();
+        for rec in records {
+            if rec.is_mark() {
+                self.failures.came_out(&rec);
+            } else if self.failures.wants(rec.number) {
+                let record = self.facts.shapes.leave(rec);
+                match output.sink.write(record) {
+                    Ok(()) => output.written += 1,
+                    Err(error) => self.failures.end_at_once(Failure::Output(error)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The slow path of every operation: may it go on, must it wait, is it over?
+//!
+//! | the process | then |
+//! |---|---|
+//! | is being dropped | the operation does nothing |
+//! | has another operation waiting | misuse |
+//! | has dropped senders | their channels end now |
+//! | is to be pruned or stopped | it ends here |
+//! | has run long, or every operation waits once | it waits for its next turn |
+//!
+//! | the channel | `send` | `recv` |
+//! |---|---|---|
+//! | has free slots, or messages | goes on | goes on |
+//! | is full, or empty | waits, or grows if told to | waits |
+//! | has no other end any more | discards the message | tells the end of the stream, or fails with the sender |
+
+use super::closing;
+use super::language::{self, Kahn, Worker, mark, own};
+use super::process::InNetwork;
+use super::raw::{ChannelRef, End, flag};
+use super::word::Seen;
+use kahn_engine::Language;
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::task::TaskRef;
+use kahn_engine::{EndCause, Kind, Request};
+use kahn_report::{Misuse, MisuseKind, Name};
+use std::ptr;
+
+/// What an operation may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlowPath {
+    /// There is credit for one operation at least.
+    Go,
+    /// Return `Pending`: the worker has been asked for what is needed.
+    Wait,
+    /// The other end is gone, or this process is.
+    Over,
+}
+
+/// The way every operation begins that cannot just go on.
+///
+/// `waited`: this operation has waited before.
+#[inline]
+pub(crate) fn slow_path(
+    channel: ChannelRef,
+    end: End,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    match end {
+        End::Sender => slow_path_to_send(channel, worker, task, waited),
+        End::Receiver => slow_path_to_receive(channel, worker, task, waited),
+    }
+}
+
+#[inline(never)]
+fn slow_path_to_send(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    if !may_look(channel, End::Sender, worker, task, *waited) {
+        return attend(channel, End::Sender, worker, task, waited);
+    }
+    look_for_credit(channel, worker, task, waited)
+}
+
+#[inline(never)]
+fn slow_path_to_receive(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    if !may_look(channel, End::Receiver, worker, task, *waited) {
+        return attend(channel, End::Receiver, worker, task, waited);
+    }
+    look_for_messages(channel, worker, task, waited)
+}
+
+/// The usual case: the process has nothing to attend to, and no operation waits but perhaps this
+/// one, which goes on.
+#[inline]
+fn may_look(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef, waited: bool) -> bool {
+    let patience = worker.patience.get();
+    if task.notes() | task.marks.load(Relaxed) != 0 || patience == 0 {
+        return false;
+    }
+    let waits_at = task.state().waits_at.load(Relaxed);
+    if !waits_at.is_null() {
+        if !waited || waits_at != channel.waiting_at(end) {
+            return false;
+        }
+        task.stop_waiting();
+    }
+    worker.patience.set(patience - 1);
+    task.note_sent(ptr::null());
+    true
+}
+
+/// The operation waits: until it is complete, its process may not begin another.
+#[inline]
+fn wait_here(
+    channel: ChannelRef,
+    end: End,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    *waited = true;
+    // Release: a thread that finds the process parked finds the channel it is parked at.
+    task.state().waits_at.store(channel.waiting_at(end), Release);
+    // Takes all credit away, so every other operation comes here and sees that one waits.
+    Kahn::flush(worker);
+    SlowPath::Wait
+}
+
+/// Deals with what the process itself has to attend to first.
+#[cold]
+fn attend(
+    channel: ChannelRef,
+    end: End,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    let notes = task.notes();
+    let waits_at = task.state().waits_at.load(Relaxed);
+    if notes & own::ENDING != 0 {
+        if *waited && waits_at == channel.waiting_at(end) {
+            // It was told to end in its wait, while its own panic unwound it.
+            task.stop_waiting();
+        }
+        return SlowPath::Over;
+    }
+    if !waits_at.is_null() {
+        if !*waited || waits_at != channel.waiting_at(end) {
+            let waiting = waiting_channel(task).unwrap_or_else(|| channel.name().clone());
+            let begun = channel.name().clone();
+            return misused(worker, task, MisuseKind::Overlap { waiting, begun });
+        }
+        task.stop_waiting();
+    }
+    if notes & own::CLOSES != 0 {
+        closing::close_dropped(task, worker, false);
+    }
+    // From here on it may be pruned.
+    task.note_sent(ptr::null());
+    let marks = task.marks.load(Acquire);
+    if marks & (mark::STOP | mark::PRUNE) != 0
+        && let Some(cause) = worker.must_end(task)
+    {
+        return must_end(worker, cause);
+    }
+    if marks & mark::FLUSH != 0 {
+        task.marks.fetch_and(!mark::FLUSH, Relaxed);
+        Kahn::flush(worker);
+    }
+    let tired = worker.patience.get() == 0 && !worker.is_dedicated();
+    if !*waited && (notes & own::WAIT_ONCE != 0 || tired) {
+        worker.ask(if tired { Request::Yield } else { Request::Again });
+        return wait_here(channel, end, worker, task, waited);
+    }
+    if channel.side(end).credit.get() > 0 {
+        return SlowPath::Go;
+    }
+    worker.patience.set(worker.patience.get().saturating_sub(1));
+    match end {
+        End::Sender => look_for_credit(channel, worker, task, waited),
+        End::Receiver => look_for_messages(channel, worker, task, waited),
+    }
+}
+
+/// Ends the process here.
+pub(super) fn must_end(worker: &Worker, cause: EndCause) -> SlowPath {
+    worker.ask_to_end(cause);
+    SlowPath::Wait
+}
+
+/// Ends the run for misuse, and this process with it.
+pub(super) fn misused(worker: &Worker, task: TaskRef, kind: MisuseKind) -> SlowPath {
+    report(task, kind);
+    must_end(worker, EndCause::Stopped)
+}
+
+/// Ends the run for misuse.
+pub(super) fn report(task: TaskRef, kind: MisuseKind) {
+    let process = task.info().name.clone();
+    language::of(task).misuse(Misuse { process, kind });
+}
+
+/// The channel that the process's waiting operation is on.
+pub(super) fn waiting_channel(task: TaskRef) -> Option<Name> {
+    // SAFETY: `waits_at` is set by `waiting_at` alone.
+    let waiting = unsafe { ChannelRef::from_waiting(task.state().waits_at.load(Relaxed)) };
+    waiting.map(|(channel, _)| channel.name().clone())
+}
+
+#[inline]
+fn look_for_credit(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    let side = &channel.sender;
+    let seen = channel.seen(End::Receiver);
+    if side.is_set_up() && !seen.is_closed() {
+        // Relaxed: the sender's own.
+        let capacity = channel.cold.capacity.load(Relaxed).into();
+        let used = side.local.get() - seen.count();
+        if used < capacity {
+            let most = channel.reach(End::Sender, capacity - used);
+            return channel.grant(End::Sender, most, capacity, task, worker);
+        }
+    }
+    find_no_room(channel, worker, task, seen, waited)
+}
+
+/// The channel is full, or there are no slots yet, or nobody receives any more.
+#[inline(never)]
+fn find_no_room(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    seen: Seen,
+    waited: &mut bool,
+) -> SlowPath {
+    let side = &channel.sender;
+    if seen.is_closed() {
+        // As below: a reader that was stopped has not left.
+        if task.scheduler().is_ending() {
+            return must_end(worker, EndCause::Stopped);
+        }
+        return SlowPath::Over;
+    }
+    let is_new = !side.is_set_up();
+    if is_new {
+        channel.set_up(side.local.get());
+    }
+    if is_new || channel.grow_if_asked() {
+        let capacity = channel.cold.capacity.load(Relaxed).into();
+        let most = channel.reach(End::Sender, capacity - (side.local.get() - seen.count()));
+        return channel.grant(End::Sender, most, capacity, task, worker);
+    }
+    if channel.has_flag(flag::DEAD_END) {
+        return SlowPath::Over;
+    }
+    language::ask_to_wait(worker, channel.wait_on(End::Sender, seen));
+    wait_here(channel, End::Sender, worker, task, waited)
+}
+
+#[inline(always)]
+fn look_for_messages(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    let side = &channel.receiver;
+    let seen = channel.seen(End::Sender);
+    let waiting = seen.count() - side.local.get();
+    if waiting == 0 {
+        return find_no_message(channel, worker, task, seen, waited);
+    }
+    if worker.counts {
+        note_waiting(channel, waiting);
+        side.is_remote.set(!channel.was_published_by(worker.number()));
+    }
+    let most = channel.reach(End::Receiver, waiting);
+    // Relaxed: how far it may go before it looks again.
+    let capacity = channel.cold.capacity.load(Relaxed).into();
+    channel.grant(End::Receiver, most, capacity, task, worker)
+}
+
+/// All is read: waits for more, unless it is the end.
+#[inline(never)]
+fn find_no_message(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    seen: Seen,
+    waited: &mut bool,
+) -> SlowPath {
+    if !seen.is_closed() {
+        language::ask_to_wait(worker, channel.wait_on(End::Receiver, seen));
+        return wait_here(channel, End::Receiver, worker, task, waited);
+    }
+    // After the word: a process that was stopped and so closed this end was stopped before it did.
+    if task.scheduler().is_ending() {
+        return must_end(worker, EndCause::Stopped);
+    }
+    if !channel.has_flag(flag::SEEN) {
+        channel.set_flag(flag::SEEN);
+    }
+    if channel.has_flag(flag::FAILED) {
+        return must_end(worker, language::failed_by(channel));
+    }
+    SlowPath::Over
+}
+
+#[inline]
+fn note_waiting(channel: ChannelRef, waiting: u64) {
+    let most = channel.most_waiting();
+    if waiting > most.load(Relaxed).into() {
+        most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);
+    }
+}
+
+/// Whether a process that a thread runs may wait here in the form it chose.
+pub(super) fn blocks(task: TaskRef) -> bool {
+    task.kind() == Kind::Threaded && task.body().is_some_and(|body| body.blocking)
+}

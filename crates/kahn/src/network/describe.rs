@@ -1,0 +1,318 @@
+//! What a channel or a process is to be, before it is made.
+
+use super::Network;
+use super::core::{ChannelPlan, ProcessPlan};
+use crate::channel::Digest;
+use crate::channel::digest::{DigestFn, digest_at};
+use crate::channel::weight::{Weigh, Weighing};
+use kahn_report::Name;
+
+/// What a channel is to be: its name, capacity, initial messages, and whether runs are compared by
+/// the contents of its messages.
+///
+/// # Examples
+///
+/// A feedback loop needs something in it to begin with:
+///
+/// ```
+/// use kahn::{Channel, Network};
+///
+/// let mut network = Network::new();
+/// let (back, around) = network.channel_with(Channel::named("loop").initial([1_u64]).digest());
+/// let (out, powers) = network.channel("powers");
+/// network.process("double", (around, back, out), async |(mut around, mut back, mut out)| {
+///     for _ in 0..5 {
+///         let n = around.recv().await.expect("the loop never ends before this process");
+///         out.send(n).await;
+///         back.send(2 * n).await;
+///     }
+/// });
+/// let all = network.collect("all", powers);
+/// network.run()?;
+/// assert_eq!(all.take(), Some(vec![1, 2, 4, 8, 16]));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a channel is made by `Network::channel_with`"]
+pub struct Channel<T> {
+    name: Name,
+    capacity: u32,
+    initial: Vec<T>,
+    digest: Option<DigestFn>,
+    weighing: Option<Weighing>,
+}
+
+impl<T: Send> Channel<T> {
+    /// Names a channel, with the default capacity.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, lines) = network.channel_with(Channel::named("lines"));
+    /// network.process("write", out, async |mut out| out.send("a line").await);
+    /// network.for_each("print", lines, |line| assert_eq!(line, "a line"));
+    /// let report = network.run()?;
+    /// assert_eq!(report.channels[0].name, "lines");
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn named(name: impl Into<Name>) -> Self {
+        Self {
+            name: name.into(),
+            capacity: Network::DEFAULT_CAPACITY,
+            initial: Vec::new(),
+            digest: None,
+            weighing: None,
+        }
+    }
+
+    /// Sets the capacity, in messages. It is a hint: a ring of waits makes a full channel grow.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// // The sender waits until each message has been taken.
+    /// let (out, pages) = network.channel_with(Channel::named("pages").capacity(1));
+    /// network.process("print", out, async |mut out| out.send_all(1..=9_u32).await);
+    /// network.for_each("read", pages, |_page| {});
+    /// let report = network.run()?;
+    /// assert_eq!(report.channels[0].capacity, 1);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if it is 0: a channel holds a message at least.
+    pub fn capacity(mut self, messages: u32) -> Self {
+        assert!(messages > 0, "channel `{}`: a channel holds a message at least", self.name);
+        self.capacity = messages;
+        self
+    }
+
+    /// Puts messages into the channel before anything runs. More than the capacity raise it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel_with(Channel::named("numbers").initial([10, 20]));
+    /// network.process("count on", out, async |mut out| out.send(30_u32).await);
+    /// let all = network.collect("all", numbers);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![10, 20, 30]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn initial(mut self, messages: impl IntoIterator<Item = T>) -> Self {
+        self.initial = messages.into_iter().collect();
+        self
+    }
+
+    /// Has runs compared by the contents of the messages, and not by their number alone.
+    ///
+    /// [`testing::verify`](crate::testing::verify) does so without being asked if the messages are of
+    /// an ordinary type, such as numbers, texts, and vectors and pairs of them, or of one that
+    /// [`Schedules::digest`](crate::testing::Schedules::digest) names.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, testing};
+    ///
+    /// /// Not an ordinary type, so that only its channel can say how it is compared.
+    /// #[derive(kahn::Digest)]
+    /// struct Celsius(f64);
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let (out, measured) = network.channel_with(Channel::named("measured").digest());
+    ///     network.process("measure", out, async |mut out| out.send(Celsius(21.5)).await);
+    ///     network.for_each("show", measured, |_celsius| {});
+    /// })?;
+    /// assert_eq!(verified.by_contents, 1);
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
+    pub fn digest(mut self) -> Self
+    where
+        T: Digest,
+    {
+        self.digest = Some(digest_at::<T>);
+        self
+    }
+
+    /// Has the byte budget count what the messages own, as their type tells.
+    ///
+    /// Not needed for types that own nothing, nor for ordinary ones: texts, boxes, and vectors,
+    /// options and pairs of ordinary types are weighed without being asked. What messages of other
+    /// types own is not counted unless this says how, and the report names their channels.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, Weigh};
+    ///
+    /// struct Page(String);
+    ///
+    /// impl Weigh for Page {
+    ///     fn owned_bytes(&self) -> usize {
+    ///         self.0.owned_bytes()
+    ///     }
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// let (out, pages) = network.channel_with(Channel::named("pages").weighed());
+    /// network.process("write", out, async |mut out| out.send(Page("x".repeat(100))).await);
+    /// network.for_each("read", pages, |_page| {});
+    /// let report = network.run()?;
+    /// assert_eq!(report.channels[0].owned_bytes, Some(100));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn weighed(mut self) -> Self
+    where
+        T: Weigh,
+    {
+        self.weighing = Some(Weighing::of::<T>());
+        self
+    }
+
+    /// Has the byte budget count what the messages own, as a function tells: the bytes of each beside
+    /// those that it takes itself. See [`weighed`](Self::weighed).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    /// use std::sync::Mutex;
+    ///
+    /// let mut network = Network::new();
+    /// let pages = Channel::named("pages").weighed_by(|page: &Mutex<Vec<u8>>| {
+    ///     page.lock().map_or(0, |bytes| bytes.capacity())
+    /// });
+    /// let (out, pages) = network.channel_with(pages);
+    /// network.process("print", out, async |mut out| out.send(Mutex::new(vec![0; 4096])).await);
+    /// let count = network.fold("count", pages, 0, |count, _| count + 1);
+    /// let report = network.run()?;
+    /// assert_eq!(count.take(), Some(1));
+    /// assert_eq!(report.channels[0].owned_bytes, Some(4096));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn weighed_by(mut self, owned_bytes: fn(&T) -> usize) -> Self {
+        self.weighing = Some(Weighing::with(owned_bytes));
+        self
+    }
+
+    pub(super) fn plan(self) -> ChannelPlan<T> {
+        ChannelPlan {
+            name: self.name,
+            capacity: self.capacity,
+            initial: self.initial,
+            digest: self.digest,
+            weighing: self.weighing,
+        }
+    }
+}
+
+/// What a process is to be: its name, and what the runtime may not assume of it.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Process};
+///
+/// let mut network = Network::new();
+/// let (out, unused) = network.channel("unused");
+/// // Nobody reads its output, but it must run to its end all the same.
+/// network.process_with(Process::named("log").effects(), out, async |mut out| {
+///     for line in 0..3_u32 {
+///         out.send(line).await;
+///     }
+/// });
+/// network.process("reader", unused, async |_unused| {});
+/// network.run()?;
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a process is made by `Network::process_with`"]
+pub struct Process {
+    name: Name,
+    effects: bool,
+    worker: Option<u32>,
+}
+
+impl Process {
+    /// Names a process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process};
+    ///
+    /// let mut network = Network::new();
+    /// network.process_with(Process::named("greet"), (), async |()| {});
+    /// let report = network.run()?;
+    /// assert_eq!(report.processes[0].name, "greet");
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn named(name: impl Into<Name>) -> Self {
+        Self { name: name.into(), effects: false, worker: None }
+    }
+
+    /// Declares that the process does something that can be seen without its channels: it is never
+    /// ended because nobody reads its output. Processes without senders need no such word.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process};
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let written = AtomicU32::new(0);
+    /// let mut network = Network::new();
+    /// let (out, unused) = network.channel("unused");
+    /// network.process_with(Process::named("log").effects(), out, async |mut out| {
+    ///     for line in 0..3_u32 {
+    ///         written.fetch_add(1, Relaxed);
+    ///         out.send(line).await;
+    ///     }
+    /// });
+    /// network.process("leave", unused, async |_unused| {});
+    /// network.run()?;
+    /// // Without `effects`, the process might have been ended when its reader left.
+    /// assert_eq!(written.load(Relaxed), 3);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn effects(mut self) -> Self {
+        self.effects = true;
+        self
+    }
+
+    /// Pins the process to a worker, for policies that heed it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel("numbers");
+    /// network.process_with(Process::named("count").worker(0), out, async |mut out| {
+    ///     out.send_all(0..10_u32).await;
+    /// });
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run_with(Options::new().workers(2))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn worker(mut self, worker: u32) -> Self {
+        self.worker = Some(worker);
+        self
+    }
+
+    pub(super) fn plan(self) -> ProcessPlan {
+        ProcessPlan { name: self.name, effects: self.effects, pinned: self.worker }
+    }
+}
