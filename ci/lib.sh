@@ -1,12 +1,27 @@
 # What the scripts of this folder share: to be sourced.
 
-# Prints a headline and runs a command; says how long it took.
+# Prints a headline and runs a command; says how long it took, and how much processor time, which says
+# more on a machine that does something else as well.
 step() {
-    local title=$1 since=$SECONDS
+    local title=$1 since=$SECONDS processor used
     shift
+    count_processor_time
+    used=$processor
     printf '\n=== %s: %s\n' "$title" "$*"
     "$@"
-    printf '=== %s: done after %d s\n' "$title" $((SECONDS - since))
+    count_processor_time
+    printf '=== %s: done after %d s, %d s of processor time\n' \
+        "$title" $((SECONDS - since)) $((processor - used))
+}
+
+# Sets `processor` to the seconds that all which this shell has run and waited for took. `times` would tell a
+# subshell of the subshell alone.
+count_processor_time() {
+    local file
+    file=$(mktemp)
+    times > "$file"
+    processor=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * $1 + $2 + 60 * $3 + $4) }' "$file")
+    rm "$file"
 }
 
 # Says why something was not done; nothing is skipped without a line.
