@@ -28,8 +28,9 @@ slowest=(
     the_next_watcher_starts_when_it_is_wanted
 )
 
+# One build for all: a crate by itself has other features, and everything would be compiled again.
 check() {
-    cargo test --release --lib -p kahn -p kahn-csp -- "$@"
+    cargo test --release --lib -p kahn -p kahn-csp -p kahn-engine -p kahn-snet -- "$@"
 }
 
 if (($#)); then
@@ -43,6 +44,3 @@ else
         skip "${slowest[*]}" "they take minutes; ci/nightly checks them"
     fi
 fi
-for package in kahn-engine kahn-snet; do
-    cargo test --release --lib -p "$package" -- "$@"
-done
