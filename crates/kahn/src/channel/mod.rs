@@ -12,6 +12,7 @@
 //! | `ring` | the slots |
 //! | `growth` | the order in which messages take them in a channel that has grown |
 //! | `closing` | how ends change hands and channels end |
+//! | `endings` | what is kept of how processes ended, for what is told of failures |
 //! | `capacities` | what a channel begins with |
 //! | `table` | all channels of a network, and the byte budget |
 //! | `outside` | ends for threads and tasks that are no process |
@@ -25,6 +26,7 @@ pub(crate) mod capacities;
 pub(crate) mod closing;
 mod cold;
 pub(crate) mod digest;
+pub(crate) mod endings;
 mod growth;
 pub(crate) mod language;
 mod listing;

@@ -2,6 +2,7 @@
 
 use super::capacities::Capacities;
 use super::closing;
+use super::endings::{LastSender, Outlived};
 use super::language::mark;
 use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
@@ -36,25 +37,6 @@ pub(crate) struct ChannelRecord {
     pub(crate) history: Option<History>,
     /// The receiver's process could be pruned or was dead at the end: its history may be cut.
     pub(crate) is_cut: bool,
-}
-
-/// A sender that its process held last, or that ended with a failure mark, and which process saw its end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LastSender {
-    pub(crate) writer: Identity,
-    /// The receiver's process, if it saw the end, or received what the writer sent last, when that
-    /// could not be pruned any more.
-    pub(crate) reader: Option<Identity>,
-    /// The receiver's process saw the end.
-    pub(crate) was_seen: bool,
-    /// Another process saw the end and handed the receiver on: it may create others.
-    pub(crate) was_handed_on: bool,
-    /// Another process received what the writer sent last, when that could not be pruned any more, and
-    /// handed the receiver on.
-    pub(crate) was_received_before: bool,
-    /// The writer had both ends of a channel until then.
-    pub(crate) was_kept: bool,
-    pub(crate) is_mark: bool,
 }
 
 /// What happened on a channel; also the sum over several.
@@ -103,6 +85,7 @@ struct Inner {
     ended: Vec<ChannelRecord>,
     folded: (u64, ChannelCounts),
     last_senders: Vec<LastSender>,
+    outlived: Vec<Outlived>,
     /// By the address of a channel: the receiver's count when that end changed hands last, if any
     /// message had been received by then.
     handed_on_at: BTreeMap<usize, u64>,
@@ -482,6 +465,20 @@ impl ChannelTable {
         (records, inner.folded)
     }
 
+    /// A reader that has no sender any more leaves the receiver of a writer. As many are kept as channels are
+    /// listed.
+    pub(super) fn note_outlived(&self, writer: Identity, reader: Identity) {
+        let mut inner = self.inner.lock();
+        if inner.outlived.len() < self.limit.load(Relaxed) {
+            inner.outlived.push(Outlived { writer, reader });
+        }
+    }
+
+    /// Which readers had no sender any more when they left. Nothing runs any more.
+    pub(crate) fn outlived(&self) -> Vec<Outlived> {
+        self.inner.lock().outlived.clone()
+    }
+
     /// Which processes could see how others ended. Nothing runs any more.
     pub(crate) fn last_senders(&self) -> Vec<LastSender> {
         let inner = self.inner.lock();
@@ -526,26 +523,6 @@ impl ChannelRef {
     fn is_cut(self) -> bool {
         self.owner(End::Receiver)
             .is_some_and(|task| task.marks.load(Acquire) & (mark::PRUNE | mark::DEAD) != 0)
-    }
-
-    /// Whether its sender was one that its process held last, and which process saw its end; the receiver was
-    /// handed on at this count.
-    fn last_sender(self, handed_on_at: Option<u64>) -> Option<LastSender> {
-        let identity = |end| self.owner(end).map(|task| task.info().identity);
-        let is_mark = self.has_flag(flag::FAILED);
-        let writer = identity(End::Sender).filter(|_| is_mark || self.was_last())?;
-        let was_seen = self.has_flag(flag::SEEN);
-        let sent = self.count(End::Sender);
-        let is_last_received = self.was_just_sent() && self.count(End::Receiver) == sent;
-        Some(LastSender {
-            writer,
-            reader: identity(End::Receiver).filter(|_| was_seen || is_last_received),
-            was_seen,
-            was_handed_on: self.was_handed_on(),
-            was_received_before: is_last_received && handed_on_at == Some(sent),
-            was_kept: self.was_kept(),
-            is_mark,
-        })
     }
 
     fn counts(self) -> ChannelCounts {

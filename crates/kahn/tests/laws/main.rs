@@ -25,6 +25,7 @@
 //! | `policies` | what single policies promise: places, parts, batches |
 //! | `behaviour` | each option, policy and counter does something |
 //! | `handing_on` | what is told of failures if ends go from process to process |
+//! | `outliving` | what is told of a process that fails when it has no sender any more |
 //! | `telling` | what is told of failures: all that counts, and the same in every run |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
@@ -45,6 +46,7 @@ mod meaning;
 mod messages;
 mod misuse;
 mod observing;
+mod outliving;
 mod outside;
 mod policies;
 mod program;
