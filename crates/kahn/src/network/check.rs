@@ -72,7 +72,10 @@ impl Core {
     pub(super) fn check(&self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
-        let mut channels = self.channels.all();
+        // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
+        let table = self.scheduler.table.lock();
+        let kept = self.channels.hold();
+        let mut channels = kept.all();
         channels.sort_by_key(|channel| channel.label().identity);
         for channel in &channels {
             for (end, called) in [(End::Sender, "sender"), (End::Receiver, "receiver")] {
@@ -92,7 +95,7 @@ impl Core {
         }
         let twice = named_twice(channels.iter().map(|channel| channel.name()));
         problems.extend(twice.into_iter().map(Problem::SameChannel));
-        let mut processes = self.scheduler.table.lock().all();
+        let mut processes = table.all();
         processes.sort_by_key(|task| task.info().identity);
         let twice = named_twice(processes.iter().map(|task| &task.info().name));
         problems.extend(twice.into_iter().map(Problem::SameProcess));

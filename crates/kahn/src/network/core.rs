@@ -375,7 +375,8 @@ impl Core {
     pub(crate) fn find_bridges(&self) {
         // Processes were created before the run, one after the other. Parties may have ended since.
         let place = |task: TaskRef| task.info().identity.ancestor();
-        let channels = self.channels.all();
+        let kept = self.channels.hold();
+        let channels = kept.all();
         let edges: Vec<_> = channels
             .iter()
             .map(|channel| {

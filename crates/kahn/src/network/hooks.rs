@@ -56,7 +56,8 @@ impl OfNetwork for Joined {
 
     fn end_left_behind(&self, task: TaskRef) -> Option<Name> {
         let core = self.core()?;
-        core.channels.all().into_iter().find_map(|channel| {
+        let kept = core.channels.hold();
+        kept.all().into_iter().find_map(|channel| {
             let has = [End::Sender, End::Receiver]
                 .into_iter()
                 .any(|end| channel.owner(end) == Some(task) && !channel.seen(end).is_closed());

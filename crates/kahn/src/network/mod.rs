@@ -386,7 +386,10 @@ impl<'env> Network<'env> {
     /// assert!(network.dot().contains("p0 -> p1"));
     /// ```
     pub fn dot(&self) -> String {
-        let mut processes = self.core.scheduler.table.lock().all();
+        // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
+        let table = self.core.scheduler.table.lock();
+        let kept = self.core.channels.hold();
+        let mut processes = table.all();
         processes.sort_by_key(|task| task.info().identity);
         let boxes: Vec<_> = processes
             .iter()
@@ -403,7 +406,7 @@ impl<'env> Network<'env> {
             let owner = channel.owner(end)?;
             processes.iter().position(|task| *task == owner)
         };
-        let mut channels = self.core.channels.all();
+        let mut channels = kept.all();
         channels.sort_by_key(|channel| channel.label().identity);
         let arrows: Vec<_> = channels
             .iter()

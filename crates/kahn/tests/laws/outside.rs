@@ -4,7 +4,7 @@ use super::schedules::{Heard, count, everywhere, listen, schedules, watch};
 use kahn::{Ended, Network, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Waker};
 
 #[test]
@@ -345,4 +345,31 @@ fn a_forgotten_end_outside_is_named_with_what_its_party_holds_and_since_when() {
             "{text}"
         );
     });
+}
+
+#[test]
+fn parties_may_give_all_their_ends_up_while_the_run_begins() {
+    for round in 0..2000_u32 {
+        let mut network = Network::new();
+        let ends: Vec<_> = (0..8)
+            .map(|n| {
+                let (out, on) = network.channel::<u64>(format!("on {n}"));
+                let out = network.outside(format!("speaks {n}"), out);
+                (out, network.outside(format!("hears {n}"), on))
+            })
+            .collect();
+        let begin = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                begin.wait();
+                drop(ends);
+            });
+            begin.wait();
+            if round % 2 == 0 {
+                assert!(network.dot().starts_with("digraph"));
+            }
+            let report = network.run().expect("it finishes");
+            assert_eq!(report.outcome, Summary::Finished);
+        });
+    }
 }
