@@ -31,7 +31,6 @@ mod graph;
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 mod network;
-pub mod process;
 pub mod testing;
 
 // The network of the README is compiled and run with the examples of the documentation.
@@ -57,7 +56,7 @@ pub use kahn_report::{
     Summary, Waiting, WorkerReport,
 };
 pub use network::{
-    Channel, Network, Options, Problem, Process, RunError, Running, Spawner, StopHandle,
+    Channel, Network, Options, Problem, Process, RunError, Running, Spawner, StopHandle, process,
 };
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.

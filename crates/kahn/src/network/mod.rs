@@ -11,6 +11,7 @@
 //! | `weights` | what is told of growth and weights |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `core` | what all of these share |
+//! | `process/` | the library of processes, over the public interface |
 
 mod body;
 mod check;
@@ -22,6 +23,7 @@ mod left;
 mod load;
 mod observed;
 mod options;
+pub mod process;
 pub(crate) mod run;
 mod spawner;
 mod weights;
