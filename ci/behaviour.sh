@@ -231,6 +231,8 @@ mutation beginnings-without-places "$laws" deterministic_programs_give runtime/f
     's/let tickets = self\.shared\.regions\.before\(cause\);/let tickets = Tickets::default();/'
 mutation the-rest-goes-on "$failing" behind_the_part_of_it_that_fails runtime/steps/marks.rs \
     's/self\.end\.fetch_min\(number \+ u32::from\(self\.chooses\), Relaxed\);//'
+mutation the-rest-is-dropped "$laws" the_rest_of_what_fails_goes_on runtime/steps/marks.rs \
+    's/self\.end\.fetch_min\(number \+ 1, Relaxed\);/self.end.fetch_min(number, Relaxed);/'
 mutation marks-overtake "$failing" of_several_records_that_fail runtime/steps/marks.rs \
     's/number < \*known/number > *known/'
 mutation no-boundary "$failing" a_record_that_the_net_does_not runtime/steps/graph.rs \

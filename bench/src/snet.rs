@@ -146,8 +146,8 @@ impl Campaign for Programs {
             return Err(Trouble::Broken("what is well typed is accepted", said));
         }
         tally.note(match &wanted {
-            Wanted::InOrder(outcome) if outcome.failed => "compared in order, that fail",
-            Wanted::InOrder(_) => "compared in order",
+            Wanted::InOrder { wanted, .. } if wanted.failed => "compared in order, that fail",
+            Wanted::InOrder { .. } => "compared in order",
             Wanted::InSomeOrder(_) => "compared in some order",
             Wanted::Failing { .. } => "compared with bounds, that fail",
             Wanted::Some { .. } => "compared with all that cells may join",

@@ -221,3 +221,29 @@ fn an_ordered_feedback_gives_its_body_records_in_the_order_of_a_sequential_run()
         }
     }
 }
+
+#[test]
+fn the_rest_of_what_fails_goes_on_until_the_failure_is_out() {
+    // The first of the three goes round and meets in the cell what the third left there, which is behind
+    // the second, of which the box fails behind what it emits.
+    let source = "box picky ((<n>) -> (<n>));
+        net main connect ((([{<n>} -> {<again>}; {<bad=n>}; {<c>, <y=2>}]
+                || [{<again>} -> {<c>, <x=1>}])
+            .. (([{<bad>} -> {<n=bad>}] .. picky .. [{<n>} -> {<r=n>}])
+                || ([{<c>} -> {}] .. [| {<x>}, {<y>} |])
+                || [{<again>} -> {<again>}])))
+            \\\\ {<again>};";
+    let input = [3, 4].map(|n| Record::new().tag("n", n));
+    let program = Program::read("main.snet", source);
+    assert!(program.is_valid(), "{}", program.render(false));
+    let wanted = expected(source, &input).expect("few records");
+    for way in ways() {
+        for _ in 0..20 {
+            let found = outcome(&program, &input, way.clone());
+            let joined = r#"{"tags":{"x":1,"y":2}}"#;
+            assert_eq!(lines(&found.records), [joined, r#"{"tags":{"r":4}}"#], "{way:?}");
+            assert_eq!(lines(&found.records), lines(&wanted.records), "{way:?}");
+            assert!(found.failed && wanted.failed, "{way:?}");
+        }
+    }
+}

@@ -1,5 +1,9 @@
 //! The reference interpreter: records, one after the other, each followed to its end; it ends at the
-//! first that fails.
+//! first of which something fails.
+//!
+//! What fails leaves a mark in its place, which goes out as a record does that nothing takes; the rest of
+//! that record goes on, and what is in front of the first mark is the output. So a run that fails gives
+//! the beginning of what the same run gives if nothing fails.
 //!
 //! It reads the syntax tree itself, and shares nothing with the runtime but the parser. It knows
 //! what the programs of [`super::tree`] need: tags, and branches that begin with a filter.
@@ -52,46 +56,58 @@ const MOST: usize = 4000;
 /// Records that a cell may join with others that are too much.
 const MOST_SEEN: usize = 500;
 
-/// What comes out, and whether something failed behind that.
+/// What is written, and whether something failed behind that.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) records: Vec<Record>,
     pub(crate) failed: bool,
+}
+
+/// What comes out of a network.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// Records, and none where something failed.
+    all: Vec<Option<Record>>,
     /// Whether it is too much to go on.
     pub(crate) too_much: bool,
 }
 
-impl Outcome {
+impl Stream {
     fn of(records: Vec<Record>) -> Self {
-        Self { records, ..Self::default() }
+        Self { all: records.into_iter().map(Some).collect(), too_much: false }
     }
 
-    fn has_ended(&self) -> bool {
-        self.failed || self.too_much
+    /// These records, and the mark of what failed behind them.
+    pub(crate) fn then_failing(mut self) -> Self {
+        self.all.push(None);
+        self
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.all.iter().any(Option::is_none)
     }
 
     pub(crate) fn add(&mut self, more: Self) {
-        self.records.extend(more.records);
-        self.failed |= more.failed;
-        self.too_much |= more.too_much || self.records.len() > MOST;
+        self.all.extend(more.all);
+        self.too_much |= more.too_much || self.all.len() > MOST;
     }
 
-    /// Follows each record on, up to the first that fails.
+    /// Follows each record on; marks go on as they are.
     fn then(self, mut step: impl FnMut(Record) -> Self) -> Self {
-        let Self { records, failed, too_much } = self;
-        let mut all = Self { records: Vec::new(), failed, too_much };
-        for record in records {
+        let mut all = Self { all: Vec::new(), too_much: self.too_much };
+        for one in self.all {
             if all.too_much {
                 break;
             }
-            let next = step(record);
-            let fails = next.failed;
-            all.add(next);
-            if fails {
-                break;
-            }
+            all.add(one.map_or_else(|| Self::default().then_failing(), &mut step));
         }
         all
+    }
+
+    /// What is written of it.
+    pub(crate) fn written(self) -> Outcome {
+        let failed = self.has_failed();
+        Outcome { records: self.all.into_iter().map_while(|one| one).collect(), failed }
     }
 }
 
@@ -112,9 +128,9 @@ pub(crate) fn emitted(name: &str, n: i64) -> (Vec<i64>, bool) {
 /// What the initialiser emits: n and k.
 pub(crate) const BEGINNING: [(i64, i64); 2] = [(12, 1), (-3, 2)];
 
-fn beginning() -> Outcome {
+fn beginning() -> Stream {
     let record = |(n, k)| Record::new().tag("n", n).tag("k", k);
-    Outcome::of(BEGINNING.map(record).into())
+    Stream::of(BEGINNING.map(record).into())
 }
 
 impl Instance {
@@ -173,16 +189,16 @@ impl Instance {
 
     /// What begins without a record: nearest to the output first, for what begins there is out
     /// before anything gets there.
-    pub(crate) fn start(&mut self) -> Outcome {
+    pub(crate) fn start(&mut self) -> Stream {
         match self {
             Self::Box(name) if name == "begin" => beginning(),
             Self::Series(stages) => {
-                let mut all = Outcome::default();
+                let mut all = Stream::default();
                 for index in (0..stages.len()).rev() {
                     let begun = stages[index].start();
                     let behind = &mut stages[index + 1..];
                     all.add(begun.then(|record| through(behind, record)));
-                    if all.has_ended() {
+                    if all.too_much {
                         break;
                     }
                 }
@@ -190,10 +206,10 @@ impl Instance {
             }
             Self::Choice(branches) => {
                 let branches: Vec<&mut Self> = branches.iter_mut().map(|(_, one)| one).collect();
-                let mut all = Outcome::default();
+                let mut all = Stream::default();
                 for branch in branches {
                     all.add(branch.start());
-                    if all.has_ended() {
+                    if all.too_much {
                         break;
                     }
                 }
@@ -203,18 +219,18 @@ impl Instance {
                 let begun = body.start();
                 begun.then(|out| return_or_leave(body, back, out))
             }
-            _ => Outcome::default(),
+            _ => Stream::default(),
         }
     }
 
-    pub(crate) fn feed(&mut self, record: Record) -> Outcome {
+    pub(crate) fn feed(&mut self, record: Record) -> Stream {
         match self {
-            Self::Filter(filter) => Outcome::of(apply(filter, &record)),
+            Self::Filter(filter) => Stream::of(apply(filter, &record)),
             Self::Box(name) => {
                 let (numbers, failed) = emitted(name, record.tags["n"]);
                 let out = |n| record.clone().tag("n", n);
-                let records = numbers.into_iter().map(out).collect();
-                Outcome { records, failed, ..Outcome::default() }
+                let emitted = Stream::of(numbers.into_iter().map(out).collect());
+                if failed { emitted.then_failing() } else { emitted }
             }
             Self::Series(stages) => through(stages, record),
             Self::Choice(branches) => {
@@ -233,13 +249,13 @@ impl Instance {
                     .filter(|index| slots[*index].is_none() && matches(&record, &patterns[*index]))
                     .collect();
                 if *fired || free.is_empty() {
-                    return Outcome::of(vec![record]);
+                    return Stream::of(vec![record]);
                 }
                 for index in free {
                     slots[index] = Some(record.clone());
                 }
                 if slots.iter().any(Option::is_none) {
-                    return Outcome::default();
+                    return Stream::default();
                 }
                 *fired = true;
                 let mut all = slots.iter().flatten();
@@ -247,7 +263,7 @@ impl Instance {
                 for (other, pattern) in all.zip(patterns.iter().skip(1)) {
                     joined = join(joined, other, pattern);
                 }
-                Outcome::of(vec![joined])
+                Stream::of(vec![joined])
             }
             Self::AnyCell { patterns, seen, told } => {
                 let [first, second] = [0, 1].map(|index| matches(&record, &patterns[index]));
@@ -263,21 +279,21 @@ impl Instance {
                 all.retain(|record| told.insert(record.to_string()));
                 // What may be joined with all that is made of it grows without bound in a feedback.
                 let too_much = seen.iter().any(|seen| seen.len() > MOST_SEEN);
-                Outcome { too_much, ..Outcome::of(all) }
+                Stream { too_much, ..Stream::of(all) }
             }
             Self::Star { fresh, exits, stages } => star(fresh, exits, stages, 0, record),
             Self::Split { fresh, bounds, replicas } => {
                 let [low, high] = bounds.each_ref().map(|name| record.tags[name.as_str()]);
-                let mut all = Outcome::default();
+                let mut all = Stream::default();
                 for value in low..=high {
                     let known = replicas.contains_key(&value);
                     let replica = replicas.entry(value).or_insert_with(|| (**fresh).clone());
-                    let begun = if known { Outcome::default() } else { replica.start() };
+                    let begun = if known { Stream::default() } else { replica.start() };
                     all.add(begun);
-                    if !all.has_ended() {
+                    if !all.too_much {
                         all.add(replica.feed(record.clone()));
                     }
-                    if all.has_ended() {
+                    if all.too_much {
                         break;
                     }
                 }
@@ -297,20 +313,20 @@ fn join(mut first: Record, other: &Record, pattern: &Guarded) -> Record {
     first
 }
 
-fn through(stages: &mut [Instance], record: Record) -> Outcome {
-    let begin = Outcome::of(vec![record]);
+fn through(stages: &mut [Instance], record: Record) -> Stream {
+    let begin = Stream::of(vec![record]);
     stages.iter_mut().fold(begin, |records, stage| records.then(|record| stage.feed(record)))
 }
 
-fn feed_back(body: &mut Instance, back: &[Guarded], record: Record) -> Outcome {
+fn feed_back(body: &mut Instance, back: &[Guarded], record: Record) -> Stream {
     body.feed(record).then(|out| return_or_leave(body, back, out))
 }
 
-fn return_or_leave(body: &mut Instance, back: &[Guarded], out: Record) -> Outcome {
+fn return_or_leave(body: &mut Instance, back: &[Guarded], out: Record) -> Stream {
     if back.iter().any(|pattern| matches(&out, pattern)) {
         feed_back(body, back, out)
     } else {
-        Outcome::of(vec![out])
+        Stream::of(vec![out])
     }
 }
 
@@ -320,16 +336,16 @@ fn star(
     stages: &mut Vec<Instance>,
     stage: usize,
     record: Record,
-) -> Outcome {
+) -> Stream {
     if exits.iter().any(|exit| matches(&record, exit)) {
-        return Outcome::of(vec![record]);
+        return Stream::of(vec![record]);
     }
-    let mut all = Outcome::default();
+    let mut all = Stream::default();
     if stages.len() == stage {
         stages.push(fresh.clone());
         let begun = stages[stage].start();
         all.add(begun.then(|out| star(fresh, exits, stages, stage + 1, out)));
-        if all.has_ended() {
+        if all.too_much {
             return all;
         }
     }

@@ -5,7 +5,7 @@ use kahn_snet::record::Record;
 use kahn_snet::runtime::{Options, Ready, Runtime, run};
 use kahn_snet::{Program, syntax};
 
-use super::reference::{self, Instance, Outcome};
+use super::reference::{self, Instance, Outcome, Stream};
 use super::tree::{Order, Tree};
 
 /// Every way to run a program: the runtime, and how many workers.
@@ -48,7 +48,7 @@ pub(crate) fn outcome(
     let mut records = Vec::new();
     let source = Ready(input.iter().cloned());
     let ran = run(program, net, &boxes(program), &options, source, &mut records);
-    Outcome { records, failed: ran.is_err(), ..Outcome::default() }
+    Outcome { records, failed: ran.is_err() }
 }
 
 /// What the reference gives, and behind how many records it fails; none if it is too much.
@@ -58,12 +58,12 @@ fn followed(source: &str, input: &[Record], any: bool) -> Option<(Outcome, usize
     let mut output = instance.start();
     let mut before = 0;
     for record in input {
-        if output.failed {
+        if output.has_failed() {
             break;
         }
         before += 1;
-        if record.tags.contains_key("foreign") {
-            output.failed = true;
+        if is_foreign(record) {
+            output.add(Stream::default().then_failing());
             break;
         }
         output.add(instance.feed(record.clone()));
@@ -71,7 +71,7 @@ fn followed(source: &str, input: &[Record], any: bool) -> Option<(Outcome, usize
             return None;
         }
     }
-    (!output.too_much).then_some((output, before))
+    (!output.too_much).then(|| (output.written(), before))
 }
 
 /// What the reference gives; none if it is too much.
@@ -82,8 +82,8 @@ pub(crate) fn expected(source: &str, input: &[Record]) -> Option<Outcome> {
 /// What a run of a program may give.
 #[derive(Debug)]
 pub(crate) enum Wanted {
-    /// These records in this order.
-    InOrder(Outcome),
+    /// These records in this order; if it fails, the first of those that come if nothing fails.
+    InOrder { wanted: Outcome, unless_failing: Vec<String> },
     /// These records, in some order.
     InSomeOrder(Outcome),
     /// A failure; and before it some of `most`, but all of `least`.
@@ -96,11 +96,13 @@ impl Wanted {
     /// What a program may give; none if it is too much.
     pub(crate) fn of(tree: &Tree, order: Order, input: &[Record]) -> Option<Self> {
         let source = tree.program(order);
-        if order == Order::All {
-            return expected(&source, input).map(Self::InOrder);
-        }
         let lenient = |source: &str| source.replace("picky", "lenient");
         let fitting: Vec<Record> = input.iter().filter(|it| !is_foreign(it)).cloned().collect();
+        if order == Order::All {
+            let wanted = expected(&source, input)?;
+            let unless_failing = lines(&expected(&lenient(&source), &fitting)?.records);
+            return Some(Self::InOrder { wanted, unless_failing });
+        }
         if tree.has(|part| matches!(part, Tree::Cell)) {
             let (all, _) = followed(&lenient(&source), &fitting, true)?;
             let may_fail =
@@ -124,8 +126,11 @@ impl Wanted {
     /// Says what is wrong about what a run gave.
     pub(crate) fn differs(&self, found: &Outcome) -> Option<String> {
         let holds = match self {
-            Self::InOrder(wanted) => {
-                lines(&found.records) == lines(&wanted.records) && found.failed == wanted.failed
+            Self::InOrder { wanted, unless_failing } => {
+                let found_lines = lines(&found.records);
+                found_lines == lines(&wanted.records)
+                    && found.failed == wanted.failed
+                    && unless_failing.starts_with(&found_lines)
             }
             Self::InSomeOrder(wanted) => {
                 sorted(&found.records) == sorted(&wanted.records) && found.failed == wanted.failed

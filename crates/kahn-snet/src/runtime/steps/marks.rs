@@ -14,6 +14,11 @@
 //! order, so it is written; once the mark is out, the rest of number *n* is dropped. Where records
 //! may overtake each other nothing tells which is which, and all of number *n* is written.
 //!
+//! Until its mark is out, the rest of number *n* goes on as well: what it leaves in synchro-cells and
+//! begins in replicas is there for what feedbacks send back, which may come before the mark. That rest was
+//! at the same components before what is sent back, whether or not it was known then that something had
+//! failed. So what a run writes that fails is the beginning of what it writes if nothing fails.
+//!
 //! Several records may fail. That with the least number counts, whichever failed first in time.
 //!
 //! Why not the failure marks of the core, which `network` has at hand? Such a mark is the end of its
