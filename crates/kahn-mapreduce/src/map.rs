@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use kahn::{Receiver, Sender};
+use kahn::{BoxError, Receiver, Sender};
 
 use crate::Batch;
 
@@ -18,7 +18,7 @@ const HASH: FixedState = FixedState::with_seed(0x6d61_7072_6564);
 
 /// A map closure, for a batch of items at once: what is called for each is inside it.
 pub(crate) type MapBatch<'env, T, K, V> =
-    Arc<dyn Fn(Vec<T>, &mut Emit<'_, K, V>) -> Result<(), String> + Send + Sync + 'env>;
+    Arc<dyn Fn(Vec<T>, &mut Emit<'_, K, V>) -> Result<(), BoxError> + Send + Sync + 'env>;
 
 /// Adds a value of a key to an earlier one of the same key.
 pub(crate) type Combine<'env, V> = Arc<dyn Fn(&mut V, V) + Send + Sync + 'env>;
@@ -147,7 +147,7 @@ pub(crate) async fn map<T: Send, K: Eq + Hash + Send, V: Send>(
     combine: Option<Combine<'_, V>>,
     mut items: Receiver<Batch<T>>,
     mut reducers: Vec<Sender<Batch<(K, V)>>>,
-) -> Result<(), String> {
+) -> Result<(), BoxError> {
     let mut emit = Emit::new(reducers.len(), combine);
     while let Some(batch) = items.recv().await {
         map(batch.records, &mut emit)?;

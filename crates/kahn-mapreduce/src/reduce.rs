@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use kahn::{ProcessResult, Receiver, Sender};
+use kahn::{BoxError, ProcessResult, Receiver, Sender};
 
 use crate::Batch;
 use crate::batch::{RECORDS, take_round};
 
 /// A reduce closure, for as many groups as make a batch: what is called for each is inside it.
-pub(crate) type ReduceGroups<'env, K, V, W> =
-    Arc<dyn Fn(&mut VecDeque<(K, V)>, &mut Vec<(K, W)>) -> Result<(), String> + Send + Sync + 'env>;
+pub(crate) type ReduceGroups<'env, K, V, W> = Arc<
+    dyn Fn(&mut VecDeque<(K, V)>, &mut Vec<(K, W)>) -> Result<(), BoxError> + Send + Sync + 'env,
+>;
 
 /// How records are sorted.
 pub(crate) type Sort<K, V> = fn(&mut [(K, V)]);
@@ -172,7 +173,7 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
     limit: Option<usize>,
     mut maps: Vec<Receiver<Batch<(K, V)>>>,
     mut out: Sender<Batch<(K, W)>>,
-) -> Result<(), String> {
+) -> Result<(), BoxError> {
     // Kept from round to round, for its memory; in between it is empty.
     let mut sorted = VecDeque::new();
     loop {

@@ -1,45 +1,9 @@
 //! How a process ended.
 
-use crate::Name;
+use crate::{Failure, Name};
 #[cfg(feature = "json")]
 use serde::Serialize;
 use std::fmt;
-
-/// Why a process failed, in its own words.
-///
-/// # Examples
-///
-/// ```
-/// use kahn_report::Failure;
-///
-/// let failure = Failure { message: "no luck".to_owned(), panicked: true, at: None };
-/// assert!(failure.panicked && failure != Failure::of("no luck".to_owned()));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The error's text, or the panic's message.
-    pub message: String,
-    /// Whether it panicked.
-    pub panicked: bool,
-    /// Where it panicked, if that is known: file, line and column.
-    pub at: Option<String>,
-}
-
-impl Failure {
-    /// Makes the failure of a process that returned an error.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_report::Failure;
-    ///
-    /// let failure = Failure::of("no luck".to_owned());
-    /// assert!(!failure.panicked && failure.at.is_none());
-    /// ```
-    pub fn of(message: String) -> Self {
-        Self { message, panicked: false, at: None }
-    }
-}
 
 /// How a process ended.
 ///

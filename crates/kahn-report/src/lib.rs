@@ -9,6 +9,7 @@
 //! | `name` | what a process or a channel is called |
 //! | `identity` | which it is, in every run the same |
 //! | `ending` | how a process ended |
+//! | `failure` | why a process failed, and the error itself |
 //! | `misuse` | what a process did that the schedule could show through |
 //! | `explanation` | which process waits for which |
 //! | `still_running` | what did not stop in time |
@@ -22,6 +23,7 @@
 
 mod ending;
 mod explanation;
+mod failure;
 mod identity;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
@@ -29,14 +31,15 @@ mod name;
 mod report;
 mod still_running;
 
-pub use ending::{Ending, Failure, ProcessEnd};
+pub use ending::{Ending, ProcessEnd};
 pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
+pub use failure::{AtMessage, BoxError, Failure, FailureReport};
 pub use identity::Identity;
 pub use misuse::{Misuse, MisuseKind};
 pub use name::Name;
 pub use report::{
-    COUNTERS, ChannelReport, Counter, Detail, FailureReport, GrowthReport, Kept, MeetingKind,
-    MeetingReport, MeetingState, Owner, ProcessCounter, ProcessCounts, ProcessReport, Rebalances,
-    Report, Summary, Unit, WorkerReport,
+    COUNTERS, ChannelReport, Counter, Detail, GrowthReport, Kept, MeetingKind, MeetingReport,
+    MeetingState, Owner, ProcessCounter, ProcessCounts, ProcessReport, Rebalances, Report, Summary,
+    Unit, WorkerReport,
 };
 pub use still_running::StillRunning;

@@ -51,9 +51,9 @@ pub use kahn_engine::policy;
 pub use kahn_engine::task::ProcessResult;
 pub use kahn_engine::{Accounting, Schedule};
 pub use kahn_report::{
-    Activity, ChannelReport, Detail, Explanation, FailureReport, GrowthReport, Held, Misuse,
-    MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances, Report, RingMember, StillRunning,
-    Summary, Waiting, WorkerReport,
+    Activity, AtMessage, BoxError, ChannelReport, Detail, Explanation, FailureReport, GrowthReport,
+    Held, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances, Report, RingMember,
+    StillRunning, Summary, Waiting, WorkerReport,
 };
 pub use network::{
     Channel, Network, Options, Problem, Process, RunError, Running, Spawner, StopHandle, process,

@@ -442,7 +442,12 @@ fn a_sink_whose_effect_fails_fails_the_run_at_that_message() {
     let report = error.report().expect("it ran");
     assert_eq!(report.outcome, Summary::Failed);
     assert_eq!(report.channels[0].received, 6);
-    assert!(error.to_string().contains("process `write` failed: no room for 5"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("process `write` failed at message 6 of `numbers`: no room for 5"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Why a process, or a run, gave no result.
 
 use kahn_engine::run::Refused;
-use kahn_report::{Failure, Name, Report};
+use kahn_report::{Failure, FailureReport, Name, Report};
 use std::fmt;
 
 /// Why a process gave no result.
@@ -47,8 +47,17 @@ impl Failed {
 
 impl From<&Failure> for Failed {
     fn from(failure: &Failure) -> Self {
-        let Failure { message, panicked, at } = failure.clone();
+        let Failure { message, panicked, at, .. } = failure.clone();
         Self { process: Name::from(""), message, panicked, at }
+    }
+}
+
+impl From<Failed> for FailureReport {
+    fn from(failed: Failed) -> Self {
+        let Failed { process, message, panicked, at } = failed;
+        let failure =
+            if panicked { Failure::panic(message, at) } else { Failure::of(message.into()) };
+        Self::new(process, failure, Vec::new())
     }
 }
 

@@ -31,7 +31,7 @@ use kahn_engine::TaskRef;
 use kahn_engine::sync::panics;
 use kahn_engine::sync::{Access, Cell, ShortLock32};
 use kahn_engine::task::{BLOCK_ALIGN, BodyType, Polled, Task};
-use kahn_report::Failure;
+use kahn_report::{BoxError, Failure};
 use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -298,7 +298,7 @@ impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
     }
 }
 
-impl<F: Future<Output = Option<String>>> Type<F, (), ()> {
+impl<F: Future<Output = Option<BoxError>>> Type<F, (), ()> {
     /// The functions of a process that runs by itself, and returns why it failed.
     pub(super) const DETACHED: BodyType = BodyType {
         poll: Self::poll_detached,
@@ -319,8 +319,8 @@ impl<F: Future<Output = Option<String>>> Type<F, (), ()> {
 
 /// How a process ended that has returned this.
 #[inline(never)]
-fn outcome(error: Option<String>) -> Result<(), Box<Failure>> {
-    error.map_or(Ok(()), |message| Err(Box::new(Failure::of(message))))
+fn outcome(error: Option<BoxError>) -> Result<(), Box<Failure>> {
+    error.map_or(Ok(()), |error| Err(Box::new(Failure::of(error))))
 }
 
 impl<F: Future, E, J> Type<F, E, J> {

@@ -10,6 +10,7 @@ use crate::process::scope::Process;
 use kahn_engine::sync::{Access, Arc, Cell};
 use kahn_engine::task::{BodyType, Info, Plan, Task};
 use kahn_engine::{Kind, Table, TaskRef, Urgency};
+use kahn_report::BoxError;
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -64,7 +65,7 @@ pub(super) fn create_detached<F>(
     by: (TaskRef, &Worker),
     code: F,
 ) where
-    F: Future<Output = Option<String>> + Send,
+    F: Future<Output = Option<BoxError>> + Send,
 {
     if !body::fits::<F>() {
         return create_detached_boxed(core, process, site, by, Box::pin(code));
@@ -79,7 +80,7 @@ fn create_detached_boxed<F>(
     by: (TaskRef, &Worker),
     code: F,
 ) where
-    F: Future<Output = Option<String>> + Send,
+    F: Future<Output = Option<BoxError>> + Send,
 {
     let types = &const { Type::<F, (), ()>::DETACHED };
     let task = core.scheduler.enlist_new(|table| {

@@ -6,7 +6,7 @@ use crate::process::create::{create, create_detached};
 use crate::process::forked::Forked;
 use crate::process::placement::Priority;
 use kahn_engine::task::ProcessResult;
-use kahn_report::Name;
+use kahn_report::{BoxError, Name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -177,7 +177,7 @@ struct Checked<F> {
 }
 
 impl<F: Future<Output: ProcessResult>> Future for Checked<F> {
-    type Output = Option<String>;
+    type Output = Option<BoxError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -203,23 +203,16 @@ fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
     let mut failures: Vec<_> = records
         .iter()
         .filter_map(|record| match &record.ending {
-            Some(Ending::Failed(failure)) => Some(FailureReport {
-                process: record.name.clone(),
-                message: failure.message.clone(),
-                panicked: failure.panicked,
-                at: failure.at.clone().filter(|_| core.places),
-                ended_with_it: Vec::new(),
-            }),
+            Some(Ending::Failed(failure)) => {
+                Some(FailureReport::new(record.name.clone(), failure.clone(), Vec::new()))
+            }
             _ => None,
         })
         .collect();
-    failures.extend(core.unheard.lock().drain(..).map(|failed| FailureReport {
-        process: failed.process,
-        message: failed.message,
-        panicked: failed.panicked,
-        at: failed.at.filter(|_| core.places),
-        ended_with_it: Vec::new(),
-    }));
+    failures.extend(core.unheard.lock().drain(..).map(FailureReport::from));
+    if !core.places {
+        failures.iter_mut().for_each(|failure| failure.at = None);
+    }
     let (outcome, detail) = match verdict {
         Some(Verdict::Deadlock(waits)) => (Summary::Deadlock, Some(Detail::Waits(waits))),
         Some(Verdict::Stopped) => (Summary::Stopped, None),

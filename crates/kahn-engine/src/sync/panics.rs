@@ -70,7 +70,7 @@ pub fn failure(payload: Box<dyn Any + Send>) -> Failure {
     // An earlier panic that was caught may be the last that was noted.
     let at = place_of(payload.as_ref());
     discard(payload);
-    Failure { message, panicked: true, at }
+    Failure::panic(message, at)
 }
 
 /// Drops the payload of a panic. What its destructor panics with is dropped if it is a text, as

@@ -154,6 +154,8 @@ impl fmt::Display for Fails {
     }
 }
 
+impl std::error::Error for Fails {}
+
 /// What panics on purpose begin with: they need not be told on standard error.
 const ON_PURPOSE: &str = "panics as written: ";
 

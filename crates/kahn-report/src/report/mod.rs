@@ -10,9 +10,9 @@ pub use counters::{
     COUNTERS, ChannelReport, Counter, Kept, Owner, ProcessCounter, ProcessCounts, ProcessReport,
     Unit, WorkerReport,
 };
-pub use process::{FailureReport, Rebalances};
+pub use process::Rebalances;
 
-use crate::{Explanation, Misuse, Name};
+use crate::{Explanation, FailureReport, Misuse, Name};
 #[cfg(feature = "json")]
 use serde::Serialize;
 

@@ -123,7 +123,7 @@ fn outcome<O: ProcessResult>(output: O) -> Result<(), Box<Failure>> {
 fn result_of<O: ProcessResult>(output: O) -> Result<(), Failure> {
     match output.into_error() {
         None => Ok(()),
-        Some(message) => Err(Failure::of(message)),
+        Some(error) => Err(Failure::of(error)),
     }
 }
 

@@ -264,13 +264,8 @@ impl<'a> Observed<'a> {
                 continue;
             }
             with.remove(&process);
-            reports.push(FailureReport {
-                process: record.name.clone(),
-                message: failure.message.clone(),
-                panicked: failure.panicked,
-                at: failure.at.clone(),
-                ended_with_it: with.iter().map(|&by| self.records[by].name.clone()).collect(),
-            });
+            let with = with.iter().map(|&by| self.records[by].name.clone()).collect();
+            reports.push(FailureReport::new(record.name.clone(), failure.clone(), with));
         }
         reports
     }

@@ -15,6 +15,7 @@ use kahn_engine::run::{Refused, RunPlan, listed as listed_records, outline};
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
 use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
+use std::error::Error;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -37,28 +38,42 @@ use std::task::{Context, Poll, Waker};
 /// assert!(matches!(error, RunError::Check(_)));
 /// assert!(error.to_string().contains("the sender of channel `numbers` belongs to no process"));
 /// ```
-#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The network is written down wrong; nothing ran.
-    #[error("the network cannot run:{}", listed(.0))]
     Check(Vec<Problem>),
     /// The policy cannot place the processes as it was asked to; nothing ran.
-    #[error("the placement, {0}")]
     Placement(Misplaced),
     /// `run` was called inside an async process, whose worker it would hold; nothing ran.
-    #[error(
-        "a network cannot be run inside an async process, for it would hold the worker: \
-         use `run_async().await`, or a blocking process"
-    )]
     Nested,
     /// The system refused threads for the workers, and the policy, which is the caller's own, was made
     /// for all of them; nothing ran.
-    #[error("out of threads: {0}")]
     OutOfThreads(String),
     /// The run did not end as it should.
-    #[error("{}", .0.reason())]
     Ended(Box<Report>),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check(problems) => write!(f, "the network cannot run:{}", listed(problems)),
+            Self::Placement(misplaced) => write!(f, "the placement, {misplaced}"),
+            Self::Nested => f.write_str(
+                "a network cannot be run inside an async process, for it would hold the worker: \
+                 use `run_async().await`, or a blocking process",
+            ),
+            Self::OutOfThreads(text) => write!(f, "out of threads: {text}"),
+            Self::Ended(report) => f.write_str(&report.reason()),
+        }
+    }
+}
+
+/// The source is the error that the first process returned whose failure counts.
+impl Error for RunError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let error = self.report()?.failures.first()?.error()?;
+        Some(error)
+    }
 }
 
 impl From<Refused> for RunError {
@@ -108,6 +123,38 @@ impl RunError {
             _ => None,
         }
     }
+
+    /// Returns the first error of this type among those that processes returned and their causes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use std::error::Error;
+    /// use std::io;
+    ///
+    /// let mut network = Network::new();
+    /// network.process("read", (), async |()| {
+    ///     std::fs::read("no such file")?;
+    ///     Ok::<(), io::Error>(())
+    /// });
+    /// let error = network.run().expect_err("there is none");
+    /// let cause = error.downcast_ref::<io::Error>().expect("what the process returned");
+    /// assert_eq!(cause.kind(), io::ErrorKind::NotFound);
+    /// assert!(error.source().is_some_and(|source| source.is::<io::Error>()));
+    /// ```
+    pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
+        self.report()?.failures.iter().find_map(|failure| {
+            let mut next = failure.error().map(|error| error as &(dyn Error + 'static));
+            while let Some(error) = next {
+                if let Some(found) = error.downcast_ref() {
+                    return Some(found);
+                }
+                next = error.source();
+            }
+            None
+        })
+    }
 }
 
 /// What a run leaves behind: the report, and the records it was made from.
@@ -150,7 +197,7 @@ impl Network<'_> {
     /// let numbers = network.map("parse", texts, |text| text.parse::<u32>());
     /// network.for_each("check", numbers, |number| number.map(drop));
     /// let error = network.run().expect_err("`three` is no number");
-    /// assert!(error.to_string().starts_with("process `check` failed: invalid digit"));
+    /// assert!(error.to_string().starts_with("process `check` failed at message 3 of `parse`: invalid"));
     /// ```
     ///
     /// # Errors

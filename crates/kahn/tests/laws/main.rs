@@ -27,6 +27,7 @@
 //! | `handing_on` | what is told of failures if ends go from process to process |
 //! | `outliving` | what is told of a process that fails when it has no sender any more |
 //! | `telling` | what is told of failures: all that counts, and the same in every run |
+//! | `values` | values that can be taken after the run, and errors that are kept |
 //! | `random` | random networks of `program`s against an independent `interpreter` and the `meaning` it finds |
 
 mod behaviour;
@@ -58,3 +59,4 @@ mod schedules;
 mod stopping;
 mod telling;
 mod threads;
+mod values;

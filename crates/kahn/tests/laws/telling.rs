@@ -66,7 +66,7 @@ fn branches_of_a_source_that_fails_are_told_the_same_in_every_run() {
     sum 3: pruned
     merge: failed with `sum 0`, at `sum 0`
     total: failed with `merge`, at `merge`
-    FailureReport { process: "source", message: "the file is cut short", panicked: false, at: None, ended_with_it: ["tee", "sum 0", "merge", "total"] }
+    FailureReport { process: "source", message: "the file is cut short", panicked: false, at: None, input: None, ended_with_it: ["tee", "sum 0", "merge", "total"], .. }
     "#);
 }
 
@@ -422,6 +422,14 @@ fn an_error_whose_text_panics_is_the_failure_of_its_process_alone() {
 }
 
 struct Text(std::mem::ManuallyDrop<Sore>);
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Text")
+    }
+}
+
+impl std::error::Error for Text {}
 
 impl std::fmt::Display for Text {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

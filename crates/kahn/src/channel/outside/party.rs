@@ -259,8 +259,7 @@ impl Party {
         if gone == Some(true) {
             let scheduler = self.task.scheduler();
             let ending = if thread::panicking() {
-                let message = "its thread panicked".to_owned();
-                Ending::Failed(Failure { message, panicked: true, at: None })
+                Ending::Failed(Failure::panic("its thread panicked".to_owned(), None))
             } else if scheduler.is_ending() {
                 // A verdict found it waiting, whether its thread has heard of that by now or not.
                 Ending::Stopped

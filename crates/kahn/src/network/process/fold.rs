@@ -1,56 +1,7 @@
 //! From a stream to a result, or to an effect.
 
-use crate::{Name, Network, ProcessResult, Receiver};
-use kahn_engine::sync::{Arc, Mutex};
-use std::fmt;
-
-/// A result that stands here once the process that makes it has read all of its input.
-///
-/// Made by [`Network::fold`] and [`Network::collect`].
-///
-/// # Examples
-///
-/// ```
-/// use kahn::Network;
-///
-/// let mut network = Network::new();
-/// let numbers = network.source("numbers", 0..4_u32);
-/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-/// assert_eq!(sum.take(), None, "nothing has run");
-/// network.run()?;
-/// assert_eq!(sum.take(), Some(6));
-/// assert_eq!(sum.take(), None, "taken");
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-pub struct Output<A>(Arc<Mutex<Option<A>>>);
-
-impl<A> Output<A> {
-    /// Takes the result. `None` if the process did not come to the end of its input, or if the
-    /// result was taken before.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::Network;
-    ///
-    /// let mut network = Network::new();
-    /// let numbers = network.source("numbers", 1..=3_u32);
-    /// let all = network.collect("all", numbers);
-    /// network.run()?;
-    /// assert_eq!(all.take(), Some(vec![1, 2, 3]));
-    /// assert_eq!(all.take(), None);
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    pub fn take(&self) -> Option<A> {
-        self.0.lock().take()
-    }
-}
-
-impl<A> fmt::Debug for Output<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Output").field("is_there", &self.0.lock().is_some()).finish()
-    }
-}
+use super::Output;
+use crate::{AtMessage, BoxError, Name, Network, ProcessResult, Receiver};
 
 /// Returns what `f` makes of `first` and all messages, one after the other.
 ///
@@ -101,14 +52,16 @@ pub async fn fold<T: Send, A>(mut items: Receiver<T>, first: A, mut f: impl FnMu
 /// ```
 ///
 /// # Errors
-/// Returns the text of the error that `f` returned.
+/// Returns the error of `f`, and the message that led to it.
 pub async fn for_each<T: Send, O: ProcessResult>(
     mut items: Receiver<T>,
     mut f: impl FnMut(T) -> O,
-) -> Result<(), String> {
+) -> Result<(), BoxError> {
+    let mut number = 0;
     while let Some(item) = items.recv().await {
+        number += 1;
         if let Some(error) = f(item).into_error() {
-            return Err(error);
+            return Err(AtMessage { channel: items.name().clone(), number }.blame(error));
         }
     }
     Ok(())
@@ -139,13 +92,7 @@ impl<'env> Network<'env> {
         first: A,
         f: impl FnMut(A, T) -> A + Send + 'env,
     ) -> Output<A> {
-        let place = Arc::new(Mutex::new(None));
-        let output = Output(Arc::clone(&place));
-        self.process(name, items, async move |items| {
-            let result = fold(items, first, f).await;
-            *place.lock() = Some(result);
-        });
-        output
+        self.compute(name, items, |items| fold(items, first, f))
     }
 
     /// Returns, after the run, all messages in a vector.
