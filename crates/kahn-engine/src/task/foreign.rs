@@ -17,6 +17,7 @@
 
 use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
 use crate::task::{TaskRef, mark};
+use crate::worker::WorkerCore;
 use crate::{Origin, Reason, Scheduler};
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -103,7 +104,13 @@ impl Foreign {
         self.was_asked.store(false, Relaxed);
         // SAFETY: the step from a wait to `RUNNING` is taken once: the process is ours.
         let ready = unsafe { self.task.claim() };
-        self.scheduler.make_ready(Origin::Outside, ready, Reason::Woken);
+        WorkerCore::with_current(|worker| match worker {
+            // A process of the same network has done it: the worker has the other at hand.
+            Some(worker) if worker.runs_in(&self.scheduler) => {
+                worker.make_ready(ready, Reason::Woken);
+            }
+            _ => self.scheduler.make_ready(Origin::Outside, ready, Reason::Woken),
+        });
         if state == WAITING {
             // After the process is ready, and a worker is busy that will run it.
             self.scheduler.activity.settle();

@@ -83,6 +83,15 @@ pub mod own {
     pub const APART: u8 = PINNED | URGENT | BACKGROUND;
 }
 
+/// Bits of [`Task::attributes`] that are the engine's; the others are the language's.
+pub mod attribute {
+    /// It is a part of another process, and is not counted as one.
+    pub const PART: u8 = 128;
+    /// It works for the process that has its identity: what it counts is that one's, and there is no
+    /// record of it. It catches the panics of the code that it runs.
+    pub const HELPER: u8 = 64;
+}
+
 /// Values of [`Task::stage`].
 mod stage {
     /// Nobody but its creator knows it.
@@ -143,7 +152,7 @@ pub struct Plan {
     pub info: Info,
     /// What runs it.
     pub kind: Kind,
-    /// Bits of the language's own.
+    /// Bits of the language's own, and of [`attribute`].
     pub attributes: u8,
     /// The worker the user pinned it to.
     pub pinned: Option<u32>,
@@ -376,7 +385,7 @@ impl Task {
         unsafe { self.cold.get() }
     }
 
-    /// Bits of the language's own.
+    /// Bits of the language's own, and of [`attribute`].
     #[inline]
     pub fn attributes(&self) -> u8 {
         // Relaxed: what is asked by others was set before they knew it.

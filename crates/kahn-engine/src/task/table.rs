@@ -5,8 +5,9 @@ use crate::memory::BlockPool;
 use crate::scheduler::{BUILDING, Scheduler};
 use crate::sync::Access;
 use crate::sync::Ordering::*;
-use crate::task::{Plan, Task, TaskRef};
+use crate::task::{Plan, Task, TaskRef, attribute};
 use kahn_report::{Ending, Identity, Name, ProcessCounts};
+use std::collections::BTreeMap;
 
 /// What is kept of a process for the report.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Table {
     pub folded: (u64, ProcessCounts),
     /// Processes that were created before the run.
     fixed: u32,
+    /// What helpers counted that have ended, by the identity of the process that they worked for.
+    helped: BTreeMap<Identity, ProcessCounts>,
     /// Processes ever created.
     pub created: u64,
 }
@@ -47,6 +50,7 @@ impl Table {
             limit: usize::MAX,
             folded: (0, ProcessCounts::default()),
             fixed: 0,
+            helped: BTreeMap::new(),
             created: 0,
         }
     }
@@ -68,7 +72,7 @@ impl Table {
 
     pub(crate) fn add(&mut self, task: TaskRef) {
         task.set_listed();
-        self.created += 1;
+        self.created += u64::from(task.attributes() & (attribute::PART | attribute::HELPER) == 0);
     }
 
     /// Every header that something may still name.
@@ -92,6 +96,10 @@ impl Table {
     pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending) {
         debug_assert!(task.is_listed());
         task.set_ended();
+        if task.attributes() & attribute::HELPER != 0 {
+            self.helped.entry(task.info().identity).or_default().add(&task.counts());
+            return;
+        }
         let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
         if matters || self.ended.len() < self.limit {
             self.ended.push(task.record(Some(ending)));
@@ -110,9 +118,16 @@ impl Table {
 
     /// The records of all listed processes, ended or not, in the order of their identities.
     pub fn records(&self) -> Vec<ProcessRecord> {
-        let alive = self.all().into_iter().map(|task| task.record(None));
+        let mut alive = self.all();
+        alive.retain(|task| task.attributes() & attribute::HELPER == 0);
+        let alive = alive.into_iter().map(|task| task.record(None));
         let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
+        for record in records.iter_mut().filter(|_| !self.helped.is_empty()) {
+            if let Some(counts) = self.helped.get(&record.identity) {
+                record.counts.add(counts);
+            }
+        }
         records
     }
 }

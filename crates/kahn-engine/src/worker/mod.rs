@@ -256,6 +256,13 @@ impl WorkerCore {
         f(unsafe { CURRENT.with(Cell::get).as_ref() })
     }
 
+    /// Whether it runs a process of this network right now, as one of its workers.
+    pub(crate) fn runs_in(&self, scheduler: &Scheduler) -> bool {
+        self.current.get().is_some()
+            && !self.is_dedicated()
+            && ptr::eq(&raw const *self.scheduler, scheduler)
+    }
+
     /// The worker of this thread; the reference must not outlive the poll that asks.
     #[inline]
     fn of_this_thread<'a>() -> Option<&'a Self> {

@@ -223,6 +223,20 @@ pub(super) async fn flush(task: TaskRef) {
     .await;
 }
 
+/// What a process without channels does now and then: it ends here if it is stopped, and yields if it has
+/// run long or `gives_way`.
+pub(crate) async fn rest(gives_way: bool) {
+    let running = Worker::running().map(|(worker, task)| {
+        if gives_way {
+            worker.spend(u32::MAX);
+        }
+        task
+    });
+    if let Some(task) = running {
+        flush(task).await;
+    }
+}
+
 /// Why a process ends that flushes. One that blocks, or has another executor poll the operation, is not
 /// ended here: its thread or that executor would wait for ever.
 fn ends_here(task: TaskRef, worker: &Worker, waker: &Waker) -> Option<EndCause> {

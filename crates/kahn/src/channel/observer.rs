@@ -98,7 +98,7 @@ impl ChannelRef {
     /// Tells the observer of both ends from now on, or does not.
     pub(super) fn set_observed(self, is_observed: bool) {
         for end in [End::Sender, End::Receiver] {
-            self.side(end).set_kind(kind::OBSERVED, is_observed);
+            self.side(end).set_kind(kind::OBSERVED, is_observed && !self.is_inner());
         }
     }
 

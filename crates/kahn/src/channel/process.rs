@@ -22,6 +22,8 @@ pub(crate) mod attribute {
     /// It had a sender once: if not, it is never pruned.
     pub(crate) const HAD_SENDERS: u8 = 4;
 
+    pub(crate) use kahn_engine::task::attribute::{HELPER, PART};
+
     /// Whether a process with these runs on though nothing reads what it sends.
     pub(crate) fn is_never_pruned(attributes: u8) -> bool {
         attributes & (EFFECTS | CREATES) != 0 || attributes & HAD_SENDERS == 0

@@ -106,6 +106,9 @@ pub(super) mod kind {
     pub(in crate::channel) const WEIGHED: u8 = 4;
     /// The observer of the run is told of messages.
     pub(in crate::channel) const OBSERVED: u8 = 8;
+    /// It joins the parts of one process: it has the capacity that it was made with, and reports do not
+    /// tell of it.
+    pub(in crate::channel) const INNER: u8 = 16;
 }
 
 /// A line that begins with a word.
@@ -311,6 +314,16 @@ impl ChannelRef {
         let history = unsafe { (*self.history()?.get()).take() };
         self.receiver.set_kind(kind::RECORDED, false);
         history
+    }
+
+    /// Whether it joins the parts of one process.
+    pub(crate) fn is_inner(self) -> bool {
+        self.sender.is_kind(kind::INNER)
+    }
+
+    /// Joins the parts of one process, or not. Nobody knows the channel yet.
+    pub(super) fn set_inner(self, is_inner: bool) {
+        self.sender.set_kind(kind::INNER, is_inner);
     }
 
     /// The table it belongs to.

@@ -76,6 +76,8 @@ pub(crate) struct Plan {
     pub(crate) initial: u32,
     pub(crate) recorded: Option<History>,
     pub(crate) weighing: Weighing,
+    /// It joins the parts of one process.
+    pub(crate) is_inner: bool,
 }
 
 #[derive(Debug, Default)]
@@ -91,6 +93,8 @@ struct Inner {
     handed_on_at: BTreeMap<usize, u64>,
     fixed: u32,
     created: u64,
+    /// Channels ever made that join the parts of one process: they are not among the created.
+    within: u64,
 }
 
 impl Inner {
@@ -166,7 +170,8 @@ impl ChannelTable {
 
     /// Makes a channel; nobody knows it yet.
     pub(crate) fn make(&self, plan: Plan) -> ChannelRef {
-        let wanted = self.capacities.get().copied().unwrap_or_default().of(plan.capacity);
+        let capacities = self.capacities.get().copied().filter(|_| !plan.is_inner);
+        let wanted = capacities.unwrap_or_default().of(plan.capacity);
         let capacity = wanted.max(plan.initial).clamp(1, MOST_SLOTS);
         let weigh = match plan.weighing {
             Weighing::By(weigh) => Some(weigh),
@@ -182,6 +187,7 @@ impl ChannelTable {
         };
         channel.cold.set_capacity(capacity);
         channel.weigh_by(weigh);
+        channel.set_inner(plan.is_inner);
         channel.set_observed(self.observer.get().is_some());
         if matches!(plan.weighing, Weighing::Unknown) {
             channel.set_flag(flag::WEIGHT_UNKNOWN);
@@ -193,7 +199,11 @@ impl ChannelTable {
         if let Some(history) = plan.recorded {
             channel.record_in(history);
         }
-        inner.created += 1;
+        if plan.is_inner {
+            inner.within += 1;
+        } else {
+            inner.created += 1;
+        }
         self.use_bytes(&inner, Self::bytes(capacity.into(), plan.types.size));
         channel
     }
@@ -229,7 +239,7 @@ impl ChannelTable {
             }
         }
         let _ = self.capacities.set(capacities);
-        for channel in self.all() {
+        for channel in self.all().into_iter().filter(|channel| !channel.is_inner()) {
             let own = channel.cold.capacity.load(Relaxed);
             self.resize_unused(channel, capacities.of(own));
         }
@@ -278,6 +288,7 @@ impl ChannelTable {
         let inner = self.inner.lock();
         let held = channel.weight_held();
         self.count_held(&inner, channel, held);
+        self.count_within(&inner);
         // The channel is full: each of its messages weighs so much.
         let own = held / u64::from(channel.cold.capacity.load(Relaxed));
         let each = size.saturating_add(usize::try_from(own).unwrap_or(usize::MAX));
@@ -309,6 +320,16 @@ impl ChannelTable {
         for channel in locked.all() {
             let counted = channel.scales(End::Sender).map_or(0, |s| s.counted.load(Relaxed));
             self.count_held(locked, channel, counted.min(channel.weight_held()));
+        }
+    }
+
+    /// Counts what the messages weigh that are inside processes of several parts. Those channels never
+    /// grow, so it is not counted there.
+    fn count_within(&self, locked: &Inner) {
+        if locked.within > 0 {
+            for channel in locked.all().filter(|channel| channel.is_inner()) {
+                self.count_held(locked, channel, channel.weight_held());
+            }
         }
     }
 
@@ -442,7 +463,9 @@ impl ChannelTable {
         if channel.was_handed_on_within() {
             inner.handed_on_at.remove(&channel.as_ptr().addr());
         }
-        if channel.has_flag(flag::LISTED) {
+        if channel.is_inner() {
+            // What there is to tell of it is told of its process.
+        } else if channel.has_flag(flag::LISTED) {
             inner.ended.push(ChannelRecord { began_with, ..channel.record(true) });
         } else {
             inner.folded.0 += 1;
@@ -459,7 +482,8 @@ impl ChannelTable {
     /// others.
     pub(crate) fn records(&self) -> (Vec<ChannelRecord>, (u64, ChannelCounts)) {
         let inner = self.inner.lock();
-        let alive = inner.all().map(|channel| channel.record(false));
+        let alive = inner.all().filter(|channel| !channel.is_inner());
+        let alive = alive.map(|channel| channel.record(false));
         let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         (records, inner.folded)

@@ -9,15 +9,18 @@
 //! and what was received, the receiver's. The difference is what it holds. The budget looks at them when
 //! the channel must grow.
 
+use super::Receiver;
 use super::digest::type_of;
-use super::raw::{ChannelRef, End, kind};
+use super::raw::{ChannelRef, End, flag, kind};
 use kahn_engine::sync::{Cell, Ordering::Relaxed, PlainAtomicU64, StaticMutex};
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
+use std::marker::PhantomData;
 use std::mem::{needs_drop, size_of_val};
 use std::path::PathBuf;
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -240,6 +243,46 @@ impl Weighing {
 
     fn by<T>(weigh: WeighFn) -> Self {
         if needs_drop::<T>() { Self::By(weigh) } else { Self::Size }
+    }
+}
+
+/// Weighs the messages of a channel elsewhere.
+pub(crate) struct Weigher<T> {
+    by: Weighing,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T> Weigher<T> {
+    /// All the bytes of a message, as far as they are known.
+    pub(crate) fn bytes(&self, message: &T) -> usize {
+        let owned = match self.by {
+            // SAFETY: it weighs messages of the channel that this was made for, which are of this type.
+            Weighing::By(weigh) => unsafe { weigh(ptr::from_ref(message).cast()) },
+            Weighing::Size | Weighing::Unknown => 0,
+        };
+        size_of::<T>() + owned
+    }
+
+    /// Messages that stand for those of this channel are weighed so.
+    pub(crate) fn weighing<M>(&self, weigh: fn(&M) -> usize) -> Weighing {
+        match self.by {
+            Weighing::Unknown => Weighing::Unknown,
+            Weighing::Size | Weighing::By(_) => Weighing::with(weigh),
+        }
+    }
+}
+
+impl<T: Send> Receiver<T> {
+    /// What weighs its messages.
+    pub(crate) fn weigher(&self) -> Weigher<T> {
+        let channel = self.channel();
+        let by = channel.scales(End::Receiver).and_then(|scales| scales.weigh.get());
+        let by = match by {
+            Some(weigh) => Weighing::By(weigh),
+            None if channel.has_flag(flag::WEIGHT_UNKNOWN) => Weighing::Unknown,
+            None => Weighing::Size,
+        };
+        Weigher { by, of: PhantomData }
     }
 }
 

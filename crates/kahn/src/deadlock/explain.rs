@@ -5,6 +5,7 @@ use crate::channel::raw::End;
 use crate::channel::table::{ChannelTable, Kept};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::sync::system::clock;
+use kahn_engine::task::attribute;
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::{Activity, Explanation, Held, RingMember, Waiting};
 
@@ -24,7 +25,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
     processes.sort_by_key(|task| task.info().identity);
     let waiting = processes
         .iter()
-        .filter(|task| !task.has_ended())
+        .filter(|task| !task.has_ended() && is_told(**task))
         .map(|&task| Waiting {
             process: task.info().name.clone(),
             activity: activity(task, running.contains(&task), scheduler, &channels),
@@ -42,9 +43,17 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
     explanation
 }
 
+/// Whether it is told what a process does: not of one that works for another, nor of a part that waits for
+/// another part.
+pub(crate) fn is_told(task: TaskRef) -> bool {
+    task.attributes() & attribute::HELPER == 0
+        && edge_of(task).is_none_or(|edge| !edge.channel.is_inner())
+}
+
 fn members(ring: &[Edge]) -> Vec<RingMember> {
     let mut members: Vec<_> = ring
         .iter()
+        .filter(|edge| !edge.channel.is_inner())
         .map(|edge| RingMember {
             process: edge.task.info().name.clone(),
             channel: edge.channel.name().clone(),
@@ -55,6 +64,7 @@ fn members(ring: &[Edge]) -> Vec<RingMember> {
     // Begin with the process that was created first, wherever the ring was found.
     let first = ring
         .iter()
+        .filter(|edge| !edge.channel.is_inner())
         .enumerate()
         .min_by_key(|(_, edge)| edge.task.info().identity)
         .map_or(0, |(index, _)| index);
@@ -84,6 +94,8 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_
         };
     }
     match task.foreign_if_any() {
+        // Other parts of its process work for it.
+        Some(_) if task.attributes() & attribute::PART != 0 => Activity::Computes,
         Some(foreign) if foreign.is_pending() => Activity::WaitsForeign,
         Some(foreign) if foreign.is_orphan() => {
             if foreign.was_asked() {

@@ -32,7 +32,7 @@
 //!
 //! | ring | then |
 //! |---|---|
-//! | holds a full channel | the smallest of them grows by half (Parks 1995; Geilen and Basten 2003) |
+//! | holds a full channel | the smallest of them grows by half (Parks 1995; Geilen and Basten 2003), but none inside a process |
 //! | the same, and the budget is used up | the run ends, over budget |
 //! | empty channels alone | its processes are dead, and so is what waits for them; sends to them are discarded |
 //!
@@ -47,7 +47,7 @@ mod explain;
 mod prune;
 pub(crate) mod walk;
 
-pub(crate) use explain::explain;
+pub(crate) use explain::{explain, is_told};
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::language::mark;
@@ -252,10 +252,11 @@ impl Resolver {
         table: &ChannelTable,
         stand_still: bool,
     ) -> Found {
-        let smallest = ring
-            .iter()
-            .filter(|edge| edge.end == End::Sender)
-            .min_by_key(|edge| (edge.capacity(), edge.channel.label().identity));
+        let smallest = ring.iter().filter(|edge| edge.end == End::Sender).min_by_key(|edge| {
+            // What joins the parts of a process does not grow: the part that reads it waits in
+            // this ring as well, at another full channel.
+            (edge.channel.is_inner(), edge.capacity(), edge.channel.label().identity)
+        });
         let Some(full) = smallest else {
             let dead: Vec<TaskRef> = ring.iter().map(|edge| edge.task).collect();
             if !stand_still && dead.iter().any(|task| task.kind() == Kind::Outside) {

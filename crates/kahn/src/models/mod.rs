@@ -34,7 +34,7 @@ use crate::channel::capacities::Capacities;
 use crate::channel::language::Kahn;
 use crate::channel::raw::ChannelRef;
 use crate::deadlock::{Detection, Resolver};
-use crate::network::core::{ChannelPlan, Core, ProcessPlan};
+use crate::network::core::{ChannelPlan, Core, ProcessPlan, Role};
 use crate::{ProcessResult, Receiver, Sender};
 pub(crate) use kahn_engine::model::{Own, check, settings};
 use kahn_engine::sync::{Arc, Ordering::*, thread};
@@ -50,7 +50,7 @@ struct Driven {
 
 /// A process whose observers count, for it may be pruned, unless it has `effects`.
 fn plan(name: &'static str, effects: bool) -> ProcessPlan {
-    ProcessPlan { name: name.into(), effects, pinned: None }
+    ProcessPlan { name: name.into(), effects, pinned: None, role: Role::Process }
 }
 
 /// Runs, as worker `index`, what was made ready by a thread that is no worker.
@@ -76,8 +76,14 @@ impl Driven {
         capacity: u32,
         initial: Vec<T>,
     ) -> (Sender<T>, Receiver<T>, ChannelRef) {
-        let plan =
-            ChannelPlan { name: name.into(), capacity, initial, digest: None, weighing: None };
+        let plan = ChannelPlan {
+            name: name.into(),
+            capacity,
+            initial,
+            digest: None,
+            weighing: None,
+            is_inner: false,
+        };
         let (sender, receiver) = self.core.channel(plan, None);
         let channel = sender.channel();
         (sender, receiver, channel)

@@ -1,6 +1,7 @@
 //! What can be found out before anything runs.
 
 use super::core::Core;
+use crate::channel::process::attribute;
 use crate::channel::raw::End;
 use foldhash::fast::FixedState;
 use kahn_report::Name;
@@ -76,6 +77,7 @@ impl Core {
         let table = self.scheduler.table.lock();
         let kept = self.channels.hold();
         let mut channels = kept.all();
+        channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
         for channel in &channels {
             for (end, called) in [(End::Sender, "sender"), (End::Receiver, "receiver")] {
@@ -96,6 +98,7 @@ impl Core {
         let twice = named_twice(channels.iter().map(|channel| channel.name()));
         problems.extend(twice.into_iter().map(Problem::SameChannel));
         let mut processes = table.all();
+        processes.retain(|task| task.attributes() & attribute::PART == 0);
         processes.sort_by_key(|task| task.info().identity);
         let twice = named_twice(processes.iter().map(|task| &task.info().name));
         problems.extend(twice.into_iter().map(Problem::SameProcess));

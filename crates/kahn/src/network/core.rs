@@ -17,7 +17,7 @@ use crate::deadlock::{Resolver, explain};
 use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{EndCause, Kind, Scheduler, TaskRef};
-use kahn_report::{Explanation, Misuse, Name};
+use kahn_report::{Explanation, Identity, Misuse, Name};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -91,6 +91,8 @@ pub(crate) struct ChannelPlan<T> {
     pub(crate) digest: Option<crate::channel::digest::DigestFn>,
     /// How its messages are weighed, if that is said.
     pub(crate) weighing: Option<Weighing>,
+    /// It joins the parts of one process.
+    pub(crate) is_inner: bool,
 }
 
 /// What a process is to be.
@@ -98,6 +100,35 @@ pub(crate) struct ProcessPlan {
     pub(crate) name: Name,
     pub(crate) effects: bool,
     pub(crate) pinned: Option<u32>,
+    pub(crate) role: Role,
+}
+
+/// What a task is to the processes that users see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// One of them.
+    Process,
+    /// The first part of one, which has its identity.
+    First(Identity),
+    /// A further part of the process of this identity.
+    Part(Identity),
+    /// It works for the process of this identity, and has no ends.
+    Helper(Identity),
+}
+
+impl Role {
+    fn attributes(self) -> u8 {
+        match self {
+            Self::Process | Self::First(_) => 0,
+            Self::Part(_) => attribute::PART,
+            Self::Helper(_) => attribute::HELPER,
+        }
+    }
+
+    /// The identity of the part of a process.
+    pub(super) fn of_part(whole: Identity) -> Identity {
+        whole.child(0)
+    }
 }
 
 /// The process that creates something while the network runs.
@@ -133,6 +164,7 @@ impl Core {
         };
         // What is made before the run may be recorded; the run's options decide.
         let digest = plan.digest.or_else(|| self.channels.digest_of::<T>());
+        let digest = digest.filter(|_| !plan.is_inner);
         let recorded = digest.filter(|_| by.is_none() || self.channels.records_all());
         let channel = self.channels.make(Plan {
             label: Label { name: plan.name, identity },
@@ -144,6 +176,7 @@ impl Core {
                 digests: Vec::new(),
             }),
             weighing: plan.weighing.unwrap_or_else(Weighing::find::<T>),
+            is_inner: plan.is_inner,
         });
         let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));
         sender.put_initial(plan.initial);
@@ -158,6 +191,14 @@ impl Core {
         (sender, receiver)
     }
 
+    /// The identity of the next process that is made.
+    pub(super) fn next_identity(&self, by: By<'_>) -> Identity {
+        match by {
+            None => self.scheduler.table.lock().next_fixed(),
+            Some((task, _)) => task.next_child(),
+        }
+    }
+
     fn task_plan(
         &self,
         plan: ProcessPlan,
@@ -165,15 +206,17 @@ impl Core {
         creates: bool,
         body: &'static BodyType,
     ) -> TaskPlan {
-        let identity = match by {
-            None => self.scheduler.table.lock().next_fixed(),
-            Some((task, _)) => task.next_child(),
+        let identity = match plan.role {
+            Role::Process => self.next_identity(by),
+            Role::First(identity) | Role::Helper(identity) => identity,
+            Role::Part(whole) => Role::of_part(whole),
         };
         TaskPlan {
             info: Info { name: plan.name, identity },
             kind: body::kind_of(body),
             attributes: if plan.effects { attribute::EFFECTS } else { 0 }
-                | if creates { attribute::CREATES } else { 0 },
+                | if creates { attribute::CREATES } else { 0 }
+                | plan.role.attributes(),
             pinned: plan.pinned,
             scheduler: Arc::as_ptr(&self.scheduler),
             body: Some(body),
@@ -255,6 +298,7 @@ impl Core {
         by: By<'_>,
     ) {
         seen.retain(|channel, end| self.may_give(channel, end, by, &plan.name));
+        let changes_graph = !matches!(plan.role, Role::Helper(_));
         let plan = self.task_plan(plan, by, seen.creates, types);
         if types.blocking
             && let Some((_, worker)) = by
@@ -277,7 +321,9 @@ impl Core {
             }
             Some((_, worker)) => {
                 worker.has_made_one();
-                self.channels.graph_changes();
+                if changes_graph {
+                    self.channels.graph_changes();
+                }
                 // SAFETY: it was made above, and is started once.
                 self.scheduler.start(unsafe { task.claim() }, worker.origin());
             }

@@ -1,7 +1,7 @@
 //! What a channel or a process is to be, before it is made.
 
 use super::Network;
-use super::core::{ChannelPlan, ProcessPlan};
+use super::core::{ChannelPlan, ProcessPlan, Role};
 use crate::channel::Digest;
 use crate::channel::digest::{DigestFn, digest_at};
 use crate::channel::weight::{Weigh, Weighing};
@@ -212,6 +212,7 @@ impl<T: Send> Channel<T> {
             initial: self.initial,
             digest: self.digest,
             weighing: self.weighing,
+            is_inner: false,
         }
     }
 }
@@ -313,6 +314,7 @@ impl Process {
     }
 
     pub(super) fn plan(self) -> ProcessPlan {
-        ProcessPlan { name: self.name, effects: self.effects, pinned: self.worker }
+        let Self { name, effects, worker } = self;
+        ProcessPlan { name, effects, pinned: worker, role: Role::Process }
     }
 }

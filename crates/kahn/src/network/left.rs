@@ -7,8 +7,8 @@
 
 use crate::channel::raw::{End, flag};
 use crate::channel::table::ChannelTable;
-use crate::deadlock::is_dead;
 use crate::deadlock::walk::edge_of;
+use crate::deadlock::{is_dead, is_told};
 use kahn_engine::Scheduler;
 use kahn_report::Identity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// A run in which nothing can go on.
 #[derive(Debug)]
 pub(crate) struct Left {
-    /// Those that have not ended, in the order of their identities.
+    /// Those that have not ended and are told of, in the order of their identities.
     processes: Vec<Identity>,
     /// Writer and reader of the channels whose ends their readers have neither seen nor left.
     readers: Vec<(Identity, Identity)>,
@@ -54,7 +54,8 @@ impl Left {
             Some((owner(End::Sender)?.info().identity, owner(End::Receiver)?.info().identity))
         });
         let readers = readers.collect();
-        let mut processes: Vec<_> = left.iter().map(|task| task.info().identity).collect();
+        let told = left.iter().filter(|task| is_told(**task));
+        let mut processes: Vec<_> = told.map(|task| task.info().identity).collect();
         processes.sort_unstable();
         Self { processes, readers, dead: places(&waits) }
     }

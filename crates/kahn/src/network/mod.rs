@@ -6,6 +6,7 @@
 //! | `describe` | [`Channel`], [`Process`]: what one is to be |
 //! | `spawner` | [`Spawner`]: creating while it runs |
 //! | `body` | the closure and the future of a process |
+//! | `farm` | the ordered farm: one process of several parts |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
 //! | `weights` | what is told of growth and weights |
@@ -17,6 +18,7 @@ mod body;
 mod check;
 pub(crate) mod core;
 mod describe;
+mod farm;
 mod handle;
 mod hooks;
 mod left;
@@ -30,6 +32,7 @@ mod weights;
 
 pub use check::Problem;
 pub use describe::{Channel, Process};
+pub(crate) use farm::FarmPlan;
 pub use handle::StopHandle;
 pub(crate) use options::DEFAULT_BUDGET;
 pub use options::Options;
@@ -37,14 +40,15 @@ pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};
 pub use spawner::Spawner;
 
-use self::core::Core;
+use self::core::{Core, Role};
 use crate::channel::digest::Digests;
+use crate::channel::process::attribute;
 use crate::channel::raw::End;
 use crate::channel::{OutsidePorts, Ports, Receiver, Sender};
 use crate::graph::{Arrow, DotBox, Shape, dot};
-use kahn_engine::Kind;
 use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_engine::task::ProcessResult;
+use kahn_engine::{Kind, TaskRef};
 use kahn_report::Name;
 use std::marker::PhantomData;
 
@@ -393,6 +397,8 @@ impl<'env> Network<'env> {
         let kept = self.core.channels.hold();
         let mut processes = table.all();
         processes.sort_by_key(|task| task.info().identity);
+        let (parts, processes): (Vec<_>, Vec<_>) =
+            processes.into_iter().partition(|task| task.attributes() & attribute::PART != 0);
         let boxes: Vec<_> = processes
             .iter()
             .map(|task| DotBox {
@@ -406,9 +412,15 @@ impl<'env> Network<'env> {
             .collect();
         let place = |channel: &crate::channel::raw::ChannelRef, end| {
             let owner = channel.owner(end)?;
-            processes.iter().position(|task| *task == owner)
+            let is_part = parts.contains(&owner);
+            let identity = |task: &TaskRef| {
+                let own = task.info().identity;
+                if is_part { Role::of_part(own) } else { own }
+            };
+            processes.iter().position(|task| identity(task) == owner.info().identity)
         };
         let mut channels = kept.all();
+        channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
         let arrows: Vec<_> = channels
             .iter()
@@ -442,7 +454,11 @@ impl<'env> Network<'env> {
     /// assert_eq!(network.size(), (2, 1));
     /// ```
     pub fn size(&self) -> (usize, usize) {
-        (self.core.scheduler.table.lock().all().len(), self.core.channels.all().len())
+        let mut processes = self.core.scheduler.table.lock().all();
+        processes.retain(|task| task.attributes() & attribute::PART == 0);
+        let mut channels = self.core.channels.all();
+        channels.retain(|channel| !channel.is_inner());
+        (processes.len(), channels.len())
     }
 }
 

@@ -45,11 +45,12 @@
 
 use crate::channel::endings::{LastSender, Outlived};
 use crate::channel::process::attribute;
+use crate::network::core::Role;
 use crate::network::left::Left;
 use kahn_engine::ProcessRecord;
 use kahn_engine::run::process_report;
 use kahn_report::{Ending, FailureReport, Identity, ProcessEnd, ProcessReport};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 /// The processes of a run, and which of them may be pruned.
@@ -63,6 +64,23 @@ pub(super) struct Observed<'a> {
     is_kept: Vec<bool>,
     /// For each process that left failure marks, which reached them.
     marks: Vec<Option<Vec<usize>>>,
+    /// For each part of another process, which.
+    whole: Vec<Option<usize>>,
+}
+
+/// For each part of a process, the first part; if that is listed.
+fn wholes(records: &[ProcessRecord]) -> Vec<Option<usize>> {
+    let is_part = |record: &ProcessRecord| record.attributes & attribute::PART != 0;
+    if !records.iter().any(is_part) {
+        return vec![None; records.len()];
+    }
+    let parts = records.iter().enumerate();
+    let by_part: BTreeMap<_, _> =
+        parts.map(|(whole, record)| (Role::of_part(record.identity), whole)).collect();
+    let whole = |record: &ProcessRecord| {
+        is_part(record).then(|| by_part.get(&record.identity).copied()).flatten()
+    };
+    records.iter().map(whole).collect()
 }
 
 /// How much of a process is seen by those that may not be pruned.
@@ -243,7 +261,8 @@ impl<'a> Observed<'a> {
                 || has_failed(process) && seen[process].witnesses == 0 && !is_never_pruned[process]
         });
         let is_told_as_pruned = is_told_as_pruned.collect();
-        Self { records, may_be_pruned, is_told_as_pruned, is_kept, marks }
+        let whole = wholes(records);
+        Self { records, may_be_pruned, is_told_as_pruned, is_kept, marks, whole }
     }
 
     /// The failures that count, each with the processes that ended because of it.
@@ -264,6 +283,9 @@ impl<'a> Observed<'a> {
                 continue;
             }
             with.remove(&process);
+            let with_all = with.clone();
+            // Parts of one process end as one.
+            with.retain(|&by| !self.whole[by].is_some_and(|whole| with_all.contains(&whole)));
             let with = with.iter().map(|&by| self.records[by].name.clone()).collect();
             reports.push(FailureReport::new(record.name.clone(), failure.clone(), with));
         }
@@ -285,14 +307,34 @@ impl<'a> Observed<'a> {
     /// What is told of each process of a run that took so many ticks. `is_cut_short`: they are told as
     /// they were when the run ended.
     pub(super) fn processes(&self, is_cut_short: bool, ticks: u64) -> Vec<ProcessReport> {
-        let all = self.records.iter().zip(&self.is_told_as_pruned);
-        let reports = all.map(|(record, is_told_as_pruned)| {
-            let ending = if *is_told_as_pruned && !is_cut_short {
+        let ending = |process: usize| {
+            if self.is_told_as_pruned[process] && !is_cut_short {
                 ProcessEnd::Pruned
             } else {
-                ProcessEnd::of(record.ending.as_ref())
+                ProcessEnd::of(self.records[process].ending.as_ref())
+            }
+        };
+        let mut part_of = vec![None; self.records.len()];
+        for (part, whole) in self.whole.iter().enumerate() {
+            if let Some(whole) = *whole {
+                part_of[whole] = Some(part);
+            }
+        }
+        let all =
+            self.records.iter().enumerate().filter(|(process, _)| self.whole[*process].is_none());
+        let reports = all.map(|(process, record)| {
+            let Some(part) = part_of[process] else {
+                return process_report(record, ending(process), ticks);
             };
-            process_report(record, ending, ticks)
+            let last = &self.records[part];
+            let mut counts = record.counts;
+            counts.add(&last.counts);
+            // The last part ends as the process does, but for the end of what the first part reads.
+            let by_first = |ending: &Ending| {
+                matches!(ending, Ending::FailedBy { process, .. } if *process == record.name)
+            };
+            let tells = if last.ending.as_ref().is_some_and(by_first) { process } else { part };
+            process_report(&ProcessRecord { counts, ..record.clone() }, ending(tells), ticks)
         });
         reports.collect()
     }

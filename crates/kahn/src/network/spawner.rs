@@ -5,9 +5,9 @@ use super::{Channel, Process};
 use crate::channel::language::Worker;
 use crate::channel::process::InNetwork;
 use crate::channel::{Port, Ports, Receiver, Sender};
-use kahn_engine::Scheduler;
 use kahn_engine::sync::Arc;
 use kahn_engine::task::ProcessResult;
+use kahn_engine::{Scheduler, TaskRef};
 use kahn_report::Name;
 use std::marker::PhantomData;
 use std::sync::Weak;
@@ -62,6 +62,8 @@ pub struct Spawner<'env> {
     borrows: PhantomData<std::cell::Cell<&'env ()>>,
 }
 
+const ELSEWHERE: &str = "a process creates while it runs, in its own network";
+
 // SAFETY: it holds a reference to what is shared under locks.
 unsafe impl Send for Spawner<'_> {}
 // SAFETY: `&Spawner` can only be cloned.
@@ -95,14 +97,21 @@ impl<'env> Spawner<'env> {
 
     /// Runs `f` in the name of the process that runs now.
     fn create<R>(&self, f: impl FnOnce(&Core, By<'_>) -> R) -> R {
-        const ELSEWHERE: &str = "a process creates while it runs, in its own network";
+        self.within(|core, task, worker| {
+            assert!(task.creates(), "{ELSEWHERE}, with a spawner among its ports");
+            f(core, Some((task, worker)))
+        })
+    }
+
+    /// Runs `f` with the process that runs now, which is of its network.
+    pub(super) fn within<R>(&self, f: impl FnOnce(&Core, TaskRef, &Worker) -> R) -> R {
         let (worker, task) = Worker::running().expect(ELSEWHERE);
         let same = std::ptr::eq(task.scheduler(), self.scheduler.as_ptr());
-        assert!(same && task.creates(), "{ELSEWHERE}, with a spawner among its ports");
+        assert!(same, "{ELSEWHERE}");
         // SAFETY: one of its processes runs, and the thread that runs a network has its core until all have
         // ended. To count one reference more is two steps that other cores may have to wait for.
         let core = unsafe { &*self.core.as_ptr() };
-        f(core, Some((task, worker)))
+        f(core, task, worker)
     }
 
     /// Makes a channel; both ends belong to the process that makes it.

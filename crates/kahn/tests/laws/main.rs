@@ -8,6 +8,7 @@
 //! | `in_place` | the same with messages that stay in their slots |
 //! | `holders` | what becomes of such messages when their holders end |
 //! | `failures` | errors and panics, at every point; who ends with whom |
+//! | `farm` | the ordered farm is a map |
 //! | `pruning` | receivers that leave, and processes that nobody observes |
 //! | `budget` | what the byte budget counts, and what it suffices for |
 //! | `rings` | artificial and true deadlocks: growth, dead processes, budget, quiescence |
@@ -37,6 +38,7 @@ mod creation;
 mod destructors;
 mod dispatches;
 mod failures;
+mod farm;
 mod foreign;
 mod handing_on;
 mod histories;

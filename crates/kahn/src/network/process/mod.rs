@@ -14,7 +14,8 @@
 //! | [`delay`](crate::Network::delay) | puts messages before a stream | with its input |
 //! | [`scatter`](crate::Network::scatter), [`gather`](crate::Network::gather) | deals messages out in turn, and takes them in turn | with its input; with the last |
 //! | [`scatter_by_key`](crate::Network::scatter_by_key) | deals messages out so that equal keys stay together | with its input |
-//! | [`parallel_map`](crate::Network::parallel_map) | maps in several processes and keeps the order | with its input |
+//! | [`parallel_map`](crate::Network::parallel_map) | maps in several processes, each in its turn, and keeps the order | with its input |
+//! | [`ordered_map`](crate::Network::ordered_map), [`try_ordered_map`](crate::Network::try_ordered_map), [`ordered_map_with`](crate::Network::ordered_map_with) | maps several messages at once, by whichever worker is free, and keeps the order | with its input |
 //! | [`merge_sorted`](crate::Network::merge_sorted), [`merge_sorted_by_key`](crate::Network::merge_sorted_by_key) | makes one sorted stream of several | with the last |
 //!
 //! As a function of this module it is the code of such a process alone, which takes the ports. That
@@ -61,6 +62,7 @@ mod delay;
 mod each;
 mod fold;
 mod merge;
+mod ordered;
 mod output;
 mod pair;
 mod parallel;
