@@ -1,7 +1,7 @@
 //! Names of processes and channels: cheap to make and to copy, readable in every message.
 //!
 //! Each process and each channel has one, and may be one of millions: a name has two words, and no
-//! place on the heap unless it is a long text made at run time.
+//! place on the heap unless it is a text of more than 15 bytes.
 //!
 //! | `kind` | the 15 bytes before it |
 //! |---|---|
@@ -16,7 +16,7 @@ use std::{ptr, slice};
 
 /// The name of a process or a channel.
 ///
-/// Made from a `&'static str` or a short `String` without a place on the heap.
+/// Made from a text, a `String` or `format_args!`; without a place on the heap if it has 15 bytes at most.
 ///
 /// # Examples
 ///
@@ -118,10 +118,26 @@ impl Name {
     }
 }
 
-impl From<&'static str> for Name {
+impl From<&str> for Name {
     #[inline]
-    fn from(text: &'static str) -> Self {
-        Self::far(text, FIXED)
+    fn from(text: &str) -> Self {
+        if text.len() <= SHORT { Self::short(text) } else { Self::from(text.to_owned()) }
+    }
+}
+
+impl From<&String> for Name {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+/// A text that stands in the program has no copy.
+impl From<fmt::Arguments<'_>> for Name {
+    fn from(text: fmt::Arguments<'_>) -> Self {
+        match text.as_str() {
+            Some(text) => Self::far(text, FIXED),
+            None => Self::from(fmt::format(text)),
+        }
     }
 }
 
@@ -237,7 +253,13 @@ mod tests {
     fn a_name_is_its_text_however_it_was_made() {
         let fixed = ["", "short", "just fifteen...", "sixteen bytes...", "größer: siebzehn Bytes"];
         for text in fixed {
-            let names = [Name::from(text), Name::from(text.to_owned())];
+            let owned = text.to_owned();
+            let names = [
+                Name::from(text),
+                Name::from(&owned),
+                Name::from(format_args!("{text}")),
+                owned.into(),
+            ];
             for name in names {
                 assert_eq!(name.as_str(), text);
                 let copy = name.clone();

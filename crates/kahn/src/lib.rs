@@ -38,6 +38,10 @@ pub mod testing;
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from.md")]
+mod coming_from {}
+
 // So that the derive macro's `::kahn::` paths work inside this crate as well.
 extern crate self as kahn;
 
@@ -56,7 +60,8 @@ pub use kahn_report::{
     StillRunning, Summary, Waiting, WorkerReport,
 };
 pub use network::{
-    Channel, Network, Options, Problem, Process, RunError, Running, Spawner, StopHandle, process,
+    Channel, Network, Options, Problem, Process, RunError, Running, Scope, Spawner, StopHandle,
+    process,
 };
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.

@@ -211,7 +211,9 @@ fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
         .collect();
     failures.extend(core.unheard.lock().drain(..).map(FailureReport::from));
     if !core.places {
-        failures.iter_mut().for_each(|failure| failure.at = None);
+        for failure in &mut failures {
+            failure.at = None;
+        }
     }
     let (outcome, detail) = match verdict {
         Some(Verdict::Deadlock(waits)) => (Summary::Deadlock, Some(Detail::Waits(waits))),

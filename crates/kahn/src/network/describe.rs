@@ -10,6 +10,8 @@ use kahn_report::Name;
 /// What a channel is to be: its name, capacity, initial messages, and whether runs are compared by
 /// the contents of its messages.
 ///
+/// The processes of the [library](crate::process) take one wherever a name is enough.
+///
 /// # Examples
 ///
 /// A feedback loop needs something in it to begin with:
@@ -40,6 +42,15 @@ pub struct Channel<T> {
     initial: Vec<T>,
     digest: Option<DigestFn>,
     weighing: Option<Weighing>,
+    /// The process of the library that is to write it, if more is said of it than its name.
+    writer: Option<Process>,
+}
+
+/// A name is enough where a channel is to be described.
+impl<T: Send, N: Into<Name>> From<N> for Channel<T> {
+    fn from(name: N) -> Self {
+        Self::named(name)
+    }
 }
 
 impl<T: Send> Channel<T> {
@@ -65,6 +76,7 @@ impl<T: Send> Channel<T> {
             initial: Vec::new(),
             digest: None,
             weighing: None,
+            writer: None,
         }
     }
 
@@ -205,7 +217,56 @@ impl<T: Send> Channel<T> {
         self
     }
 
+    /// Describes the process of the library that writes the channel: its name, if that is another, and
+    /// what the runtime may not assume of it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, Process};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=3_u32);
+    /// let squares = Channel::named("squares").capacity(2).written_by(Process::named("square"));
+    /// let squares = network.map(squares, numbers, |n| n * n);
+    /// let all = network.collect("all", squares);
+    /// let report = network.run()?;
+    /// assert_eq!(all.take(), Some(vec![1, 4, 9]));
+    /// assert_eq!((&report.processes[1].name, &report.channels[1].name), ("square", "squares"));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn written_by(mut self, process: impl Into<Process>) -> Self {
+        self.writer = Some(process.into());
+        self
+    }
+
+    /// The process of the library that is to write it: called as the channel, unless said otherwise.
+    pub(super) fn writer(&mut self) -> Process {
+        self.writer.take().unwrap_or_else(|| Process::named(self.name.clone()))
+    }
+
+    /// One of several channels that are described together, called `name index`.
+    pub(super) fn one_of(&self, index: usize) -> Self {
+        assert!(
+            self.initial.is_empty(),
+            "channel `{}`: one of several has no initial messages",
+            self.name
+        );
+        Self {
+            name: format_args!("{} {index}", self.name).into(),
+            initial: Vec::new(),
+            writer: None,
+            ..*self
+        }
+    }
+
     pub(super) fn plan(self) -> ChannelPlan<T> {
+        let described = self.writer.is_none();
+        assert!(
+            described,
+            "channel `{}`: only a process of the library is described with its channel",
+            self.name
+        );
         ChannelPlan {
             name: self.name,
             capacity: self.capacity,
@@ -242,6 +303,13 @@ pub struct Process {
     name: Name,
     effects: bool,
     worker: Option<u32>,
+}
+
+/// A name is enough where a process is to be described.
+impl<N: Into<Name>> From<N> for Process {
+    fn from(name: N) -> Self {
+        Self::named(name)
+    }
 }
 
 impl Process {

@@ -51,6 +51,7 @@
 //! look for that after each item. They borrow what processes may borrow, and have ended when the run has.
 
 use super::core::{By, ChannelPlan, Core, ProcessPlan, Role};
+use super::making::{Making, is_ending};
 use super::{Network, Process, Spawner};
 use crate::channel::closing::rest;
 use crate::channel::weight::Weigher;
@@ -356,12 +357,12 @@ impl Core {
     }
 }
 
-impl<'env> Network<'env> {
+impl<'env, K: Making> Network<'env, K> {
     /// Makes the process of an ordered farm, and the channel that it writes.
     pub(crate) fn farm<T, U, E, S, M, F>(
         &mut self,
         items: Receiver<T>,
-        plan: FarmPlan<M, F>,
+        mut plan: FarmPlan<M, F>,
     ) -> Receiver<U>
     where
         T: Send + 'env,
@@ -373,7 +374,13 @@ impl<'env> Network<'env> {
         Result<(), E>: ProcessResult,
     {
         let (out, made) = self.channel(plan.name.clone());
-        self.core.farm(plan, (items, out), self.spawner(), None);
+        plan.name = self.called(plan.name);
+        let helpers = self.spawner();
+        self.made.part().with(|core, by| {
+            if !is_ending(by) {
+                core.farm(plan, (items, out), helpers, by);
+            }
+        });
         made
     }
 }

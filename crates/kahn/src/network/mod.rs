@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod` | [`Network`]: writing a network down |
 //! | `describe` | [`Channel`], [`Process`]: what one is to be |
-//! | `spawner` | [`Spawner`]: creating while it runs |
+//! | `making` | where that is done: before the run, by a process ([`Spawner`]), in a part ([`Scope`]) |
 //! | `body` | the closure and the future of a process |
 //! | `farm` | the ordered farm: one process of several parts |
 //! | `check` | what can be found out before it runs |
@@ -23,24 +23,25 @@ mod handle;
 mod hooks;
 mod left;
 mod load;
+mod making;
 mod observed;
 mod options;
 pub mod process;
 pub(crate) mod run;
-mod spawner;
 mod weights;
 
 pub use check::Problem;
 pub use describe::{Channel, Process};
 pub(crate) use farm::FarmPlan;
 pub use handle::StopHandle;
+pub use making::{Scope, Spawner};
 pub(crate) use options::DEFAULT_BUDGET;
 pub use options::Options;
 pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};
-pub use spawner::Spawner;
 
-use self::core::{Core, Role};
+use self::core::Role;
+use self::making::{Making, Whole, is_ending};
 use crate::channel::digest::Digests;
 use crate::channel::process::attribute;
 use crate::channel::raw::End;
@@ -86,18 +87,15 @@ use std::marker::PhantomData;
 /// Source: Kahn 1974; Vrba, Halvorsen, Griwodz, Beskow, Espeland, Johansen: the Nornir run-time
 /// system.
 #[derive(Debug)]
-pub struct Network<'env> {
-    core: Arc<Core>,
+pub struct Network<'env, M = Whole<'env>> {
+    made: M,
+    /// What comes before the names of its processes and channels.
+    scope: Option<Name>,
     /// Invariant: what processes borrow must outlive the run, no more and no less.
-    borrows: PhantomData<std::cell::Cell<&'env ()>>,
-    has_run: bool,
+    borrows: PhantomData<fn(&'env ()) -> &'env ()>,
 }
 
-// SAFETY: everything in a network that is not run yet is `Send`: bodies, ports and messages are
-// bound to be, and the rest is shared under locks.
-unsafe impl Send for Network<'_> {}
-
-impl<'env> Network<'env> {
+impl Network<'_> {
     /// The capacity of channels that name none, in messages.
     pub const DEFAULT_CAPACITY: u32 = 64;
 
@@ -116,15 +114,55 @@ impl<'env> Network<'env> {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn new() -> Self {
-        Self { core: Core::new(), borrows: PhantomData, has_run: false }
+        Self::of(Whole::new(), None)
     }
 
     /// Has channels compared by contents that these digests are for, without being asked.
     pub(crate) fn record_by(&self, digests: &Arc<Digests>) {
-        self.core.channels.record_by(digests);
+        self.made.core.channels.record_by(digests);
+    }
+}
+
+impl<'env, M: Making> Network<'env, M> {
+    fn of(made: M, scope: Option<Name>) -> Self {
+        Self { made, scope, borrows: PhantomData }
+    }
+
+    /// What it is called in its part.
+    fn called(&self, name: Name) -> Name {
+        match &self.scope {
+            None => name,
+            Some(scope) => format_args!("{scope}/{name}").into(),
+        }
+    }
+
+    /// Borrows it as a part in which the names of processes and channels begin with `name/`.
+    ///
+    /// See [`Scope`] for an example with a function that builds a part.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let mut input = network.scope("input");
+    /// let mut first = input.scope("first");
+    /// let numbers = first.source("numbers", 0..3_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let report = network.run()?;
+    /// assert_eq!(sum.take(), Some(3));
+    /// assert_eq!(report.processes[0].name, "input/first/numbers");
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn scope(&mut self, name: impl Into<Name>) -> Scope<'_, 'env> {
+        let name = self.called(name.into());
+        Network::of(self.made.part(), Some(name))
     }
 
     /// Makes a channel with the default capacity, and returns its two ends.
+    ///
+    /// Both belong to nothing yet; while the network runs, to the process that makes the channel.
     ///
     /// # Examples
     ///
@@ -162,7 +200,9 @@ impl<'env> Network<'env> {
         &mut self,
         channel: Channel<T>,
     ) -> (Sender<T>, Receiver<T>) {
-        self.core.channel(channel.plan(), None)
+        let mut plan = channel.plan();
+        plan.name = self.called(plan.name);
+        self.made.part().with(|core, by| core.channel(plan, by))
     }
 
     /// Makes a process that has these ports and runs this code.
@@ -229,7 +269,13 @@ impl<'env> Network<'env> {
         R: Future<Output = O> + Send + 'env,
         O: ProcessResult + 'env,
     {
-        self.core.process(process.plan(), ports, code, None);
+        let mut plan = process.plan();
+        plan.name = self.called(plan.name);
+        self.made.part().with(|core, by| {
+            if !is_ending(by) {
+                core.process(plan, ports, code, by);
+            }
+        });
     }
 
     /// Makes a process that blocks its thread: it gets one of its own, and the same ports.
@@ -292,7 +338,13 @@ impl<'env> Network<'env> {
         F: FnOnce(P) -> O + Send + 'env,
         O: ProcessResult + 'env,
     {
-        self.core.blocking(process.plan(), ports, code, None);
+        let mut plan = process.plan();
+        plan.name = self.called(plan.name);
+        self.made.part().with(|core, by| {
+            if !is_ending(by) {
+                core.blocking(plan, ports, code, by);
+            }
+        });
     }
 
     /// Makes a port that lets a process create processes and channels while the network runs.
@@ -315,9 +367,11 @@ impl<'env> Network<'env> {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn spawner(&self) -> Spawner<'env> {
-        Spawner::new(&self.core)
+        Network::of(self.made.part().while_running(), self.scope.clone())
     }
+}
 
+impl<'env> Network<'env> {
     /// Gives ends to somebody outside: an ordinary thread, a task of another executor.
     ///
     /// One party waits in one operation at a time; two threads are two parties. The run waits until
@@ -353,7 +407,7 @@ impl<'env> Network<'env> {
         name: impl Into<Name>,
         ports: P,
     ) -> P::Outside {
-        let party = self.core.party(name.into(), &ports);
+        let party = self.made.core.party(name.into(), &ports);
         ports.into_outside(&party)
     }
 
@@ -376,7 +430,7 @@ impl<'env> Network<'env> {
     /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
     /// ```
     pub fn stop_handle(&self) -> StopHandle {
-        StopHandle::new(&self.core)
+        StopHandle::new(&self.made.core)
     }
 
     /// Draws the network in the DOT language: one box a process, one arrow a channel.
@@ -393,8 +447,8 @@ impl<'env> Network<'env> {
     /// ```
     pub fn dot(&self) -> String {
         // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
-        let table = self.core.scheduler.table.lock();
-        let kept = self.core.channels.hold();
+        let table = self.made.core.scheduler.table.lock();
+        let kept = self.made.core.channels.hold();
         let mut processes = table.all();
         processes.sort_by_key(|task| task.info().identity);
         let (parts, processes): (Vec<_>, Vec<_>) =
@@ -454,9 +508,9 @@ impl<'env> Network<'env> {
     /// assert_eq!(network.size(), (2, 1));
     /// ```
     pub fn size(&self) -> (usize, usize) {
-        let mut processes = self.core.scheduler.table.lock().all();
+        let mut processes = self.made.core.scheduler.table.lock().all();
         processes.retain(|task| task.attributes() & attribute::PART == 0);
-        let mut channels = self.core.channels.all();
+        let mut channels = self.made.core.channels.all();
         channels.retain(|channel| !channel.is_inner());
         (processes.len(), channels.len())
     }

@@ -2,6 +2,7 @@
 
 use super::check::Problem;
 use super::core::{Core, Verdict};
+use super::making::Whole;
 use super::observed::Observed;
 use super::options::Options;
 use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
@@ -334,7 +335,7 @@ impl Drop for Running {
 
 /// Runs a network to its end, whatever that is.
 pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outcome, RunError> {
-    let core = Arc::clone(&network.core);
+    let core = Arc::clone(&network.made.core);
     let listed = options.schedule.most_listed();
     let mut plan = RunPlan::new(options.schedule)?;
     if let Some(observer) = options.observer {
@@ -367,7 +368,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     }
     core.find_bridges();
 
-    network.has_run = true;
+    network.made.has_run = true;
     let ticks = core.scheduler.timed_run();
     let report = clear_away(&core, warnings, ticks);
     core.gone.open();
@@ -487,7 +488,7 @@ fn local_share(channels: &[ChannelRecord], others: &ChannelCounts) -> Option<f64
     (received > 0).then(|| 1.0 - remote as f64 / received as f64)
 }
 
-impl Drop for Network<'_> {
+impl Drop for Whole<'_> {
     fn drop(&mut self) {
         if !self.has_run {
             self.core.scheduler.end_run();

@@ -1,7 +1,8 @@
 //! Vectors of messages: fewer and larger ones cost less to move.
 
 use super::flat_map;
-use crate::{Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Network, Receiver, Sender};
 use std::convert::identity;
 use std::mem;
 
@@ -40,7 +41,7 @@ where
     flat_map(ports, identity).await;
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Sends vectors of `size` messages; the last may be shorter.
     ///
     /// # Examples
@@ -61,15 +62,12 @@ impl<'env> Network<'env> {
     /// Panics if `size` is 0, or if `items` belongs to another network.
     pub fn batch<T: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<Vec<T>>>,
         items: Receiver<T>,
         size: usize,
     ) -> Receiver<Vec<T>> {
-        let name = name.into();
-        assert!(size > 0, "process `{name}`: a batch has a message at least");
-        let (out, batches) = self.channel(name.clone());
-        self.process(name, (items, out), move |ports| batch(ports, size));
-        batches
+        assert!(size > 0, "a batch has a message at least");
+        self.stage(name, items, move |ports| batch(ports, size))
     }
 
     /// Sends the items of each message, in order: the reverse of [`batch`](Self::batch).
@@ -90,7 +88,11 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if `batches` belongs to another network.
-    pub fn unbatch<I>(&mut self, name: impl Into<Name>, batches: Receiver<I>) -> Receiver<I::Item>
+    pub fn unbatch<I>(
+        &mut self,
+        name: impl Into<Channel<I::Item>>,
+        batches: Receiver<I>,
+    ) -> Receiver<I::Item>
     where
         I: IntoIterator<IntoIter: Send, Item: Send + 'env> + Send + 'env,
     {

@@ -1,6 +1,7 @@
 //! One message after the other: map, filter, flat map.
 
-use crate::{Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Network, Receiver, Sender};
 
 /// Sends what `f` makes of each message; the code of [`Network::map`].
 ///
@@ -64,7 +65,7 @@ pub async fn flat_map<T: Send, I>(
     }
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Sends what `f` makes of each message.
     ///
     /// # Examples
@@ -87,16 +88,14 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if `items` belongs to another network.
+    #[doc(alias = "stage")]
     pub fn map<T: Send + 'env, U: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<U>>,
         items: Receiver<T>,
         f: impl FnMut(T) -> U + Send + 'env,
     ) -> Receiver<U> {
-        let name = name.into();
-        let (out, mapped) = self.channel(name.clone());
-        self.process(name, (items, out), |ports| map(ports, f));
-        mapped
+        self.stage(name, items, |ports| map(ports, f))
     }
 
     /// Sends the messages for which `keep` says yes.
@@ -119,14 +118,11 @@ impl<'env> Network<'env> {
     /// Panics if `items` belongs to another network.
     pub fn filter<T: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         items: Receiver<T>,
         keep: impl FnMut(&T) -> bool + Send + 'env,
     ) -> Receiver<T> {
-        let name = name.into();
-        let (out, kept) = self.channel(name.clone());
-        self.process(name, (items, out), |ports| filter(ports, keep));
-        kept
+        self.stage(name, items, |ports| filter(ports, keep))
     }
 
     /// Sends all that `f` makes of each message, in order.
@@ -149,16 +145,13 @@ impl<'env> Network<'env> {
     /// Panics if `items` belongs to another network.
     pub fn flat_map<T: Send + 'env, I>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<I::Item>>,
         items: Receiver<T>,
         f: impl FnMut(T) -> I + Send + 'env,
     ) -> Receiver<I::Item>
     where
         I: IntoIterator<IntoIter: Send, Item: Send + 'env> + 'env,
     {
-        let name = name.into();
-        let (out, flat) = self.channel(name.clone());
-        self.process(name, (items, out), |ports| flat_map(ports, f));
-        flat
+        self.stage(name, items, |ports| flat_map(ports, f))
     }
 }

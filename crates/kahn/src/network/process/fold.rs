@@ -1,6 +1,7 @@
 //! From a stream to a result, or to an effect.
 
 use super::Output;
+use crate::network::making::Making;
 use crate::{AtMessage, BoxError, Name, Network, ProcessResult, Receiver};
 
 /// Returns what `f` makes of `first` and all messages, one after the other.
@@ -67,7 +68,7 @@ pub async fn for_each<T: Send, O: ProcessResult>(
     Ok(())
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Returns, after the run, what `f` makes of `first` and all messages, one after the other.
     ///
     /// # Examples

@@ -4,7 +4,8 @@
 //! the input it came from is read next. It is sent *before* that input is read, so a merge works in
 //! a ring as well.
 
-use crate::{Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Network, Receiver, Sender};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -95,7 +96,7 @@ pub async fn merge_sorted_by_key<T: Send, K: Ord>(
     merge(ports, |item| (key(&item), item), |_, item| item).await;
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Merges sorted streams into one that is sorted. Of equal messages, those of the input that
     /// comes first in `inputs` come first.
     ///
@@ -120,13 +121,10 @@ impl<'env> Network<'env> {
     /// Panics if one of the inputs belongs to another network.
     pub fn merge_sorted<T: Send + Ord + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         inputs: Vec<Receiver<T>>,
     ) -> Receiver<T> {
-        let name = name.into();
-        let (out, merged) = self.channel(name.clone());
-        self.process(name, (inputs, out), merge_sorted);
-        merged
+        self.stage(name, inputs, merge_sorted)
     }
 
     /// Merges streams that are sorted by a key into one that is. Of messages with equal keys, those
@@ -153,13 +151,10 @@ impl<'env> Network<'env> {
     /// Panics if one of the inputs belongs to another network.
     pub fn merge_sorted_by_key<T: Send + 'env, K: Ord + Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         inputs: Vec<Receiver<T>>,
         key: impl FnMut(&T) -> K + Send + 'env,
     ) -> Receiver<T> {
-        let name = name.into();
-        let (out, merged) = self.channel(name.clone());
-        self.process(name, (inputs, out), |ports| merge_sorted_by_key(ports, key));
-        merged
+        self.stage(name, inputs, |ports| merge_sorted_by_key(ports, key))
     }
 }

@@ -1,10 +1,11 @@
 //! One process that applies its function to several messages at once, in order.
 
 use crate::network::FarmPlan;
+use crate::network::making::Making;
 use crate::{Name, Network, ProcessResult, Receiver};
 use std::convert::Infallible;
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Maps up to `n` messages at once, by whichever worker is free, and keeps the order. `f` must be
     /// free of effects: it may run for messages behind one that fails.
     ///

@@ -1,5 +1,6 @@
 //! From a process to a value.
 
+use crate::network::making::Making;
 use crate::{BoxError, Name, Network, Ports, Process};
 use kahn_engine::sync::{Arc, Mutex};
 use std::fmt;
@@ -67,7 +68,7 @@ fn place<A>() -> (Place<A>, Output<A>) {
     (Place(Arc::clone(&shared)), Output(shared))
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Makes a process whose value can be taken after the run.
     ///
     /// It counts as one with [effects](crate::Process::effects), so it is never pruned: otherwise the
@@ -96,6 +97,8 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if a port belongs to another network.
+    #[doc(alias = "spawn")]
+    #[doc(alias = "join")]
     pub fn compute<P, F, R, T>(&mut self, name: impl Into<Name>, ports: P, code: F) -> Output<T>
     where
         P: Ports + 'env,

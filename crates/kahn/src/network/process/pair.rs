@@ -1,7 +1,7 @@
 //! Two streams into one of pairs, and one into several.
 
-use super::outputs;
-use crate::{Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Network, Receiver, Sender};
 
 /// Sends pairs of the messages of two streams; the code of [`Network::zip`].
 ///
@@ -49,7 +49,7 @@ pub async fn tee<T: Send + Clone>((mut items, mut outs): (Receiver<T>, Vec<Sende
     }
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Pairs the messages of two streams, and ends with the shorter.
     ///
     /// It reads `left` first, so one message of `left` is lost if `right` is the shorter.
@@ -73,14 +73,11 @@ impl<'env> Network<'env> {
     /// Panics if one of the two belongs to another network.
     pub fn zip<A: Send + 'env, B: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<(A, B)>>,
         left: Receiver<A>,
         right: Receiver<B>,
     ) -> Receiver<(A, B)> {
-        let name = name.into();
-        let (out, pairs) = self.channel(name.clone());
-        self.process(name, (left, right, out), zip);
-        pairs
+        self.stage(name, (left, right), |((left, right), out)| zip((left, right, out)))
     }
 
     /// Sends every message to all of `count` channels, called `name 0`, `name 1` and so on.
@@ -102,15 +99,14 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if `count` is 0, or if `items` belongs to another network.
+    #[doc(alias = "broadcast")]
+    #[doc(alias = "fan out")]
     pub fn tee<T: Send + Clone + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         items: Receiver<T>,
         count: usize,
     ) -> Vec<Receiver<T>> {
-        let name = name.into();
-        let (outs, copies) = outputs(self, &name, count);
-        self.process(name, (items, outs), tee);
-        copies
+        self.fan(name, items, count, tee)
     }
 }

@@ -1,8 +1,9 @@
 //! The same work in several processes, in order.
 
+use crate::network::making::Making;
 use crate::{Name, Network, Receiver};
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Maps in `count` processes at once, and keeps the order.
     ///
     /// A [scatter](Self::scatter) called `name scatter`, `count` maps called `name 0` and so on,

@@ -1,7 +1,7 @@
 //! One stream to several processes, and back: in turn, or by key.
 
-use super::outputs;
-use crate::{Digest, Digester, Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Digest, Digester, Network, Receiver, Sender};
 use std::collections::VecDeque;
 
 /// Sends the messages to each in turn; the code of [`Network::scatter`].
@@ -89,7 +89,7 @@ pub async fn gather<T: Send>((inputs, mut out): (Vec<Receiver<T>>, Sender<T>)) {
     }
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Deals the messages out to `count` channels in turn, called `name 0`, `name 1` and so on.
     ///
     /// Message *k*, counted from 0, goes to channel *k* mod `count`: the same one in every run.
@@ -114,16 +114,15 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if `count` is 0, or if `items` belongs to another network.
+    #[doc(alias = "round robin")]
+    #[doc(alias = "fan out")]
     pub fn scatter<T: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         items: Receiver<T>,
         count: usize,
     ) -> Vec<Receiver<T>> {
-        let name = name.into();
-        let (outs, parts) = outputs(self, &name, count);
-        self.process(name, (items, outs), scatter);
-        parts
+        self.fan(name, items, count, scatter)
     }
 
     /// Deals the messages out to `count` channels so that those of equal keys go to the same one,
@@ -154,17 +153,16 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if `count` is 0, or if `items` belongs to another network.
+    #[doc(alias = "partition")]
+    #[doc(alias = "shuffle")]
     pub fn scatter_by_key<T: Send + 'env, K: Digest + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         items: Receiver<T>,
         count: usize,
         key: impl FnMut(&T) -> K + Send + 'env,
     ) -> Vec<Receiver<T>> {
-        let name = name.into();
-        let (outs, parts) = outputs(self, &name, count);
-        self.process(name, (items, outs), |ports| scatter_by_key(ports, key));
-        parts
+        self.fan(name, items, count, |ports| scatter_by_key(ports, key))
     }
 
     /// Takes a message of each input in turn, until all have ended. An input that has ended is left
@@ -190,15 +188,14 @@ impl<'env> Network<'env> {
     ///
     /// # Panics
     /// Panics if one of the inputs belongs to another network.
+    #[doc(alias = "fan in")]
+    #[doc(alias = "round robin")]
     pub fn gather<T: Send + 'env>(
         &mut self,
-        name: impl Into<Name>,
+        name: impl Into<Channel<T>>,
         inputs: Vec<Receiver<T>>,
     ) -> Receiver<T> {
-        let name = name.into();
-        let (out, gathered) = self.channel(name.clone());
-        self.process(name, (inputs, out), gather);
-        gathered
+        self.stage(name, inputs, gather)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From an iterator to a stream.
 
-use crate::{Name, Network, Receiver, Sender};
+use crate::network::making::Making;
+use crate::{Channel, Network, Receiver, Sender};
 
 /// Sends what an iterator gives; the code of [`Network::source`].
 ///
@@ -19,7 +20,7 @@ where
     out.send_all(items).await;
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Sends what an iterator gives, and ends with it.
     ///
     /// The iterator is made and run by the process, and asked for the next item as
@@ -45,13 +46,10 @@ impl<'env> Network<'env> {
     /// assert_eq!(all.take(), Some(vec![7]));
     /// # Ok::<(), kahn::RunError>(())
     /// ```
-    pub fn source<I>(&mut self, name: impl Into<Name>, items: I) -> Receiver<I::Item>
+    pub fn source<I>(&mut self, name: impl Into<Channel<I::Item>>, items: I) -> Receiver<I::Item>
     where
         I: IntoIterator<IntoIter: Send, Item: Send + 'env> + Send + 'env,
     {
-        let name = name.into();
-        let (out, sent) = self.channel(name.clone());
-        self.process(name, out, |out| source(out, items));
-        sent
+        self.stage(name, (), |((), out)| source(out, items))
     }
 }
