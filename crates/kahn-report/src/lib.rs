@@ -24,6 +24,7 @@
 mod ending;
 mod explanation;
 mod failure;
+mod families;
 mod identity;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]

@@ -2,7 +2,10 @@
 
 mod channel;
 mod counters;
+mod human;
+mod limit;
 mod process;
+mod short;
 mod text;
 
 pub use channel::{GrowthReport, MeetingKind, MeetingReport, MeetingState};
@@ -18,8 +21,11 @@ use serde::Serialize;
 
 /// What happened in a run, and what it cost.
 ///
-/// Prints as a table; [`to_json`](Self::to_json) gives the same as data. Processes and channels are
-/// listed in the order of their creation, in every run the same.
+/// Prints in short what a person asks first: how long it took, how busy the workers were, what limited
+/// it, what grew; then processes by their share of time, and channels by their traffic, with names that
+/// differ in numbers alone as one row. The alternate form `{:#}` prints all of it, and
+/// [`to_json`](Self::to_json) gives the same as data: processes and channels in the order of their
+/// creation, in every run the same.
 ///
 /// Outcome, failures and endings are a function of the network and its input, in runs that are not
 /// cut short (stopped, over budget, misuse). Times, polls, waits, steals, where messages went, how

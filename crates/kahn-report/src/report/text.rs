@@ -1,4 +1,4 @@
-//! A report as people read it: the outcome, then tables of processes, channels and workers.
+//! The full form of a report: the outcome, then tables of all processes, channels and workers.
 
 use super::{
     ChannelReport, Detail, MeetingKind, MeetingReport, MeetingState, ProcessReport, Report,
@@ -13,6 +13,12 @@ const LISTED: usize = 5;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() { self.write_full(f) } else { self.write_short(f) }
+    }
+}
+
+impl Report {
+    fn write_full(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_outcome(f)?;
         let workers = if self.workers == 1 { "worker" } else { "workers" };
         write!(
@@ -81,9 +87,7 @@ impl fmt::Display for Report {
         }
         write!(f, "\n{table}")
     }
-}
 
-impl Report {
     pub(super) fn write_outcome(&self, f: &mut impl fmt::Write) -> fmt::Result {
         match (&self.outcome, &self.detail) {
             (Summary::Finished, _) => writeln!(f, "finished")?,
@@ -140,7 +144,10 @@ fn indented(text: &str) -> String {
 }
 
 /// A table with columns of text, and columns of numbers behind them.
-fn new_table(text: &[&'static str], numbers: impl IntoIterator<Item = &'static str>) -> Table {
+pub(super) fn new_table(
+    text: &[&'static str],
+    numbers: impl IntoIterator<Item = &'static str>,
+) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(text.iter().copied().chain(numbers));
     for (index, column) in table.column_iter_mut().enumerate() {
@@ -187,6 +194,6 @@ impl MeetingReport {
     }
 }
 
-fn text_of(name: Option<&Name>) -> String {
+pub(super) fn text_of(name: Option<&Name>) -> String {
     name.map_or(String::new(), Name::to_string)
 }

@@ -314,6 +314,11 @@ macro_rules! counts_of_processes {
             pub fn new(name: Name, ending: ProcessEnd, counts: ProcessCounts) -> Self {
                 Self { name, ending, $($name: counts.$name,)* }
             }
+
+            /// What it did, by itself.
+            pub(in crate::report) fn counts(&self) -> ProcessCounts {
+                ProcessCounts { $($name: self.$name,)* }
+            }
         }
     };
 }
