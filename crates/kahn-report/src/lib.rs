@@ -14,6 +14,7 @@
 //! | `explanation` | which process waits for which |
 //! | `still_running` | what did not stop in time |
 //! | `report` | what happened in a run, and what it cost |
+//! | `picture` | a network, or what has run, as SVG |
 //!
 //! Reports are made by runtimes and read by everybody else. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -29,6 +30,7 @@ mod identity;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
 mod name;
+mod picture;
 mod report;
 mod still_running;
 
@@ -38,6 +40,7 @@ pub use failure::{AtMessage, BoxError, Failure, FailureReport};
 pub use identity::Identity;
 pub use misuse::{Misuse, MisuseKind};
 pub use name::Name;
+pub use picture::{Picture, VertexKind};
 pub use report::{
     COUNTERS, ChannelReport, Counter, Detail, GrowthReport, Kept, MeetingKind, MeetingReport,
     MeetingState, Owner, ProcessCounter, ProcessCounts, ProcessReport, Rebalances, Report, Summary,

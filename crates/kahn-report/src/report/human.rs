@@ -1,7 +1,7 @@
 //! Figures as people say them: with a unit, and no more digits than are of use.
 
 /// A time: `1.25 s`, `12.3 ms`; `-` if it was not measured.
-pub(super) fn time(seconds: Option<f64>) -> String {
+pub(crate) fn time(seconds: Option<f64>) -> String {
     let Some(seconds) = seconds else { return "-".to_owned() };
     if seconds >= 60.0 {
         return format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), (seconds % 60.0).floor());
@@ -16,7 +16,7 @@ pub(super) fn time(seconds: Option<f64>) -> String {
 
 /// Bytes: `812 B`, `1.25 MiB`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
@@ -30,12 +30,12 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// A share of something: `63 %`.
-pub(super) fn share(part: f64, whole: f64) -> String {
+pub(crate) fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.0} %", 100.0 * part / whole) } else { "-".to_owned() }
 }
 
 /// `1 process`, `2 processes`.
-pub(super) fn count(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

@@ -2,7 +2,7 @@
 
 mod channel;
 mod counters;
-mod human;
+pub(crate) mod human;
 mod limit;
 mod process;
 mod short;
@@ -14,6 +14,7 @@ pub use counters::{
     Unit, WorkerReport,
 };
 pub use process::Rebalances;
+pub(crate) use short::traffic;
 
 use crate::{Explanation, FailureReport, Misuse, Name};
 #[cfg(feature = "json")]

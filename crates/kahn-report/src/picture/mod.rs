@@ -1,0 +1,141 @@
+//! A network as a picture: boxes and arrows in SVG, without any other program.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `fold` | makes few boxes of many: families, and what is left over |
+//! | `layout` | finds layers, order and places of boxes and labels |
+//! | `svg` | writes what was placed |
+//!
+//! The same data give the same bytes.
+
+mod fold;
+mod layout;
+mod of_report;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+/// What a box of a picture stands for.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{Picture, VertexKind};
+///
+/// let mut picture = Picture::default();
+/// picture.vertex("driver", VertexKind::Outside);
+/// assert!(picture.svg().contains("outside the network"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VertexKind {
+    /// A process that the workers run.
+    Process,
+    /// A process on a thread of its own.
+    Blocking,
+    /// A party outside the network.
+    Outside,
+}
+
+/// A process, or several in one box.
+#[derive(Clone, Debug)]
+struct Vertex {
+    name: String,
+    kind: VertexKind,
+    members: usize,
+    /// Seconds of processors, if they were measured.
+    seconds: Option<f64>,
+}
+
+/// A channel, or several in one arrow.
+#[derive(Clone, Debug)]
+struct Edge {
+    from: usize,
+    to: usize,
+    /// Names, each once.
+    names: Vec<String>,
+    members: usize,
+    initial: u64,
+    /// Bytes that passed, after a run.
+    traffic: Option<u64>,
+    growths: u64,
+}
+
+/// A network to be drawn: processes and the channels between them, in the order of their creation.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::{Picture, VertexKind};
+///
+/// let mut picture = Picture::default();
+/// let read = picture.vertex("read", VertexKind::Blocking);
+/// let count = picture.vertex("count", VertexKind::Process);
+/// picture.edge(read, count, "lines", 0);
+/// let svg = picture.svg();
+/// assert!(svg.starts_with("<svg ") && svg.contains(">lines<"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Picture {
+    vertices: Vec<Vertex>,
+    edges: Vec<Edge>,
+}
+
+impl Picture {
+    /// Adds a process and returns its number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Picture, VertexKind};
+    ///
+    /// let mut picture = Picture::default();
+    /// assert_eq!(picture.vertex("read", VertexKind::Process), 0);
+    /// assert_eq!(picture.vertex("write", VertexKind::Process), 1);
+    /// ```
+    pub fn vertex(&mut self, name: &str, kind: VertexKind) -> usize {
+        self.vertices.push(Vertex { name: name.to_owned(), kind, members: 1, seconds: None });
+        self.vertices.len() - 1
+    }
+
+    /// Adds a channel between processes by their numbers, with so many initial messages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Picture, VertexKind};
+    ///
+    /// let mut picture = Picture::default();
+    /// let add = picture.vertex("add", VertexKind::Process);
+    /// picture.edge(add, add, "sums", 1);
+    /// assert!(picture.svg().contains("1 initial"));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if there is no process of one of these numbers.
+    pub fn edge(&mut self, from: usize, to: usize, name: &str, initial: u64) {
+        assert!(from.max(to) < self.vertices.len(), "a channel joins processes of the picture");
+        let names = vec![name.to_owned()];
+        self.edges.push(Edge { from, to, names, members: 1, initial, traffic: None, growths: 0 });
+    }
+
+    /// Returns the picture as SVG, of any network in bounded time: what is too much for a picture is
+    /// folded into fewer boxes, and the picture says so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Picture, VertexKind};
+    ///
+    /// let mut picture = Picture::default();
+    /// for number in 0..100_000 {
+    ///     picture.vertex(&format!("count {number}"), VertexKind::Process);
+    /// }
+    /// assert!(picture.svg().contains("count 0…99999"));
+    /// ```
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let drawn = fold::folded(self);
+        let layout = layout::placed(&drawn);
+        svg::written(self, &drawn, &layout)
+    }
+}

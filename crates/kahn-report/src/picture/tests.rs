@@ -1,0 +1,215 @@
+//! That pictures of random networks can be read: nothing lies upon anything, all is drawn, XML is XML.
+
+use super::layout::{Rect, placed};
+use super::*;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+/// Names that are hard to write: with signs of XML, without any character, long, and equal ones.
+const NAMES: [&str; 8] = [
+    "a",
+    "<b>",
+    "c & \"d\"",
+    "",
+    "'e' ]]>",
+    "f\u{1}\n",
+    "ö 語",
+    "a very long name that goes on and on and on",
+];
+
+fn random(seed: u64) -> Picture {
+    let mut random = Random(seed);
+    let mut picture = Picture::default();
+    for _ in 0..random.below(24) {
+        let kind =
+            [VertexKind::Process, VertexKind::Blocking, VertexKind::Outside][random.below(3)];
+        let name = format!("{}{}", NAMES[random.below(8)], "z".repeat(random.below(12)));
+        let vertex = picture.vertex(&name, kind);
+        picture.vertices[vertex].seconds = (random.below(2) == 0).then_some(0.25);
+    }
+    let vertices = picture.vertices.len();
+    for _ in 0..if vertices == 0 { 0 } else { random.below(3 * vertices) } {
+        let (from, to) = (random.below(vertices), random.below(vertices));
+        picture.edge(from, to, NAMES[random.below(8)], random.below(3) as u64);
+        let edge = picture.edges.last_mut().unwrap();
+        edge.traffic = (random.below(2) == 0).then(|| random.below(1 << 20) as u64);
+        edge.growths = random.below(3) as u64;
+    }
+    picture
+}
+
+fn overlap(a: &Rect, b: &Rect) -> bool {
+    let apart = |a: f64, a_size: f64, b: f64, b_size: f64| a + a_size <= b || b + b_size <= a;
+    !apart(a.x, a.width, b.x, b.width) && !apart(a.y, a.height, b.y, b.height)
+}
+
+#[test]
+fn no_box_or_label_lies_upon_another_and_every_arrow_joins_its_boxes() {
+    for seed in 0..400 {
+        let drawn = fold::folded(&random(seed));
+        let layout = placed(&drawn);
+        let labels = layout.routes.iter().map(|route| route.label);
+        let all: Vec<_> = layout.boxes.iter().copied().chain(labels).collect();
+        for (place, a) in all.iter().enumerate() {
+            assert!(a.x >= -0.01 && a.y >= -0.01, "{seed}: {a:?}");
+            assert!(a.x + a.width <= layout.width + 0.01, "{seed}: {a:?}");
+            assert!(a.y + a.height <= layout.height + 0.01, "{seed}: {a:?}");
+            for b in &all[..place] {
+                assert!(!overlap(a, b), "{seed}: {a:?} lies upon {b:?}");
+            }
+        }
+        for (edge, route) in drawn.edges.iter().zip(&layout.routes) {
+            let Some(&(x, y)) = route.points.first() else {
+                assert_eq!(edge.from, edge.to, "{seed}");
+                continue;
+            };
+            let (to_x, to_y) = *route.points.last().unwrap();
+            for (vertex, x, y) in [(edge.from, x, y), (edge.to, to_x, to_y)] {
+                let Rect { x: left, y: top, width, height } = layout.boxes[vertex];
+                let is_side = (x - left).abs() < 0.01 || (x - left - width).abs() < 0.01;
+                assert!(is_side && y > top && y < top + height, "{seed}: {edge:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_is_drawn_all_names_are_escaped_and_equal_data_give_equal_bytes() {
+    for seed in 0..400 {
+        let picture = random(seed);
+        let svg = picture.svg();
+        assert_eq!(svg, random(seed).svg(), "{seed}");
+        check_xml(&svg).unwrap_or_else(|why| panic!("{seed}: {why}\n{svg}"));
+        let drawn = fold::folded(&picture);
+        assert_eq!(svg.matches("<path class=\"arrow").count(), drawn.edges.len(), "{seed}");
+        assert_eq!(svg.matches("<rect class=\"box").count(), drawn.vertices.len(), "{seed}");
+        let members: usize = drawn.vertices.iter().map(|vertex| vertex.members).sum();
+        assert_eq!(members, picture.vertices.len(), "{seed}");
+        let members: usize = drawn.edges.iter().map(|edge| edge.members).sum();
+        assert_eq!(members, picture.edges.len(), "{seed}");
+    }
+}
+
+/// A reader of the XML that pictures are made of: elements nest, attributes are quoted, no other
+/// ampersand but that of an entity, no character that XML refuses.
+fn check_xml(text: &str) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = text;
+    let check_text = |text: &str| {
+        let refused = |c: char| (c < ' ' && c != '\n') || matches!(c, '\u{fffe}' | '\u{ffff}');
+        if text.contains(refused) || text.contains("]]>") {
+            return Err(format!("a character in `{text}`"));
+        }
+        for behind in text.split('&').skip(1) {
+            let entity = behind.split(';').next().unwrap_or_default();
+            if !["amp", "lt", "gt", "quot"].contains(&entity) {
+                return Err(format!("no entity in `{text}`"));
+            }
+        }
+        Ok(())
+    };
+    while let Some(start) = rest.find('<') {
+        check_text(&rest[..start])?;
+        let end = rest[start..].find('>').ok_or("an element without end")? + start;
+        let element = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = element.strip_prefix('/') {
+            if open.pop() != Some(name) {
+                return Err(format!("`{name}` ends, and was not the last to begin"));
+            }
+            continue;
+        }
+        let name = element.split([' ', '/']).next().unwrap_or_default();
+        check_text(element)?;
+        if element.contains('<') || element.matches('"').count() % 2 == 1 {
+            return Err(format!("attributes of `{element}`"));
+        }
+        if !element.ends_with('/') {
+            open.push(name);
+        }
+    }
+    match open.last() {
+        None => check_text(rest),
+        Some(name) => Err(format!("`{name}` does not end")),
+    }
+}
+
+#[test]
+fn the_reader_of_xml_refuses_what_is_none() {
+    for wrong in ["<a>", "<a></b>", "<a>&</a>", "<a>\u{1}</a>", "<a b=\">", "<a"] {
+        assert!(check_xml(wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(check_xml("<a b=\"&lt;\"><c/>d</a>\n"), Ok(()));
+}
+
+#[test]
+fn what_leads_back_is_drawn_as_feedback() {
+    let mut picture = Picture::default();
+    let [split, work] = ["split", "work"].map(|name| picture.vertex(name, VertexKind::Process));
+    picture.edge(split, work, "tasks", 0);
+    assert!(!picture.svg().contains("arrow back"));
+    picture.edge(work, split, "again", 1);
+    let svg = picture.svg();
+    assert_eq!(svg.matches("arrow back").count(), 1);
+    assert!(svg.contains("dashed arrow: feedback") && svg.contains("1 initial"));
+}
+
+#[test]
+fn equal_processes_are_one_box_and_neighbours_of_one_name_only_if_they_are_many() {
+    let farm = |parts: usize| {
+        let mut picture = Picture::default();
+        let deal = picture.vertex("deal", VertexKind::Process);
+        for part in 0..parts {
+            let work = picture.vertex(&format!("work {part}"), VertexKind::Process);
+            picture.edge(deal, work, &format!("tasks {part}"), 0);
+        }
+        fold::folded(&picture)
+    };
+    let folded = farm(8);
+    assert_eq!((folded.vertices.len(), folded.edges.len()), (2, 1));
+    assert_eq!((folded.vertices[1].name.as_str(), folded.vertices[1].members), ("work 0…7", 8));
+    let chain = |length: usize| {
+        let mut picture = Picture::default();
+        for place in 0..length {
+            picture.vertex(&format!("hop {place}"), VertexKind::Process);
+            if place > 0 {
+                picture.edge(place - 1, place, &format!("to {place}"), 0);
+            }
+        }
+        fold::folded(&picture)
+    };
+    assert_eq!(chain(9).vertices.len(), 9);
+    assert_eq!(chain(900).vertices.len(), 1);
+}
+
+/// As many processes as the largest network of the experiments has, whose names tell nothing.
+#[test]
+fn a_huge_network_becomes_few_boxes_and_the_picture_says_so() {
+    let mut random = Random(1);
+    let mut picture = Picture::default();
+    let count = 131_084;
+    let letters = |mut number: usize| {
+        let mut name = String::new();
+        for _ in 0..5 {
+            name.push(char::from(b'a' + u8::try_from(number % 26).unwrap()));
+            number /= 26;
+        }
+        name
+    };
+    for vertex in 0..count {
+        picture.vertex(&letters(vertex), VertexKind::Process);
+    }
+    for vertex in 0..count {
+        picture.edge(vertex, random.below(count), "next", 0);
+    }
+    let svg = picture.svg();
+    assert!(svg.len() < 200_000 && svg.contains(">all others<"), "{} bytes", svg.len());
+    assert!(svg.contains("131084 processes, 131084 channels, drawn as "));
+}
