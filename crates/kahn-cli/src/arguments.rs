@@ -58,13 +58,33 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     schedule: Schedule,
 
-    /// Shows on standard error what the run cost
-    #[arg(long, global = true)]
-    pub(crate) report: bool,
+    /// Shows on standard error what the run cost, and measures times unless --accounting says otherwise
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "short",
+        global = true
+    )]
+    pub(crate) report: Option<ReportForm>,
 
     /// Writes what the run cost as JSON
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) report_json: Option<PathBuf>,
+
+    /// Draws into FILE where time and messages went, and measures times likewise
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// How much of a report is shown.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ReportForm {
+    /// What limits the run, then families of processes and channels
+    Short,
+    /// Each process, channel and worker
+    Full,
 }
 
 /// What decides how a network is run. Its output does not depend on any of it.
@@ -144,7 +164,7 @@ pub(crate) struct GraphArguments {
     #[command(flatten)]
     pub(crate) shape: Shape,
 
-    /// Draws the network into FILE as well
+    /// Draws the network into FILE instead, as SVG
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -261,7 +281,9 @@ impl RunArguments {
                 DetectionName::Off => Detection::Off,
             });
         }
-        if let Some(accounting) = accounting {
+        let asks_for_times = self.report.is_some() || self.svg.is_some();
+        let unset = asks_for_times.then_some(AccountingName::Timing);
+        if let Some(accounting) = accounting.or(unset) {
             options = options.accounting(match accounting {
                 AccountingName::Off => Accounting::Off,
                 AccountingName::Counters => Accounting::Counters,
@@ -323,7 +345,7 @@ pub(crate) fn command() -> Command {
         .about("Runs a program under many schedules and compares")
         .after_help(VERDICTS);
     let graph = GraphArguments::augment_args(with_apps("graph"))
-        .about("Writes a program's network as DOT, for Graphviz")
+        .about("Writes a program's network as DOT, or draws it as SVG")
         .after_help("A network that grows as it runs is shown as it starts.");
     let experiment = ExperimentArguments::augment_args(Command::new("experiment"))
         .about("Measures the tables and figures of the papers again")
@@ -375,7 +397,7 @@ Examples:
   kahn run kmeans points.csv --groups 8 --report eight groups, and what it cost to find them
   kahn run wordcount book.txt --variant mapreduce        the same as two MapReduce jobs
   kahn verify wordcount book.txt                 the same under every schedule?
-  kahn graph kmeans --random 100 --groups 3 --parts 2 | dot -Tsvg > kmeans.svg
+  kahn graph kmeans --random 100 --groups 3 --svg kmeans.svg        a picture of the network
   kahn snet run factorial.snet --input records.json      records through an S-Net program
   kahn experiment list                           the tables and figures of the papers
   kahn completions bash > ~/.local/share/bash-completion/completions/kahn";

@@ -7,7 +7,7 @@ use kahn::Report;
 use kahn_apps::{App, Failure, Ran, Variant, output};
 use serde_json::{Value, json};
 
-use crate::arguments::RunArguments;
+use crate::arguments::{ReportForm, RunArguments};
 use crate::interrupt::Interrupt;
 use crate::{messages, progress, result};
 
@@ -20,6 +20,14 @@ pub(crate) fn run(
     let variant = arguments.shape.variant(app)?;
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
+    }
+    if let Some(path) = &arguments.svg {
+        output::check_writable(path)?;
+        if matches!(variant, Variant::Sequential | Variant::Threads) {
+            let (name, app) = (variant.name(), app.name);
+            let what = format!("--svg has no effect on the variant `{name}` of `{app}`");
+            return Err(Failure::input(what).with_help("it is no network; leave --svg out"));
+        }
     }
     let options = arguments.options(app, variant)?;
     let interrupt = Interrupt::new();
@@ -69,10 +77,14 @@ impl Cost<'_> {
         // One line: the report tells of each.
         if let Some([first, more @ ..]) = report.map(|report| &report.grown[..]) {
             let others = if more.is_empty() { "" } else { ", and others" };
-            messages::note(format_args!("{first}{others}: `--report` tells more"));
+            messages::note(format_args!("{first}{others}: `--report=full` tells more"));
         }
-        if self.arguments.report {
-            messages::say(self.table(report, notes));
+        if let Some(form) = self.arguments.report {
+            messages::say(self.table(report, notes, form));
+        }
+        if let (Some(path), Some(report)) = (&self.arguments.svg, report) {
+            let picture = report.svg();
+            output::write_whole(path, &|out| out.write_all(picture.as_bytes()))?;
         }
         match &self.arguments.report_json {
             Some(path) => {
@@ -83,13 +95,16 @@ impl Cost<'_> {
         }
     }
 
-    fn table(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> String {
+    fn table(&self, report: Option<&Report>, notes: &[(&str, u64)], form: ReportForm) -> String {
         let mut text = format!("{}, {}", self.app.name, self.variant.name());
         for (name, number) in notes {
             let _ = write!(text, ", {name}: {number}");
         }
         if let Some(report) = report {
-            let _ = write!(text, "\n{report}");
+            let _ = match form {
+                ReportForm::Short => write!(text, "\n{}", report.to_string().trim_end()),
+                ReportForm::Full => write!(text, "\n{report:#}"),
+            };
         }
         text
     }

@@ -112,8 +112,16 @@ fn files_asked_for_are_written_whole_or_not_at_all() {
     assert!(report["rounds"].is_u64() && report["channels"].is_array());
 
     let output = kahn(&["graph", "kmeans"]).args(points).arg("--svg").arg(&picture).output();
-    assert!(text(&output.unwrap().stdout).starts_with("digraph"));
-    assert!(fs::read_to_string(&picture).unwrap().contains("<svg"));
+    // The picture goes where it is asked to go, and nothing else goes anywhere.
+    let output = output.unwrap();
+    assert_eq!((text(&output.stdout), text(&output.stderr)), (String::new(), String::new()));
+    let drawn = fs::read_to_string(&picture).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.ends_with("</svg>\n"));
+
+    let after = kahn(&["run", "kmeans"]).args(points).arg("--svg").arg(&picture).output();
+    assert_eq!(after.unwrap().status.code(), Some(0));
+    let drawn = fs::read_to_string(&picture).unwrap();
+    assert!(drawn.contains("colour: share of the processors' time") && drawn.contains(" KiB"));
 
     // Refused: not even an empty file is left.
     let refused = folder.join("refused.svg");

@@ -175,7 +175,7 @@ fn a_report_names_an_ordered_feedback_as_it_is_written() {
             let input = Ready(std::iter::once(Record::new().tag("n", 3)));
             let (net, boxes) = (program.net(None).expect("a net"), Boxes::of(&program));
             let report = run(&program, net, &boxes, &options, input, &mut Vec::<Record>::new());
-            let report = report.expect("it runs").to_string();
+            let report = format!("{:#}", report.expect("it runs"));
             let named = report.lines().any(|line| line.contains(&format!("  {name}")));
             assert!(named, "no `{name}` in\n{report}");
         }

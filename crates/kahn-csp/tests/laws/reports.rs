@@ -30,7 +30,7 @@ async fn some_of_each(scope: Scope<'_>) {
 
 /// The lines of the table of channels.
 fn table(report: &Report) -> String {
-    let text = report.to_string();
+    let text = format!("{report:#}");
     let table = text.split("\n\n").find(|part| part.trim_start().starts_with("channel"));
     let lines = table.expect("channels are listed").lines().map(str::trim_end);
     lines.collect::<Vec<_>>().join("\n")

@@ -17,6 +17,8 @@ const BETWEEN_LAYERS: f64 = 34.0;
 /// The room of an edge that passes.
 const LANE: f64 = 8.0;
 const SWEEPS: usize = 24;
+/// Heights spread along an edge by one layer a sweep or so: long ones are straight after some hundred.
+const ALIGNING_SWEEPS: usize = 400;
 
 /// A rectangle, by its corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -309,7 +311,7 @@ fn align(stops: &mut [Stop], rows: &[Vec<usize>]) {
     for row in rows {
         fit(stops, row, |_, _| None);
     }
-    for sweep in 0..2 * SWEEPS {
+    for sweep in 0..ALIGNING_SWEEPS {
         let order: Vec<_> = if sweep % 2 == 0 {
             (0..rows.len()).collect()
         } else {

@@ -8,6 +8,8 @@ use std::fmt::Write;
 /// The height that an arrow from a box to itself takes above the box.
 pub(super) const LOOP: f64 = 22.0;
 
+/// How far the boxes behind a box of several are seen.
+const STACK: f64 = 5.0;
 const MARGIN: f64 = 20.0;
 const NAME_LINE: f64 = 17.0;
 const SMALL_LINE: f64 = 14.0;
@@ -79,6 +81,10 @@ impl Measured {
                 height += SMALL_LINE;
             }
             width += 24.0;
+            if vertex.members > 1 {
+                width += STACK;
+                height += STACK;
+            }
             let loops = picture.edges.iter().zip(&labels);
             let mut loops = loops.filter(|(edge, _)| edge.from == number && edge.to == number);
             // Channels from a box to itself are one arrow.
@@ -275,7 +281,8 @@ fn thickness(bytes: u64, most: u64) -> f64 {
 }
 
 fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
-    let &Rect { x, y, width, height } = rect;
+    let behind = if vertex.members > 1 { STACK } else { 0.0 };
+    let (x, y, width, height) = (rect.x, rect.y, rect.width - behind, rect.height - behind);
     let mut rectangle = |class: &str, by: f64, more: &str| {
         let (x, y, width, height) = (x + by, y + by, width - 2.0 * by, height - 2.0 * by);
         let _ = writeln!(
@@ -284,7 +291,6 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
         );
     };
     if vertex.members > 1 {
-        // Within the distance to the next.
         rectangle("stack", 0.0, " transform=\"translate(5 5)\"");
         rectangle("stack", 0.0, " transform=\"translate(2.5 2.5)\"");
     }

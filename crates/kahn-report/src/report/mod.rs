@@ -6,6 +6,8 @@ pub(crate) mod human;
 mod limit;
 mod process;
 mod short;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use channel::{GrowthReport, MeetingKind, MeetingReport, MeetingState};

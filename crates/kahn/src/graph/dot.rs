@@ -25,7 +25,9 @@ pub(crate) struct Box {
 pub(crate) struct Arrow {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    pub(crate) label: String,
+    pub(crate) name: String,
+    pub(crate) capacity: u32,
+    pub(crate) initial: u64,
 }
 
 /// Draws a network as DOT: one box a process, one arrow a channel.
@@ -42,7 +44,11 @@ pub(crate) fn dot(boxes: &[Box], arrows: &[Arrow]) -> String {
         let _ = writeln!(text, "  p{index} [label={}{style}];", quoted(&vertex.label));
     }
     for arrow in arrows {
-        let label = quoted(&arrow.label);
+        let more = match arrow.initial {
+            0 => String::new(),
+            initial => format!(", {initial} initial"),
+        };
+        let label = quoted(&format!("{}\n{}{more}", arrow.name, arrow.capacity));
         let _ = writeln!(text, "  p{} -> p{} [label={label}];", arrow.from, arrow.to);
     }
     text.push_str("}\n");

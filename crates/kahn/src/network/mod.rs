@@ -50,7 +50,8 @@ use crate::graph::{Arrow, DotBox, Shape, dot};
 use kahn_engine::sync::{Arc, Ordering::*};
 use kahn_engine::task::ProcessResult;
 use kahn_engine::{Kind, TaskRef};
-use kahn_report::Name;
+use kahn_report::{Name, Picture, VertexKind};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// A network of processes joined by channels.
@@ -446,14 +447,52 @@ impl<'env> Network<'env> {
     /// assert!(network.dot().contains("p0 -> p1"));
     /// ```
     pub fn dot(&self) -> String {
+        let (boxes, arrows) = self.drawn();
+        dot(&boxes, &arrows)
+    }
+
+    /// Draws the network as SVG, without any other program and whatever its size: processes that differ in
+    /// the numbers of their names alone are one box, and the picture says so. After a run,
+    /// [`Report::svg`](crate::Report::svg) shows where time and messages went.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let _sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let svg = network.svg();
+    /// assert!(svg.starts_with("<svg ") && svg.contains(">sum<"));
+    /// ```
+    pub fn svg(&self) -> String {
+        let (boxes, arrows) = self.drawn();
+        let mut picture = Picture::default();
+        for vertex in &boxes {
+            let kind = match vertex.shape {
+                Shape::Process => VertexKind::Process,
+                Shape::Blocking => VertexKind::Blocking,
+                Shape::Outside => VertexKind::Outside,
+            };
+            picture.vertex(&vertex.label, kind);
+        }
+        for arrow in &arrows {
+            picture.edge(arrow.from, arrow.to, &arrow.name, arrow.initial);
+        }
+        picture.svg()
+    }
+
+    /// What is drawn, in the order of creation.
+    fn drawn(&self) -> (Vec<DotBox>, Vec<Arrow>) {
         // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
         let table = self.made.core.scheduler.table.lock();
         let kept = self.made.core.channels.hold();
         let mut processes = table.all();
         processes.sort_by_key(|task| task.info().identity);
-        let (parts, processes): (Vec<_>, Vec<_>) =
-            processes.into_iter().partition(|task| task.attributes() & attribute::PART != 0);
-        let boxes: Vec<_> = processes
+        let is_part = |task: &TaskRef| task.attributes() & attribute::PART != 0;
+        processes.retain(|task| !is_part(task));
+        let boxes = processes
             .iter()
             .map(|task| DotBox {
                 label: task.info().name.to_string(),
@@ -464,35 +503,29 @@ impl<'env> Network<'env> {
                 },
             })
             .collect();
+        let identities = || processes.iter().map(|task| task.info().identity).zip(0..);
+        let places: BTreeMap<_, usize> = identities().collect();
+        // A part belongs to the process that it is a part of.
+        let places_of_parts: BTreeMap<_, usize> =
+            identities().map(|(whole, place)| (Role::of_part(whole), place)).collect();
         let place = |channel: &crate::channel::raw::ChannelRef, end| {
             let owner = channel.owner(end)?;
-            let is_part = parts.contains(&owner);
-            let identity = |task: &TaskRef| {
-                let own = task.info().identity;
-                if is_part { Role::of_part(own) } else { own }
-            };
-            processes.iter().position(|task| identity(task) == owner.info().identity)
+            let of = if is_part(&owner) { &places_of_parts } else { &places };
+            of.get(&owner.info().identity).copied()
         };
         let mut channels = kept.all();
         channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
-        let arrows: Vec<_> = channels
-            .iter()
-            .filter_map(|channel| {
-                let initial = channel.initial();
-                let more = if initial > 0 { format!(", {initial} initial") } else { String::new() };
-                Some(Arrow {
-                    from: place(channel, End::Sender)?,
-                    to: place(channel, End::Receiver)?,
-                    label: format!(
-                        "{}\n{}{more}",
-                        channel.name(),
-                        channel.cold.capacity.load(Relaxed)
-                    ),
-                })
+        let arrows = channels.iter().filter_map(|channel| {
+            Some(Arrow {
+                from: place(channel, End::Sender)?,
+                to: place(channel, End::Receiver)?,
+                name: channel.name().to_string(),
+                capacity: channel.cold.capacity.load(Relaxed),
+                initial: channel.initial().into(),
             })
-            .collect();
-        dot(&boxes, &arrows)
+        });
+        (boxes, arrows.collect())
     }
 
     /// Returns the number of processes and of channels written down so far.

@@ -183,7 +183,7 @@ fn each_column_of_the_tables_shows_its_own_counter() {
     let worker = &mut report.worker_reports[0];
     (worker.busy_seconds, worker.idle_seconds) = (3.125, 3.25);
     (worker.spins, worker.sleeps, worker.steals_tried, worker.steals_won) = (31, 32, 33, 34);
-    let text = report.to_string();
+    let text = format!("{report:#}");
     let rows = ["process ", " listen ", "channel ", " numbers  numbers ", "worker ", " 0 "];
     let found = rows.map(|begin| {
         let mut lines = text.lines();
@@ -215,9 +215,14 @@ fn times_that_were_not_measured_are_unknown_and_never_zero() {
         // This policy takes samples.
         if schedule.policy != "partition" {
             assert!(report.to_json().contains("\"cpu_seconds\": null"), "{}", report.to_json());
-            let text = report.to_string();
+            let text = format!("{report:#}");
             let row = text.lines().find(|line| line.starts_with(" listen")).expect("its row");
             assert_eq!(row.split_whitespace().nth(2), Some("-"), "{text}");
+            // The short form: its share and its time.
+            let text = report.to_string();
+            let row = text.lines().find(|line| line.starts_with(" listen")).expect("its row");
+            let times: Vec<_> = row.split_whitespace().skip(2).take(2).collect();
+            assert_eq!(times, ["-", "-"], "{text}");
         }
     });
 }

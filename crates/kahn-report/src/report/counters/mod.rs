@@ -484,4 +484,4 @@ counters! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -4,7 +4,7 @@ use super::*;
 use crate::{Report, Summary};
 
 /// A report of one process, one channel and one worker, each figure its own.
-fn report() -> Report {
+pub(in crate::report) fn report() -> Report {
     let mut next = 0;
     let mut count = || {
         next += 1;
@@ -79,7 +79,7 @@ fn tables(text: &str) -> Vec<(Vec<String>, Vec<String>)> {
 #[test]
 fn the_table_the_columns_of_the_text_and_the_json_agree() {
     let report = report();
-    let tables = tables(&report.to_string());
+    let tables = tables(&format!("{report:#}"));
     let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
     let of = |owner| match owner {
         Owner::Process => (&tables[0], &json["processes"][0]),
