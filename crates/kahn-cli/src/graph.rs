@@ -1,7 +1,5 @@
 //! `kahn graph`: the network of a program, as DOT or as a picture.
 
-use std::io::Write;
-
 use clap::ArgMatches;
 use kahn::Network;
 use kahn_apps::{App, Compare, Failure, output};

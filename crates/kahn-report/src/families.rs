@@ -1,6 +1,6 @@
 //! Which names belong together: those that differ in their numbers alone, as `count 0` to `count 7`.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Things with names that differ in their numbers alone, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ fn parts(name: &str) -> (Vec<&str>, Vec<&str>) {
 /// Sorts names into families, in the order in which their first members come.
 pub(crate) fn families<'name>(names: impl IntoIterator<Item = &'name str>) -> Vec<Family> {
     let names: Vec<_> = names.into_iter().collect();
-    let mut places: HashMap<Vec<&str>, usize> = HashMap::new();
+    let mut places: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
     let mut families: Vec<Family> = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let place = *places.entry(parts(name).0).or_insert(families.len());

@@ -9,7 +9,7 @@
 use super::{Edge, Picture, Vertex};
 use crate::families::families;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most boxes and arrows that a page shows well.
 const MOST_VERTICES: usize = 60;
@@ -18,7 +18,7 @@ const MOST_EDGES: usize = 120;
 /// Makes the picture small enough to be read.
 pub(super) fn folded(picture: &Picture) -> Picture {
     let groups = by_family(picture);
-    let joined: HashSet<usize> = picture
+    let joined: BTreeSet<usize> = picture
         .edges
         .iter()
         .filter(|edge| groups[edge.from] == groups[edge.to])
@@ -53,7 +53,7 @@ fn is_readable(picture: &Picture) -> bool {
 
 /// For each vertex, the number of its family.
 fn by_family(picture: &Picture) -> Vec<usize> {
-    let mut numbers = HashMap::new();
+    let mut numbers = BTreeMap::new();
     let mut groups = vec![0; picture.vertices.len()];
     for (number, family) in
         families(picture.vertices.iter().map(|vertex| vertex.name.as_str())).iter().enumerate()
@@ -86,18 +86,18 @@ fn lumped(picture: &Picture, keep: usize) -> Picture {
         groups[vertex] = rest;
     }
     let mut lumped = merged(picture, &groups);
-    let kept: HashSet<_> = order[..keep.saturating_sub(1).min(order.len())].iter().collect();
+    let kept: BTreeSet<_> = order[..keep.saturating_sub(1).min(order.len())].iter().collect();
     let first = (0..rest).find(|vertex| !kept.contains(vertex));
     let before = first.map_or(0, |first| (0..first).filter(|v| kept.contains(v)).count());
     if let Some(vertex) = lumped.vertices.get_mut(before) {
-        vertex.name = "all others".to_owned();
+        "all others".clone_into(&mut vertex.name);
     }
     lumped
 }
 
 /// Makes one vertex of each group, in the order of their first members.
-fn merged<G: Copy + Eq + std::hash::Hash>(picture: &Picture, groups: &[G]) -> Picture {
-    let mut places: HashMap<G, usize> = HashMap::new();
+fn merged<G: Copy + Ord>(picture: &Picture, groups: &[G]) -> Picture {
+    let mut places: BTreeMap<G, usize> = BTreeMap::new();
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut place_of = Vec::with_capacity(groups.len());
     for (vertex, group) in groups.iter().enumerate() {

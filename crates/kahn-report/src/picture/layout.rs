@@ -94,7 +94,7 @@ pub(super) fn placed(picture: &Picture) -> Layout {
         label_stop.push(None);
         if from != to {
             let (first, last) = (stops[from].layer, stops[to].layer);
-            let middle = (first + last) / 2;
+            let middle = usize::midpoint(first, last);
             let of_label = if middle % 2 == 1 { middle } else { middle - 1 };
             for layer in first + 1..last {
                 let label: &Label = &measured.labels[number];
@@ -340,7 +340,9 @@ fn align(stops: &mut [Stop], rows: &[Vec<usize>]) {
         }
     }
     let top = stops.iter().map(|stop| stop.y).reduce(f64::min).unwrap_or(0.0);
-    stops.iter_mut().for_each(|stop| stop.y -= top);
+    for stop in stops {
+        stop.y -= top;
+    }
 }
 
 /// Puts a layer as near as can be to where its stops want to be, in order and apart.

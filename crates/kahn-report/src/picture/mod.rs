@@ -26,7 +26,7 @@ mod tests;
 /// picture.vertex("driver", VertexKind::Outside);
 /// assert!(picture.svg().contains("outside the network"));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VertexKind {
     /// A process that the workers run.
     Process,

@@ -3,7 +3,7 @@
 use super::{Picture, VertexKind};
 use crate::report::traffic;
 use crate::{Name, Report};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 impl Report {
     /// Draws what has run as SVG: boxes coloured by where time went, if times were measured, arrows as
@@ -25,7 +25,7 @@ impl Report {
     #[must_use]
     pub fn svg(&self) -> String {
         let mut picture = Picture::default();
-        let mut places = HashMap::new();
+        let mut places = BTreeMap::new();
         for process in &self.processes {
             let place = picture.vertex(process.name.as_str(), VertexKind::Process);
             picture.vertices[place].seconds = process.cpu_seconds;

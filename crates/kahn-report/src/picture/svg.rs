@@ -313,9 +313,10 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
 
 /// Text around a place; a name too long to be shown has all of itself in its title.
 fn words_at(text: &mut String, class: &str, x: f64, y: f64, words: &str, characters: usize) {
-    let title = match characters > LONGEST {
-        true => format!("<title>{}</title>", escaped(words)),
-        false => String::new(),
+    let title = if characters > LONGEST {
+        format!("<title>{}</title>", escaped(words))
+    } else {
+        String::new()
     };
     let words = if characters > 0 { shortened(words) } else { words.to_owned() };
     let _ = writeln!(
@@ -333,7 +334,7 @@ fn shortened(name: &str) -> String {
     begin + "…"
 }
 
-/// The width of a text in a wide sans-serif face (DejaVu Sans); others are narrower.
+/// The width of a text in a wide sans-serif face (`DejaVu Sans`); others are narrower.
 fn text_width(text: &str, size: f64) -> f64 {
     let ems = text.chars().map(|c| match c {
         'i' | 'j' | 'l' | 'I' | '|' | '\'' | '.' | ',' | ':' | ';' | ' ' => 0.34,

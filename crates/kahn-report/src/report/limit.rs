@@ -3,7 +3,7 @@
 use super::Report;
 use super::human;
 use crate::Name;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// From this share on, something is busy all the time.
 const MOSTLY: f64 = 0.8;
@@ -82,7 +82,7 @@ impl Report {
     fn loops(&self) -> Vec<Vec<usize>> {
         const UNSEEN: usize = usize::MAX;
         let count = self.processes.len();
-        let mut places = HashMap::new();
+        let mut places = BTreeMap::new();
         for (place, process) in self.processes.iter().enumerate() {
             places.entry(process.name.as_str()).or_insert(place);
         }
@@ -122,7 +122,9 @@ impl Report {
                 if low[place] == found[place] {
                     let start = open.iter().rposition(|&other| other == place).unwrap_or(0);
                     let mut members = open.split_off(start);
-                    members.iter().for_each(|&member| is_open[member] = false);
+                    for &member in &members {
+                        is_open[member] = false;
+                    }
                     members.sort_unstable();
                     if members.len() > 1 {
                         loops.push(members);
