@@ -77,6 +77,10 @@ package=kahn-csp mutation releases-are-done-later "$csp" what_was_dropped_outsid
     's/worker\.language\(\)\.common\(\)\.calls\.finish_releases\(worker\.scheduler\(\)\);//'
 package=kahn-csp mutation channel-keeps-nothing '--lib' a_channel_keeps channel/blocks.rs \
     's/let _ = Arc::into_raw\(Arc::clone\(common\)\);//'
+package=kahn-csp mutation results-are-left "$csp" is_dropped_with_the_run_if_its_handle run/execute.rs \
+    's/core\.drop_results\(\);//'
+package=kahn-csp mutation handle-runs-twice "$csp" a_second_run_of_a_handle run/execute.rs \
+    's/handle\.attachment\(\)\.take\(\);//'
 package=kahn-csp mutation deferred-to-nobody "$csp" an_end_that_is_dropped_on_another run/execute.rs \
     's/core\.common\.calls\.begin\(&scheduler\);//'
 package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/queue/places.rs \

@@ -58,7 +58,7 @@ impl Stop {
     /// Panics if it is, outside of a process of [`csp::run`].
     pub fn obey(&self) {
         if self.is_asked() {
-            csp::stop();
+            csp::handle().stop();
         }
     }
 

@@ -41,7 +41,7 @@
 //! | `ALT`, `PRI ALT`, fair `ALT` | [`alt`], [`pri`], [`Fair::alt`] |
 //! | guards: input, `AFTER`, `SKIP`, `condition &` | `recv()`, [`until`], [`skip`], [`Guard::when`] |
 //! | multiway `SYNC` in an `ALT` | [`Barrier::sync`] as a guard |
-//! | … and what occam has not | `send(…)`, `claim()`, [`Event::wait`], [`after`], [`on`] a future; any mixture, at both ends |
+//! | … and what occam has not | `send(…)`, `claim()`, [`Event::wait`], [`Forked::join`], [`after`], [`on`] a future; any mixture, at both ends |
 //! | replicated `ALT` | [`any`] receivers; an array or a vector of guards |
 //! | `PRI PAR`, `SETPRI`, `GETPRI` | [`Process::runs`] and [`Process::priority`], [`set_priority`], [`priority()`] |
 //! | `SETAFF`, `GETAFF` | [`Process::worker`], [`set_affinity`], [`affinity`] |
@@ -49,7 +49,7 @@
 //! | `BARRIER`, `ENROLL`, `SYNC` | [`Barrier`]: `clone()`, [`Barrier::sync`], drop resigns |
 //! | `MOBILE` data, `MOBILE` channel ends | messages are moved; ends are messages |
 //! | semaphores, buckets, events, CREW locks | [`Semaphore`], [`Bucket`], [`Event`], [`Crew`] |
-//! | timers | [`now`], [`sleep`], [`until`] |
+//! | timers | [`now`], [`after`], [`until`] |
 //! | `RESCHEDULE` | [`yield_now`] |
 //! | blocking system calls | [`blocking()`] |
 //!
@@ -57,13 +57,13 @@
 //!
 //! Dropping an end closes its channel. A receiver gets what was sent before, and then
 //! [`Gone::Closed`]; a sender gets its message back. An end may also be *poisoned*
-//! ([`Sender::poison`]): a process that meets poison passes it on by every end that it drops from then on,
+//! ([`Sender::poison`]): a process that learns of poison passes it on by every end that it drops from then on,
 //! so a whole network comes down in order. A process that panics poisons its ends.
 //!
 //! # How it works
 //!
 //! ```text
-//!            poll: is my partner there?
+//!            poll: does a partner wait there?
 //!   running ────────────yes──────────────► the message moves, the partner is made ready, on we go
 //!      │  no: the poll returns
 //!      ▼
@@ -71,9 +71,9 @@
 //!      └── the partner has come meanwhile: polled again
 //! ```
 //!
-//! The second of two that meet does the work and carries on; the first is queued with the worker
-//! that met it. A wait for one thing alone costs one step behind the channel's gate; a wait for
-//! several is an *offer*, and a compare-and-swap decides who gets it.
+//! The second of two partners moves the message and goes on; the first is queued with the worker of the
+//! second. A wait for one thing alone costs one step behind the channel's gate. A process that waits for
+//! several things has a *select state*, and a compare-and-swap there decides which of them it gets.
 //!
 //! | folder | answers |
 //! |---|---|
@@ -109,33 +109,32 @@ pub use channel::ends::{Receiver, Sender, buffered, channel};
 pub use channel::exchange::{Exchange, exchange};
 pub use channel::extended::Extended;
 pub use channel::gone::{Gone, Unsent};
-pub use channel::guards::any;
+pub use channel::operations::any;
 pub use channel::poison::antidote;
 pub use choice::alternation::{Fair, alt, pri};
-pub use choice::guard::{Guard, When};
+pub use choice::guard::Guard;
 pub use choice::ready::{on, skip};
-pub use choice::several::{OneOf1, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6};
+pub use choice::several::{OneOf2, OneOf3, OneOf4, OneOf5, OneOf6};
 pub use kahn_engine::policy;
 pub use kahn_engine::task::ProcessResult;
 pub use kahn_engine::{Accounting, Schedule};
 pub use kahn_report::{
-    Activity, Detail, Explanation, FailureReport, Held, MeetingKind, MeetingReport, MeetingState,
-    Name, ProcessEnd, ProcessReport, Report, RingMember, StillRunning, Summary, Waiting,
-    WorkerReport,
+    Activity, Detail, Explanation, FailureReport, MeetingKind, MeetingReport, MeetingState, Name,
+    ProcessEnd, ProcessReport, Report, RingMember, StillRunning, Summary, Waiting, WorkerReport,
 };
 pub use network::blocking::{Blocking, blocking};
 pub use network::clock::Time;
 pub use network::error::{Failed, RunError};
-pub use network::sleeping::{after, now, sleep, until};
+pub use network::sleeping::{after, now, until};
 pub use process::forked::Forked;
-pub use process::parallel::{Branch, Forks, Parallel, Runs};
+pub use process::parallel::{Branch, Forks, Parallel};
 pub use process::placement::{Priority, affinity, priority, set_affinity, set_priority};
 pub use process::scope::{Process, Scope};
 pub use process::yielding::yield_now;
-pub use run::execute::{Run, run, stop};
+pub use run::execute::{Run, run};
 pub use run::handle::{Handle, handle};
 pub use run::options::Options;
 pub use sharing::barrier::Barrier;
 pub use sharing::bucket::{Bucket, Event};
 pub use sharing::claim::{Claim, Shared};
-pub use sharing::crew::{Crew, Permit, Reading, Semaphore, Writing};
+pub use sharing::crew::{Crew, Reading, Semaphore, Writing};

@@ -368,7 +368,7 @@ impl fmt::Display for Activity {
                 write!(f, "waits to {operation} message {message} {way} `{channel}`")?;
                 match partner {
                     Some(partner) => write!(f, ", whose other end `{partner}` used last"),
-                    None => write!(f, ", whose other end nobody else has used"),
+                    None => write!(f, ", whose other end no other process has used"),
                 }
             }
             Self::Alternates { guards } => {

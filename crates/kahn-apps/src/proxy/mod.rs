@@ -173,7 +173,7 @@ impl Proxy {
                     }
                     // Whoever knocked has left again, or there are too many files: who is in may
                     // leave meanwhile.
-                    OneOf3::First(Err(_refused)) => csp::sleep(BREATH).await,
+                    OneOf3::First(Err(_refused)) => csp::after(BREATH).await,
                     OneOf3::Second(Ok(number)) => open.retain(|(other, _)| *other != number),
                     OneOf3::Second(Err(_)) | OneOf3::Third(()) => return,
                 }

@@ -1,26 +1,19 @@
-//! The two ends of a channel, and sending and receiving.
+//! The two ends of a channel.
 
-use crate::channel::gone::{Gone, Outcome, Unsent};
-use crate::channel::rendezvous::{Entry, Rendezvous, Side};
-use crate::channel::slot::Slot;
+use crate::channel::gone::{Gone, Unsent};
+use crate::channel::operations::{Receiving, Sending};
+use crate::channel::rendezvous::Side;
 use crate::channel::typed::Channel;
 use crate::choice::guard::Guard;
+use crate::choice::operation::Pending;
 use crate::language::csp::Worker;
 use crate::language::header::own;
 use crate::language::running;
-use crate::wait::place::Place;
-use crate::wait::waiter::{Attempt, How};
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
-use kahn_engine::TaskRef;
-use kahn_engine::sync::{Access, thread};
+use kahn_engine::sync::thread;
 use kahn_report::Name;
 use std::fmt;
-use std::marker::PhantomPinned;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-/// Makes a channel without a buffer: sender and receiver meet.
+/// Makes a channel without a buffer: a send is complete when the message was received.
 ///
 /// # Examples
 ///
@@ -56,7 +49,7 @@ pub fn channel<T: Send>(name: impl Into<Name>) -> (Sender<T>, Receiver<T>) {
 ///
 /// let run = csp::run(csp::Options::new(), async |_scope| {
 ///     let (mut out, mut numbers) = csp::buffered::<u32>("numbers", 2);
-///     // Nobody receives yet, and nobody has to.
+///     // There is no receiver at work, and none is needed yet.
 ///     out.send(1).await.expect("there is room");
 ///     out.send(2).await.expect("there is room");
 ///     drop(out);
@@ -86,7 +79,22 @@ fn ends<T: Send>(name: Name, capacity: usize) -> (Sender<T>, Receiver<T>) {
 ///
 /// # Examples
 ///
-/// See [`channel()`].
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (out, mut words) = csp::channel::<&str>("words");
+///     let (mut ends, mut end) = csp::channel::<csp::Sender<&str>>("ends");
+///     scope.spawn("speaker", async move {
+///         let mut out = end.recv().await.expect("an end is sent");
+///         out.send("hello").await
+///     });
+///     ends.send(out).await.expect("it is received");
+///     words.recv().await
+/// })?;
+/// assert_eq!(run.result, Ok("hello"));
+/// # Ok::<(), csp::RunError>(())
+/// ```
 pub struct Sender<T: Send> {
     pub(crate) channel: Channel<T>,
 }
@@ -98,7 +106,22 @@ pub struct Sender<T: Send> {
 ///
 /// # Examples
 ///
-/// See [`channel()`].
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (mut out, mut numbers) = csp::channel::<u32>("numbers");
+///     scope.spawn("one number", async move {
+///         assert_eq!(numbers.recv().await, Ok(1));
+///         // The receiver is dropped here.
+///     });
+///     out.send(1).await.expect("it is received");
+///     out.send(2).await
+/// })?;
+/// let unsent = run.result.expect_err("the channel is closed");
+/// assert_eq!(unsent.message, 2);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 pub struct Receiver<T: Send> {
     pub(crate) channel: Channel<T>,
 }
@@ -108,6 +131,22 @@ impl<T: Send> Sender<T> {
     ///
     /// Also a guard of an [alternation](crate::alt).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut words) = csp::channel::<String>("words");
+    ///     scope.spawn("listener", async move { words.recv().await.map(drop) });
+    ///     (out.send("heard".to_owned()).await, out.send("not heard".to_owned()).await)
+    /// })?;
+    /// let (first, second) = run.result;
+    /// assert!(first.is_ok());
+    /// assert_eq!(second.expect_err("nothing receives it").message, "not heard");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Unsent`] returns the message if the receiver was dropped, or if it received the message
     /// with [`recv_extended`](Receiver::recv_extended) and panicked or was killed over it.
@@ -115,13 +154,13 @@ impl<T: Send> Sender<T> {
         &mut self,
         message: T,
     ) -> impl Future<Output = Result<(), Unsent<T>>> + Guard<Output = Result<(), Unsent<T>>> {
-        Sending { end: self, slot: Slot::with(message), _pinned: PhantomPinned }
+        Pending::new(Sending::new(self, message))
     }
 
     /// Drops the end with poison: the receiver learns it, after the messages that were sent.
     ///
-    /// The one that meets poison passes it on: the ends that its process drops from then on, at its end
-    /// or before, are poisoned too, unless it [takes an antidote](crate::antidote).
+    /// A process that learns of poison passes it on: the ends that it drops from then on, at its end or
+    /// before, are poisoned too, unless it [takes an antidote](crate::antidote).
     ///
     /// # Examples
     ///
@@ -151,6 +190,19 @@ impl<T: Send> Sender<T> {
     }
 
     /// Returns the name of the channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let (out, _numbers) = csp::channel::<u32>("numbers");
+    ///     out.name().to_string()
+    /// })?;
+    /// assert_eq!(run.result, "numbers");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn name(&self) -> &Name {
         self.channel.meeting().name()
     }
@@ -161,15 +213,43 @@ impl<T: Send> Receiver<T> {
     ///
     /// Also a guard of an [alternation](crate::alt).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Gone};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut numbers) = csp::channel::<u32>("numbers");
+    ///     scope.spawn("source", async move { out.send(1).await });
+    ///     (numbers.recv().await, numbers.recv().await)
+    /// })?;
+    /// assert_eq!(run.result, (Ok(1), Err(Gone::Closed)));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Gone`] if the sender was dropped, after all that it sent.
     pub fn recv(
         &mut self,
     ) -> impl Future<Output = Result<T, Gone>> + Guard<Output = Result<T, Gone>> {
-        Receiving::new(self, false)
+        Pending::new(Receiving::<T, T>::new(self))
     }
 
     /// Drops the end with poison: the sender learns it. See [`Sender::poison`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Gone};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let (mut out, numbers) = csp::channel::<u32>("numbers");
+    ///     numbers.poison();
+    ///     out.send(1).await.map_err(|unsent| unsent.why)
+    /// })?;
+    /// assert_eq!(run.result, Err(Gone::Poisoned));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn poison(self) {
         let channel = self.channel;
         std::mem::forget(self);
@@ -177,12 +257,25 @@ impl<T: Send> Receiver<T> {
     }
 
     /// Returns the name of the channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let (_out, numbers) = csp::channel::<u32>("numbers");
+    ///     numbers.name().to_string()
+    /// })?;
+    /// assert_eq!(run.result, "numbers");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn name(&self) -> &Name {
         self.channel.meeting().name()
     }
 }
 
-/// Ends one side of a channel, with poison if the process that does it has met some or panics.
+/// Ends one side of a channel, with poison if the process that does it has learnt of some or panics.
 fn drop_end<T: Send>(channel: Channel<T>, side: Side, poison: bool) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {
@@ -218,301 +311,5 @@ impl<T: Send> fmt::Debug for Sender<T> {
 impl<T: Send> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Receiver").field(self.name()).finish()
-    }
-}
-
-/// A send in progress; made by [`Sender::send`].
-#[must_use = "nothing is sent unless it is awaited"]
-pub(super) struct Sending<'a, T: Send> {
-    pub(crate) end: &'a mut Sender<T>,
-    pub(crate) slot: Slot<T>,
-    _pinned: PhantomPinned,
-}
-
-/// A receive in progress; made by [`Receiver::recv`].
-#[must_use = "nothing is received unless it is awaited"]
-pub(super) struct Receiving<'a, T: Send> {
-    pub(crate) end: &'a mut Receiver<T>,
-    pub(crate) slot: Slot<T>,
-    _pinned: PhantomPinned,
-}
-
-// SAFETY: a slot holds at most a message, which is `Send`; what others write there is ordered by
-// the gate of the channel.
-unsafe impl<T: Send> Send for Sending<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for Receiving<'_, T> {}
-// SAFETY: a shared reference gives access to nothing.
-unsafe impl<T: Send> Sync for Sending<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Receiving<'_, T> {}
-
-/// An entry for a process at its slot.
-pub(crate) fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
-    Entry { task, how, slot: std::ptr::from_ref(slot).cast(), extended }
-}
-
-impl<T: Send> Sending<'_, T> {
-    /// Enters a sender, after its poll.
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `attempt` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        let meeting = this.end.channel.meeting();
-        meeting.enter_alone(Side::Sender, task, this.place(), false, worker)
-    }
-
-    /// Enters a sender whose message was taken and who is to wait on, after its poll.
-    unsafe fn commit_held(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, |how| {
-            let entry = entry(task, how, &this.slot, false);
-            if this.end.channel.wait_held(worker, &this.slot, entry) {
-                Attempt::Nothing
-            } else {
-                Attempt::Done
-            }
-        })
-    }
-
-    /// What the outcome in the slot comes to.
-    #[inline]
-    fn finish(&mut self) -> Result<(), Unsent<T>> {
-        self.slot.stage = Stage::Over;
-        match self.slot.outcome.replace(Outcome::Over) {
-            outcome @ (Outcome::Closed | Outcome::Poisoned) => {
-                let why = Gone::from_outcome(outcome);
-                crate::channel::poison::meet(why);
-                // SAFETY: nobody took the message, and the slot is ours again.
-                Err(Unsent { message: unsafe { self.slot.read() }, why })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Goes on with a send that is not at its beginning, or whose turn it is not.
-    #[inline(never)]
-    fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
-        let channel = self.end.channel;
-        if self.slot.stage == Stage::Waiting && wait::resumed(task) {
-            channel.meeting().leave(Side::Sender, self.place(), worker.access());
-        }
-        match self.slot.outcome.get() {
-            Outcome::Open => {}
-            Outcome::Held => {
-                self.slot.stage = Stage::Waiting;
-                let place = Place::Send(channel.place().cast());
-                wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit_held);
-                return Poll::Pending;
-            }
-            Outcome::Over => panic!("a send was polled after it was completed"),
-            Outcome::Done | Outcome::Closed | Outcome::Poisoned => {
-                return Poll::Ready(self.finish());
-            }
-        }
-        if !wait::has_turn(worker, task, &mut self.slot.stage) {
-            return Poll::Pending;
-        }
-        self.attempt(worker, task)
-    }
-
-    /// Sends if somebody takes it, else waits.
-    #[inline]
-    fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<(), Unsent<T>>> {
-        let channel = self.end.channel;
-        if channel.is_promising(Side::Sender)
-            && channel.send(worker, task, &self.slot) == Attempt::Done
-        {
-            if self.slot.outcome.get() == Outcome::Done {
-                self.slot.outcome.set(Outcome::Over);
-                self.slot.stage = Stage::Over;
-                return Poll::Ready(Ok(()));
-            }
-            return self.go_on(worker, task);
-        }
-        self.slot.stage = Stage::Waiting;
-        let place = Place::Send(channel.place().cast());
-        wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
-        Poll::Pending
-    }
-
-    fn place(&self) -> *const () {
-        (&raw const self.slot).cast()
-    }
-}
-
-impl<T: Send> Future for Sending<'_, T> {
-    type Output = Result<(), Unsent<T>>;
-
-    /// # Panics
-    /// Panics outside of a process of the channel's own network, and if it was completed before.
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let channel = this.end.channel;
-        let (worker, task) =
-            running::in_network(channel.meeting().network(), "an end of a channel");
-        let is_new = this.slot.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
-        if is_new && wait::has_turn_at_once(worker, task) {
-            return this.attempt(worker, task);
-        }
-        this.go_on(worker, task)
-    }
-}
-
-impl<'a, T: Send> Receiving<'a, T> {
-    pub(crate) fn new(end: &'a mut Receiver<T>, extended: bool) -> Self {
-        Self { end, slot: Slot::empty(extended), _pinned: PhantomPinned }
-    }
-
-    /// Enters a receiver, after its poll.
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `attempt` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        let meeting = this.end.channel.meeting();
-        meeting.enter_alone(Side::Receiver, task, this.place(), this.slot.extended, worker)
-    }
-
-    /// What the outcome in the slot comes to.
-    #[inline]
-    fn finish(&mut self) -> Result<T, Gone> {
-        self.slot.stage = Stage::Over;
-        received(&self.slot)
-    }
-
-    /// Goes on with a receive that is not at its beginning, or whose turn it is not.
-    #[inline(never)]
-    fn go_on(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
-        if self.slot.stage == Stage::Waiting && wait::resumed(task) {
-            self.end.channel.meeting().leave(Side::Receiver, self.place(), worker.access());
-        }
-        match self.slot.outcome.get() {
-            Outcome::Open => {}
-            Outcome::Over => panic!("a receive was polled after it was completed"),
-            _ => return Poll::Ready(self.finish()),
-        }
-        if !wait::has_turn(worker, task, &mut self.slot.stage) {
-            return Poll::Pending;
-        }
-        self.attempt(worker, task)
-    }
-
-    /// Receives if there is a message, else waits.
-    #[inline]
-    fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<Result<T, Gone>> {
-        let channel = self.end.channel;
-        if channel.is_promising(Side::Receiver)
-            && channel.receive(worker, task, &self.slot, self.slot.extended) == Attempt::Done
-        {
-            return Poll::Ready(self.finish());
-        }
-        self.slot.stage = Stage::Waiting;
-        let place = Place::Receive(channel.place().cast());
-        wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
-        Poll::Pending
-    }
-
-    fn place(&self) -> *const () {
-        (&raw const self.slot).cast()
-    }
-}
-
-impl<T: Send> Future for Receiving<'_, T> {
-    type Output = Result<T, Gone>;
-
-    /// # Panics
-    /// Panics outside of a process of the channel's own network, and if it was completed before.
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let channel = this.end.channel;
-        let (worker, task) =
-            running::in_network(channel.meeting().network(), "an end of a channel");
-        let is_new = this.slot.stage == Stage::Fresh && this.slot.outcome.get() == Outcome::Open;
-        if is_new && wait::has_turn_at_once(worker, task) {
-            return this.attempt(worker, task);
-        }
-        // One that may be killed must pass the gate before it looks.
-        if task.notes() & own::KILLABLE == 0 && this.slot.outcome.get() == Outcome::Done {
-            return Poll::Ready(this.finish());
-        }
-        this.go_on(worker, task)
-    }
-}
-
-/// What stands in the slot of a receiver whose wait is over.
-#[inline]
-pub(crate) fn received<T>(slot: &Slot<T>) -> Result<T, Gone> {
-    let outcome = slot.outcome.replace(Outcome::Over);
-    if outcome == Outcome::Done {
-        // SAFETY: the sender has moved its message in, and the slot is ours again.
-        return Ok(unsafe { slot.read() });
-    }
-    let why = Gone::from_outcome(outcome);
-    crate::channel::poison::meet(why);
-    Err(why)
-}
-
-/// Drops a message that was received and given to nobody.
-pub(super) fn drop_received<T>(slot: &Slot<T>) {
-    if slot.outcome.get() == Outcome::Done {
-        // SAFETY: it was received and not given to anyone.
-        drop(unsafe { slot.read() });
-    }
-}
-
-/// Takes an operation out of wherever it waits, before its memory goes.
-pub(crate) fn withdraw(meeting: &Rendezvous, side: Side, slot: *const ()) {
-    let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
-    if let Some(worker) = worker {
-        // Perhaps it has only just asked.
-        worker.take_back();
-    }
-    let access = worker.map_or(Access::Shared, |worker| worker.access());
-    meeting.leave(side, slot, access);
-}
-
-impl<T: Send> Drop for Sending<'_, T> {
-    fn drop(&mut self) {
-        if self.slot.stage == Stage::Waiting {
-            let slot = (&raw const self.slot).cast();
-            withdraw(self.end.channel.meeting(), Side::Sender, slot);
-        }
-        if self.slot.outcome.get() == Outcome::Held {
-            self.end.channel.leave_held(&self.slot);
-        }
-        if matches!(self.slot.outcome.get(), Outcome::Open | Outcome::Closed | Outcome::Poisoned) {
-            // SAFETY: nobody took the message, and nobody can any more.
-            drop(unsafe { self.slot.read() });
-        }
-    }
-}
-
-impl<T: Send> Drop for Receiving<'_, T> {
-    fn drop(&mut self) {
-        if self.slot.stage == Stage::Waiting {
-            let slot = (&raw const self.slot).cast();
-            withdraw(self.end.channel.meeting(), Side::Receiver, slot);
-        }
-        if self.slot.extended && self.slot.outcome.get() == Outcome::Done {
-            // SAFETY: it was received and not given to anyone.
-            crate::channel::extended::leave(self.end.channel, unsafe { self.slot.read() });
-        } else {
-            drop_received(&self.slot);
-        }
-    }
-}
-
-impl<T: Send> fmt::Debug for Sending<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sending").field("on", self.end.name()).finish_non_exhaustive()
-    }
-}
-
-impl<T: Send> fmt::Debug for Receiving<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiving").field("from", self.end.name()).finish_non_exhaustive()
     }
 }

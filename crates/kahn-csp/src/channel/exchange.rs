@@ -1,27 +1,26 @@
-//! Exchange: both give and both take, in one meeting.
+//! Exchange: both give and both take, in one rendezvous.
 
 use crate::channel::attempt::{Caller, Step};
-use crate::channel::gone::{Gone, Outcome, Unsent};
+use crate::channel::gone::{Outcome, Unsent};
+use crate::channel::poison;
 use crate::channel::rendezvous::{Entry, Rendezvous, Side, flag};
 use crate::channel::typed::Channel;
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::Guard;
+use crate::choice::operation::{Operation, Pending};
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::language::header::own;
 use crate::language::running;
+use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How};
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
-use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, thread};
+use kahn_engine::{Park, TaskRef};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::marker::{PhantomData, PhantomPinned};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// Makes a place where two processes swap what they have: one gives an `A` and takes a `B`, the
 /// other the reverse.
@@ -66,8 +65,22 @@ pub(crate) fn in_network<A: Send, B: Send>(
 }
 
 /// One of the two ends of an exchange, where an `A` is given for a `B`; made by [`exchange()`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (mut left, mut right) = csp::exchange::<u32, u32>("edge");
+///     let other = scope.fork("right", async move { right.swap(2).await });
+///     (left.swap(1).await, other.join().await)
+/// })?;
+/// assert_eq!(run.result, (Ok(2), Ok(Ok(1))));
+/// # Ok::<(), csp::RunError>(())
+/// ```
 pub struct Exchange<A: Send, B: Send> {
-    /// Only its meeting is used.
+    /// Only its rendezvous is used.
     channel: Channel<()>,
     side: Side,
     types: PhantomData<fn(A) -> B>,
@@ -78,13 +91,28 @@ impl<A: Send, B: Send> Exchange<A, B> {
     ///
     /// Also a guard of an [alternation](crate::alt).
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let (mut here, there) = csp::exchange::<u32, String>("market");
+    ///     drop(there);
+    ///     here.swap(30).await
+    /// })?;
+    /// let unsent = run.result.expect_err("the other end is gone");
+    /// assert_eq!(unsent.message, 30);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Unsent`] returns the message if the other end was dropped.
     pub fn swap(
         &mut self,
         message: A,
     ) -> impl Future<Output = Result<B, Unsent<A>>> + Guard<Output = Result<B, Unsent<A>>> {
-        Swapping {
+        Pending::new(Swapping {
             end: self,
             slot: Slot {
                 outcome: Cell::new(Outcome::Open),
@@ -92,8 +120,7 @@ impl<A: Send, B: Send> Exchange<A, B> {
                 take: UnsafeCell::new(MaybeUninit::uninit()),
             },
             stage: Stage::Fresh,
-            _pinned: PhantomPinned,
-        }
+        })
     }
 }
 
@@ -140,12 +167,10 @@ impl<A, B> Slot<A, B> {
 }
 
 /// An exchange in progress; made by [`Exchange::swap`].
-#[must_use = "nothing is swapped unless it is awaited"]
 struct Swapping<'a, A: Send, B: Send> {
     end: &'a mut Exchange<A, B>,
     slot: Slot<A, B>,
     stage: Stage,
-    _pinned: PhantomPinned,
 }
 
 // SAFETY: the slot holds messages, which are `Send`; others touch it behind the gate.
@@ -153,32 +178,19 @@ unsafe impl<A: Send, B: Send> Send for Swapping<'_, A, B> {}
 // SAFETY: a shared reference gives access to nothing.
 unsafe impl<A: Send, B: Send> Sync for Swapping<'_, A, B> {}
 
-impl<A: Send, B: Send> fmt::Debug for Swapping<'_, A, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Swapping").field(&self.end).finish()
-    }
-}
-
 impl<A: Send, B: Send> Swapping<'_, A, B> {
     fn meeting(&self) -> &Rendezvous {
         self.end.channel.meeting()
     }
 
-    fn place(&self) -> *const () {
+    fn slot(&self) -> *const () {
         (&raw const self.slot).cast()
     }
 
-    /// Enters a process that waits for this alone, after its poll.
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        this.meeting().enter_alone(this.end.side, task, this.place(), false, worker)
-    }
-
-    /// Swaps with the one that waits at the other side, if anyone does; else enters, if told to.
-    fn attempt(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
+    /// Swaps with the one that waits at the other side, if one does; else enters, if told to.
+    fn swap(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
         let (meeting, side) = (self.meeting(), self.end.side);
-        let entry = enter.map(|how| Entry { task, how, slot: self.place(), extended: false });
+        let entry = enter.map(|how| Entry { task, how, slot: self.slot(), extended: false });
         let look = Caller { side, task, entry, outcome: &self.slot.outcome };
         let flags = meeting.gate.lock(worker.access());
         meeting.attempt(look, flags, worker, |step, _| match step {
@@ -193,96 +205,74 @@ impl<A: Send, B: Send> Swapping<'_, A, B> {
             Step::Before | Step::Without => None,
         })
     }
-
-    fn finish_swap(&mut self) -> Result<B, Unsent<A>> {
-        self.stage = Stage::Over;
-        match self.slot.outcome.replace(Outcome::Over) {
-            outcome @ (Outcome::Closed | Outcome::Poisoned) => {
-                let why = Gone::from_outcome(outcome);
-                crate::channel::poison::meet(why);
-                // SAFETY: nobody took it, and nobody can any more.
-                let message = unsafe { self.slot.give.get().cast::<A>().read() };
-                Err(Unsent { message, why })
-            }
-            // SAFETY: the partner has moved it in, and has ours.
-            _ => Ok(unsafe { self.slot.take.get().cast::<B>().read() }),
-        }
-    }
 }
 
-impl<A: Send, B: Send> Future for Swapping<'_, A, B> {
+// SAFETY: entered at one side of one rendezvous, and left behind its gate.
+unsafe impl<A: Send, B: Send> Operation for Swapping<'_, A, B> {
     type Output = Result<B, Unsent<A>>;
 
-    /// # Panics
-    /// Panics outside of a process of the network, and if it was completed before.
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (worker, task) = running::in_network(this.meeting().network(), "an exchange");
-        if this.stage == Stage::Waiting && wait::resumed(task) {
-            this.meeting().leave(this.end.side, this.place(), worker.access());
-        }
-        match this.slot.outcome.get() {
-            Outcome::Open => {}
-            Outcome::Over => panic!("an exchange was polled after it was completed"),
-            _ => return Poll::Ready(this.finish_swap()),
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        if this.attempt(worker, task, None) == Attempt::Done {
-            return Poll::Ready(this.finish_swap());
-        }
-        this.stage = Stage::Waiting;
-        let place = Place::Send(this.end.channel.place().cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
-        Poll::Pending
-    }
-}
+    const WHAT: &'static str = "an exchange";
 
-// SAFETY: entered and left at one meeting, under its gate.
-unsafe impl<A: Send, B: Send> Guard for Swapping<'_, A, B> {
-    type Output = Result<B, Unsent<A>>;
-
-    fn look(
-        self: Pin<&mut Self>,
-        at: &mut Looking<'_, '_>,
-        _from: usize,
-        _to: usize,
-    ) -> Option<usize> {
-        running::check_network(at.worker, self.meeting().network(), "an exchange");
-        (self.attempt(at.worker, at.task, None) == Attempt::Done).then_some(0)
+    fn network(&self) -> Option<u32> {
+        Some(self.meeting().network())
     }
 
-    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        self.attempt(at.worker, at.task, Some(at.how(base)))
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
     }
 
-    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.meeting().leave(self.end.side, self.place(), at.access());
+    /// At the side where it gives, whichever of the channel's that is.
+    fn place(&self) -> Place {
+        Place::Send(self.end.channel.place().cast())
     }
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll(context)
-    }
-
-    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
+    fn awaited(&self) -> Awaited {
         let at = At::Place(self.end.channel.waits_at(self.end.side));
-        see(Awaited::of("swap at", self.meeting().name(), at));
+        Awaited::of("swap at", self.meeting().name(), at)
+    }
+
+    fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
+        self.swap(worker, task, None) == Attempt::Done
+    }
+
+    fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
+        self.swap(worker, task, Some(how))
+    }
+
+    fn park(&self, worker: &Worker, task: TaskRef) -> Park {
+        self.meeting().enter_alone(self.end.side, task, self.slot(), false, worker)
+    }
+
+    fn leave(&self, worker: Option<&Worker>) {
+        self.meeting().leave(self.end.side, self.slot(), access_of(worker));
+    }
+
+    fn result(&mut self, _worker: &Worker) -> Option<Self::Output> {
+        match self.slot.outcome.get() {
+            Outcome::Open => None,
+            Outcome::Done => {
+                self.slot.outcome.set(Outcome::Over);
+                // SAFETY: the partner has moved it in, and has ours.
+                Some(Ok(unsafe { self.slot.take.get().cast::<B>().read() }))
+            }
+            gone => {
+                let why = poison::end_of("an exchange", gone, &self.slot.outcome);
+                // SAFETY: no partner took it, and none can any more.
+                let message = unsafe { self.slot.give.get().cast::<A>().read() };
+                Some(Err(Unsent { message, why }))
+            }
+        }
     }
 }
 
 impl<A: Send, B: Send> Drop for Swapping<'_, A, B> {
     fn drop(&mut self) {
-        if self.stage == Stage::Waiting {
-            crate::channel::ends::withdraw(self.meeting(), self.end.side, self.place());
-        }
         match self.slot.outcome.get() {
             Outcome::Open | Outcome::Closed | Outcome::Poisoned => {
-                // SAFETY: nobody took it, and nobody can any more.
+                // SAFETY: no partner took it, and none can any more.
                 drop(unsafe { self.slot.give.get().cast::<A>().read() });
             }
-            // SAFETY: the partner has moved it in, and it was given to nobody.
+            // SAFETY: the partner has moved it in, and the process has not got it.
             Outcome::Done => drop(unsafe { self.slot.take.get().cast::<B>().read() }),
             Outcome::Held | Outcome::Over => {}
         }

@@ -1,22 +1,20 @@
 //! Extended rendezvous: the receiver acts while the sender still waits.
 
-use crate::channel::ends::{Receiver, Receiving};
+use crate::channel::ends::Receiver;
 use crate::channel::gone::Gone;
+use crate::channel::operations::Receiving;
 use crate::channel::typed::{Channel, Returned};
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::Guard;
+use crate::choice::operation::Pending;
 use crate::language::csp::Worker;
 use crate::language::deferred::Deferred;
 use crate::language::header::own;
-use crate::wait::place::Awaited;
-use crate::wait::waiter::Attempt;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::thread;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 impl<T: Send> Receiver<T> {
     /// Receives a message and keeps its sender waiting until the result is dropped.
@@ -56,74 +54,7 @@ impl<T: Send> Receiver<T> {
         &mut self,
     ) -> impl Future<Output = Result<Extended<'_, T>, Gone>>
     + Guard<Output = Result<Extended<'_, T>, Gone>> {
-        ReceivingExtended { receiving: Receiving::new(self, true) }
-    }
-}
-
-/// An extended receive in progress; made by [`Receiver::recv_extended`].
-#[derive(Debug)]
-#[must_use = "nothing is received unless it is awaited"]
-struct ReceivingExtended<'a, T: Send> {
-    receiving: Receiving<'a, T>,
-}
-
-impl<'a, T: Send> ReceivingExtended<'a, T> {
-    fn receiving(self: Pin<&mut Self>) -> Pin<&mut Receiving<'a, T>> {
-        // SAFETY: the inner operation is pinned with us.
-        unsafe { self.map_unchecked_mut(|this| &mut this.receiving) }
-    }
-
-    fn extend(&self, received: Result<T, Gone>) -> Result<Extended<'a, T>, Gone> {
-        let channel = self.receiving.end.channel;
-        received.map(|message| Extended {
-            message: ManuallyDrop::new(message),
-            channel,
-            borrows: PhantomData,
-        })
-    }
-}
-
-impl<'a, T: Send> Future for ReceivingExtended<'a, T> {
-    type Output = Result<Extended<'a, T>, Gone>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let received = self.as_mut().receiving().poll(context);
-        received.map(|received| self.extend(received))
-    }
-}
-
-// SAFETY: as the receive within.
-unsafe impl<'a, T: Send> Guard for ReceivingExtended<'a, T> {
-    type Output = Result<Extended<'a, T>, Gone>;
-
-    fn look(
-        self: Pin<&mut Self>,
-        at: &mut Looking<'_, '_>,
-        from: usize,
-        to: usize,
-    ) -> Option<usize> {
-        self.receiving().look(at, from, to)
-    }
-
-    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        self.receiving().enter(at, base)
-    }
-
-    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.receiving().leave(at);
-    }
-
-    fn finish(
-        mut self: Pin<&mut Self>,
-        nth: usize,
-        context: &mut Context<'_>,
-    ) -> Poll<Self::Output> {
-        let received = self.as_mut().receiving().finish(nth, context);
-        received.map(|received| self.extend(received))
-    }
-
-    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
-        self.receiving.describe(see);
+        Pending::new(Receiving::<T, Extended<'_, T>>::new(self))
     }
 }
 
@@ -132,16 +63,53 @@ unsafe impl<'a, T: Send> Guard for ReceivingExtended<'a, T> {
 /// Dropping it lets the sender go, with success. If the process panics or is killed while it has
 /// this, the sender gets the message back with an [`Unsent`](crate::Unsent). If it is forgotten instead, the sender goes on when the receiver
 /// is used again or dropped: its message has arrived, with poison or without.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let (mut out, mut jobs) = csp::channel::<u32>("jobs");
+///     let source = scope.fork("source", async move { out.send(20).await.is_ok() });
+///     let job = jobs.recv_extended().await.expect("there is a job");
+///     // The source waits until the message is dropped.
+///     let result = *job + 1;
+///     drop(job);
+///     (result, source.join().await)
+/// })?;
+/// assert_eq!(run.result, (21, Ok(true)));
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[must_use = "dropping it lets the sender go at once: that is `recv`"]
 pub struct Extended<'a, T: Send> {
     message: ManuallyDrop<T>,
     channel: Channel<T>,
-    /// Nobody receives from the channel meanwhile.
+    /// Nothing else is received from the channel meanwhile.
     borrows: PhantomData<&'a mut Receiver<T>>,
 }
 
 impl<T: Send> Extended<'_, T> {
+    pub(super) fn new(channel: Channel<T>, message: T) -> Self {
+        Self { message: ManuallyDrop::new(message), channel, borrows: PhantomData }
+    }
+
     /// Lets the sender go and returns the message.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut words) = csp::channel::<String>("words");
+    ///     scope.spawn("source", async move { out.send("kept".to_owned()).await });
+    ///     let word = words.recv_extended().await.expect("there is a word");
+    ///     word.finish()
+    /// })?;
+    /// assert_eq!(run.result, "kept");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn finish(mut self) -> T {
         // SAFETY: not used again: we forget ourselves.
         let message = unsafe { ManuallyDrop::take(&mut self.message) };
@@ -163,12 +131,12 @@ fn failure_of(task: TaskRef) -> Option<Gone> {
 }
 
 /// Drops a message whose sender still waits: releases it, or tells it that its receiver has failed.
-pub(crate) fn leave<T: Send>(channel: Channel<T>, message: T) {
+fn leave<T: Send>(channel: Channel<T>, message: T) {
     let network = channel.meeting().network();
     match Worker::running_in(network) {
         Some((worker, task)) => {
             if let Some(why) = failure_of(task) {
-                // Nobody may wait for it any more: it may be anything, and the gate is open.
+                // Its sender may be gone, and the message be of any type: it is dropped with the gate open.
                 return drop(channel.give_back(worker, message, why));
             }
         }

@@ -9,7 +9,7 @@ pub(crate) enum Outcome {
     Open,
     /// The message has moved.
     Done,
-    /// The receiver has the message and acts; the sender is not let go yet.
+    /// An extended receive: the receiver has the message, and the sender is not released yet.
     Held,
     /// The other end was dropped.
     Closed,
@@ -29,7 +29,7 @@ pub(crate) enum Outcome {
 /// let answer = csp::run(csp::Options::new(), async |scope| {
 ///     let (mut out, mut numbers) = csp::channel::<u32>("numbers");
 ///     scope.spawn("source", async move {
-///         out.send(1).await.expect("somebody listens");
+///         out.send(1).await.expect("it is received");
 ///     });
 ///     assert_eq!(numbers.recv().await, Ok(1));
 ///     numbers.recv().await
@@ -42,7 +42,7 @@ pub enum Gone {
     /// The other end was dropped.
     #[error("the other end of the channel was dropped")]
     Closed,
-    /// The other end was poisoned, or dropped by a process that had met poison or panicked.
+    /// The other end was poisoned, or dropped by a process that had learnt of poison or panicked.
     #[error("the channel was poisoned")]
     Poisoned,
 }
@@ -60,11 +60,26 @@ impl Gone {
     }
 }
 
-/// A message that nobody will take, or that its receiver has failed over: here it is back.
+/// A message that no receiver will take, or over which its receiver has failed: here it is back.
 ///
 /// The second is one of an [extended receive](crate::Receiver::recv_extended) whose process panicked
 /// ([`Gone::Poisoned`]) or was killed ([`Gone::Closed`]) before it had let the sender go; what it did
 /// to the message until then shows.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::{self as csp, Gone};
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let (mut out, numbers) = csp::channel::<u32>("numbers");
+///     drop(numbers);
+///     let csp::Unsent { message, why } = out.send(7).await.expect_err("nothing receives it");
+///     (message, why)
+/// })?;
+/// assert_eq!(run.result, (7, Gone::Closed));
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The message.

@@ -9,11 +9,11 @@
 //! | `slot` | where the message of an operation that waits stands | |
 //! | `typed` | the same by the type of the messages; closing; held senders | |
 //! | `poison` | how the end of one process reaches all that depend on it | |
-//! | `ends`, `extended`, `exchange` | what users have, and the operations | |
-//! | `guards` | sending and receiving as guards; any of several receivers | |
+//! | `ends`, `extended`, `exchange` | what users have | |
+//! | `operations` | sending, receiving, receiving from any of several | |
 //!
-//! `rendezvous` and `blocks` know each other, for a block is a rendezvous, and so do `ends` and
-//! `extended`, for a receive that is dropped may hold its sender.
+//! `rendezvous` and `blocks` know each other, for a block is a rendezvous, and so do `ends`, `extended`
+//! and `operations`, for the ends begin operations on themselves.
 
 pub(crate) mod attempt;
 pub(crate) mod blocks;
@@ -21,7 +21,7 @@ pub(crate) mod ends;
 pub(crate) mod exchange;
 pub(crate) mod extended;
 pub(crate) mod gone;
-pub(crate) mod guards;
+pub(crate) mod operations;
 pub(crate) mod poison;
 pub(crate) mod record;
 pub(crate) mod rendezvous;

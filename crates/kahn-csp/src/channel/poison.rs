@@ -1,22 +1,31 @@
 //! Poison: how the end of one process reaches all that depend on it.
 
-use crate::channel::gone::Gone;
+use crate::channel::gone::{Gone, Outcome};
 use crate::language::csp::Worker;
 use crate::language::header::own;
+use kahn_engine::sync::Cell;
 
-/// A process has learnt that a channel is gone.
-#[inline]
-pub(crate) fn meet(why: Gone) {
+/// Why there will be no communication, as an operation has learnt it that has not given its result yet:
+/// from now on it has, and its process passes poison on.
+///
+/// # Panics
+/// Panics if the operation has given its result before.
+#[cold]
+pub(super) fn end_of(operation: &str, outcome: Outcome, over: &Cell<Outcome>) -> Gone {
+    assert!(outcome != Outcome::Over, "{operation} was polled after it was completed");
+    over.set(Outcome::Over);
+    let why = Gone::from_outcome(outcome);
     if why == Gone::Poisoned
         && let Some((_, task)) = Worker::running()
     {
         task.note(own::POISONED);
     }
+    why
 }
 
 /// Stops poison here: the ends that the process drops from now on are closed, not poisoned.
 ///
-/// Tells whether the process had met any.
+/// Returns whether the process had learnt of any.
 ///
 /// # Examples
 ///

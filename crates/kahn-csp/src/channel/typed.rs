@@ -6,12 +6,12 @@ use crate::channel::gone::{Gone, Outcome};
 use crate::channel::rendezvous::{BufferHead, Entry, HELD, Label, Partner, Rendezvous, Side, flag};
 use crate::channel::slot::Slot;
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
 use crate::wait::place::Place;
 use crate::wait::waiter::{Attempt, Wake};
 use kahn_engine::TaskRef;
-use kahn_engine::sync::{Access, Arc};
+use kahn_engine::sync::Arc;
 use kahn_report::Name;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -50,7 +50,7 @@ impl<T> Clone for Channel<T> {
 
 impl<T> Copy for Channel<T> {}
 
-// SAFETY: a pointer to type-stable memory; who may touch what is said in `rendezvous`.
+// SAFETY: a pointer to type-stable memory; `rendezvous` says which thread may touch what.
 unsafe impl<T: Send> Send for Channel<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Channel<T> {}
@@ -222,7 +222,7 @@ impl<T> Channel<T> {
         woken
     }
 
-    /// Moves the message out of the sender's `slot`, if somebody takes it.
+    /// Moves the message out of the sender's `slot`, if a receiver or the buffer takes it.
     #[inline(always)]
     pub(crate) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
         let meeting = self.meeting();
@@ -290,7 +290,7 @@ impl<T> Channel<T> {
         })
     }
 
-    /// Puts the message into the buffer, which has room and where nobody waits.
+    /// Puts the message into the buffer, which has room and where no receiver waits.
     fn send_buffered(self, slot: &Slot<T>, flags: &mut u32) {
         let (messages, capacity) = self.buffer().expect("only a buffer has room");
         // SAFETY: ours holds the message that we are to send.
@@ -304,7 +304,7 @@ impl<T> Channel<T> {
 
     // --- extended rendezvous ----------------------------------------------------------------------
 
-    /// Behind the gate: a sender whose message was taken stays. Who is to be woken now.
+    /// Behind the gate: a sender whose message was taken stays. Returns what is to be woken now.
     fn hold(self, wake: Wake, slot: *const (), flags: &mut u32) -> Wake {
         match wake {
             // It sleeps on in its entry, which is no longer found by its flag.
@@ -345,7 +345,7 @@ impl<T> Channel<T> {
     pub(super) fn leave_held(self, slot: &Slot<T>) {
         let meeting = self.meeting();
         let worker = Worker::running_in(meeting.network()).map(|(worker, _)| worker);
-        let flags = meeting.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let flags = meeting.gate.lock(access_of(worker));
         if flags & flag::SENDER_RUNS != 0 {
             meeting.forget();
         }
@@ -469,7 +469,7 @@ impl<T> Channel<T> {
     /// Ends one side, whose end is dropped.
     pub(crate) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let mut flags = meeting.gate.lock(access_of(worker));
         meeting.dropped(side, &mut flags, worker);
         if poison {
             flags |= side.poison();

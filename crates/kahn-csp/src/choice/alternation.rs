@@ -1,15 +1,15 @@
-//! Alternation: waiting for whatever comes first.
+//! Alternation: waiting for the first of several things.
 //!
 //! | stage | what | leaves by |
 //! |---|---|---|
-//! | look | tries the guards in order; the process is entered nowhere, so nobody can take it | a guard is ready → finish; else → wait |
-//! | wait | the worker opens an offer and enters the process at every guard | a partner takes the offer; a foreign waker |
-//! | leave | the offer is closed and the process is taken out everywhere | a guard was chosen → finish; else → look |
+//! | look | tries the guards in order; the process is entered nowhere, so no thread can take it | a guard is ready → finish; else → wait |
+//! | wait | the worker opens the select state and enters the process at every guard | a partner takes the select state; a foreign waker |
+//! | leave | the select state is closed and the process is taken out everywhere | a guard was chosen → finish; else → look |
 //! | finish | the chosen guard gives its result | the end |
 //!
 //! Why no message is lost or doubled, and none missed: see `wait::select`.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::{Entering, Finishing, Guard, Leaving, Looking};
 use crate::language::csp::Worker;
 use crate::language::header::{mark, spawned_of};
 use crate::language::running;
@@ -36,7 +36,7 @@ enum Order<'f> {
     Drawn,
 }
 
-/// Chooses a guard that is ready, whichever: it begins to look at one that is drawn.
+/// Chooses a guard that is ready: it begins to look at one that is drawn.
 ///
 /// Waits until a guard is ready, does that one, and nothing of the others. With one worker and a
 /// [seed](crate::Options::seed) the choices of a run are repeatable.
@@ -125,11 +125,44 @@ pub struct Fair {
 
 impl Fair {
     /// Begins with the first guard.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let (mut out, mut numbers) = csp::buffered::<u32>("numbers", 1);
+    ///     out.send(1).await.expect("there is room");
+    ///     csp::Fair::new().alt((numbers.recv(), csp::skip())).await
+    /// })?;
+    /// assert_eq!(run.result, OneOf2::First(Ok(1)));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Chooses the next guard that is ready.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let mut fair = csp::Fair::new();
+    ///     let mut chosen = String::new();
+    ///     for _ in 0..4 {
+    ///         let guards = [csp::until(csp::now()), csp::until(csp::now())];
+    ///         let (which, ()) = fair.alt(guards).await;
+    ///         chosen.push_str(["a", "b"][which]);
+    ///     }
+    ///     chosen
+    /// })?;
+    /// assert_eq!(run.result, "abab");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn alt<G: Guard>(&mut self, guards: G) -> impl Future<Output = G::Output> {
         Alternating::new(guards, Order::Fair(self))
     }
@@ -259,7 +292,7 @@ impl<G: Guard> Future for Alternating<'_, G> {
                 fair.next = nth + 1;
             }
             this.stage = Stage::Over;
-            return self.guards().finish(nth, context);
+            return self.guards().finish(nth, &Finishing { worker, task });
         }
         // SAFETY: as above.
         let this = unsafe { self.get_unchecked_mut() };
@@ -304,7 +337,7 @@ fn draw(task: TaskRef, count: usize) -> usize {
     usize::try_from((u128::from(z) * (count as u128)) >> 64).unwrap_or(0)
 }
 
-/// Leaves a process, whose offer is open, to its foreign waker as well; `false` if it runs again at
+/// Leaves a process, whose select state is open, to its foreign waker as well; `false` if it runs again at
 /// once.
 fn wait_foreign_too(worker: &Worker, task: TaskRef) -> bool {
     if task.marks.load(Relaxed) & mark::AGAIN != 0 {

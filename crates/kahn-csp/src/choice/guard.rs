@@ -1,11 +1,10 @@
-//! What can stand in an alternation: the operations themselves.
+//! What can stand in an alternation: the operations themselves, alone, together and under conditions.
 
 use crate::language::csp::Worker;
 use crate::wait::place::{At, Awaited};
 use crate::wait::select::Ticket;
 use crate::wait::waiter::{Attempt, How};
 use kahn_engine::TaskRef;
-use kahn_engine::sync::Access;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -26,34 +25,28 @@ pub struct Entering<'a> {
     pub(crate) ticket: Ticket,
 }
 
-impl fmt::Debug for Looking<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Looking")
-    }
-}
-
-impl fmt::Debug for Entering<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Entering")
-    }
-}
-
 /// The alternation whose process is taken out of its guards.
 pub struct Leaving<'a> {
     pub(crate) worker: Option<&'a Worker>,
 }
 
-impl fmt::Debug for Leaving<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Leaving")
-    }
+/// The alternation that has chosen, while its process runs.
+pub struct Finishing<'a> {
+    pub(crate) worker: &'a Worker,
+    pub(crate) task: TaskRef,
 }
 
-impl Leaving<'_> {
-    pub(crate) fn access(&self) -> Access {
-        self.worker.map_or(Access::Shared, |worker| worker.access())
-    }
+macro_rules! debug {
+    ($($stage:ty),+) => {$(
+        impl fmt::Debug for $stage {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($stage))
+            }
+        }
+    )+};
 }
+
+debug!(Looking<'_, '_>, Entering<'_>, Leaving<'_>, Finishing<'_>);
 
 impl Entering<'_> {
     pub(crate) fn how(&self, guard: usize) -> How {
@@ -61,34 +54,26 @@ impl Entering<'_> {
     }
 }
 
-/// What can stand in an [alternation](crate::alt): a send, a receive, a time, `skip`, a future; or
-/// several of them, as a tuple, an array or a vector.
-///
-/// An operation that is made a guard is done if it is chosen, and not begun if it is not: the
-/// message of a send that loses is dropped with the send, or kept if the alternation only borrows
-/// it: `pin!` the send and hand over `as_mut()`.
+/// What an alternation asks of what stands in it. Outside of the crate it has no name.
 ///
 /// # Safety
 /// The methods follow the protocol in `wait::select`: nothing can be taken from a guard that is not
-/// entered, and nothing is entered after [`leave`](Guard::leave).
-pub unsafe trait Guard {
+/// entered, and nothing is entered after [`leave`](Alternative::leave).
+pub unsafe trait Alternative {
     /// What it comes to if it is chosen.
     type Output;
 
     /// How many guards it stands for.
-    #[doc(hidden)]
     fn count(&self) -> usize {
         1
     }
 
     /// Whether it may be woken by a waker of another library.
-    #[doc(hidden)]
     fn is_foreign(&self) -> bool {
         false
     }
 
     /// Does the first of the guards `from..to` that is ready; returns which.
-    #[doc(hidden)]
     fn look(
         self: Pin<&mut Self>,
         at: &mut Looking<'_, '_>,
@@ -97,21 +82,48 @@ pub unsafe trait Guard {
     ) -> Option<usize>;
 
     /// Enters the process at all its guards; the first has the number `base`.
-    #[doc(hidden)]
     fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt;
 
     /// The process is entered no more.
-    #[doc(hidden)]
     fn leave(self: Pin<&mut Self>, at: &Leaving<'_>);
 
     /// Gives the result of the guard that was chosen.
-    #[doc(hidden)]
-    fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output>;
+    fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output>;
 
     /// Says for what it waits.
-    #[doc(hidden)]
     fn describe(&self, see: &mut dyn FnMut(Awaited));
+}
 
+/// What can stand in an [alternation](crate::alt): a send, a receive, a claim, a barrier, a time, the
+/// end of a process, [`skip`](crate::skip()), a future; or several of them, as a tuple, an array or a
+/// vector.
+///
+/// An operation that is made a guard is done if it is chosen, and not begun if it is not: the
+/// message of a send that loses is dropped with the send, or kept if the alternation only borrows
+/// it: `pin!` the send and hand over `as_mut()`.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::{self as csp, Guard};
+/// use std::time::Duration;
+///
+/// /// What a guard comes to, if it is chosen within a second.
+/// async fn within_a_second<G: Guard>(guard: G) -> Option<G::Output> {
+///     match csp::pri((guard, csp::after(Duration::from_secs(1)))).await {
+///         csp::OneOf2::First(output) => Some(output),
+///         csp::OneOf2::Second(()) => None,
+///     }
+/// }
+///
+/// let run = csp::run(csp::Options::new().virtual_time(true), async |_scope| {
+///     let (_out, mut silent) = csp::channel::<u32>("silent");
+///     within_a_second(silent.recv()).await
+/// })?;
+/// assert_eq!(run.result, None);
+/// # Ok::<(), csp::RunError>(())
+/// ```
+pub trait Guard: Alternative {
     /// Makes it a guard only if `condition` holds. Its number in the alternation stays the same.
     ///
     /// # Examples
@@ -139,6 +151,8 @@ pub unsafe trait Guard {
     }
 }
 
+impl<A: Alternative> Guard for A {}
+
 /// A guard under a condition; made by [`Guard::when`].
 #[derive(Debug)]
 #[must_use = "a guard stands in an alternation"]
@@ -155,7 +169,7 @@ impl<G> When<G> {
 }
 
 // SAFETY: either the guard or nothing.
-unsafe impl<G: Guard> Guard for When<G> {
+unsafe impl<G: Alternative> Alternative for When<G> {
     type Output = G::Output;
 
     fn count(&self) -> usize {
@@ -186,8 +200,8 @@ unsafe impl<G: Guard> Guard for When<G> {
         }
     }
 
-    fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.guard().finish(nth, context)
+    fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output> {
+        self.guard().finish(nth, at)
     }
 
     fn describe(&self, see: &mut dyn FnMut(Awaited)) {
@@ -200,7 +214,7 @@ unsafe impl<G: Guard> Guard for When<G> {
 }
 
 // SAFETY: the guard itself, which its owner pinned.
-unsafe impl<G: Guard> Guard for Pin<&mut G> {
+unsafe impl<G: Alternative> Alternative for Pin<&mut G> {
     type Output = G::Output;
 
     fn count(&self) -> usize {
@@ -228,8 +242,8 @@ unsafe impl<G: Guard> Guard for Pin<&mut G> {
         self.get_mut().as_mut().leave(at);
     }
 
-    fn finish(self: Pin<&mut Self>, nth: usize, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().as_mut().finish(nth, context)
+    fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output> {
+        self.get_mut().as_mut().finish(nth, at)
     }
 
     fn describe(&self, see: &mut dyn FnMut(Awaited)) {

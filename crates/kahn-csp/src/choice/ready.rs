@@ -1,11 +1,11 @@
 //! Guards at which no process is entered: `skip`, and futures of other libraries.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::{Alternative, Entering, Finishing, Guard, Leaving, Looking};
 use crate::wait::place::{At, Awaited};
 use crate::wait::waiter::Attempt;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 /// A guard that is always ready; made by [`skip`].
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +17,22 @@ struct Skip;
 ///
 /// # Examples
 ///
-/// See [`Guard::when`].
+/// ```
+/// use kahn_csp::{self as csp, OneOf2};
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let (_out, mut silent) = csp::channel::<u32>("silent");
+///     csp::pri((silent.recv(), csp::skip())).await
+/// })?;
+/// assert_eq!(run.result, OneOf2::Second(()));
+/// # Ok::<(), csp::RunError>(())
+/// ```
 pub fn skip() -> impl Guard<Output = ()> {
     Skip
 }
 
 // SAFETY: entered nowhere.
-unsafe impl Guard for Skip {
+unsafe impl Alternative for Skip {
     type Output = ();
 
     fn look(
@@ -41,7 +50,7 @@ unsafe impl Guard for Skip {
 
     fn leave(self: Pin<&mut Self>, _at: &Leaving<'_>) {}
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
+    fn finish(self: Pin<&mut Self>, _nth: usize, _at: &Finishing<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
@@ -84,7 +93,7 @@ pub fn on<F: Future>(future: F) -> impl Guard<Output = F::Output> {
 }
 
 // SAFETY: entered nowhere: its waker resumes the process.
-unsafe impl<F: Future> Guard for On<F> {
+unsafe impl<F: Future> Alternative for On<F> {
     type Output = F::Output;
 
     fn is_foreign(&self) -> bool {
@@ -115,7 +124,7 @@ unsafe impl<F: Future> Guard for On<F> {
 
     fn leave(self: Pin<&mut Self>, _at: &Leaving<'_>) {}
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<F::Output> {
+    fn finish(self: Pin<&mut Self>, _nth: usize, _at: &Finishing<'_>) -> Poll<F::Output> {
         // SAFETY: the output is not pinned.
         let output = unsafe { &mut self.get_unchecked_mut().output };
         Poll::Ready(output.take().expect("chosen because it was ready"))

@@ -1,10 +1,10 @@
 //! Several guards as one: tuples, arrays, vectors.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::{Alternative, Entering, Finishing, Leaving, Looking};
 use crate::wait::place::Awaited;
 use crate::wait::waiter::Attempt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 /// A part of the guards `from..to` that belongs to a member with `count` of them, from `base` on.
 fn part(from: usize, to: usize, base: usize, count: usize) -> Option<(usize, usize)> {
@@ -18,7 +18,19 @@ macro_rules! several {
         ///
         /// # Examples
         ///
-        /// See [`alt`](crate::alt).
+        /// ```
+        /// use kahn_csp as csp;
+        /// use std::future::ready;
+        ///
+        /// let run = csp::run(csp::Options::new(), async |_scope| {
+        ///     let choice = csp::pri((
+        $(#[doc = concat!("         csp::on(ready(", stringify!($place), ")),")])+
+        ///     ));
+        ///     choice.await
+        /// })?;
+        #[doc = concat!(" assert_eq!(run.result, csp::", stringify!($name), "::First(0));")]
+        /// # Ok::<(), csp::RunError>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name<$($guard),+> {
             $(
@@ -28,7 +40,7 @@ macro_rules! several {
         }
 
         // SAFETY: each member for itself; one of them is chosen.
-        unsafe impl<$($guard: Guard),+> Guard for ($($guard,)+) {
+        unsafe impl<$($guard: Alternative),+> Alternative for ($($guard,)+) {
             type Output = $name<$($guard::Output),+>;
 
             fn count(&self) -> usize {
@@ -90,11 +102,7 @@ macro_rules! several {
                 )+
             }
 
-            fn finish(
-                self: Pin<&mut Self>,
-                nth: usize,
-                context: &mut Context<'_>,
-            ) -> Poll<Self::Output> {
+            fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output> {
                 // SAFETY: each member is pinned with us.
                 let this = unsafe { self.get_unchecked_mut() };
                 let mut base = 0;
@@ -103,7 +111,7 @@ macro_rules! several {
                     if nth < base + count {
                         // SAFETY: as above.
                         let member = unsafe { Pin::new_unchecked(&mut this.$place) };
-                        return member.finish(nth - base, context).map($name::$variant);
+                        return member.finish(nth - base, at).map($name::$variant);
                     }
                     base += count;
                 )+
@@ -117,7 +125,6 @@ macro_rules! several {
     };
 }
 
-several!(OneOf1: A 0 First);
 several!(OneOf2: A 0 First, B 1 Second);
 several!(OneOf3: A 0 First, B 1 Second, C 2 Third);
 several!(OneOf4: A 0 First, B 1 Second, C 2 Third, D 3 Fourth);
@@ -127,7 +134,7 @@ several!(OneOf6: A 0 First, B 1 Second, C 2 Third, D 3 Fourth, E 4 Fifth, F 5 Si
 /// The members of an array or a vector, as a pinned slice.
 struct Members<'a, G>(Pin<&'a mut [G]>);
 
-impl<G: Guard> Members<'_, G> {
+impl<G: Alternative> Members<'_, G> {
     fn each<R>(&mut self, mut f: impl FnMut(usize, usize, Pin<&mut G>) -> Option<R>) -> Option<R> {
         let mut base = 0;
         // SAFETY: nothing is moved out of the slice.
@@ -147,15 +154,15 @@ impl<G: Guard> Members<'_, G> {
 macro_rules! all_of_a_kind {
     ($([$($parameters:tt)*] $type:ty, $members:expr;)+) => {$(
         // SAFETY: each member for itself; one of them is chosen.
-        unsafe impl<$($parameters)*> Guard for $type {
+        unsafe impl<$($parameters)*> Alternative for $type {
             type Output = (usize, G::Output);
 
             fn count(&self) -> usize {
-                self.iter().map(Guard::count).sum()
+                self.iter().map(Alternative::count).sum()
             }
 
             fn is_foreign(&self) -> bool {
-                self.iter().any(Guard::is_foreign)
+                self.iter().any(Alternative::is_foreign)
             }
 
             fn look(
@@ -185,15 +192,11 @@ macro_rules! all_of_a_kind {
                 });
             }
 
-            fn finish(
-                self: Pin<&mut Self>,
-                nth: usize,
-                context: &mut Context<'_>,
-            ) -> Poll<Self::Output> {
+            fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output> {
                 let finished = $members(self).each(|index, base, member| {
                     let is_it = (base..base + member.count()).contains(&nth);
                     is_it.then(|| {
-                        member.finish(nth - base, context).map(|output| (index, output))
+                        member.finish(nth - base, at).map(|output| (index, output))
                     })
                 });
                 finished.expect("one of the members was chosen")
@@ -222,6 +225,6 @@ fn of_vector<G>(vector: Pin<&mut Vec<G>>) -> Members<'_, G> {
 }
 
 all_of_a_kind! {
-    [G: Guard, const N: usize] [G; N], of_array;
-    [G: Guard] Vec<G>, of_vector;
+    [G: Alternative, const N: usize] [G; N], of_array;
+    [G: Alternative] Vec<G>, of_vector;
 }

@@ -2,12 +2,18 @@
 //! has for itself.
 
 use crate::language::common::Common;
-use kahn_engine::sync::{Arc, AtomicU64, Cell, Ordering::*};
+use kahn_engine::sync::{Access, Arc, AtomicU64, Cell, Ordering::*};
 use kahn_engine::{Language, Park, Tag, TaskRef};
 use std::ptr::{self, NonNull};
 
 /// A worker of a network of communicating processes.
 pub(crate) type Worker = kahn_engine::Worker<Csp>;
+
+/// How what a worker does is seen by other threads; a thread without a worker is one of the others.
+#[inline]
+pub(crate) fn access_of(worker: Option<&Worker>) -> Access {
+    worker.map_or(Access::Shared, |worker| worker.access())
+}
 
 /// The language of communicating processes: what channels and the like know of their network.
 pub(crate) struct Csp {

@@ -23,6 +23,18 @@ pub(crate) fn in_network<'a>(network: u32, what: &str) -> (&'a Worker, TaskRef) 
     Worker::running_in(network).unwrap_or_else(|| elsewhere(what))
 }
 
+/// The worker and the process that run an operation: of its network, if it belongs to one.
+///
+/// # Panics
+/// Panics elsewhere.
+#[inline]
+pub(crate) fn of<'a>(network: Option<u32>, what: &str) -> (&'a Worker, TaskRef) {
+    match network {
+        Some(network) => in_network(network, what),
+        None => process(what),
+    }
+}
+
 /// Makes sure that something belongs to the network of this worker.
 ///
 /// # Panics

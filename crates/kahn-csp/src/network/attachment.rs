@@ -2,7 +2,7 @@
 //!
 //! | a run is | means | leaves by |
 //! |---|---|---|
-//! | `Idle` | nothing runs yet; perhaps it is to stop at once | the run |
+//! | `Idle` | nothing runs yet; perhaps a run has taken it, perhaps that is to stop at once | the run |
 //! | `Running` | processes run: a stop or a look goes through the network | the run, when its workers have come back |
 //! | `Clearing` | what is left is dropped, calls on other threads are waited for | the run |
 //! | `Over` | the run has ended | never |
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[derive(Debug)]
 enum State {
-    Idle { is_stopped: bool },
+    Idle { is_taken: bool, is_stopped: bool },
     Running(NonNull<Core>),
     Clearing { calls: usize },
     Over,
@@ -36,13 +36,14 @@ pub(crate) struct Attachment {
 impl Attachment {
     /// Nothing runs yet.
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State::Idle { is_stopped: false }), over: Condvar::new() }
+        let idle = State::Idle { is_taken: false, is_stopped: false };
+        Self { state: Mutex::new(idle), over: Condvar::new() }
     }
 
     /// Stops the run, or keeps it from beginning.
     pub(crate) fn stop(&self) {
         match &mut *self.state.lock() {
-            State::Idle { is_stopped } => *is_stopped = true,
+            State::Idle { is_stopped, .. } => *is_stopped = true,
             // SAFETY: it is there while the state says so.
             State::Running(core) => unsafe { core.as_ref() }.end_with(Verdict::Stopped),
             State::Clearing { .. } | State::Over => {}
@@ -81,22 +82,29 @@ impl Attachment {
     /// Whether the run has been told to end, or has ended.
     pub(crate) fn is_ending(&self) -> bool {
         match &*self.state.lock() {
-            State::Idle { is_stopped } => *is_stopped,
+            State::Idle { is_stopped, .. } => *is_stopped,
             // SAFETY: as above.
             State::Running(core) => unsafe { core.as_ref() }.scheduler.is_ending(),
             State::Clearing { .. } | State::Over => true,
         }
     }
 
-    /// The run begins; what is returned ends it for all that look from outside.
+    /// Takes it for a run, before anything of that is made.
     ///
     /// # Panics
     /// Panics if there was a run already.
+    pub(crate) fn take(&self) {
+        match &mut *self.state.lock() {
+            State::Idle { is_taken, .. } if !*is_taken => *is_taken = true,
+            _ => panic!("a `csp::Handle` is for one run: make another for this one"),
+        }
+    }
+
+    /// The run that has [taken](Self::take) it begins; what is returned ends it for all that look from
+    /// outside.
     pub(crate) fn begin(&self, core: &Core) -> Attached<'_> {
         let mut state = self.state.lock();
-        let State::Idle { is_stopped } = *state else {
-            panic!("a `csp::Handle` is for one run: make another for this one")
-        };
+        let is_stopped = matches!(*state, State::Idle { is_stopped: true, .. });
         *state = State::Running(NonNull::from(core));
         drop(state);
         if is_stopped {
@@ -110,7 +118,7 @@ impl Attachment {
 pub(crate) struct Attached<'a>(&'a Attachment);
 
 impl Attached<'_> {
-    /// The workers have come back: nobody looks at processes any more.
+    /// The workers have come back: processes are not looked at any more.
     pub(crate) fn clear(&self, calls: usize) {
         *self.0.state.lock() = State::Clearing { calls };
     }

@@ -87,6 +87,19 @@ pub fn blocking<R: Send + 'static>(call: impl FnOnce() -> R + Send + 'static) ->
 }
 
 /// A blocking call in progress; made by [`blocking()`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let call: csp::Blocking<u32> = csp::blocking(|| 6 * 7);
+///     call.await
+/// })?;
+/// assert_eq!(run.result, 42);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[must_use = "nothing is called unless it is awaited"]
 pub struct Blocking<R> {
     state: Arc<Mutex<State<R>>>,
@@ -111,7 +124,7 @@ impl<R> Blocking<R> {
     /// let run = csp::run(csp::Options::new(), async |_scope| {
     ///     let (sender, receiver) = mpsc::channel::<u32>();
     ///     let call = csp::blocking(move || receiver.recv().is_err());
-    ///     // Nobody ever sends: the call returns when the sender is dropped.
+    ///     // Nothing is ever sent: the call returns when the sender is dropped.
     ///     let call = call.closing(move || drop(sender));
     ///     matches!(csp::pri((csp::on(call), csp::skip())).await, OneOf2::Second(()))
     /// })?;

@@ -1,16 +1,17 @@
 //! Time: waiting until a moment, and for how long.
 //!
 //! One thread waits for the next deadline of a network; it starts with the run. If the system refuses
-//! it, the run ends when a process waits for a time. A process that waits is an offer (see `wait::select`) in a heap behind a lock:
+//! it, the run ends when a process waits for a time. A process that waits has its select state open (see `wait::select`) and stands in a
+//! heap behind a lock:
 //!
-//! | step | who | does, behind the lock |
+//! | step | thread | does, behind the lock |
 //! |---|---|---|
-//! | enter | the process's worker, after its poll | puts the offer into the heap, counts it as foreign |
-//! | fire | the clock's thread, at the deadline | takes the entry out, and the offer if it is open |
+//! | enter | the process's worker, after its poll | puts an entry into the heap, counts it as foreign |
+//! | fire | the clock's thread, at the deadline | takes the entry out, and the select state if it is open |
 //! | take back | the process, when it runs again | takes the entry out if it still stands there |
 //!
-//! The one that fires makes the process ready before the entry stops being counted: so nobody gives a
-//! verdict while a deadline can still come.
+//! The clock makes the process ready before the entry stops being counted, so no verdict is given while a
+//! deadline can still come.
 //!
 //! *Virtual time.* If the run asks for it, there is no clock: when nothing else can run, time jumps
 //! to the next deadline. So a test of a day takes no time, and with a seed and one worker the order
@@ -47,6 +48,20 @@ pub struct Time(u64);
 
 impl Time {
     /// Returns how long the run lasts at this moment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    /// use std::time::Duration;
+    ///
+    /// let run = csp::run(csp::Options::new().virtual_time(true), async |_scope| {
+    ///     csp::after(Duration::from_secs(5)).await;
+    ///     csp::now().since_start()
+    /// })?;
+    /// assert_eq!(run.result, Duration::from_secs(5));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn since_start(self) -> Duration {
         Duration::from_nanos(self.0)
     }
@@ -96,7 +111,7 @@ struct State {
     over: bool,
 }
 
-/// The clock of one network, and who waits for it.
+/// The clock of one network, and the processes that wait for it.
 #[derive(Debug)]
 pub(crate) struct Timers {
     state: Mutex<State>,
@@ -181,7 +196,7 @@ impl Timers {
         }
     }
 
-    /// Wakes everybody whose deadline has come.
+    /// Wakes all processes whose deadline has come.
     fn fire(state: &mut State, now: u64, counted: bool, scheduler: &Scheduler) -> bool {
         let mut any = false;
         while let Some(Entry { waiter, entered }) = state.heap.take_due(now) {
@@ -233,7 +248,7 @@ impl Timers {
         Self::fire(&mut state, next, false, scheduler)
     }
 
-    /// The run is over: nobody waits any more.
+    /// The run is over: no process waits any more.
     pub(crate) fn end(&self) {
         let thread = {
             let mut state = self.state.lock();

@@ -77,13 +77,22 @@ impl Core {
         !self.scheduler.settings().solo
     }
 
-    /// Drops the result of a process that has ended and that nobody has a handle of any more. If it
+    /// Drops the result of a process that has ended and has no handle any more. If it
     /// failed, only the handle was to tell so.
     pub(crate) fn drop_result(&self, task: TaskRef) {
         let Some(body) = task.body() else { return };
         // SAFETY: it has ended, and the result is the caller's.
         if let Err(failure) = unsafe { (body.drop)(task.non_null()) } {
             self.unheard(Failed::from(&failure).of(&task.info().name));
+        }
+    }
+
+    /// The run is over: drops the results of processes whose handles are still somewhere. A handle that
+    /// goes from now on does nothing.
+    pub(crate) fn drop_results(&self) {
+        let ended = self.scheduler.table.lock().ended();
+        for task in ended {
+            self.drop_result(task);
         }
     }
 

@@ -4,7 +4,7 @@
 //! entering and taking back cost the logarithm of their number, the next deadline costs nothing,
 //! and no memory is taken once it has grown.
 
-/// What an entry is called by who made it, until it is taken out.
+/// What an entry is called by, until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(usize);
 

@@ -2,7 +2,7 @@
 //!
 //! | a call finds | then |
 //! |---|---|
-//! | a thread without a call | it is rung |
+//! | a thread without a call | it is notified |
 //! | none, and fewer than the limit | a new one starts |
 //! | none, and the limit is reached, or the system refuses one | the call waits for a thread that returns |
 //! | none, the system refuses one, and there is none to wait for | the run ends, out of threads |
@@ -34,7 +34,7 @@ type Started = (thread::JoinHandle<()>, ThreadPlace);
 struct Jobs {
     /// The first came first.
     waiting: VecDeque<Job>,
-    /// Threads that wait for a call; some may have been rung and not run yet.
+    /// Threads that wait for a call; some may have been notified and not run yet.
     idle: usize,
     running: usize,
     threads: BTreeMap<u64, Started>,
@@ -48,7 +48,7 @@ struct Jobs {
 /// The threads of one network that do blocking calls.
 pub(crate) struct Helpers {
     jobs: Mutex<Jobs>,
-    bell: Condvar,
+    called: Condvar,
     limit: usize,
     idle: Duration,
 }
@@ -59,7 +59,7 @@ impl Helpers {
     }
 
     fn fresh(limit: usize) -> Self {
-        Self { jobs: Mutex::default(), bell: Condvar::new(), limit, idle: IDLE }
+        Self { jobs: Mutex::default(), called: Condvar::new(), limit, idle: IDLE }
     }
 
     /// Has a call done.
@@ -71,7 +71,7 @@ impl Helpers {
         jobs.waiting.push_back(job);
         let mut refused = None;
         if jobs.waiting.len() <= jobs.idle {
-            self.bell.notify_one();
+            self.called.notify_one();
         } else if jobs.threads.len() < self.limit {
             refused = self.start(&mut jobs, door).err();
         }
@@ -103,7 +103,7 @@ impl Helpers {
             if let Some(job) = jobs.waiting.pop_front() {
                 jobs.running += 1;
                 drop(jobs);
-                // Nobody may want its result any more, whose destructor may panic.
+                // Its result may not be wanted any more, and the result's destructor may panic.
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
                     panics::discard(payload);
                 }
@@ -113,14 +113,14 @@ impl Helpers {
                 break;
             } else {
                 jobs.idle += 1;
-                let waited = self.bell.wait_for(&mut jobs, self.idle);
+                let waited = self.called.wait_for(&mut jobs, self.idle);
                 jobs.idle -= 1;
                 if waited.timed_out() && jobs.waiting.is_empty() {
                     break;
                 }
             }
         }
-        // At the end of the run somebody has it already.
+        // At the end of the run it was taken already.
         let ours = jobs.threads.remove(&number);
         jobs.ended.extend(ours);
     }
@@ -135,7 +135,7 @@ impl Helpers {
     pub(crate) fn end(&self) {
         let mut jobs = self.jobs.lock();
         jobs.over = true;
-        self.bell.notify_all();
+        self.called.notify_all();
         let ended = mem::take(&mut jobs.ended);
         let threads = mem::take(&mut jobs.threads);
         drop(jobs);
@@ -180,14 +180,14 @@ mod tests {
             thread::yield_now();
         }
         helpers.end();
-        let nobody = Helpers { idle: Duration::ZERO, ..Helpers::fresh(64) };
-        let nobody = Arc::new(nobody);
-        at_once(&nobody, 4);
-        while threads(&nobody) > 0 {
+        let none_idle = Helpers { idle: Duration::ZERO, ..Helpers::fresh(64) };
+        let none_idle = Arc::new(none_idle);
+        at_once(&none_idle, 4);
+        while threads(&none_idle) > 0 {
             thread::yield_now();
         }
-        nobody.end();
-        assert!(nobody.jobs.lock().ended.is_empty());
+        none_idle.end();
+        assert!(none_idle.jobs.lock().ended.is_empty());
     }
 
     #[test]
@@ -195,11 +195,11 @@ mod tests {
         let helpers = Helpers::new(1);
         let (sender, receiver) = mpsc::channel();
         let (open, gate) = mpsc::channel::<()>();
-        let first = Box::new(move || assert!(gate.recv().is_err(), "nobody sends"));
+        let first = Box::new(move || assert!(gate.recv().is_err(), "nothing is sent"));
         helpers.submit(&ThreadDoor::default(), first).expect("it is granted");
         for number in 0..50 {
             let sender = sender.clone();
-            let job = Box::new(move || sender.send(number).expect("somebody listens"));
+            let job = Box::new(move || sender.send(number).expect("it is received"));
             helpers.submit(&ThreadDoor::default(), job).expect("one is there");
         }
         assert_eq!(threads(&helpers), 1, "the limit");

@@ -2,21 +2,21 @@
 //!
 //! ```text
 //!   ┌────────┬──────────────────┬──────────────────────────────┐
-//!   │ header │ join: who waits  │ future, then its result      │   one block of memory
+//!   │ header │ join: the joiner │ future, then its result      │   one block of memory
 //!   └────────┴──────────────────┴──────────────────────────────┘
 //! ```
 //!
-//! A process that was spawned has no join, for nobody waits for its end: half of a line less. The
+//! A process that was spawned has no join, for no process waits for its end: half of a cache line less. The
 //! type of the body tells which it is.
 //!
 //! | the join's flag | means | set by |
 //! |---|---|---|
-//! | `HANDLE` | somebody has a [`Forked`](crate::Forked) of it | the fork; taken away by the handle's drop |
+//! | `HANDLE` | there is a [`Forked`](crate::Forked) of it | the fork; taken away by the handle's drop |
 //! | `ENDED` | the result stands in the block, or there will be none | the process's worker |
 //!
 //! The future and its result share the block of the process, and a handle holds a reference to the
 //! block: forking and joining takes no memory but that. The result belongs to the process until
-//! `ENDED`, then to the handle; without a handle nobody wants it and it is dropped at once.
+//! `ENDED`, then to the handle; without a handle it is dropped at once.
 //!
 //! *A failure is told once.* It is the network's if there is no handle when the process fails. If there
 //! is one, the failure stands in the place of the result, and the one that drops that unseen tells the
@@ -42,7 +42,7 @@ use std::task::{Context, Poll};
 const HANDLE: u32 = ShortLock32::FIRST_FLAG;
 const ENDED: u32 = ShortLock32::FIRST_FLAG << 1;
 
-/// Who waits for the end of a process. See the module's table.
+/// Which process waits for the end of another. See the module's table.
 #[derive(Debug)]
 pub(crate) struct Join {
     gate: ShortLock32,
@@ -50,7 +50,7 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    /// The join of a process that somebody has a handle of.
+    /// The join of a process with a handle.
     pub(crate) fn new() -> Self {
         Self { gate: ShortLock32::new(HANDLE), waiter: Cell::new(None) }
     }
@@ -109,7 +109,7 @@ impl Join {
     }
 }
 
-/// A body: the future, or what stands in its place when it has ended, if anybody wants that. Which
+/// A body: the future, or what stands in its place when it has ended, if that is kept. Which
 /// of them is told by [`Task::body_stage`], for a tag of its own would make most bodies a word
 /// larger.
 pub(super) union Body<F, E> {
@@ -117,7 +117,7 @@ pub(super) union Body<F, E> {
     end: ManuallyDrop<E>,
 }
 
-/// How a process ended that somebody may have a handle of.
+/// How a process ended that may have a handle.
 pub(super) type End<R> = Result<R, Box<Failure>>;
 
 /// Values of [`Task::body_stage`].
@@ -167,8 +167,8 @@ pub(super) const fn fits<F: Future>() -> bool {
     align_of::<Placed<Join, Body<F, End<F::Output>>>>() <= BLOCK_ALIGN
 }
 
-/// The join of a process of this module that was forked; asked by who holds the process, has a
-/// handle of it or has locked the table, so that its block is nobody else's meanwhile.
+/// The join of a process of this module that was forked. The caller holds the process, has a handle of
+/// it or has locked the table, so that its block is not used for another meanwhile.
 pub(crate) fn join_if_any<'a>(task: TaskRef) -> Option<&'a Join> {
     let has_join = task.body().is_some_and(|body| body.joined);
     // SAFETY: the block was made by `place` for a type with a join, whatever the body.
@@ -177,7 +177,7 @@ pub(crate) fn join_if_any<'a>(task: TaskRef) -> Option<&'a Join> {
 
 /// The join of a process that the caller has a handle of.
 pub(super) fn join_of<'a>(task: TaskRef) -> &'a Join {
-    join_if_any(task).expect("who has a handle has that of a forked process")
+    join_if_any(task).expect("a handle is that of a forked process")
 }
 
 fn body_of<J, F, E>(task: NonNull<Task>) -> *mut Body<F, E> {
@@ -224,7 +224,7 @@ pub(super) unsafe fn take_result<F, R>(task: NonNull<Task>) -> Result<R, Failed>
 }
 
 impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
-    /// The functions of a process whose result somebody may want.
+    /// The functions of a process whose result may be wanted.
     pub(super) const FORKED: BodyType = BodyType {
         poll: Self::poll_forked,
         drop: Self::drop_forked,
@@ -261,7 +261,7 @@ impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
         unsafe { task.body_stage() }.set(stage::END);
     }
 
-    /// The same for one that has failed: its failure is the network's, unless somebody is told.
+    /// The same for one that has failed: its failure is the network's, unless a handle is told.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -274,7 +274,7 @@ impl<F: Future<Output = R>, R> Type<F, End<R>, Join> {
         if told { Ok(()) } else { Err(failure) }
     }
 
-    /// Drops the future, or a result that nobody wants; that it was a failure is returned.
+    /// Drops the future, or a result that is not wanted; returns the failure if it was one.
     ///
     /// # Safety
     /// The caller holds the process, or has its only handle and it has ended.

@@ -1,5 +1,7 @@
 //! The handle of a process: waiting for its result, ending it.
 
+use crate::choice::guard::Guard;
+use crate::choice::operation::{Operation, Pending};
 use crate::language::common::Common;
 use crate::language::csp::Worker;
 use crate::language::deferred::{Deferred, Over};
@@ -8,19 +10,15 @@ use crate::language::running;
 use crate::network::core::Core;
 use crate::network::error::Failed;
 use crate::process::body;
-use crate::wait::place::Place;
+use crate::wait::Stage;
+use crate::wait::place::{At, Awaited, Place};
 use crate::wait::select;
-use crate::wait::waiter::{Attempt, Waiter, Wake};
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
+use crate::wait::waiter::{Attempt, How, Waiter, Wake};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Ordering::*};
 use kahn_engine::task::Task;
 use std::fmt;
-use std::marker::PhantomPinned;
-use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll};
 
 /// The handle of a process: for its result, and its end.
 ///
@@ -72,21 +70,51 @@ impl<R> Forked<R> {
 
     /// Waits for the end of the process and returns its result.
     ///
+    /// Also a guard of an [alternation](crate::alt). A join that is not chosen drops the handle, as any
+    /// guard is dropped with its alternation: `pin!` it and hand over `as_mut()` to keep it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let good = scope.fork("good", async { 1 });
+    ///     let bad = scope.fork("bad", async { if true { panic!("no luck") } });
+    ///     (good.join().await, bad.join().await.map_err(|failed| failed.message))
+    /// })?;
+    /// assert_eq!(run.result, (Ok(1), Err("no luck".to_owned())));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Failed`] if it panicked or was killed.
-    pub fn join(self) -> impl Future<Output = Result<R, Failed>> {
-        Joining { handle: self, stage: Stage::Fresh, _pinned: PhantomPinned }
+    pub fn join(
+        self,
+    ) -> impl Future<Output = Result<R, Failed>> + Guard<Output = Result<R, Failed>> {
+        Pending::new(Joining { handle: self, stage: Stage::Fresh })
     }
 
     /// Ends the process where it is: at once if it waits, else when it next waits or yields. All
     /// its ends are dropped. Does nothing if it has ended.
     ///
-    /// # Panics
-    /// Panics if the process was not declared [`killable`](crate::Process::killable).
-    ///
     /// # Examples
     ///
-    /// See [`Process`](crate::Process).
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let server = csp::Process::named("server").killable();
+    ///     let server = scope.fork(server, std::future::pending::<()>());
+    ///     server.kill();
+    ///     server.join().await.map_err(|failed| failed.message)
+    /// })?;
+    /// assert_eq!(run.result, Err("it was killed".to_owned()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the process was not declared [`killable`](crate::Process::killable).
     pub fn kill(&self) {
         let Some(task) = self.task else { return };
         let (worker, _) = running::in_network(self.common.number, "a handle of a process");
@@ -149,62 +177,58 @@ unsafe fn give_up_at(task: *const (), _worker: Option<&Worker>, _is_over: Over<'
 }
 
 /// A wait for the end of a process; made by [`Forked::join`].
-#[derive(Debug)]
-#[must_use = "nothing waits unless it is awaited"]
 struct Joining<R> {
     handle: Forked<R>,
     stage: Stage,
-    _pinned: PhantomPinned,
 }
 
 impl<R> Joining<R> {
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; the operation is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        let Some(child) = this.handle.task else { return Park::Moved };
-        wait::enter_alone(task, |how| {
-            if body::join_of(child).enter(worker.access(), Waiter { task, how }) {
-                Attempt::Nothing
-            } else {
-                Attempt::Done
-            }
-        })
+    fn child(&self) -> TaskRef {
+        self.handle.task.expect("a join is polled until it is completed")
     }
 }
 
-impl<R> Future for Joining<R> {
+// SAFETY: entered at the join of the process, and left behind its gate.
+unsafe impl<R> Operation for Joining<R> {
     type Output = Result<R, Failed>;
 
-    /// # Panics
-    /// Panics outside of a process of the network, and if it was completed before.
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (worker, task) =
-            running::in_network(this.handle.common.number, "a handle of a process");
-        let child = this.handle.task.expect("a join is polled until it is completed");
-        if this.stage == Stage::Waiting {
-            wait::resumed(task);
-        }
-        let join = body::join_of(child);
-        if join.has_ended() && join.leave(worker.access()) {
-            this.stage = Stage::Over;
-            return Poll::Ready(this.handle.take().expect("taken once"));
-        }
-        this.stage = Stage::Waiting;
-        let place = Place::Join(child.as_ptr().cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
-        Poll::Pending
-    }
-}
+    const WHAT: &'static str = "a handle of a process";
 
-impl<R> Drop for Joining<R> {
-    fn drop(&mut self) {
-        if self.stage == Stage::Waiting
-            && let Some((worker, _)) = Worker::running_in(self.handle.common.number)
-        {
-            worker.take_back();
+    fn network(&self) -> Option<u32> {
+        Some(self.handle.common.number)
+    }
+
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    fn place(&self) -> Place {
+        Place::Join(self.child().as_ptr().cast())
+    }
+
+    fn awaited(&self) -> Awaited {
+        Awaited::of("end of", &self.child().info().name, At::Place(self.place()))
+    }
+
+    fn attempt(&self, _worker: &Worker, _task: TaskRef) -> bool {
+        body::join_of(self.child()).has_ended()
+    }
+
+    fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
+        let join = body::join_of(self.child());
+        let waits = join.enter(worker.access(), Waiter { task, how });
+        if waits { Attempt::Nothing } else { Attempt::Done }
+    }
+
+    fn leave(&self, worker: Option<&Worker>) {
+        // Without a worker the network may be gone; the handle's own drop takes the entry back.
+        if let Some(worker) = worker {
+            body::join_of(self.child()).leave(worker.access());
         }
-        // The handle's own drop takes the entry back.
+    }
+
+    fn result(&mut self, worker: &Worker) -> Option<Self::Output> {
+        let join = body::join_of(self.child());
+        if join.has_ended() && join.leave(worker.access()) { self.handle.take() } else { None }
     }
 }

@@ -9,38 +9,69 @@ use kahn_report::Name;
 use std::fmt;
 
 /// Processes that [`Scope::par`] runs side by side: a tuple, an array or a vector of [branches](Branch).
-pub trait Parallel<'env> {
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let squares = [1_u32, 2, 3].map(|n| async move { n * n });
+///     scope.par(squares).await
+/// })?;
+/// assert_eq!(run.result, Ok(vec![1, 4, 9]));
+/// # Ok::<(), csp::RunError>(())
+/// ```
+pub trait Parallel<'env>: ForkAll<'env> {}
+
+impl<'env, P: ForkAll<'env>> Parallel<'env> for P {}
+
+/// What [`Scope::par`] asks of them. Outside of the crate it has no name.
+pub trait ForkAll<'env> {
     /// Their results.
     type Outputs: Send;
     /// The handles of all of them.
-    #[doc(hidden)]
     type Handles: Send;
 
     /// Creates all of them.
-    #[doc(hidden)]
     #[track_caller]
     fn fork(self, scope: Scope<'env>) -> Self::Handles;
 
     /// Waits for all of them.
-    #[doc(hidden)]
     fn join(handles: Self::Handles) -> impl Future<Output = Result<Self::Outputs, Failed>> + Send;
 }
 
 /// What a branch of [`Scope::par`] may be: a future, or a [`Process`] that
 /// [runs](Process::runs) one.
-pub trait Branch<'env> {
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let named = csp::Process::named("left").runs(async { 1 });
+///     scope.par((named, async { 2 })).await
+/// })?;
+/// assert_eq!(run.result, Ok((1, 2)));
+/// # Ok::<(), csp::RunError>(())
+/// ```
+pub trait Branch<'env>: IntoParts<'env> {}
+
+impl<'env, B: IntoParts<'env>> Branch<'env> for B {}
+
+/// What [`Scope::par`] asks of a branch. Outside of the crate it has no name.
+pub trait IntoParts<'env> {
     /// Its result.
     type Output: Send;
     /// Its code.
-    #[doc(hidden)]
     type Code: Future<Output = Self::Output> + Send + 'env;
 
     /// What it is to be, if that was said, and its code.
-    #[doc(hidden)]
     fn into_parts(self) -> (Option<Process>, Self::Code);
 }
 
-impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for F {
+impl<'env, F: Future<Output: Send> + Send + 'env> IntoParts<'env> for F {
     type Output = F::Output;
     type Code = F;
 
@@ -57,7 +88,7 @@ pub struct Runs<F> {
     code: F,
 }
 
-impl<'env, F: Future<Output: Send> + Send + 'env> Branch<'env> for Runs<F> {
+impl<'env, F: Future<Output: Send> + Send + 'env> IntoParts<'env> for Runs<F> {
     type Output = F::Output;
     type Code = F;
 
@@ -194,7 +225,18 @@ impl<'env> Scope<'env> {
 ///
 /// # Examples
 ///
-/// See [`Scope::forks`].
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |scope| {
+///     let forks = scope.forks("tree");
+///     let theirs = forks.clone();
+///     forks.spawn("parent", async move { theirs.spawn("child", async {}) });
+///     forks.join().await;
+/// })?;
+/// assert_eq!(run.report.processes.len(), 3);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[derive(Clone)]
 pub struct Forks<'env> {
     scope: Scope<'env>,
@@ -210,6 +252,22 @@ impl fmt::Debug for Forks<'_> {
 
 impl<'env> Forks<'env> {
     /// Creates a process in this scope. See [`Scope::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let forks = scope.forks("workers");
+    ///     for _ in 0..3 {
+    ///         forks.spawn("worker", async {});
+    ///     }
+    ///     forks.join().await;
+    /// })?;
+    /// assert_eq!(run.report.processes.len(), 4);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
@@ -229,6 +287,26 @@ impl<'env> Forks<'env> {
     }
 
     /// Waits until every process of this scope has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (count, forks) = (AtomicU32::new(0), scope.forks("workers"));
+    ///     let count = std::sync::Arc::new(count);
+    ///     for _ in 0..3 {
+    ///         let count = std::sync::Arc::clone(&count);
+    ///         forks.spawn("worker", async move { drop(count.fetch_add(1, Relaxed)) });
+    ///     }
+    ///     forks.join().await;
+    ///     count.load(Relaxed)
+    /// })?;
+    /// assert_eq!(run.result, 3);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub async fn join(mut self) {
         self.barrier.sync().await;
     }
@@ -236,7 +314,7 @@ impl<'env> Forks<'env> {
 
 macro_rules! parallel {
     ($($process:ident $handle:ident $output:ident $place:tt),+) => {
-        impl<'env, $($process),+> Parallel<'env> for ($($process,)+)
+        impl<'env, $($process),+> ForkAll<'env> for ($($process,)+)
         where
             $($process: Branch<'env>),+
         {
@@ -272,7 +350,7 @@ async fn join_all<R: Send>(handles: Vec<Forked<R>>) -> Result<Vec<R>, Failed> {
     results.into_iter().collect()
 }
 
-impl<'env, F: Branch<'env>> Parallel<'env> for Vec<F> {
+impl<'env, F: Branch<'env>> ForkAll<'env> for Vec<F> {
     type Outputs = Vec<F::Output>;
     type Handles = Vec<Forked<F::Output>>;
 
@@ -291,7 +369,7 @@ impl<'env, F: Branch<'env>> Parallel<'env> for Vec<F> {
     }
 }
 
-impl<'env, F, const N: usize> Parallel<'env> for [F; N]
+impl<'env, F, const N: usize> ForkAll<'env> for [F; N]
 where
     F: Branch<'env>,
 {

@@ -86,18 +86,57 @@ pub struct Process {
 
 impl Process {
     /// Names a process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let child = scope.fork(csp::Process::named("child"), async { if true { panic!("no") } });
+    ///     child.join().await.map_err(|failed| failed.process.to_string())
+    /// })?;
+    /// assert_eq!(run.result, Err("child".to_owned()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn named(name: impl Into<Name>) -> Self {
         Self { name: name.into(), worker: None, killable: false, priority: None }
     }
 
     /// Lets the process run on one worker only, counted from 0; round again if there are fewer. Its
     /// children do likewise unless told otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new().workers(2), async |scope| {
+    ///     let child = csp::Process::named("child").worker(1);
+    ///     scope.fork(child, async { csp::affinity() }).join().await
+    /// })?;
+    /// assert_eq!(run.result, Ok(Some(1)));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn worker(mut self, worker: u32) -> Self {
         self.worker = Some(worker);
         self
     }
 
     /// Sets how urgent the process is. See [`Priority`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Priority, Process};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let urgent = Process::named("urgent").priority(Priority::Urgent);
+    ///     scope.fork(urgent, async { csp::priority() }).join().await
+    /// })?;
+    /// assert_eq!(run.result, Ok(Priority::Urgent));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = Some(priority);
         self
@@ -105,6 +144,21 @@ impl Process {
 
     /// Allows [`Forked::kill`]. A process that may be killed wherever it waits pays a little for
     /// each wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let listener = csp::Process::named("listener").killable();
+    ///     let listener = scope.fork(listener, std::future::pending::<()>());
+    ///     listener.kill();
+    ///     listener.join().await.is_err()
+    /// })?;
+    /// assert!(run.result);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn killable(mut self) -> Self {
         self.killable = true;
         self
@@ -139,6 +193,29 @@ impl<'env> Scope<'env> {
     /// The code may return nothing or a result; an error is a failure of the run, and so is a
     /// panic.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let (mut out, mut squares) = csp::channel::<u32>("squares");
+    ///     scope.spawn("squares", async move {
+    ///         for n in 1..=3 {
+    ///             out.send(n * n).await?;
+    ///         }
+    ///         Ok::<(), csp::Unsent<u32>>(())
+    ///     });
+    ///     let mut sum = 0;
+    ///     while let Ok(square) = squares.recv().await {
+    ///         sum += square;
+    ///     }
+    ///     sum
+    /// })?;
+    /// assert_eq!(run.result, 1 + 4 + 9);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     ///
@@ -157,6 +234,19 @@ impl<'env> Scope<'env> {
     /// Creates a process whose result is to be had.
     ///
     /// Dropping the handle lets it run by itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let words = scope.fork("count", async { "to be or not".split(' ').count() });
+    ///     words.join().await
+    /// })?;
+    /// assert_eq!(run.result, Ok(4));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).

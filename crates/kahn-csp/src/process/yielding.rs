@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 /// A process gives way; made by [`yield_now`].
 #[derive(Debug)]
-#[must_use = "nobody gives way unless it is awaited"]
+#[must_use = "no process gives way unless it is awaited"]
 struct Yielding {
     yielded: bool,
 }

@@ -1,7 +1,7 @@
 //! What is told of channels when the run is over.
 //!
 //! A channel counts its messages anyway, behind its gate; so listing it costs its messages nothing.
-//! Who drops an end leaves there the digest of its identity, and whether the run is over. When the
+//! A process that drops an end leaves there the digest of its identity, and whether the run is over. When the
 //! second end is dropped, a [`Record`] is kept. Processes that are left when the run is over are
 //! dropped with their ends; so few channels are not known by then: those with an end elsewhere.
 

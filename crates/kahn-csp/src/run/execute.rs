@@ -22,7 +22,16 @@ use std::panic::Location;
 ///
 /// # Examples
 ///
-/// See [`run()`].
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     6 * 7
+/// })?;
+/// assert_eq!(run.result, 42);
+/// assert_eq!(run.report.processes.len(), 1);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run<R> {
@@ -81,15 +90,24 @@ impl Handle {
     /// Runs a network of communicating processes as [`csp::run`](crate::run()) does, for any thread that
     /// has a clone of this handle.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options, Summary};
+    ///
+    /// let handle = csp::Handle::new();
+    /// handle.stop();
+    /// // It stops as soon as it has begun.
+    /// let stopped = handle.run(Options::new(), async |_scope| std::future::pending::<()>().await);
+    /// let error = stopped.expect_err("stopped");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
+    /// ```
+    ///
     /// # Errors
     /// As for [`csp::run`](crate::run()).
     ///
     /// # Panics
     /// Panics if the handle has had a run: each is for one.
-    ///
-    /// # Examples
-    ///
-    /// See [`Handle`].
     #[expect(clippy::needless_pass_by_value, reason = "as for every other kind of network")]
     #[track_caller]
     pub fn run<'env, C, F, R>(&self, options: Options, code: C) -> Result<Run<R>, RunError>
@@ -114,6 +132,7 @@ where
     R: Send,
 {
     let plan = RunPlan::new(options.schedule.clone())?;
+    handle.attachment().take();
     WorkerCore::with_current(|worker| {
         if let Some(worker) = worker {
             // Relaxed: read when the run that this one is part of is over.
@@ -124,8 +143,8 @@ where
     let scheduler = Arc::clone(&core.scheduler);
     // Threads of blocking calls touch nothing but run queues.
     plan.configure(&scheduler, true);
-    core.timers.start(&scheduler);
     let mut first = create(&core, Process::named("main"), site, None, code(Scope::new()));
+    core.timers.start(&scheduler);
     core.common.calls.begin(&scheduler);
     let attached = core.attachment.begin(&core);
     let ticks = scheduler.timed_run();
@@ -140,6 +159,7 @@ where
     drop(attached);
     blocks::clear_buffers(&core.common);
     let result = first.take();
+    core.drop_results();
     if let Some(Err(failed)) = &result
         && failed.panicked
     {
@@ -170,30 +190,6 @@ pub(crate) fn new_core(handle: &Handle, options: &Options) -> Box<Core> {
     });
     core.scheduler.set_language(core.language());
     core
-}
-
-/// Ends the run this process belongs to: every process is dropped where it is. The outcome is
-/// [`Summary::Stopped`].
-///
-/// # Examples
-///
-/// ```
-/// use kahn_csp::{self as csp, Options, Summary};
-///
-/// let error = csp::run(Options::new(), async |scope| {
-///     scope.spawn("for ever", std::future::pending::<()>());
-///     csp::stop();
-/// });
-/// let error = error.expect_err("stopped");
-/// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
-/// ```
-///
-/// # Panics
-/// Panics outside of a process of [`run()`].
-///
-/// Source: CCSP section 1.1, `Shutdown`.
-pub fn stop() {
-    Core::with_here("stopping", |core| core.end_with(Verdict::Stopped));
 }
 
 fn report(core: &Core, met: &Ended, ticks: u64) -> Report {

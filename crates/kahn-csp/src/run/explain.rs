@@ -1,13 +1,13 @@
-//! Who waits for what, who can never go on, and what would probably help.
+//! Which process waits for what, which can never go on, and what would probably help.
 //!
-//! *Who can never go on.* A process that runs, or waits for a time or for something outside, may do
-//! anything. One that waits may go on if in one of its [ways](Way) everybody who is needed may. What
-//! is left when no more can be said to go on is stuck: nobody in it can go on before another of
+//! *Which can never go on.* A process that runs, or waits for a time or for something outside, may do
+//! anything. One that waits may go on if in one of its [ways](Way) all that are needed may. What
+//! is left when no more can be said to go on is stuck: none of it can go on before another of
 //! them does. This rests on what can be known: an end of a channel is taken to be with the process
-//! that used it last, and one that nobody has used with anybody who may go on.
+//! that used it last, and one that was not used with any process that may go on.
 //!
 //! *While others run* everything is looked at twice. Of what both looks agree on, all was so at the
-//! moment between them; and who is stuck stays so.
+//! moment between them; and what is stuck stays so.
 
 use crate::language::header::spawned_of;
 use crate::network::core::Core;
@@ -69,8 +69,8 @@ fn place_of(seen: &[Seen], task: TaskRef) -> Option<usize> {
 /// Which processes can never go on. See above.
 fn stuck(seen: &[Seen]) -> Vec<bool> {
     let mut goes_on: Vec<_> = seen.iter().map(|seen| seen.ways.is_none()).collect();
-    let anybody = goes_on.contains(&true);
-    // For each process those that wait for it; and whom each process's ways still lack.
+    let any_goes_on = goes_on.contains(&true);
+    // For each process those that wait for it; and how many each process's ways still lack.
     let mut waits_for: Vec<Vec<(usize, usize)>> = vec![Vec::new(); seen.len()];
     let mut lacks: Vec<Vec<usize>> = Vec::with_capacity(seen.len());
     let mut ready: Vec<_> = (0..seen.len()).filter(|&place| goes_on[place]).collect();
@@ -81,8 +81,8 @@ fn stuck(seen: &[Seen]) -> Vec<bool> {
             for need in &way.needs {
                 match need.and_then(|task| place_of(seen, task)) {
                     Some(needed) => waits_for[needed].push((place, number)),
-                    // Somebody unknown may come, as long as there is anybody.
-                    None if anybody => continue,
+                    // An unknown process may come, as long as any goes on.
+                    None if any_goes_on => continue,
                     None => {}
                 }
                 lacking += 1;
@@ -108,7 +108,7 @@ fn stuck(seen: &[Seen]) -> Vec<bool> {
     goes_on.into_iter().map(|goes_on| !goes_on).collect()
 }
 
-/// For whom a process that is stuck waits, and how: the first who is stuck as well.
+/// Which process one that is stuck waits for, and how: the first that is stuck as well.
 fn next<'a>(seen: &'a [Seen], stuck: &[bool], place: usize) -> Option<(usize, &'a Way)> {
     seen[place].ways.iter().flatten().find_map(|way| {
         let needs = way.needs.iter().flatten();
@@ -124,7 +124,7 @@ fn rings(seen: &[Seen], stuck: &[bool]) -> Vec<Vec<RingMember>> {
     let mut rings = Vec::new();
     for start in (0..seen.len()).filter(|&place| stuck[place]) {
         let mut at = start;
-        // Until we come to nobody, to an older walk, or to our own track.
+        // Until the walk ends, or comes to an older one, or to its own track.
         while walked[at] == NOT_SEEN {
             walked[at] = start;
             match next(seen, stuck, at) {
@@ -166,8 +166,8 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
     for waiting in explanation.waiting.iter().filter(|waiting| waiting.is_stuck) {
         match &waiting.activity {
             Activity::Meets { channel, partner: None, .. } => remedies.push(format!(
-                "nobody else has used the other end of `{channel}`: whoever keeps it should use it, \
-                 or drop it, which closes the channel"
+                "no other process has used the other end of `{channel}`: the one that keeps it should use \
+                 it, or drop it, which closes the channel"
             )),
             Activity::Alternates { guards } => {
                 let is_barrier = |guard: &&String| guard.starts_with("barrier ");
@@ -175,7 +175,7 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
                 barriers.sort_unstable();
                 let twice = barriers.windows(2).find(|pair| pair[0] == pair[1]);
                 remedies.extend(twice.map(|pair| format!(
-                    "`{}` offers {} twice in one alternation, which can be chosen once: drop one of \
+                    "`{}` has {} twice in one alternation, which can be chosen once: drop one of \
                      its handles",
                     waiting.process, pair[0]
                 )));
@@ -215,19 +215,19 @@ fn remedy(ring: &[RingMember]) -> String {
         let late = late.map_or(&member.process, |late| &late.process);
         return format!(
             "`{late}` is enrolled at `{0}` and waits for something else: let it synchronise first, \
-             offer both with `csp::alt`, or drop its handle of `{0}`, which resigns",
+             choose between both with `csp::alt`, or drop its handle of `{0}`, which resigns",
             member.channel
         );
     }
     if all("claim") {
         return format!(
-            "{} are claimed in different orders: let everybody claim them in the same one",
+            "{} are claimed in different orders: let all processes claim them in the same one",
             names("claim", "")
         );
     }
     if of("claim").next().is_some() {
         return format!(
-            "whoever claims {} keeps it while it waits for others: let it drop the claim before",
+            "the process that claims {} keeps it while it waits for others: let it drop the claim before",
             names("claim", "")
         );
     }
@@ -239,8 +239,8 @@ fn remedy(ring: &[RingMember]) -> String {
     }
     if all("send to") {
         return format!(
-            "all of the ring send before they receive: let one of them receive first, or offer both \
-             with `csp::alt`; or give {} a buffer with `csp::buffered`",
+            "all of the ring send before they receive: let one of them receive first, or choose \
+             between both with `csp::alt`; or give {} a buffer with `csp::buffered`",
             names("send to", "one of ")
         );
     }
@@ -250,7 +250,7 @@ fn remedy(ring: &[RingMember]) -> String {
             names("receive from", "one of ")
         );
     }
-    "the processes of the ring use their channels in orders that do not fit: let one of them offer \
-     more than one with `csp::alt`"
+    "the processes of the ring use their channels in orders that do not fit: let one of them choose \
+     between several with `csp::alt`"
         .to_owned()
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How long a look waits for a network with one worker, which has to look itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Stops a run of communicating processes from outside, and tells who waits for what.
+/// Stops a run of communicating processes from outside, and tells which process waits for what.
 ///
 /// Made before the run, or by one of its processes with [`handle()`]. Clones are of the same run. A
 /// stop drops every process where it is, as soon as it gives its worker back.
@@ -92,12 +92,38 @@ pub fn handle() -> Handle {
 
 impl Handle {
     /// Makes the handle of a run that is still to come: [`Handle::run`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let handle = csp::Handle::new();
+    /// let run = handle.run(Options::new(), async |_scope| 1)?;
+    /// assert_eq!(run.result, 1);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn new() -> Self {
         Self(Arc::new(Attachment::new()))
     }
 
-    /// Stops the run, as soon as every process gives its worker back. A run that has not begun
-    /// stops when it does.
+    /// Stops the run, as soon as every process gives its worker back: each is dropped where it is. A run
+    /// that has not begun stops when it does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options, Summary};
+    ///
+    /// let error = csp::run(Options::new(), async |scope| {
+    ///     scope.spawn("for ever", std::future::pending::<()>());
+    ///     csp::handle().stop();
+    /// });
+    /// let error = error.expect_err("stopped");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
+    /// ```
+    ///
+    /// Source: CCSP section 1.1, `Shutdown`.
     pub fn stop(&self) {
         self.0.stop();
     }
@@ -105,6 +131,20 @@ impl Handle {
     /// Stops the run and waits until every process has ended, or for `deadline`.
     ///
     /// Not for a process of the run itself: it would wait for its own end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    /// use std::time::Duration;
+    ///
+    /// let handle = csp::Handle::new();
+    /// let outside = handle.clone();
+    /// let stopper = std::thread::spawn(move || outside.stop_within(Duration::from_secs(60)));
+    /// let stopped = handle.run(Options::new(), async |_scope| std::future::pending::<()>().await);
+    /// assert!(stopped.is_err());
+    /// assert!(stopper.join().expect("it does not panic").is_ok());
+    /// ```
     ///
     /// # Errors
     /// [`StillRunning`] names the processes that have not given their workers back, and calls on
@@ -114,15 +154,33 @@ impl Handle {
         self.0.stop_within(deadline, names).map_err(|processes| StillRunning { processes })
     }
 
-    /// Tells what every process does right now, who waits for whom, and which of them can
+    /// Tells what every process does right now, which waits for which, and which of them can
     /// [never go on](crate::Waiting::is_stuck). Empty unless the run is on.
     ///
     /// A network with one worker looks itself, as soon as the process that runs gives the worker
     /// back; if that takes seconds, only the process that keeps it is told of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new().workers(1), async |scope| {
+    ///     let (_out, mut silent) = csp::channel::<u32>("silent");
+    ///     let listener = csp::Process::named("listener").killable();
+    ///     let listener = scope.fork(listener, async move { silent.recv().await });
+    ///     csp::yield_now().await;
+    ///     let explanation = csp::handle().explain();
+    ///     listener.kill();
+    ///     explanation.waiting.iter().any(|waiting| waiting.process.to_string() == "listener")
+    /// })?;
+    /// assert!(run.result);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn explain(&self) -> Explanation {
         let seen = self.0.with_running(|core| {
             let network = core.scheduler.number;
-            // With one worker the gates are not locked: nobody else may look behind them.
+            // With one worker the gates are not locked: no other thread may look behind them.
             let is_ours = core.has_gates() || Worker::running_in(network).is_some();
             if is_ours {
                 Ok(explain(core))
@@ -139,11 +197,23 @@ impl Handle {
         let what = Arc::into_raw(Arc::clone(&answer)).cast();
         common.defer(Deferred::call(what, answer_at));
         let mut text = answer.text.lock();
-        answer.bell.wait_while_for(&mut text, |text| text.is_none(), PATIENCE);
+        answer.given.wait_while_for(&mut text, |text| text.is_none(), PATIENCE);
         text.take().unwrap_or(Explanation { waiting, ..Explanation::default() })
     }
 
-    /// Whether the run has been told to end, or has ended.
+    /// Tells whether the run has been told to end, or has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let handle = csp::Handle::new();
+    /// assert!(!handle.is_ending());
+    /// handle.run(Options::new(), async |_scope| {})?;
+    /// assert!(handle.is_ending());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn is_ending(&self) -> bool {
         self.0.is_ending()
     }
@@ -158,7 +228,7 @@ impl Handle {
 #[derive(Default)]
 struct Answer {
     text: Mutex<Option<Explanation>>,
-    bell: Condvar,
+    given: Condvar,
 }
 
 unsafe fn answer_at(answer: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
@@ -166,7 +236,7 @@ unsafe fn answer_at(answer: *const (), worker: Option<&Worker>, _is_over: Over<'
     let answer = unsafe { Arc::from_raw(answer.cast::<Answer>()) };
     let text = worker.map(|worker| explain(Core::of_worker(worker))).unwrap_or_default();
     *answer.text.lock() = Some(text);
-    answer.bell.notify_all();
+    answer.given.notify_all();
 }
 
 /// Those that workers or threads of their own run at this moment.

@@ -1,4 +1,4 @@
-//! One look at a process: what it waits for, and who could let it go on.
+//! One look at a process: what it waits for, and which processes could let it go on.
 //!
 //! The process may run at any moment, unless nothing runs any more. So each kind of wait is looked
 //! at where it is certain:
@@ -8,11 +8,11 @@
 //! | at a channel | behind its gate, in type-stable memory | its entry stands there |
 //! | for a claim, at a barrier, in a bucket | behind its gate, while the `registry` is held | it stands in the queue there |
 //! | for the end of a process | behind the gate of the join, while the table of processes is held | it stands there, and a process in the table has not ended |
-//! | for one of several things | in its own memory, while its offer is [held](select::hold) | nobody can take it, so it stays asleep and its guards where they are |
+//! | for one of several things | in its own memory, while its select state is [kept](select::hold) | no thread can take it, so it stays asleep and its guards where they are |
 //!
-//! Nobody locks a gate while it holds an offer: of guards only their places are noted, and these
+//! No thread locks a gate while it keeps a select state: of guards only their places are noted, and these
 //! are looked at afterwards. A process that is left to a foreign waker too is looked at only if
-//! nobody has that waker any more.
+//! there is no such waker any more.
 
 use crate::channel::rendezvous::{Rendezvous, Side, flag};
 use crate::language::registry::Registry;
@@ -28,7 +28,7 @@ use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
 use kahn_report::{Activity, Name};
 
-/// A way for a process to go on: all of `needs` must act. `None` is somebody unknown.
+/// A way for a process to go on: all of `needs` must act. `None` is an unknown process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     pub(crate) operation: &'static str,
@@ -93,8 +93,8 @@ impl Inspection<'_> {
             return (activity, Some(Vec::new()));
         }
         let seen = match Place::of(task) {
-            Some(Place::Send(at)) => self.at_meeting(task, at.cast(), "send"),
-            Some(Place::Receive(at)) => self.at_meeting(task, at.cast(), "receive"),
+            Some(Place::Send(at)) => self.at_rendezvous(task, at.cast(), "send"),
+            Some(Place::Receive(at)) => self.at_rendezvous(task, at.cast(), "receive"),
             Some(Place::Claim(at)) => self.at_claim(task, at.cast()),
             Some(Place::Barrier(at)) => self.at_barrier(task, at.cast()),
             Some(Place::Bucket(at)) => bucket::name_if_in(self.registry, at, task).map(|bucket| {
@@ -121,30 +121,30 @@ impl Inspection<'_> {
         task.filter(|task| self.alive(task.as_ptr()).is_some()).map(|task| task.info().name.clone())
     }
 
-    /// The one that used the other end last; nobody if that was the process itself, for then it has
+    /// The process that used the other end last; none if that was the process itself, for then it has
     /// given the end away, or keeps it in vain.
-    fn partner(&self, task: TaskRef, meeting: &Rendezvous, side: Side) -> Option<TaskRef> {
-        self.alive(meeting.user(side.other())).filter(|&partner| partner != task)
+    fn partner(&self, task: TaskRef, rendezvous: &Rendezvous, side: Side) -> Option<TaskRef> {
+        self.alive(rendezvous.user(side.other())).filter(|&partner| partner != task)
     }
 
-    fn at_meeting(
+    fn at_rendezvous(
         &self,
         task: TaskRef,
-        meeting: *const Rendezvous,
+        rendezvous: *const Rendezvous,
         operation: &'static str,
     ) -> Option<(Activity, Vec<Way>)> {
         // SAFETY: type-stable memory.
-        let meeting = unsafe { &*meeting };
-        let flags = meeting.gate.lock(Access::Shared);
+        let rendezvous = unsafe { &*rendezvous };
+        let flags = rendezvous.gate.lock(Access::Shared);
         // One that swaps is entered at either side.
         let sides = [Side::Sender, Side::Receiver];
-        let side = sides.into_iter().find(|&side| meeting.has(side, flags, task));
+        let side = sides.into_iter().find(|&side| rendezvous.has(side, flags, task));
         let seen = side.map(|side| {
-            let partner = self.partner(task, meeting, side);
+            let partner = self.partner(task, rendezvous, side);
             let is_held = side == Side::Sender && flags & flag::SENDER_HELD != 0;
-            (meeting.name().clone(), partner, meeting.met.get() + u64::from(!is_held))
+            (rendezvous.name().clone(), partner, rendezvous.met.get() + u64::from(!is_held))
         });
-        meeting.gate.unlock(flags);
+        rendezvous.gate.unlock(flags);
         let (channel, partner, message) = seen?;
         let activity = Activity::Meets {
             operation,
@@ -159,10 +159,10 @@ impl Inspection<'_> {
     /// The process that a guard at a channel needs.
     fn needed_at(&self, task: TaskRef, at: *const Rendezvous, side: Side) -> Option<TaskRef> {
         // SAFETY: type-stable memory.
-        let meeting = unsafe { &*at };
-        let flags = meeting.gate.lock(Access::Shared);
-        let partner = self.partner(task, meeting, side);
-        meeting.gate.unlock(flags);
+        let rendezvous = unsafe { &*at };
+        let flags = rendezvous.gate.lock(Access::Shared);
+        let partner = self.partner(task, rendezvous, side);
+        rendezvous.gate.unlock(flags);
         partner
     }
 
@@ -179,9 +179,9 @@ impl Inspection<'_> {
         Some((activity, vec![Way { operation: "claim", name: what, needs: vec![holder] }]))
     }
 
-    fn at_barrier(&self, task: TaskRef, meet: *const Phases) -> Option<(Activity, Vec<Way>)> {
-        let (name, joins_forks, (phase, missing)) = self.registry.look(meet, |meet| {
-            meet.has(task).then(|| (meet.name.clone(), meet.joins_forks, meet.missing()))
+    fn at_barrier(&self, task: TaskRef, phases: *const Phases) -> Option<(Activity, Vec<Way>)> {
+        let (name, joins_forks, (phase, missing)) = self.registry.look(phases, |phases| {
+            phases.has(task).then(|| (phases.name.clone(), phases.joins_forks, phases.missing()))
         })??;
         let missing: Vec<_> = missing.into_iter().map(|task| self.alive(task)).collect();
         let names = missing.iter().map(|&task| self.name_of(task)).collect();
@@ -190,7 +190,7 @@ impl Inspection<'_> {
         } else {
             ("barrier", Activity::Synchronises { barrier: name.clone(), phase, missing: names })
         };
-        let needs = all_or_somebody(missing);
+        let needs = all_or_unknown(missing);
         Some((activity, vec![Way { operation, name, needs }]))
     }
 
@@ -222,11 +222,12 @@ impl Inspection<'_> {
                 }
                 At::Place(Place::Barrier(at)) => {
                     let (_, missing) = self.registry.look(at.cast(), Phases::missing)?;
-                    all_or_somebody(missing.into_iter().map(|task| self.alive(task)).collect())
+                    all_or_unknown(missing.into_iter().map(|task| self.alive(task)).collect())
                 }
-                At::Place(
-                    Place::Alternation(_) | Place::Join(_) | Place::Bucket(_) | Place::Sleep,
-                ) => unreachable!("no guard waits there"),
+                At::Place(Place::Join(child)) => vec![self.alive(child.cast())],
+                At::Place(Place::Alternation(_) | Place::Bucket(_) | Place::Sleep) => {
+                    unreachable!("no guard waits there")
+                }
             };
             let name = name.clone().unwrap_or_else(|| Name::from(""));
             ways.push(Way { operation, name, needs });
@@ -235,9 +236,9 @@ impl Inspection<'_> {
     }
 }
 
-/// Who is needed for a phase. If all have come, one of them has something else by now and is about
+/// Which processes are needed for a phase. If all have come, one of them has something else by now and is about
 /// to withdraw; or one process has come twice, with two handles.
-fn all_or_somebody(missing: Vec<Option<TaskRef>>) -> Vec<Option<TaskRef>> {
+fn all_or_unknown(missing: Vec<Option<TaskRef>>) -> Vec<Option<TaskRef>> {
     if missing.is_empty() { vec![None] } else { missing }
 }
 
@@ -247,7 +248,7 @@ fn guards_of(task: TaskRef, is_orphan: bool) -> Option<Vec<Awaited>> {
     if !select::hold(task, ticket) {
         return None;
     }
-    // With its offer held it stays where it is: the place is that of this wait.
+    // With its select state kept it stays where it is: the place is that of this wait.
     let mut guards = None;
     if let Some(Place::Alternation(about)) = Place::of(task) {
         // SAFETY: in the memory of a process that waits there, and is kept from running on.

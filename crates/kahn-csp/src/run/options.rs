@@ -15,7 +15,7 @@ use kahn_engine::{Accounting, Schedule};
 /// use std::time::Duration;
 ///
 /// let options = Options::new().workers(2).policy(csp::policy::SHARED).virtual_time(true);
-/// let run = csp::run(options, async |_scope| csp::sleep(Duration::from_secs(86_400)).await)?;
+/// let run = csp::run(options, async |_scope| csp::after(Duration::from_secs(86_400)).await)?;
 /// assert_eq!(run.report.workers, 2);
 /// assert_eq!(run.report.policy, "shared");
 /// # Ok::<(), csp::RunError>(())
@@ -43,11 +43,31 @@ impl From<Schedule> for Options {
 impl Options {
     /// Makes the default options: a worker for each core, the default policy, real time, 1 024
     /// threads for blocking calls, counters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new(), async |_scope| ())?;
+    /// assert_eq!(run.report.policy, "stealing");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the number of workers; see [`Schedule::workers`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().workers(3), async |_scope| ())?;
+    /// assert_eq!(run.report.workers, 3);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics if it is 0.
@@ -59,6 +79,17 @@ impl Options {
 
     /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
     /// `kahn-policies`, or what makes one of your own; see [`Schedule::policy`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::SEQUENTIAL;
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().policy(SEQUENTIAL), async |_scope| ())?;
+    /// assert_eq!(run.report.policy, "sequential");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
         self.schedule = self.schedule.policy(policy);
@@ -67,6 +98,26 @@ impl Options {
 
     /// Sets the seed, for policies that draw and for [fair](crate::Fair) and other choices that are
     /// drawn.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2, Options};
+    ///
+    /// let chosen = || {
+    ///     let run = csp::run(Options::new().workers(1).seed(7), async |_scope| {
+    ///         let mut chosen = String::new();
+    ///         for _ in 0..8 {
+    ///             let (a, b) = (csp::until(csp::now()), csp::until(csp::now()));
+    ///             chosen.push(if csp::alt((a, b)).await == OneOf2::First(()) { 'a' } else { 'b' });
+    ///         }
+    ///         chosen
+    ///     });
+    ///     run.map(|run| run.result)
+    /// };
+    /// assert_eq!(chosen()?, chosen()?);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.schedule = self.schedule.seed(seed);
@@ -74,6 +125,16 @@ impl Options {
     }
 
     /// Pins worker *n* to core *n*, where the system can.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().workers(1).pin(true), async |_scope| ())?;
+    /// assert!(run.report.is_success());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn pin(mut self, pin: bool) -> Self {
         self.schedule = self.schedule.pin(pin);
@@ -81,6 +142,16 @@ impl Options {
     }
 
     /// Sets how much the run counts about itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Accounting, Options};
+    ///
+    /// let run = csp::run(Options::new().accounting(Accounting::Timing), async |_scope| ())?;
+    /// assert!(run.report.processes[0].cpu_seconds.is_some());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn accounting(mut self, accounting: Accounting) -> Self {
         self.schedule = self.schedule.accounting(accounting);
@@ -88,6 +159,16 @@ impl Options {
     }
 
     /// Has every operation wait once, as the policy `seeded` does by itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().wait_once(true), async |_scope| ())?;
+    /// assert!(run.report.is_success());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn wait_once(mut self, wait: bool) -> Self {
         self.schedule = self.schedule.wait_once(wait);
@@ -107,7 +188,7 @@ impl Options {
     ///     let (_out, mut never) = csp::channel::<u32>("never");
     ///     never.recv().await
     /// });
-    /// let text = stuck.expect_err("nobody sends").to_string();
+    /// let text = stuck.expect_err("nothing is sent").to_string();
     /// assert!(!text.contains(".rs"), "{text}");
     /// ```
     #[must_use]
@@ -118,6 +199,17 @@ impl Options {
 
     /// Has the system refuse all threads of the run after so many, besides the one that calls: for
     /// tests of what happens then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options, Summary};
+    ///
+    /// let options = Options::new().workers(1).refuse_threads_after(0);
+    /// let error = csp::run(options, async |_scope| csp::blocking(|| ()).await);
+    /// let error = error.expect_err("a call has no thread");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::OutOfThreads));
+    /// ```
     #[must_use]
     pub fn refuse_threads_after(mut self, threads: usize) -> Self {
         self.schedule = self.schedule.refuse_threads_after(threads);
@@ -150,7 +242,15 @@ impl Options {
     ///
     /// # Examples
     ///
-    /// See [`Options`].
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    /// use std::time::Duration;
+    ///
+    /// csp::run(Options::new().virtual_time(true), async |_scope| {
+    ///     csp::after(Duration::from_secs(86_400)).await;
+    /// })?;
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     #[must_use]
     pub fn virtual_time(mut self, is_virtual: bool) -> Self {
         self.virtual_time = is_virtual;

@@ -1,29 +1,28 @@
 //! Barriers: all go on when all have come.
 //!
-//! *Enrolment is atomic.* A clone is enrolled when it is made, so before it can be sent; the one that
+//! *Enrolment is atomic.* A clone is enrolled when it is made, so before it can be sent; a process that
 //! gets it in a message is enrolled before the send is complete. The handle itself moves with its
 //! enrolment.
 //!
 //! What happens between the processes, and why it holds: see `phases`.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::Guard;
+use crate::choice::operation::{Operation, Pending};
 #[cfg(all(test, loom))]
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
 use crate::language::running;
 use crate::sharing::phases::{Member, NEVER, Phases};
+use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
-use crate::wait::waiter::Attempt;
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
+use crate::wait::waiter::{Attempt, How};
 use kahn_engine::TaskRef;
-use kahn_engine::sync::{Access, Arc, Cell};
+#[cfg(all(test, loom))]
+use kahn_engine::sync::Access;
+use kahn_engine::sync::{Arc, Cell};
 use kahn_report::Name;
 use std::fmt;
-use std::marker::PhantomPinned;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// A place at which processes wait for each other: a handle, which is one enrolled process.
 ///
@@ -55,12 +54,24 @@ use std::task::{Context, Poll};
 ///
 /// Source: Welch and Barnes, *Mobile barriers for occam-pi*, 2005; CCSP sections 1.1 and 4.
 pub struct Barrier {
-    meet: Arc<Phases>,
+    phases: Arc<Phases>,
     member: Member,
 }
 
 impl Barrier {
     /// Makes a barrier with one process enrolled: the one that has this handle.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// csp::run(csp::Options::new(), async |_scope| {
+    ///     // Alone, it waits for nothing.
+    ///     csp::Barrier::new("alone").sync().await;
+    /// })?;
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
@@ -75,23 +86,23 @@ impl Barrier {
 
     /// Says that this handle is with the process that runs, for explanations.
     pub(crate) fn is_mine(&self) {
-        if let Some((worker, task)) = Worker::running_in(self.meet.network) {
-            self.meet.belongs_to(self.member, task, worker.access());
+        if let Some((worker, task)) = Worker::running_in(self.phases.network) {
+            self.phases.belongs_to(self.member, task, worker.access());
         }
     }
 
     /// Makes a barrier before a model runs, with so many handles.
     #[cfg(all(test, loom))]
     pub(crate) fn for_model(common: &Arc<Common>, count: usize) -> Vec<Self> {
-        let meet = Phases::new(common, "barrier".into(), false);
-        let handle = |_| Self { member: meet.enrol(Access::Shared), meet: Arc::clone(&meet) };
+        let phases = Phases::new(common, "barrier".into(), false);
+        let handle = |_| Self { member: phases.enrol(Access::Shared), phases: Arc::clone(&phases) };
         (0..count).map(handle).collect()
     }
 
-    fn enrolled(meet: Arc<Phases>) -> Self {
-        let (worker, _) = running::in_network(meet.network, "a barrier");
-        let member = meet.enrol(worker.access());
-        Self { meet, member }
+    fn enrolled(phases: Arc<Phases>) -> Self {
+        let (worker, _) = running::in_network(phases.network, "a barrier");
+        let member = phases.enrol(worker.access());
+        Self { phases, member }
     }
 
     /// Waits until every enrolled process has come.
@@ -134,12 +145,7 @@ impl Barrier {
     /// Source: Hoare 1985, section 2.3 (events that several processes take part in); Welch, Brown,
     /// Moores, Chalmers and Sputh, *Alting barriers*, 2007.
     pub fn sync(&mut self) -> impl Future<Output = ()> + Guard<Output = ()> {
-        Syncing {
-            barrier: self,
-            came_for: Cell::new(NEVER),
-            stage: Stage::Fresh,
-            _pinned: PhantomPinned,
-        }
+        Pending::new(Syncing { barrier: self, came_for: Cell::new(NEVER), stage: Stage::Fresh })
     }
 }
 
@@ -149,157 +155,91 @@ impl Clone for Barrier {
     /// # Panics
     /// Panics outside of a process of the barrier's network.
     fn clone(&self) -> Self {
-        Self::enrolled(Arc::clone(&self.meet))
+        Self::enrolled(Arc::clone(&self.phases))
     }
 }
 
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Barrier").field(&self.meet.name).finish()
+        f.debug_tuple("Barrier").field(&self.phases.name).finish()
     }
 }
 
 struct Resigned {
-    meet: Arc<Phases>,
+    phases: Arc<Phases>,
     member: Member,
 }
 
 unsafe fn resign_at(resigned: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
     // SAFETY: made by `drop` below, and run once.
     let resigned = unsafe { Box::from_raw(resigned.cast_mut().cast::<Resigned>()) };
-    resigned.meet.resign(resigned.member, worker);
+    resigned.phases.resign(resigned.member, worker);
 }
 
 impl Drop for Barrier {
     fn drop(&mut self) {
-        if let Some((worker, _)) = Worker::running_in(self.meet.network) {
-            self.meet.resign(self.member, Some(worker));
+        if let Some((worker, _)) = Worker::running_in(self.phases.network) {
+            self.phases.resign(self.member, Some(worker));
             return;
         }
-        let resigned = Resigned { meet: Arc::clone(&self.meet), member: self.member };
+        let resigned = Resigned { phases: Arc::clone(&self.phases), member: self.member };
         let what = Box::into_raw(Box::new(resigned)).cast_const().cast();
-        Arc::clone(&self.meet.common).defer(Deferred::call(what, resign_at));
+        Arc::clone(&self.phases.common).defer(Deferred::call(what, resign_at));
     }
 }
 
 /// A wait at a barrier; made by [`Barrier::sync`].
-#[derive(Debug)]
-#[must_use = "nothing waits unless it is awaited"]
 struct Syncing<'a> {
     barrier: &'a mut Barrier,
-    /// The phase that it waits for.
+    /// The phase that it waits for, or waited for.
     came_for: Cell<u64>,
     stage: Stage,
-    _pinned: PhantomPinned,
 }
 
 // SAFETY: `came_for` is the process's own, or its worker's when that enters it.
 unsafe impl Sync for Syncing<'_> {}
 
-impl Syncing<'_> {
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll`; it is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        let barrier = &this.barrier;
-        wait::enter_alone(task, |how| {
-            let enter = Some((how, &this.came_for));
-            barrier.meet.come(worker, task, barrier.member, enter)
-        })
-    }
-}
-
-impl Future for Syncing<'_> {
+// SAFETY: entered at the barrier, and left behind its gate.
+unsafe impl Operation for Syncing<'_> {
     type Output = ();
 
-    /// # Panics
-    /// Panics outside of a process of the barrier's network.
+    const WHAT: &'static str = "a barrier";
+
+    fn network(&self) -> Option<u32> {
+        Some(self.barrier.phases.network)
+    }
+
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    fn place(&self) -> Place {
+        Place::Barrier(Arc::as_ptr(&self.barrier.phases).cast())
+    }
+
+    fn awaited(&self) -> Awaited {
+        Awaited::of("barrier", &self.barrier.phases.name, At::Place(self.place()))
+    }
+
     #[inline]
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let meet = &this.barrier.meet;
-        let (worker, task) = running::in_network(meet.network, "a barrier");
-        if this.stage == Stage::Waiting {
-            let came_for = this.came_for.get();
-            let is_released = if wait::resumed(task) {
-                // The one that completes the phase has done when the gate opens.
-                meet.leave(this.barrier.member, came_for, worker.access())
-            } else {
-                meet.is_complete(came_for)
-            };
-            if is_released {
-                this.stage = Stage::Over;
-                return Poll::Ready(());
-            }
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        if meet.is_promising()
-            && meet.come(worker, task, this.barrier.member, None) == Attempt::Done
-        {
-            this.stage = Stage::Over;
-            return Poll::Ready(());
-        }
-        this.stage = Stage::Waiting;
-        let place = Place::Barrier(Arc::as_ptr(meet).cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
-        Poll::Pending
-    }
-}
-
-// SAFETY: entered and left under the gate of the barrier.
-unsafe impl Guard for Syncing<'_> {
-    type Output = ();
-
-    fn look(
-        self: Pin<&mut Self>,
-        at: &mut Looking<'_, '_>,
-        _from: usize,
-        _to: usize,
-    ) -> Option<usize> {
-        let barrier = &self.barrier;
-        running::check_network(at.worker, barrier.meet.network, "a barrier");
-        let done = barrier.meet.is_promising()
-            && barrier.meet.come(at.worker, at.task, barrier.member, None) == Attempt::Done;
-        done.then_some(0)
+    fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
+        let Barrier { phases, member } = &*self.barrier;
+        phases.is_promising()
+            && phases.come(worker, task, *member, &self.came_for, None) == Attempt::Done
     }
 
-    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        let barrier = &self.barrier;
-        let enter = Some((at.how(base), &self.came_for));
-        barrier.meet.come(at.worker, at.task, barrier.member, enter)
+    fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
+        let Barrier { phases, member } = &*self.barrier;
+        phases.come(worker, task, *member, &self.came_for, Some(how))
     }
 
-    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.barrier.meet.leave(self.barrier.member, self.came_for.get(), at.access());
+    fn leave(&self, worker: Option<&Worker>) {
+        let Barrier { phases, member } = &*self.barrier;
+        phases.leave(*member, self.came_for.get(), access_of(worker));
     }
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
-        Poll::Ready(())
-    }
-
-    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
-        let meet = &self.barrier.meet;
-        see(Awaited::of(
-            "barrier",
-            &meet.name,
-            At::Place(Place::Barrier(Arc::as_ptr(meet).cast())),
-        ));
-    }
-}
-
-impl Drop for Syncing<'_> {
-    fn drop(&mut self) {
-        if self.stage != Stage::Waiting {
-            return;
-        }
-        let worker = Worker::running_in(self.barrier.meet.network).map(|(worker, _)| worker);
-        if let Some(worker) = worker {
-            // Perhaps it has only just asked.
-            worker.take_back();
-        }
-        let access = worker.map_or(Access::Shared, |worker| worker.access());
-        self.barrier.meet.leave(self.barrier.member, self.came_for.get(), access);
+    #[inline]
+    fn result(&mut self, _worker: &Worker) -> Option<()> {
+        self.barrier.phases.is_complete(self.came_for.get()).then(|| self.came_for.set(NEVER))
     }
 }

@@ -1,30 +1,26 @@
-//! Buckets and events: many fall in and wait, one lets all of them go.
+//! Buckets and events: many processes wait, and one lets all of them go.
 //!
-//! Those who wait stand in a list behind a gate; the one that flushes takes the whole list in one go.
-//! An event is a bucket that may stay open: then nobody waits.
+//! Processes that wait stand in a list behind a gate; a flush takes the whole list at once. An event is a
+//! bucket that may stay open: then no process waits.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::Guard;
+use crate::choice::operation::{Operation, Pending};
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::language::registry::Registry;
 use crate::language::running;
+use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::select::{self, Taken};
 use crate::wait::waiter::{Attempt, How, Waiter, Wake};
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, ShortLock32};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
-use std::fmt;
-use std::marker::PhantomPinned;
 use std::mem;
-use std::pin::Pin;
 use std::ptr;
-use std::task::{Context, Poll};
 
-/// Nobody has to wait.
+/// No process has to wait.
 const OPEN: u32 = ShortLock32::FIRST_FLAG;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +37,7 @@ struct Inner {
     network: u32,
     common: Arc<Common>,
     name: Name,
-    /// Behind the gate: who waits, and an empty list for after the next flush.
+    /// Behind the gate: the processes that wait, and an empty list for after the next flush.
     lists: UnsafeCell<(Vec<Waiting>, Vec<Waiting>)>,
 }
 
@@ -86,7 +82,7 @@ impl Inner {
         self.gate.unlock(flags);
     }
 
-    /// Lets all go who wait; returns how many. `open`: nobody waits from now on.
+    /// Lets all go that wait; returns how many. `open`: no process waits from now on.
     fn flush(&self, open: bool) -> usize {
         let (worker, _) = running::in_network(self.network, "a bucket");
         let flags = self.gate.lock(worker.access());
@@ -151,7 +147,7 @@ pub(crate) fn name_if_in(registry: &Registry, bucket: *const (), task: TaskRef) 
     })?
 }
 
-/// Where processes fall in and wait until somebody flushes all of them out.
+/// Where processes fall in and wait until another process flushes all of them out.
 ///
 /// # Examples
 ///
@@ -180,6 +176,18 @@ pub struct Bucket(Arc<Inner>);
 impl Bucket {
     /// Makes an empty bucket.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     csp::Bucket::new("empty").flush()
+    /// })?;
+    /// assert_eq!(run.result, 0);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     pub fn new(name: impl Into<Name>) -> Self {
@@ -187,11 +195,42 @@ impl Bucket {
     }
 
     /// Waits for the next flush. Also a guard of an [alternation](crate::alt).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let bucket = csp::Bucket::new("bucket");
+    ///     csp::pri((bucket.fall_in(), csp::skip())).await
+    /// })?;
+    /// assert_eq!(run.result, OneOf2::Second(()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn fall_in(&self) -> impl Future<Output = ()> + Guard<Output = ()> {
-        Falling::new(&self.0)
+        Falling::into(&self.0)
     }
 
-    /// Lets all go who have fallen in; returns how many.
+    /// Lets all go that have fallen in; returns how many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |scope| {
+    ///     let bucket = csp::Bucket::new("bucket");
+    ///     let inside = bucket.clone();
+    ///     let sleeper = scope.fork("sleeper", async move { inside.fall_in().await });
+    ///     while bucket.flush() == 0 {
+    ///         csp::yield_now().await;
+    ///     }
+    ///     sleeper.join().await
+    /// })?;
+    /// assert_eq!(run.result, Ok(()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of the bucket's network.
@@ -200,6 +239,18 @@ impl Bucket {
     }
 
     /// Returns how many have fallen in.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     csp::Bucket::new("bucket").count()
+    /// })?;
+    /// assert_eq!(run.result, 0);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// As for [`flush`](Self::flush).
@@ -233,6 +284,18 @@ pub struct Event(Arc<Inner>);
 impl Event {
     /// Makes an event that has not happened.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     csp::Event::new("dawn").set()
+    /// })?;
+    /// assert_eq!(run.result, 0);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     pub fn new(name: impl Into<Name>) -> Self {
@@ -240,11 +303,40 @@ impl Event {
     }
 
     /// Waits until it has happened. Also a guard of an [alternation](crate::alt).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let dawn = csp::Event::new("dawn");
+    ///     let night = csp::pri((dawn.wait(), csp::skip())).await;
+    ///     dawn.set();
+    ///     (night, csp::pri((dawn.wait(), csp::skip())).await)
+    /// })?;
+    /// assert_eq!(run.result, (OneOf2::Second(()), OneOf2::First(())));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn wait(&self) -> impl Future<Output = ()> + Guard<Output = ()> {
-        Falling::new(&self.0)
+        Falling::into(&self.0)
     }
 
     /// Lets it happen; returns how many waited.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// csp::run(csp::Options::new(), async |_scope| {
+    ///     let dawn = csp::Event::new("dawn");
+    ///     dawn.set();
+    ///     // It has happened: nothing waits.
+    ///     dawn.wait().await;
+    /// })?;
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of the event's network.
@@ -254,6 +346,21 @@ impl Event {
 
     /// Lets it not have happened.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let dawn = csp::Event::new("dawn");
+    ///     dawn.set();
+    ///     dawn.reset();
+    ///     csp::pri((dawn.wait(), csp::skip())).await
+    /// })?;
+    /// assert_eq!(run.result, OneOf2::Second(()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// As for [`set`](Self::set).
     pub fn reset(&self) {
@@ -262,107 +369,62 @@ impl Event {
 }
 
 /// A wait for a flush; made by [`Bucket::fall_in`] and [`Event::wait`].
-#[must_use = "nothing waits unless it is awaited"]
 struct Falling<'a> {
     bucket: &'a Inner,
     released: Cell<bool>,
     stage: Stage,
-    _pinned: PhantomPinned,
 }
 
 // SAFETY: `released` is touched behind the gate, or by the process when it runs.
 unsafe impl Sync for Falling<'_> {}
 
-impl fmt::Debug for Falling<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Falling").field(&self.bucket.name).finish()
-    }
-}
-
 impl<'a> Falling<'a> {
-    fn new(bucket: &'a Inner) -> Self {
-        Self { bucket, released: Cell::new(false), stage: Stage::Fresh, _pinned: PhantomPinned }
-    }
-
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll`; it is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        wait::enter_alone(task, |how| {
-            this.bucket.enter(worker.access(), Waiter { task, how }, &this.released)
-        })
+    fn into(bucket: &'a Inner) -> Pending<Self> {
+        Pending::new(Self { bucket, released: Cell::new(false), stage: Stage::Fresh })
     }
 }
 
-impl Future for Falling<'_> {
+// SAFETY: entered in the bucket, and left behind its gate.
+unsafe impl Operation for Falling<'_> {
     type Output = ();
 
-    /// # Panics
-    /// Panics outside of a process of the network.
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (worker, task) = running::in_network(this.bucket.network, "a bucket");
-        if this.stage == Stage::Waiting && wait::resumed(task) {
-            // The one that flushes has done when the gate opens.
-            this.bucket.leave(worker.access(), &this.released);
+    const WHAT: &'static str = "a bucket";
+
+    fn network(&self) -> Option<u32> {
+        Some(self.bucket.network)
+    }
+
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    fn place(&self) -> Place {
+        Place::Bucket(ptr::from_ref(self.bucket).cast())
+    }
+
+    fn awaited(&self) -> Awaited {
+        Awaited::of("flush of", &self.bucket.name, At::Somebody)
+    }
+
+    fn attempt(&self, _worker: &Worker, _task: TaskRef) -> bool {
+        let is_open = self.bucket.gate.peek() & OPEN != 0;
+        if is_open {
+            // It may be closed again before the process has its result.
+            self.released.set(true);
         }
-        if this.released.get() || this.bucket.gate.peek() & OPEN != 0 {
-            this.stage = Stage::Over;
-            return Poll::Ready(());
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        this.stage = Stage::Waiting;
-        let place = Place::Bucket(ptr::from_ref(this.bucket).cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
-        Poll::Pending
-    }
-}
-
-// SAFETY: entered and left under the gate of the bucket.
-unsafe impl Guard for Falling<'_> {
-    type Output = ();
-
-    fn look(
-        self: Pin<&mut Self>,
-        at: &mut Looking<'_, '_>,
-        _from: usize,
-        _to: usize,
-    ) -> Option<usize> {
-        running::check_network(at.worker, self.bucket.network, "a bucket");
-        (self.bucket.gate.peek() & OPEN != 0).then_some(0)
+        is_open
     }
 
-    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        // If it has happened meanwhile: the alternation looks again, and finds it.
-        let waiter = Waiter { task: at.task, how: at.how(base) };
-        self.bucket.enter(at.worker.access(), waiter, &self.released)
+    fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
+        // If it has happened meanwhile, the process looks again, and finds it.
+        self.bucket.enter(worker.access(), Waiter { task, how }, &self.released)
     }
 
-    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.bucket.leave(at.access(), &self.released);
+    fn leave(&self, worker: Option<&Worker>) {
+        self.bucket.leave(access_of(worker), &self.released);
     }
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<()> {
-        Poll::Ready(())
-    }
-
-    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
-        see(Awaited::of("flush of", &self.bucket.name, At::Somebody));
-    }
-}
-
-impl Drop for Falling<'_> {
-    fn drop(&mut self) {
-        if self.stage == Stage::Waiting {
-            let worker = Worker::running_in(self.bucket.network).map(|(worker, _)| worker);
-            if let Some(worker) = worker {
-                // Perhaps it has only just asked.
-                worker.take_back();
-            }
-            let access = worker.map_or(Access::Shared, |worker| worker.access());
-            self.bucket.leave(access, &self.released);
-        }
+    fn result(&mut self, _worker: &Worker) -> Option<()> {
+        self.released.get().then_some(())
     }
 }

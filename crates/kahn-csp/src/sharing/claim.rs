@@ -1,38 +1,34 @@
 //! Claims: one at a time, first come first served.
 //!
-//! | step | who | does, behind the gate |
+//! | step | by | does, behind the gate |
 //! |---|---|---|
 //! | claim | the process | takes it if it is free; else enters itself at the end of the queue |
 //! | release | the holder, or the one that drops its claim | hands it to the first of the queue; else it is free |
-//! | withdraw | a process that has chosen something else | takes itself out of the queue |
-//! | leave | a process that does not wait any more | the same, or passes on what it was given |
+//! | withdraw | a process that does not wait any more | takes itself out of the queue, if it stands there |
 //!
-//! *First come, first served.* While anybody waits the claim is never free: it goes from hand to
-//! hand, so nobody can come in between. A claim that stands in an alternation is in the queue while
+//! *First come, first served.* While a process waits the claim is never free: it is handed over
+//! directly, so no other can come in between. A claim that stands in an alternation is in the queue while
 //! its process waits, and passed over once the process has something else: it never holds up those
 //! behind it.
 
-use crate::choice::guard::{Entering, Guard, Leaving, Looking};
+use crate::choice::guard::Guard;
+use crate::choice::operation::{Operation, Pending};
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
 use crate::language::running;
+use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::select::{self, Taken};
 use crate::wait::waiter::{Attempt, How, Own, Waiter, Wake};
-use crate::wait::{self, Stage};
-use kahn_engine::Park;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, ShortLock32};
 use kahn_engine::task::Task;
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::marker::PhantomPinned;
 use std::ops::{Deref, DerefMut};
-use std::pin::Pin;
 use std::ptr;
-use std::task::{Context, Poll};
 
 /// No place is free. What is claimed has one place, a semaphore may have more.
 const HELD: u32 = ShortLock32::FIRST_FLAG;
@@ -59,14 +55,14 @@ impl Queued {
 }
 
 /// How often something was claimed, and the process that holds it; none if it is free, or a
-/// semaphore, whose places anybody may give free.
+/// semaphore, whose places any process may give free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) claims: u64,
     pub(crate) holder: Option<*const Task>,
 }
 
-/// Who holds it, and who waits.
+/// Which process holds it, and which wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
     gate: ShortLock32,
@@ -102,7 +98,7 @@ impl Queue {
         }
     }
 
-    /// How often it was claimed, and who holds it.
+    /// How often it was claimed, and which process holds it.
     pub(crate) fn state(&self) -> Held {
         let flags = self.gate.lock(Access::Shared);
         let is_held = flags & HELD != 0 && self.is_exclusive;
@@ -117,7 +113,7 @@ impl Queue {
         let flags = self.gate.lock(Access::Shared);
         let mut next = self.first.get();
         let mut has = false;
-        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
         while let Some(queued) = unsafe { next.as_ref() } {
             has |= queued.waiter.get().is_some_and(|waiter| waiter.task == task);
             next = queued.behind.get();
@@ -153,7 +149,7 @@ impl Queue {
             let last = self.last.replace(queued);
             queued.before.set(last);
             queued.behind.set(ptr::null());
-            // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+            // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
             match unsafe { last.as_ref() } {
                 Some(last) => last.behind.set(queued),
                 None => self.first.set(queued),
@@ -163,7 +159,7 @@ impl Queue {
         Attempt::Nothing
     }
 
-    /// Behind the gate: takes somebody out of the queue.
+    /// Behind the gate: takes a process out of the queue.
     fn unlink(&self, queued: &Queued) {
         let (before, behind) = (queued.before.get(), queued.behind.get());
         // SAFETY: neighbours in the queue are pinned, and leave it behind the gate.
@@ -179,9 +175,9 @@ impl Queue {
         queued.waiter.set(None);
     }
 
-    /// Hands it to the first who waits.
+    /// Hands it to the first that waits.
     pub(crate) fn release(&self, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let flags = self.gate.lock(access_of(worker));
         let (flags, wake) = self.hand_on(flags);
         self.gate.unlock(flags);
         if let Some(worker) = worker {
@@ -191,9 +187,9 @@ impl Queue {
 
     /// Behind the gate, which stays locked.
     fn hand_on(&self, flags: u32) -> (u32, Wake) {
-        // SAFETY: who is in the queue is pinned, and leaves it behind the gate.
+        // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
         while let Some(first) = unsafe { self.first.get().as_ref() } {
-            let waiter = first.waiter.get().expect("who is in the queue waits");
+            let waiter = first.waiter.get().expect("what is in the queue waits");
             self.unlink(first);
             let wake = match waiter.how {
                 How::Plain => Wake::Plain(waiter.task),
@@ -213,28 +209,13 @@ impl Queue {
         (flags & !HELD, Wake::Nobody)
     }
 
-    /// Somebody does not wait any more, and keeps what it was given.
+    /// A process does not wait any more, and keeps what it was given.
     fn withdraw(&self, queued: &Queued, access: Access) {
         let flags = self.gate.lock(access);
         if queued.waiter.get().is_some() {
             self.unlink(queued);
         }
         self.gate.unlock(flags);
-    }
-
-    /// Somebody does not wait any more: out of the queue, or on with what it was given.
-    fn leave(&self, queued: &Queued, worker: Option<&Worker>) {
-        let mut flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
-        let mut wake = Wake::Nobody;
-        if queued.waiter.get().is_some() {
-            self.unlink(queued);
-        } else if queued.granted.replace(false) {
-            (flags, wake) = self.hand_on(flags);
-        }
-        self.gate.unlock(flags);
-        if let Some(worker) = worker {
-            wake.up(worker);
-        }
     }
 }
 
@@ -249,7 +230,7 @@ struct Inner<E> {
     shared: UnsafeCell<E>,
 }
 
-// SAFETY: the queue is behind its gate, and what is shared is used by who has the claim.
+// SAFETY: the queue is behind its gate, and what is shared is used by the process that has the claim.
 unsafe impl<E: Send> Sync for Inner<E> {}
 // SAFETY: as above.
 unsafe impl<E: Send> Send for Inner<E> {}
@@ -270,7 +251,7 @@ unsafe impl<E: Send> Send for Inner<E> {}
 ///     for name in ["ann", "bob"] {
 ///         let out = out.clone();
 ///         scope.spawn(name, async move {
-///             // Both words of one process, with nobody's in between.
+///             // Both words of one process, with no other's in between.
 ///             let mut printer = out.claim().await;
 ///             printer.send(format!("{name}:")).await?;
 ///             printer.send("hello".to_owned()).await
@@ -308,6 +289,21 @@ impl<E> fmt::Debug for Shared<E> {
 impl<E: Send> Shared<E> {
     /// Shares something under a name.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let total = csp::Shared::new("total", 0_u32);
+    ///     *total.claim().await += 1;
+    ///     let sum = *total.claim().await;
+    ///     sum
+    /// })?;
+    /// assert_eq!(run.result, 1);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     pub fn new(name: impl Into<Name>, shared: E) -> Self {
@@ -332,27 +328,38 @@ impl<E: Send> Shared<E> {
         Self::make(common, name, shared, None)
     }
 
-    /// Waits until nobody else has it, in the order of claiming.
+    /// Waits until no other process has it, in the order of claiming.
     ///
     /// The claim ends when it is dropped, in whatever way. Also a guard of an
     /// [alternation](crate::alt): a claim that is not chosen gives up its place in the queue.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let total = csp::Shared::new("total", 1_u32);
+    ///     let claim = total.claim().await;
+    ///     // One process has it: others, or the same once more, would wait.
+    ///     let taken = matches!(csp::pri((total.claim(), csp::skip())).await, OneOf2::Second(()));
+    ///     drop(claim);
+    ///     let free = matches!(csp::pri((total.claim(), csp::skip())).await, OneOf2::First(_));
+    ///     (taken, free)
+    /// })?;
+    /// assert_eq!(run.result, (true, true));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub fn claim(&self) -> impl Future<Output = Claim<'_, E>> + Guard<Output = Claim<'_, E>> {
-        Claiming {
-            shared: self,
-            queued: Queued::new(),
-            stage: Stage::Fresh,
-            _pinned: PhantomPinned,
-        }
+        Pending::new(Claiming { shared: self, queued: Queued::new(), stage: Stage::Fresh })
     }
 }
 
 /// A wait for a claim; made by [`Shared::claim`].
-#[must_use = "nothing is claimed unless it is awaited"]
 struct Claiming<'a, E> {
     shared: &'a Shared<E>,
     queued: Queued,
     stage: Stage,
-    _pinned: PhantomPinned,
 }
 
 // SAFETY: what stands in the queue is touched behind the gate.
@@ -360,136 +367,89 @@ unsafe impl<E: Send> Send for Claiming<'_, E> {}
 // SAFETY: as above.
 unsafe impl<E: Send> Sync for Claiming<'_, E> {}
 
-impl<E> fmt::Debug for Claiming<'_, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Claiming").field(&self.shared.inner.queue.name).finish()
-    }
-}
-
-impl<'a, E> Claiming<'a, E> {
-    unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; it is pinned and not dropped.
-        let this = unsafe { &*this.cast::<Self>() };
-        let queue = &this.shared.inner.queue;
-        wait::enter_alone(task, |how| {
-            let attempt = queue.claim(worker.access(), task, Some((&this.queued, how)));
-            if attempt == Attempt::Done {
-                this.queued.granted.set(true);
-            }
-            attempt
-        })
+impl<E> Claiming<'_, E> {
+    fn queue(&self) -> &Queue {
+        &self.shared.inner.queue
     }
 
-    fn granted(&mut self) -> Poll<Claim<'a, E>> {
-        self.stage = Stage::Over;
-        Poll::Ready(Claim { shared: self.shared })
-    }
-}
-
-impl<'a, E: Send> Future for Claiming<'a, E> {
-    type Output = Claim<'a, E>;
-
-    /// # Panics
-    /// Panics outside of a process of the network that it was shared in.
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Claim<'a, E>> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        let queue = &this.shared.inner.queue;
-        let (worker, task) = running::in_network(queue.network, "a claim");
-        if this.stage == Stage::Waiting {
-            if wait::resumed(task) {
-                // The one that hands it over has done when the gate opens.
-                let flags = queue.gate.lock(worker.access());
-                queue.gate.unlock(flags);
-            }
-            if this.queued.granted.replace(false) {
-                return this.granted();
-            }
-        }
-        if !wait::has_turn(worker, task, &mut this.stage) {
-            return Poll::Pending;
-        }
-        if queue.gate.peek() & HELD == 0
-            && queue.claim(worker.access(), task, None) == Attempt::Done
-        {
-            return this.granted();
-        }
-        this.stage = Stage::Waiting;
-        let place = Place::Claim(ptr::from_ref(queue).cast());
-        wait::ask_to_enter(worker, task, place, &raw const *this, Self::commit);
-        Poll::Pending
-    }
-}
-
-// SAFETY: entered and left under the gate of the queue.
-unsafe impl<'a, E: Send> Guard for Claiming<'a, E> {
-    type Output = Claim<'a, E>;
-
-    fn look(
-        self: Pin<&mut Self>,
-        at: &mut Looking<'_, '_>,
-        _from: usize,
-        _to: usize,
-    ) -> Option<usize> {
-        let queue = &self.shared.inner.queue;
-        running::check_network(at.worker, queue.network, "a claim");
-        let is_free = queue.gate.peek() & HELD == 0;
-        if is_free && queue.claim(at.worker.access(), at.task, None) == Attempt::Done {
-            self.queued.granted.set(true);
-            return Some(0);
-        }
-        None
-    }
-
-    fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-        let queue = &self.shared.inner.queue;
-        let attempt = queue.claim(at.worker.access(), at.task, Some((&self.queued, at.how(base))));
+    fn claim(&self, worker: &Worker, task: TaskRef, enter: Option<How>) -> Attempt {
+        let enter = enter.map(|how| (&self.queued, how));
+        let attempt = self.queue().claim(worker.access(), task, enter);
         if attempt == Attempt::Done {
             self.queued.granted.set(true);
         }
         attempt
     }
+}
 
-    fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-        self.shared.inner.queue.withdraw(&self.queued, at.access());
+// SAFETY: entered in the queue, and left behind its gate.
+unsafe impl<'a, E> Operation for Claiming<'a, E> {
+    type Output = Claim<'a, E>;
+
+    const WHAT: &'static str = "a claim";
+
+    fn network(&self) -> Option<u32> {
+        Some(self.queue().network)
     }
 
-    fn finish(self: Pin<&mut Self>, _nth: usize, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        let granted = self.queued.granted.replace(false);
-        assert!(granted, "a claim that was chosen was given to us");
-        Poll::Ready(Claim { shared: self.shared })
+    fn stage(&mut self) -> &mut Stage {
+        &mut self.stage
     }
 
-    fn describe(&self, see: &mut dyn FnMut(Awaited)) {
-        let queue = &self.shared.inner.queue;
-        see(Awaited::of(
-            "claim",
-            &queue.name,
-            At::Place(Place::Claim(ptr::from_ref(queue).cast())),
-        ));
+    fn place(&self) -> Place {
+        Place::Claim(ptr::from_ref(self.queue()).cast())
+    }
+
+    fn awaited(&self) -> Awaited {
+        Awaited::of("claim", &self.queue().name, At::Place(self.place()))
+    }
+
+    #[inline]
+    fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
+        self.queue().gate.peek() & HELD == 0 && self.claim(worker, task, None) == Attempt::Done
+    }
+
+    fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
+        self.claim(worker, task, Some(how))
+    }
+
+    fn leave(&self, worker: Option<&Worker>) {
+        self.queue().withdraw(&self.queued, access_of(worker));
+    }
+
+    #[inline]
+    fn result(&mut self, _worker: &Worker) -> Option<Claim<'a, E>> {
+        // Not made without need: a claim that is dropped gives back what it stands for.
+        self.queued.granted.replace(false).then(|| Claim { shared: self.shared })
     }
 }
 
 impl<E> Drop for Claiming<'_, E> {
+    #[inline]
     fn drop(&mut self) {
-        // An alternation that was given it, and is dropped before it could say so, passes it on.
-        if self.stage != Stage::Waiting && !self.queued.granted.get() {
-            return;
+        // It was given the claim, and is dropped before it could say so: it passes it on.
+        if self.queued.granted.get() {
+            self.shared.give_back();
         }
-        let queue = &self.shared.inner.queue;
-        let worker = Worker::running_in(queue.network).map(|(worker, _)| worker);
-        if let Some(worker) = worker
-            && self.stage == Stage::Waiting
-        {
-            // Perhaps it has only just asked.
-            worker.take_back();
-        }
-        queue.leave(&self.queued, worker);
     }
 }
 
-/// What is shared, for the one who has claimed it; made by [`Shared::claim`].
+/// What is shared, for the process that has claimed it; made by [`Shared::claim`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let list = csp::Shared::new("list", vec![1, 2]);
+///     let mut claim = list.claim().await;
+///     claim.push(3);
+///     claim.len()
+/// })?;
+/// assert_eq!(run.result, 3);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[must_use = "dropping it ends the claim"]
 pub struct Claim<'a, E> {
     shared: &'a Shared<E>,
@@ -523,7 +483,7 @@ impl<E> DerefMut for Claim<'_, E> {
 }
 
 impl<E> Shared<E> {
-    /// Gives a place free that nobody has, or that was forgotten.
+    /// Gives a place free that is new, or was forgotten.
     pub(super) fn add_place(&self) {
         let (worker, _) = running::in_network(self.inner.queue.network, "a semaphore");
         self.inner.queue.release(Some(worker));

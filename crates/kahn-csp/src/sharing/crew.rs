@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// So many processes at once, first come first served.
+/// A semaphore: so many processes at once, first come first served.
 ///
 /// # Examples
 ///
@@ -34,11 +34,23 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Debug)]
 pub struct Semaphore(Shared<()>);
 
-/// One of the places of a [`Semaphore`]; free again when it is dropped.
-pub type Permit<'a> = Claim<'a, ()>;
-
 impl Semaphore {
     /// Makes a semaphore with so many places.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2};
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let seats = csp::Semaphore::new("seats", 1);
+    ///     let first = csp::pri((seats.acquire(), csp::skip())).await;
+    ///     let second = csp::pri((seats.acquire(), csp::skip())).await;
+    ///     matches!((first, second), (OneOf2::First(_), OneOf2::Second(())))
+    /// })?;
+    /// assert!(run.result);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
@@ -46,13 +58,45 @@ impl Semaphore {
         Self(Shared::with_places(name.into(), (), places))
     }
 
-    /// Waits for a place.
-    pub fn acquire(&self) -> impl Future<Output = Permit<'_>> + Guard<Output = Permit<'_>> {
+    /// Waits for a place, which is free again when the claim is dropped. Also a guard of an
+    /// [alternation](crate::alt).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// csp::run(csp::Options::new(), async |_scope| {
+    ///     let seats = csp::Semaphore::new("seats", 2);
+    ///     let seat = seats.acquire().await;
+    ///     drop(seat);
+    ///     // Both are free again.
+    ///     let both = (seats.acquire().await, seats.acquire().await);
+    ///     drop(both);
+    /// })?;
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    pub fn acquire(&self) -> impl Future<Output = Claim<'_, ()>> + Guard<Output = Claim<'_, ()>> {
         self.0.claim()
     }
 
-    /// Adds a place: the one that waits first gets it. With a permit that is
+    /// Adds a place: the one that waits first gets it. With a place that is
     /// [forgotten](std::mem::forget) this is the other half of a semaphore in the classical form.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// csp::run(csp::Options::new(), async |scope| {
+    ///     let messages = csp::Semaphore::new("messages", 0);
+    ///     let theirs = messages.clone();
+    ///     scope.spawn("producer", async move { theirs.release() });
+    ///     // Consumed, and not given back.
+    ///     std::mem::forget(messages.acquire().await);
+    /// })?;
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of the semaphore's network.
@@ -62,7 +106,7 @@ impl Semaphore {
 }
 
 struct Inner<T> {
-    /// The one that wants to come in passes here, one at a time, in order.
+    /// A process that wants to come in passes here, one at a time, in order.
     turnstile: Shared<()>,
     /// Held by the writer, or by the readers together.
     room: Semaphore,
@@ -70,14 +114,14 @@ struct Inner<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the room is held by one writer or by readers; who reads on several workers at once needs
+// SAFETY: the room is held by one writer or by readers; what is read on several workers at once is
 // `Sync`.
 unsafe impl<T: Send + Sync> Sync for Inner<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Inner<T> {}
 
-/// A value that many read or one writes, first come first served: a writer that waits lets no
-/// further reader in.
+/// A read-write lock (`RwLock`) around a value: many read or one writes, first come first served. A
+/// writer that waits lets no further reader in.
 ///
 /// # Examples
 ///
@@ -114,7 +158,21 @@ impl<T> fmt::Debug for Crew<T> {
 }
 
 impl<T: Send + Sync> Crew<T> {
-    /// Makes it, with its first value.
+    /// Makes a lock with its first value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let board = csp::Crew::new("board", 1_u32);
+    ///     let value = *board.read().await;
+    ///     value
+    /// })?;
+    /// assert_eq!(run.result, 1);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
@@ -130,22 +188,51 @@ impl<T: Send + Sync> Crew<T> {
         }
     }
 
-    /// Waits until nobody writes, nor waited before to do so.
+    /// Waits until no process writes, or waited before to do so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let board = csp::Crew::new("board", 1_u32);
+    ///     // Any number of readers at once.
+    ///     let (a, b) = (board.read().await, board.read().await);
+    ///     *a + *b
+    /// })?;
+    /// assert_eq!(run.result, 2);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub async fn read(&self) -> Reading<'_, T> {
         let inner = &*self.inner;
         let _turn = inner.turnstile.claim().await;
-        // Only who is in the turnstile brings the number up from zero.
+        // Only the process in the turnstile brings the number up from zero.
         let joins = |readers: usize| (readers > 0).then_some(readers + 1);
         // AcqRel: the readers hold the room together, and the last gives it back.
         if inner.readers.fetch_update(AcqRel, Acquire, joins).is_err() {
-            let permit = inner.room.acquire().await;
-            std::mem::forget(permit);
+            std::mem::forget(inner.room.acquire().await);
             inner.readers.store(1, Release);
         }
         Reading { crew: self }
     }
 
-    /// Waits until nobody reads or writes.
+    /// Waits until no process reads or writes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp as csp;
+    ///
+    /// let run = csp::run(csp::Options::new(), async |_scope| {
+    ///     let board = csp::Crew::new("board", 1_u32);
+    ///     *board.write().await = 2;
+    ///     let value = *board.read().await;
+    ///     value
+    /// })?;
+    /// assert_eq!(run.result, 2);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
     pub async fn write(&self) -> Writing<'_, T> {
         let inner = &*self.inner;
         let _turn = inner.turnstile.claim().await;
@@ -155,6 +242,20 @@ impl<T: Send + Sync> Crew<T> {
 }
 
 /// The value, for one of its readers; made by [`Crew::read`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let board = csp::Crew::new("board", vec![1, 2]);
+///     let reading = board.read().await;
+///     reading.len()
+/// })?;
+/// assert_eq!(run.result, 2);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping it ends the reading"]
 pub struct Reading<'a, T> {
@@ -165,7 +266,7 @@ impl<T> Deref for Reading<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: readers hold the room, so nobody writes.
+        // SAFETY: readers hold the room, so no process writes.
         unsafe { &*self.crew.inner.value.get() }
     }
 }
@@ -180,11 +281,26 @@ impl<T> Drop for Reading<'_, T> {
 }
 
 /// The value, for its writer; made by [`Crew::write`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp as csp;
+///
+/// let run = csp::run(csp::Options::new(), async |_scope| {
+///     let board = csp::Crew::new("board", vec![1, 2]);
+///     let mut writing = board.write().await;
+///     writing.push(3);
+///     writing.len()
+/// })?;
+/// assert_eq!(run.result, 3);
+/// # Ok::<(), csp::RunError>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping it ends the writing"]
 pub struct Writing<'a, T> {
     crew: &'a Crew<T>,
-    _room: Permit<'a>,
+    _room: Claim<'a, ()>,
 }
 
 impl<T> Deref for Writing<'_, T> {

@@ -1,11 +1,11 @@
-//! The phases of a barrier: who has come, who offers to come, and when all go on.
+//! The phases of a barrier: which processes have come, which would come, and when all go on.
 //!
 //! ```text
 //!   flags of the gate: how many of the enrolled are missing
-//!   waiters: those who wait for the phase alone, by worker      offers: those who wait for other things too
+//!   waiters: those that wait for the phase alone, by worker     offers: those that wait for other things too
 //! ```
 //!
-//! | step | who | does, behind the gate |
+//! | step | by | does, behind the gate |
 //! |---|---|---|
 //! | enrol | the one that clones a handle | one more enrolled, one more missing |
 //! | come | a process that waits for this alone | enters itself among the waiters of its worker, one less missing |
@@ -26,26 +26,26 @@
 //!
 //! # Why it holds
 //!
-//! *Phases never overlap.* The one that completes resets the count and takes the lists of those who wait,
+//! *Phases never overlap.* The one that completes resets the count and takes the lists of those that wait,
 //! in one go behind the gate, before any of them runs. A process knows that it is released by the
 //! number of the phase, which is another than when it came; the next can not be complete before it has
 //! come again, so it reads that number without the gate.
 //!
-//! *All or none.* A phase is complete when everybody is committed or offers. The one that completes first
+//! *All or none.* A phase is complete when every enrolled process is committed or offers. The one that completes first
 //! makes every offer `BUSY`, in the order of the processes' addresses, and so keeps all other
 //! partners off; when it holds all, they are taken together. If one is gone, those that it holds are
-//! open again, as if nothing had been. So no process is released by a phase that another, who was
+//! open again, as if nothing had been. So no process is released by a phase that another, which was
 //! counted, has left for something else: at most one branch of each alternation is taken, and it is
 //! the same phase for all.
 //!
 //! *No phase is missed.* The attempt is made by the one that brings the missing to none, whether it comes,
 //! offers or resigns. It fails only because of one that is gone; that one counts as missing again
 //! when it withdraws, behind this gate, and the one that brings the missing to none next tries again. So
-//! there is no moment at which all are committed or offer and nobody looks.
+//! there is no moment at which all are committed or offer and no thread looks.
 //!
 //! *No global lock.* Two barriers may want the same processes at once. Each is completed behind its
 //! own gate, and offers are held in one order everywhere, so the one that waits for an offer holds only
-//! smaller ones (see `wait::select`); nobody who holds one waits for a gate. JCSP has a lock for all
+//! smaller ones (see `wait::select`); a thread that holds one waits for no gate. JCSP has a lock for all
 //! barriers of a program that stand in alternations, for lack of such an order.
 //!
 //! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
@@ -54,10 +54,10 @@
 //! parallel, and what each of them has in the cache of its core stays there.
 //!
 //! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
-//! that needs both does not come; it is told who waits.
+//! that needs both does not come; the explanation says so.
 
 use crate::language::common::Common;
-use crate::language::csp::Worker;
+use crate::language::csp::{Worker, access_of};
 use crate::wait::select::{self, Leave, Ticket};
 use crate::wait::waiter::{Attempt, How, Wake};
 use kahn_engine::sync::{Access, Arc, AtomicU64, Cell, Ordering::Relaxed, ShortLock32};
@@ -132,7 +132,7 @@ unsafe impl Sync for Phases {}
 
 impl Phases {
     pub(crate) fn new(common: &Arc<Common>, name: Name, joins_forks: bool) -> Arc<Self> {
-        let meet = Arc::new(Self {
+        let phases = Arc::new(Self {
             gate: ShortLock32::new(0),
             network: common.number,
             common: Arc::clone(common),
@@ -141,8 +141,8 @@ impl Phases {
             joins_forks,
             state: UnsafeCell::new(State::default()),
         });
-        common.registry.add(&*meet);
-        meet
+        common.registry.add(&*phases);
+        phases
     }
 
     /// Behind the gate.
@@ -175,14 +175,14 @@ impl Phases {
     }
 
     pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
-        let flags = self.gate.lock(worker.map_or(Access::Shared, |worker| worker.access()));
+        let flags = self.gate.lock(access_of(worker));
         let state = self.state();
         state.enrolled -= 1;
         state.members[member as usize].is_enrolled = false;
         state.free.push(member);
         let flags = flags - ONE;
-        let somebody_waits = !state.waiters.are_empty() || !state.offers.is_empty();
-        if flags < ONE && somebody_waits && self.hold_offers() {
+        let has_waiters = !state.waiters.are_empty() || !state.offers.is_empty();
+        if flags < ONE && has_waiters && self.hold_offers() {
             self.complete(worker, None);
         } else {
             self.gate.unlock(flags);
@@ -209,30 +209,29 @@ impl Phases {
         self.phase.load(Relaxed)
     }
 
-    /// Comes, or offers to; `Done` if that completes the phase. Else enters the process, if told to,
-    /// and says for which phase.
+    /// Comes, or offers to; `Done` if that completes the phase, whose number is noted in `came_for`. Else
+    /// enters the process, if told to.
     #[inline]
     pub(super) fn come(
         &self,
         worker: &Worker,
         task: TaskRef,
         member: Member,
-        enter: Option<(How, &Cell<u64>)>,
+        came_for: &Cell<u64>,
+        enter: Option<How>,
     ) -> Attempt {
         let flags = self.gate.lock(worker.access());
         let (state, phase) = (self.state(), self.phase());
         let is_last = flags < 2 * ONE;
         let enrolled = &mut state.members[member as usize];
         enrolled.task = task.as_ptr();
-        if let Some((_, came_for)) = enter {
-            came_for.set(phase);
-        }
-        let is_offer = matches!(enter, Some((How::Offer { .. }, _)));
+        came_for.set(phase);
+        let is_offer = matches!(enter, Some(How::Offer { .. }));
         if is_last && !is_offer && self.hold_offers() {
             self.complete(Some(worker), None);
             return Attempt::Done;
         }
-        let Some((how, _)) = enter else {
+        let Some(how) = enter else {
             self.gate.unlock(flags);
             return Attempt::Nothing;
         };
@@ -243,7 +242,7 @@ impl Phases {
             How::Offer { ticket, guard } => {
                 enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
                 state.offers.push(Offered { task, ticket, guard, member });
-                // Our own offer is one of them: somebody may have it by now.
+                // Our own offer is one of them: a partner may have taken it by now.
                 if is_last && self.hold_offers() {
                     self.complete(Some(worker), Some(task));
                     return Attempt::Done;
@@ -278,7 +277,7 @@ impl Phases {
         true
     }
 
-    /// Behind the gate, which this opens, and with all offers held: everybody has come. `own` is
+    /// Behind the gate, which this opens, and with all offers held: every process has come. `own` is
     /// the caller's process, if it is among the offers: it runs by itself.
     fn complete(&self, worker: Option<&Worker>, own: Option<TaskRef>) {
         let state = self.state();
@@ -309,14 +308,11 @@ impl Phases {
         self.gate.unlock(flags);
     }
 
-    /// A process that came for a phase does not wait any more: withdraws, unless that is complete,
-    /// which it tells.
-    pub(crate) fn leave(&self, member: Member, came_for: u64, access: Access) -> bool {
+    /// A process that came for a phase does not wait any more: withdraws, unless that is complete.
+    pub(crate) fn leave(&self, member: Member, came_for: u64, access: Access) {
         let flags = self.gate.lock(access);
-        let is_complete = self.is_complete(came_for);
-        let left = !is_complete && self.take_out(member);
+        let left = !self.is_complete(came_for) && self.take_out(member);
         self.gate.unlock(if left { flags + ONE } else { flags });
-        is_complete
     }
 
     /// Behind the gate; `false` if it stands nowhere.
@@ -337,7 +333,7 @@ impl Phases {
         true
     }
 
-    /// The phase, and who has not come yet: null for an enrolment that nobody has used.
+    /// The phase, and the processes that have not come yet: null for an enrolment that was not used.
     pub(crate) fn missing(&self) -> (u64, Vec<*const Task>) {
         let flags = self.gate.lock(Access::Shared);
         let phase = self.phase();

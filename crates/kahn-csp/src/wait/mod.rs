@@ -18,4 +18,6 @@ pub(crate) mod place;
 pub(crate) mod select;
 pub(crate) mod waiter;
 
-pub(crate) use operation::{Stage, ask_to_enter, enter_alone, has_turn, has_turn_at_once, resumed};
+pub(crate) use operation::{
+    Stage, ask_to_enter, enter_alone, enter_selected, has_turn, has_turn_at_once,
+};

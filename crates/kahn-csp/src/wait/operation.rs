@@ -95,20 +95,15 @@ pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> 
             Attempt::Done | Attempt::WeWere => Park::Moved,
         };
     }
-    // Somebody may want it to end while it waits.
+    enter_selected(task, enter)
+}
+
+/// The same with its select state open: another thread may want it to end while it waits, or takes it
+/// out of its wait without being where it waits.
+pub(crate) fn enter_selected(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> Park {
     let Some(ticket) = select::open(task, false, 1) else { return Park::Moved };
     match enter(How::Offer { ticket, guard: 0 }) {
         Attempt::Nothing if select::settle(task) => Park::Asleep,
         _ => Park::Moved,
     }
-}
-
-/// A process that waited alone runs again; `true` if its slot must be asked for under the gate.
-#[inline]
-pub(crate) fn resumed(task: TaskRef) -> bool {
-    if task.notes() & own::KILLABLE == 0 {
-        return false;
-    }
-    select::close(task);
-    true
 }

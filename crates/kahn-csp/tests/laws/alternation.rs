@@ -403,3 +403,40 @@ fn alternation_over_a_future_of_another_library() {
         |called| assert_eq!(called, 5),
     );
 }
+
+async fn child(steps: u32) -> u32 {
+    for _ in 0..steps {
+        csp::yield_now().await;
+    }
+    steps
+}
+
+/// A join waits among other guards, loses its process only with its handle, and gives its result once.
+#[test]
+fn the_end_of_a_process_is_a_guard() {
+    for steps in 0..4 {
+        everywhere(
+            |options| {
+                succeeds(options, async |scope| {
+                    let (_out, mut silent) = csp::channel::<u32>("silent");
+                    let mut first = pin!(scope.fork("first", child(steps)).join());
+                    let second = csp::Process::named("second").killable();
+                    let second = scope.fork(second, std::future::pending::<()>());
+                    let mut lost = 0;
+                    let polled = loop {
+                        match csp::pri((first.as_mut(), csp::skip())).await {
+                            OneOf2::First(result) => break result,
+                            OneOf2::Second(()) if lost < 2 => lost += 1,
+                            OneOf2::Second(()) => break first.as_mut().await,
+                        }
+                    };
+                    let third = scope.fork("third", child(steps));
+                    let waited = csp::alt((silent.recv(), third.join())).await;
+                    second.kill();
+                    (polled, waited, second.join().await.is_err())
+                })
+            },
+            |got| assert_eq!(got, (Ok(steps), OneOf2::Second(Ok(steps)), true)),
+        );
+    }
+}

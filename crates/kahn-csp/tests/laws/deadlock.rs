@@ -137,7 +137,7 @@ fn both_send_first() {
       `left` waits to send message 2 to `a`, whose other end `right` used last
       `right` waits to send message 2 to `b`, whose other end `left` used last
       ring: `left` –[send to `a`]→ `right` –[send to `b`]→ `left`
-    help: all of the ring send before they receive: let one of them receive first, or offer both with `csp::alt`; or give one of `a`, `b` a buffer with `csp::buffered`
+    help: all of the ring send before they receive: let one of them receive first, or choose between both with `csp::alt`; or give one of `a`, `b` a buffer with `csp::buffered`
     ");
 }
 
@@ -188,7 +188,7 @@ fn claims_in_different_orders() {
       `plato` waits to claim `right`, which `kant` holds (claimed once so far)
       `kant` waits to claim `left`, which `plato` holds (claimed once so far)
       ring: `plato` –[claim `right`]→ `kant` –[claim `left`]→ `plato`
-    help: `left`, `right` are claimed in different orders: let everybody claim them in the same one
+    help: `left`, `right` are claimed in different orders: let all processes claim them in the same one
     ");
 }
 
@@ -208,7 +208,7 @@ fn a_claim_that_is_kept_for_too_long() {
       `main` waits for the end of `client`
       `client` waits to claim `printer`, which `main` holds (claimed once so far)
       ring: `main` –[end of `client`]→ `client` –[claim `printer`]→ `main`
-    help: whoever claims `printer` keeps it while it waits for others: let it drop the claim before
+    help: the process that claims `printer` keeps it while it waits for others: let it drop the claim before
     ");
 }
 
@@ -233,7 +233,7 @@ fn a_barrier_that_somebody_does_not_come_to() {
       `main` waits in phase 1 at barrier `dawn` for `late`
       `late` waits to receive message 2 from `jobs`, whose other end `main` used last
       ring: `main` –[barrier `dawn`]→ `late` –[receive from `jobs`]→ `main`
-    help: `late` is enrolled at `dawn` and waits for something else: let it synchronise first, offer both with `csp::alt`, or drop its handle of `dawn`, which resigns
+    help: `late` is enrolled at `dawn` and waits for something else: let it synchronise first, choose between both with `csp::alt`, or drop its handle of `dawn`, which resigns
     ");
 }
 
@@ -273,8 +273,8 @@ fn an_end_that_nobody_uses() {
     insta::assert_snapshot!(said(&texts), @r"
     deadlock: nothing can go on
       `main` waits for the end of `reader`
-      `reader` waits to receive message 1 from `forgotten`, whose other end nobody else has used
-    help: nobody else has used the other end of `forgotten`: whoever keeps it should use it, or drop it, which closes the channel
+      `reader` waits to receive message 1 from `forgotten`, whose other end no other process has used
+    help: no other process has used the other end of `forgotten`: the one that keeps it should use it, or drop it, which closes the channel
     ");
 }
 
@@ -288,7 +288,7 @@ fn two_handles_of_one_process() {
     insta::assert_snapshot!(said(&texts), @r"
     deadlock: nothing can go on
       `main` waits for one of 2: barrier `both`, barrier `both`
-    help: `main` offers barrier `both` twice in one alternation, which can be chosen once: drop one of its handles
+    help: `main` has barrier `both` twice in one alternation, which can be chosen once: drop one of its handles
     ");
 }
 

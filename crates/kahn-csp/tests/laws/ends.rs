@@ -245,10 +245,10 @@ fn a_receiver_that_comes_back_has_let_the_sender_go() {
                 let second = input.recv().await;
                 let third = input.recv_extended().await.expect("it is sent");
                 let third = std::thread::scope(|threads| threads.spawn(move || *third).join().ok());
-                (second, third, csp::alt((input.recv(),)).await)
+                (second, third, csp::alt(input.recv()).await)
             })
         },
-        |got| assert_eq!(got, (Ok(1), Some(2), csp::OneOf1::First(Ok(3)))),
+        |got| assert_eq!(got, (Ok(1), Some(2), Ok(3))),
     );
 }
 
@@ -351,6 +351,38 @@ fn what_stands_in_a_buffer_is_dropped_with_the_run_even_if_it_is_the_buffers_own
         |()| {},
     );
     assert_eq!(Arc::strong_count(&token), 1, "messages are left");
+}
+
+#[test]
+fn a_result_is_dropped_with_the_run_if_its_handle_outlives_it() {
+    let token = Arc::new(());
+    everywhere(
+        |options| {
+            let token = Arc::clone(&token);
+            succeeds(options, async move |scope| scope.fork("child", async move { token }))
+        },
+        |handle| {
+            assert_eq!(Arc::strong_count(&token), 1, "the result is left");
+            drop(handle);
+        },
+    );
+    assert_eq!(Arc::strong_count(&token), 1, "it was dropped once");
+}
+
+#[test]
+fn a_failure_is_told_if_the_handle_of_its_process_outlives_the_run() {
+    everywhere(
+        |options| {
+            let mut kept = None;
+            let run = csp::run(options, async |scope| {
+                kept = Some(scope.fork("child", async { be_sore() }));
+            });
+            drop(kept);
+            let Err(RunError::Ended(report)) = run else { panic!("it fails") };
+            report.failures.iter().map(|failure| failure.process.clone()).collect()
+        },
+        |failed: Vec<_>| assert_eq!(failed, ["child"]),
+    );
 }
 
 #[test]

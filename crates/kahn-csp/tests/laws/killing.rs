@@ -65,7 +65,7 @@ fn while_it_alternates() {
 fn while_it_sleeps() {
     killed_while(|_, witness| async move {
         let _witness = witness;
-        csp::sleep(Duration::from_hours(1)).await;
+        csp::after(Duration::from_hours(1)).await;
     });
 }
 

@@ -434,7 +434,7 @@ fn timers_after_and_delay() {
     let options = Options::new().virtual_time(true);
     let elapsed = succeeds(options, async |_scope| {
         let start = csp::now();
-        csp::sleep(Duration::from_secs(5)).await;
+        csp::after(Duration::from_secs(5)).await;
         csp::until(start + Duration::from_secs(20)).await;
         csp::now() - start
     });

@@ -205,7 +205,7 @@ fn a_claim_that_is_not_chosen_gives_up_its_place() {
                     matches!(csp::pri((theirs.claim(), second)).await, OneOf2::Second(()))
                 });
                 let waits = scope.fork("waits", async move {
-                    csp::sleep(Duration::from_millis(500)).await;
+                    csp::after(Duration::from_millis(500)).await;
                     *third.claim().await += 1;
                 });
                 let gave_up = gives_up.join().await;

@@ -3,6 +3,7 @@
 use crate::{everywhere, policy_named};
 use kahn_csp::{self as csp, Handle, OneOf2};
 use kahn_csp::{Options, RunError, Summary};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
@@ -177,7 +178,7 @@ async fn partly_stuck(scope: csp::Scope<'_>, go_on: &AtomicBool) {
         feed.send(1).await.expect("it listens");
         csp::yield_now().await;
     }
-    csp::stop();
+    csp::handle().stop();
 }
 
 #[test]
@@ -261,7 +262,7 @@ fn what_is_listed_on_demand_reads_well() {
       `client` waits to claim `printer`, which `keeper` holds (claimed once so far): for ever
       `server` waits for one of 2: receive from `input`, a time
       ring: `keeper` –[send to `a`]→ `client` –[claim `printer`]→ `keeper`
-    help: whoever claims `printer` keeps it while it waits for others: let it drop the claim before
+    help: the process that claims `printer` keeps it while it waits for others: let it drop the claim before
     ");
 }
 
@@ -314,4 +315,18 @@ fn nobody_is_called_stuck_who_goes_on() {
         assert!(is_stopped(result));
         looker.join().expect("nobody is stuck");
     }
+}
+
+/// A handle is for one run: a second one makes nothing, and keeps nothing.
+#[test]
+fn a_second_run_of_a_handle_leaves_nothing_behind() {
+    let handle = Handle::new();
+    handle.run(Options::new(), async |_scope| {}).expect("the first run");
+    let token = Arc::new(());
+    let theirs = Arc::clone(&token);
+    let second = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        handle.run(Options::new(), async move |_scope| drop(theirs)).is_ok()
+    }));
+    assert!(second.is_err(), "it panics");
+    assert_eq!(Arc::strong_count(&token), 1, "its first process is left");
 }

@@ -77,7 +77,7 @@ fn a_clock_without_a_thread_ends_the_run_only_if_somebody_waits_for_a_time() {
         let options = || Options::new().workers(workers).refuse_threads_after(workers - 1);
         assert_eq!(succeeds(options(), async |_scope| 7), 7);
         let hour = Duration::from_hours(1);
-        let text = out_of_threads(csp::run(options(), async |_scope| csp::sleep(hour).await));
+        let text = out_of_threads(csp::run(options(), async |_scope| csp::after(hour).await));
         assert!(text.contains("the clock has no thread to run on"), "{text}");
     }
 }

@@ -16,7 +16,7 @@ fn nobody_is_woken_early() {
             let sleepers = (0..200_u64).map(|n| async move {
                 let duration = Duration::from_micros(n * 37 % 1000);
                 let start = csp::now();
-                csp::sleep(duration).await;
+                csp::after(duration).await;
                 assert!(csp::now() - start >= duration, "early");
             });
             scope.par(sleepers.collect::<Vec<_>>()).await.expect("nobody is early");
@@ -33,7 +33,7 @@ fn thousands_wake_in_the_order_of_their_deadlines() {
             let out = out.clone();
             let due = n * 7919 % 5000 + 1;
             scope.spawn("sleeper", async move {
-                csp::sleep(Duration::from_secs(due)).await;
+                csp::after(Duration::from_secs(due)).await;
                 out.claim().await.send(due).await
             });
         }
@@ -56,7 +56,7 @@ fn a_time_out_loses_no_message() {
             let sender = scope.fork("sender", async move {
                 let mut sent = 0;
                 for n in 0..20 {
-                    csp::sleep(Duration::from_millis(n * 13 % 7)).await;
+                    csp::after(Duration::from_millis(n * 13 % 7)).await;
                     let limit = csp::after(Duration::from_millis(n % 4));
                     if let OneOf2::First(Ok(())) = csp::alt((out.send(n), limit)).await {
                         sent += 1;
@@ -87,7 +87,7 @@ fn virtual_time_does_not_pass_while_anything_can_run() {
             }
             csp::now()
         });
-        csp::sleep(Duration::from_nanos(1)).await;
+        csp::after(Duration::from_nanos(1)).await;
         (busy.join().await.expect("it ends").since_start(), csp::now().since_start())
     });
     assert_eq!(times, (Duration::ZERO, Duration::from_nanos(1)));

@@ -92,6 +92,11 @@ impl Table {
         self.headers().filter(|task| task.is_listed()).collect()
     }
 
+    /// The processes that have ended, and that something still names.
+    pub fn ended(&self) -> Vec<TaskRef> {
+        self.headers().filter(|task| task.has_ended()).collect()
+    }
+
     /// Takes an ended process off the table and keeps its record, or what it counted.
     pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending) {
         debug_assert!(task.is_listed());

@@ -1,4 +1,4 @@
-//! What is ready does not grow without bound where nobody waits for it.
+//! What is ready does not grow without bound where no process waits for it.
 
 use super::{BrokenLaw, Check, Count, Kept, Worst};
 use crate::{self as csp, Scope};
@@ -20,7 +20,7 @@ impl Ready {
     }
 }
 
-/// Makers that nobody waits for, and that wait or yield after `m` children.
+/// Makers that no process waits for, and that wait or yield after `m` children.
 pub(super) fn open_loops(check: &Check) -> Result<Kept, BrokenLaw> {
     const CHILDREN: u64 = 40_000;
     let mut worst = Worst::of("open loops stay small");

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | *bounded waiting*: a ready process is dispatched after so many dispatches | `waiting` |
 //! | `yield_now`: all that were ready run first | `waiting` |
-//! | *open loops stay small*: makers that nobody waits for do not run ahead | `growth` |
+//! | *open loops stay small*: makers that no process waits for do not run ahead | `growth` |
 //! | *a tree of forks* is run in depth | `growth` |
 //! | *a dispatch ends* after 128 operations | `dispatch` |
 //! | *work is found* while a worker is inside one poll | `dispatch` |
@@ -28,6 +28,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A check of a policy; made by [`check`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::policy::SHARED;
+/// use kahn_csp::testing;
+///
+/// let check: testing::Check = testing::check(SHARED).workers(1);
+/// for kept in check.run()? {
+///     println!("{kept}");
+/// }
+/// # Ok::<(), testing::BrokenLaw>(())
+/// ```
 #[must_use = "nothing is checked before `run`"]
 pub struct Check {
     policy: PolicyChoice,
@@ -99,46 +112,117 @@ pub fn check(policy: impl Into<PolicyChoice>) -> Check {
 
 impl Check {
     /// Checks on this many workers at most.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::SEQUENTIAL;
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(SEQUENTIAL).workers(1).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn workers(mut self, most: usize) -> Self {
         self.most_workers = most;
         self
     }
 
-    /// The policy promises that a ready process waits no longer.
+    /// Adds the promise that a ready process waits no longer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::{SHARED, Waiting};
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(SHARED).waiting(Waiting::Turn).workers(1).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.promises.waiting = waiting;
         self
     }
 
-    /// The policy promises that makers which nobody waits for, and which wait or yield after `m`
+    /// Adds the promise that makers which no process waits for, and which wait or yield after `m`
     /// children, leave at most `256 + 64 m` ready processes each.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::SHARED;
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(SHARED).open_loops().workers(1).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn open_loops(mut self) -> Self {
         self.promises.open_loops = true;
         self
     }
 
-    /// The policy promises that a tree of forks of depth `d` keeps at most `64 d` ready processes a
+    /// Adds the promise that a tree of forks of depth `d` keeps at most `64 d` ready processes a
     /// worker, or a fiftieth of its leaves if that is more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::STEALING;
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(STEALING).forks().workers(1).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn forks(mut self) -> Self {
         self.promises.forks = true;
         self
     }
 
-    /// The policy promises that what is ready in the queues of a worker that is inside one poll runs
+    /// Adds the promise that what is ready in the queues of a worker that is inside one poll runs
     /// elsewhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::STEALING;
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(STEALING).work_is_found().workers(2).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn work_is_found(mut self) -> Self {
         self.promises.work_is_found = true;
         self
     }
 
-    /// The policy promises that all that were ready run before a process that has given way with
+    /// Adds the promise that all that were ready run before a process that has given way with
     /// [`yield_now`](csp::yield_now).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::SHARED;
+    /// use kahn_csp::testing;
+    ///
+    /// testing::check(SHARED).yields().workers(1).run()?;
+    /// # Ok::<(), testing::BrokenLaw>(())
+    /// ```
     pub fn yields(mut self) -> Self {
         self.promises.yields = true;
         self
     }
 
     /// Runs the networks that show whether it keeps its promises; returns the worst of each law.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::policy::SHARED;
+    /// use kahn_csp::testing;
+    ///
+    /// // A pool of one queue does not run a tree of forks in depth.
+    /// let broken = testing::check(SHARED).forks().workers(1).run();
+    /// assert!(broken.is_err());
+    /// ```
     ///
     /// # Errors
     /// The first law that is broken, with the case.
@@ -191,6 +275,18 @@ impl Check {
 }
 
 /// A law that a policy keeps, with the worst that was seen.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::policy::SHARED;
+/// use kahn_csp::testing;
+///
+/// for kept in testing::check(SHARED).workers(1).run()? {
+///     assert!(kept.counted <= kept.allowed, "{kept}");
+/// }
+/// # Ok::<(), testing::BrokenLaw>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kept {
@@ -212,6 +308,16 @@ impl fmt::Display for Kept {
 }
 
 /// A law that a policy has broken.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_csp::policy::SHARED;
+/// use kahn_csp::testing;
+///
+/// let broken = testing::check(SHARED).forks().workers(1).run().expect_err("it is no stack");
+/// assert!(broken.0.counted > broken.0.allowed, "{broken}");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLaw(
     /// What was counted, and what is allowed.
