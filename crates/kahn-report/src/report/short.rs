@@ -42,6 +42,9 @@ impl Report {
             self.traffic_text()
         )?;
         self.write_processes(f)?;
+        if !self.meetings.is_empty() || self.more_meetings.is_some() {
+            writeln!(f, "\n{}", trimmed(&self.meeting_table().to_string()))?;
+        }
         self.write_channels(f)
     }
 

@@ -48,7 +48,9 @@ fn families_have_the_sums_of_their_members() {
     let report = ran(&named, &[], 0.5);
     let sum = |counts: Vec<ProcessCounts>| {
         let mut sum = ProcessCounts::default();
-        counts.iter().for_each(|counts| sum.add(counts));
+        for counts in &counts {
+            sum.add(counts);
+        }
         (sum.cpu_seconds, sum.polls, sum.waits_empty, sum.waits_full, sum.migrations)
     };
     let folded = report.process_families();
@@ -60,7 +62,7 @@ fn families_have_the_sums_of_their_members() {
     let rows = text.lines().skip_while(|line| !line.starts_with(" process")).skip(1);
     let waits = rows.map_while(|row| row.split_whitespace().nth_back(1)?.parse::<u64>().ok());
     assert_eq!(waits.sum::<u64>(), of_families.2, "{text}");
-    assert_eq!(text, report.clone().to_string());
+    assert_eq!(text, report.to_string());
 }
 
 #[test]
@@ -101,7 +103,9 @@ fn a_picture_shows_where_time_and_messages_went() {
     for shown in [">90 % · 900 ms<", ">1.18 KiB<", ">▲ 26 growths<", "class=\"hot\""] {
         assert!(svg.contains(shown), "{shown}: {svg}");
     }
-    report.processes.iter_mut().for_each(|process| process.cpu_seconds = None);
+    for process in &mut report.processes {
+        process.cpu_seconds = None;
+    }
     assert!(!report.svg().contains("class=\"hot\""));
     assert!(Picture::default().svg().contains("0 processes, 0 channels"));
 }

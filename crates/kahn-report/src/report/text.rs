@@ -124,7 +124,7 @@ impl Report {
         table
     }
 
-    fn meeting_table(&self) -> Table {
+    pub(super) fn meeting_table(&self) -> Table {
         let mut table = new_table(&["channel", "kind", "from", "to", "state"], ["received"]);
         for meeting in &self.meetings {
             table.add_row(meeting.row());
