@@ -1,11 +1,11 @@
 //! Benchmarks: ours, what one would take instead, and the floor, in turn and in the same run.
 //!
 //! ```text
-//! cargo run --release -p kahn-bench -- list
-//! cargo run --release -p kahn-bench -- run ring --tokens 64 --workers 1,2 --peers tokio-kanal,go
-//! cargo run --release -p kahn-bench -- table
-//! cargo run --release -p kahn-bench -- instructions
-//! cargo run --release -p kahn-bench -- soak --networks 10000 --seed 1
+//! cargo run --profile dist -p kahn-bench -- list
+//! cargo run --profile dist -p kahn-bench -- run ring --tokens 64 --workers 1,2 --peers tokio-kanal,go
+//! cargo run --profile dist -p kahn-bench -- table
+//! cargo run --profile dist -p kahn-bench -- instructions
+//! cargo run --profile dist -p kahn-bench -- soak --networks 10000 --seed 1
 //! ```
 //!
 //! Every metric is a cost: smaller is better. A line is the median and the minimum of the runs, and

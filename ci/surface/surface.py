@@ -43,7 +43,9 @@ def documents(packages):
         "RUSTDOCFLAGS": "-Z unstable-options --output-format json --document-hidden-items"}
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "names"
     chosen = [word for package in packages for word in ("-p", package)]
-    subprocess.run(["cargo", "doc", "--quiet", "--no-deps", *chosen, "--target-dir", target],
+    # What users can ask for counts.
+    features = ["--features", "kahn/derive,kahn/json"] if "kahn" in packages else []
+    subprocess.run(["cargo", "doc", "--quiet", "--no-deps", *chosen, *features, "--target-dir", target],
                    cwd=ROOT, env=environment, check=True)
     names = [package.replace("-", "_") for package in packages]
     return {name: json.loads((target / "doc" / f"{name}.json").read_text()) for name in names}

@@ -13,6 +13,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -197,6 +198,19 @@ pub(crate) const MOST_PROCESSES: i64 = 1_000_000;
 pub fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse::<N>().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+/// Reads a whole number of a range, and says which if it is none.
+pub(crate) fn whole(
+    range: RangeInclusive<i64>,
+) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
+    move |text| {
+        let number = text.parse::<i64>().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| {
+            format!("expected a whole number from {} to {}", range.start(), range.end())
+        })
+    }
 }
 
 /// What holds for every program.

@@ -32,13 +32,23 @@ enum Bytes {
 }
 
 impl Input {
-    /// Opens a file.
+    /// Opens a file; `-` is standard input, which is read to its end.
     ///
     /// # Errors
     ///
     /// Returns [`Failure::Input`] if there is no such file, if it may not be read, or if it is a
     /// directory.
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let all = io::stdin().lock().read_to_end(&mut bytes);
+            return match all {
+                Ok(_) => Ok(Self(Bytes::Read(bytes))),
+                Err(cause) => {
+                    Err(Failure::input(format!("standard input: cannot be read: {cause}")))
+                }
+            };
+        }
         Self::bytes(path).map(Self).map_err(|cause| match cause.kind() {
             io::ErrorKind::IsADirectory => Failure::file(path, "is a directory")
                 .with_help(format!("name the files in it: {}", path.join("*").display())),

@@ -63,6 +63,7 @@ pub mod scatter_gather;
 pub mod sieve;
 pub mod size;
 mod slot;
+#[cfg(feature = "snet")]
 pub mod snet;
 mod stop;
 mod table;
@@ -70,10 +71,10 @@ pub mod wordcount;
 pub mod work;
 pub mod zipf;
 
-use app::MOST_PROCESSES;
 pub use app::{
     Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
 };
+use app::{MOST_PROCESSES, whole};
 pub use execution::{Ran, build, run};
 pub use failure::Failure;
 pub use input::Input;

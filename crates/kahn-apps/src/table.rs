@@ -19,7 +19,7 @@ pub const APPS: &[App] = &[
         arguments: wordcount::Arguments::augment_args,
         prepare: |matches, settings| {
             let arguments = wordcount::Arguments::from_arg_matches(matches)?;
-            Ok(Box::new(wordcount::WordCount::prepare(&arguments, settings)?))
+            wordcount::prepare(&arguments, settings)
         },
     },
     App {

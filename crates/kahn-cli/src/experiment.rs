@@ -1,20 +1,18 @@
 //! `kahn experiment`: the tables and figures of the papers, measured again.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kahn_apps::Failure;
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use kahn_command::{Bar, Failure, write as write_result};
 use kahn_experiments::{EXPERIMENTS, Order, Size, Watcher, perform};
 
-use crate::{messages, result};
+use crate::apps::failure;
 
 /// What is typed after `kahn experiment`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ExperimentArguments {
+struct ExperimentArguments {
     /// An experiment, `all` of them, or `list`: a line each, the name first
     #[arg(value_name = "NAME", value_parser = names(), hide_possible_values = true)]
     name: String,
@@ -37,7 +35,7 @@ pub(crate) struct ExperimentArguments {
 }
 
 /// What is said at the end of the help.
-pub(crate) const NOTES: &str = "\
+const NOTES: &str = "\
 Every measurement is on disk as soon as it is made: interrupt at any time, and type the same again to
 go on. Measurements of another size, version or machine are not mixed: they are made again.
 
@@ -46,13 +44,22 @@ Examples:
   kahn experiment native-fig-3 --quick              one figure, small
   kahn experiment all --out results                 all of them, about two hours on two cores";
 
+/// Makes the part of the command that belongs to the experiments.
+pub(crate) fn command() -> Command {
+    // What is said about a command comes last: the arguments bring the comments on their types.
+    ExperimentArguments::augment_args(Command::new("experiment"))
+        .about("Measures the tables and figures of the papers again")
+        .after_help(NOTES)
+}
+
 fn names() -> PossibleValuesParser {
     let experiments = EXPERIMENTS.iter().map(|experiment| experiment.name);
     PossibleValuesParser::new(experiments.chain(["all", "list"]))
 }
 
 /// Lists experiments or carries them out.
-pub(crate) fn experiment(arguments: &ExperimentArguments) -> Result<(), Failure> {
+pub(crate) fn experiment(matches: &ArgMatches) -> Result<(), Failure> {
+    let arguments = &ExperimentArguments::from_arg_matches(matches)?;
     if arguments.name == "list" {
         return list();
     }
@@ -69,12 +76,12 @@ pub(crate) fn experiment(arguments: &ExperimentArguments) -> Result<(), Failure>
         out: arguments.out.clone(),
         measure: !arguments.pages,
     };
-    perform(&order, &mut Bar::new())
+    perform(&order, &mut Shown(Bar::new())).map_err(failure)
 }
 
 fn list() -> Result<(), Failure> {
     let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-    result::write(|out| {
+    write_result(|out| {
         for experiment in EXPERIMENTS {
             writeln!(out, "{:width$}  {}", experiment.name, experiment.summary)?;
         }
@@ -82,64 +89,31 @@ fn list() -> Result<(), Failure> {
     })
 }
 
-/// A bar on standard error; without a terminal, a line for each study and page.
-struct Bar {
-    bar: ProgressBar,
-    watched: bool,
-}
+/// What the experiments tell while they measure.
+struct Shown(Bar);
 
-impl Bar {
-    fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        Self { bar, watched: io::stderr().is_terminal() }
-    }
-
-    fn say(&self, text: &str) {
-        self.bar.suspend(|| messages::note(text));
-    }
-}
-
-impl Watcher for Bar {
+impl Watcher for Shown {
     fn begin(&mut self, study: &str, there: usize, total: usize) {
         let mut text = format!("{study}: {total} measurements");
         if there > 0 {
             let _ = write!(text, ", {there} of them there already");
         }
-        if self.watched {
-            self.bar.reset();
-            self.bar.set_length(total as u64);
-            self.bar.set_position(there as u64);
-            self.bar.reset_eta();
-            let template =
-                format!("{study} {{wide_bar}} {{pos}} of {{len}}, {{eta}} left  {{msg}}");
-            let style = ProgressStyle::with_template(&template);
-            self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        } else {
-            self.say(&text);
-        }
+        self.0.begin(study, there as u64, total as u64, &text);
     }
 
     fn measuring(&mut self, what: &str) {
-        if self.watched {
-            self.bar.set_message(what.chars().take(60).collect::<String>());
-        }
+        self.0.doing(what);
     }
 
     fn measured(&mut self) {
-        self.bar.inc(1);
+        self.0.advance();
     }
 
     fn written(&mut self, page: &Path) {
-        self.say(&format!("wrote {}", page.display()));
+        self.0.note(&format!("wrote {}", page.display()));
     }
 
     fn note(&mut self, text: &str) {
-        self.say(text);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.0.note(text);
     }
 }

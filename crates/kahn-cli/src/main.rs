@@ -1,71 +1,170 @@
 //! The command `kahn`: runs programs that are process networks, checks them, draws them.
 //!
-//! Standard output carries the result and nothing else; report, progress and errors go to
-//! standard error. The exit code is 0 if the program finished, 1 if the run failed (or its result
-//! could not be written), 2 for wrong usage or bad input, and 130 after Ctrl-C. A reader of
-//! standard output that leaves early (`kahn … | head`) is no failure.
-//!
-//! Three steps, each in modules of its own: what was typed ([`arguments`], [`placing`]), what is done
-//! ([`run`], [`verify`], [`graph`], [`experiment`], [`list`]) and what a person is told
-//! ([`messages`], [`progress`], [`interrupt`], [`result`]).
+//! What a command does with a network is the crate `kahn-command`, which any program may use; here are
+//! the programs ([`apps`]), the papers' figures ([`experiment`]), lists, completions and pages of the
+//! manual.
 
-mod arguments;
+mod apps;
+#[cfg(feature = "experiments")]
 mod experiment;
-mod graph;
-mod interrupt;
 mod list;
-mod messages;
-mod placing;
-mod progress;
-mod result;
-mod run;
-mod verify;
+mod pages;
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
+use clap::Command;
 use clap::error::ErrorKind;
-use kahn_apps::Failure;
-
-use crate::arguments::Request;
+use kahn_command::Menu;
 
 fn main() -> ExitCode {
-    match answer() {
-        Ok(code) => code,
-        Err(failure) => {
-            messages::failure(&failure);
-            ExitCode::from(messages::exit_code(&failure))
+    let code = Cell::new(ExitCode::SUCCESS);
+    let started = kahn_command::start("kahn", || {
+        apps::with_menu(|menu| {
+            let matches =
+                command(menu).try_get_matches().map_err(|error| menu.explain(error, LIST))?;
+            if let Some(done) = menu.perform(&matches) {
+                return done;
+            }
+            match matches.subcommand() {
+                Some(("list", _)) => list::list(),
+                Some(("completions", own)) => pages::completions(own, command(menu)),
+                Some(("man", own)) => pages::manual(own, command(menu)),
+                #[cfg(feature = "experiments")]
+                Some(("experiment", own)) => experiment::experiment(own),
+                #[cfg(feature = "snet")]
+                Some(("snet", own)) => {
+                    use clap::FromArgMatches as _;
+
+                    let asked = kahn_snet::command::Command::from_arg_matches(own)?;
+                    code.set(kahn_snet::command::main(&asked));
+                    Ok(())
+                }
+                _ => Err(incomplete(command(menu)).into()),
+            }
+        })
+    });
+    if started == ExitCode::SUCCESS { code.get() } else { started }
+}
+
+/// Says that something is missing; the parser has seen to it that nothing is.
+fn incomplete(mut command: Command) -> clap::Error {
+    command.error(ErrorKind::MissingSubcommand, "expected a command; see `kahn --help`")
+}
+
+/// Where all programs are listed.
+const LIST: &str = "`kahn list` shows all programs";
+
+/// Makes the whole command from the tables.
+fn command(menu: Menu<'_>) -> Command {
+    let command = Command::new("kahn")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Runs programs that are networks of processes joined by channels")
+        .after_help(EXAMPLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(100)
+        .subcommands(menu.subcommands());
+    #[cfg(feature = "snet")]
+    let command = command.subcommand(snet());
+    #[cfg(feature = "experiments")]
+    let command = command.subcommand(experiment::command());
+    command
+        .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
+        .subcommand(pages::completions_command())
+        .subcommand(pages::manual_command())
+}
+
+/// Makes the part of the command that belongs to S-Net.
+#[cfg(feature = "snet")]
+fn snet() -> Command {
+    use clap::Subcommand as _;
+
+    let snet = Command::new("snet").subcommand_required(true).arg_required_else_help(true);
+    // What is said about a command comes last: the arguments bring the comments on their types.
+    kahn_snet::command::Command::augment_subcommands(snet)
+        .about("Runs, checks, formats and draws S-Net programs")
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kahn run wordcount book.txt                    the words of a file, the most frequent first
+  kahn run kmeans points.csv --groups 8 --report eight groups, and what it cost to find them
+  kahn run wordcount book.txt --variant mapreduce        the same as two MapReduce jobs
+  kahn verify wordcount book.txt                 the same under every schedule?
+  kahn graph kmeans --random 100 --groups 3 --svg kmeans.svg        a picture of the network
+  kahn snet run factorial.snet --input records.json      records through an S-Net program
+  kahn experiment list                           the tables and figures of the papers
+  kahn completions bash > ~/.local/share/bash-completion/completions/kahn
+  kahn man ~/.local/share/man/man1               the manual: `man kahn`";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kahn_policies::POLICIES;
+
+    fn typed(line: &str) -> Result<clap::ArgMatches, clap::Error> {
+        apps::with_menu(|menu| command(menu).try_get_matches_from(line.split(' ')))
+    }
+
+    #[test]
+    fn the_command_is_well_formed() {
+        apps::with_menu(|menu| command(menu).debug_assert());
+    }
+
+    #[test]
+    fn options_may_stand_before_and_behind_the_program() {
+        for line in ["kahn run --parts 3 aes", "kahn run aes --parts 3"] {
+            let matches = typed(line).unwrap();
+            let (_, run) = matches.subcommand().unwrap();
+            let (name, own) = run.subcommand().unwrap();
+            assert_eq!((name, own.get_one::<usize>("parts")), ("aes", Some(&3)), "{line}");
+        }
+        // Also those which the program does not show, for it does not heed them: they are refused.
+        let matches = typed("kahn run --parts 3 sieve 10").unwrap();
+        let (_, own) = matches.subcommand().unwrap().1.subcommand().unwrap();
+        assert_eq!(own.get_one::<usize>("parts"), Some(&3));
+    }
+
+    #[test]
+    fn nothing_that_must_be_one_or_more_can_be_zero() {
+        for option in ["--workers", "--capacity", "--parts"] {
+            for number in ["0", "-1", "x", "1.5"] {
+                let line = format!("kahn run sieve 10 {option}={number}");
+                assert!(typed(&line).is_err(), "{line}");
+            }
+        }
+        assert!(typed("kahn run kmeans p.csv --groups 0").is_err());
+    }
+
+    #[test]
+    fn help_lists_what_a_subcommand_can_do_with_a_program_and_nothing_else() {
+        let cases = [
+            ("run aes", "--parts", true),
+            ("run sieve", "--parts", false),
+            ("run sieve", "--capacity", true),
+            ("run commstime", "--workers", true),
+            ("run commstime", "--capacity", false),
+            ("run proxy", "--variant", false),
+            ("graph wordcount", "--svg", true),
+            ("graph wordcount", "--workers", false),
+            ("graph aes", "--variant", false),
+            ("verify", "bank", false),
+            ("verify", "sieve", true),
+            ("run", "bank", true),
+            ("run sieve", "--tau", cfg!(feature = "partition")),
+        ];
+        for (subcommand, word, is_there) in cases {
+            let help = typed(&format!("kahn {subcommand} --help")).unwrap_err().to_string();
+            assert_eq!(help.contains(word), is_there, "{subcommand}: {word}\n{help}");
         }
     }
-}
 
-fn answer() -> Result<ExitCode, Failure> {
-    match arguments::parse() {
-        Ok(request) => perform(request),
-        Err(help) if is_help(&help) => {
-            result::write(|out| write!(out, "{}", help.render())).map(|()| ExitCode::SUCCESS)
+    #[test]
+    fn every_policy_of_the_table_can_be_typed_and_no_other() {
+        for policy in POLICIES {
+            assert!(typed(&format!("kahn run sieve 10 --policy {}", policy.name())).is_ok());
         }
-        Err(error) => Err(error.into()),
+        assert!(typed("kahn run sieve 10 --policy nothing").is_err());
     }
-}
-
-fn perform(request: Request) -> Result<ExitCode, Failure> {
-    let done = match request {
-        Request::Snet(command) => return Ok(kahn_snet::command::main(&command)),
-        Request::Run(app, matches, arguments) => run::run(app, &matches, &arguments),
-        Request::Verify(app, matches, arguments) => verify::verify(app, &matches, &arguments),
-        Request::Graph(app, matches, arguments) => graph::graph(app, &matches, &arguments),
-        Request::Experiment(arguments) => experiment::experiment(&arguments),
-        Request::List => list::list(),
-        Request::Completions(shell) => result::write(|out| {
-            // The generator panics when it cannot write, so it writes to memory first.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut arguments::command(), "kahn", &mut script);
-            out.write_all(&script)
-        }),
-    };
-    done.map(|()| ExitCode::SUCCESS)
-}
-
-fn is_help(error: &clap::Error) -> bool {
-    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }

@@ -38,14 +38,30 @@ fn a_result_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn what_is_read_from_a_pipe_is_counted_too() {
-    let mut run = kahn(&["run", "wordcount", "/dev/stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    let content = b"to be or not to be ".repeat(10_000);
+    for name in ["-", "/dev/stdin"] {
+        let output = fed(&["run", "wordcount", name], content.clone());
+        assert_eq!(text(&output.stdout), "BE\t20000\nTO\t20000\nNOT\t10000\nOR\t10000\n");
+    }
+    // Read once, whatever is done with it.
+    let output = fed(&["verify", "wordcount", "-", "--parts", "2"], b"to be".to_vec());
+    assert!(text(&output.stdout).starts_with("wordcount: equal under"));
+    let key = ["--key", "00112233445566778899aabbccddeeff"];
+    let encrypted = fed(&[&["run", "aes", "-"], &key[..]].concat(), content.clone());
+    let back = fed(&[&["run", "aes", "-", "--decrypt"], &key[..]].concat(), encrypted.stdout);
+    assert!(back.stdout == content);
+}
+
+/// Runs the command with this on its standard input.
+fn fed(arguments: &[&str], content: Vec<u8>) -> Output {
+    let mut run = kahn(arguments).stdin(Stdio::piped()).spawn().unwrap();
     let mut input = run.stdin.take().unwrap();
-    let writer = thread::Builder::new().spawn(move || {
-        std::io::Write::write_all(&mut input, &b"to be or not to be ".repeat(10_000))
-    });
+    let writer = thread::Builder::new()
+        .spawn(move || std::io::Write::write_all(&mut input, &content))
+        .unwrap();
     let output = run.wait_with_output().unwrap();
-    writer.unwrap().join().unwrap().unwrap();
-    assert_eq!(text(&output.stdout), "BE\t20000\nTO\t20000\nNOT\t10000\nOR\t10000\n");
+    writer.join().unwrap().unwrap();
+    output
 }
 
 #[test]
@@ -72,11 +88,10 @@ fn a_file_is_encrypted_and_decrypted_in_its_place_or_stays_as_it_was() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
 }
 
-#[test]
-fn ctrl_c_ends_the_command_with_130_and_no_result() {
-    let run = kahn(&["run", "sieve", "4000000000"]).spawn().unwrap();
+/// Starts the command, and presses Ctrl-C as soon as the command catches it.
+fn interrupted(arguments: &[&str]) -> Output {
+    let run = kahn(arguments).spawn().unwrap();
     let id = run.id().to_string();
-    // From the moment on at which the command catches the signal.
     let catches_interrupt = || {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -87,8 +102,15 @@ fn ctrl_c_ends_the_command_with_130_and_no_result() {
         thread::yield_now();
     }
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = run.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()));
+    run.wait_with_output().unwrap()
+}
+
+#[test]
+fn ctrl_c_ends_the_command_with_130_and_no_result() {
+    for verb in ["run", "verify"] {
+        let output = interrupted(&[verb, "sieve", "4000000000"]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()));
+    }
 }
 
 #[test]

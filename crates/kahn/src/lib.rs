@@ -50,6 +50,7 @@ pub use channel::{
     Ports, Received, Receiver, Sender, Slot, Weigh,
 };
 pub use deadlock::Detection;
+#[cfg(feature = "derive")]
 pub use kahn_derive::Digest;
 pub use kahn_engine::policy;
 pub use kahn_engine::task::ProcessResult;

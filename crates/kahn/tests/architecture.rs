@@ -21,7 +21,7 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 13] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
@@ -33,7 +33,11 @@ const CRATES: [(&str, &[&str]); 12] = [
     ("kahn-snet", &["kahn", "kahn-policies"]),
     ("kahn-apps", &["kahn", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
-    ("kahn-cli", &["kahn", "kahn-apps", "kahn-experiments", "kahn-policies", "kahn-snet"]),
+    ("kahn-command", &["kahn", "kahn-policies"]),
+    (
+        "kahn-cli",
+        &["kahn", "kahn-apps", "kahn-command", "kahn-experiments", "kahn-policies", "kahn-snet"],
+    ),
 ];
 
 /// What the tests of any crate may use.

@@ -47,7 +47,8 @@ equal; CTR is safe as long as no two texts under one key have the same IV, or IV
 /// What is typed after `aes`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The file to encrypt; without one, a generated block in memory, as in the papers
+    /// The file to encrypt, `-` is standard input; without one, a generated block in memory, as in the
+    /// papers
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

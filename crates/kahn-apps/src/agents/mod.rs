@@ -21,12 +21,11 @@ mod body;
 mod network;
 mod rounds;
 
-use clap::value_parser;
 use kahn_csp::Options;
 
 pub use self::body::State;
 use self::body::Vector;
-use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant};
+use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -48,15 +47,15 @@ const MOST_AGENTS: u32 = 1_000_000;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The world has G times G locations: 1 to 180
-    #[arg(long, value_name = "G", default_value_t = 3, value_parser = value_parser!(u32).range(1..=180))]
+    #[arg(long, value_name = "G", default_value_t = 3, value_parser = whole(1..=180))]
     grid: u32,
 
     /// How many agents each location has at the start: 1 to 4000
-    #[arg(long, value_name = "K", default_value_t = 4, value_parser = value_parser!(u32).range(1..=4000))]
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = whole(1..=4000))]
     agents: u32,
 
     /// How often each agent looks and moves
-    #[arg(long, value_name = "C", default_value_t = 16, value_parser = value_parser!(u32).range(0..=1_000_000_000))]
+    #[arg(long, value_name = "C", default_value_t = 16, value_parser = whole(0..=1_000_000_000))]
     cycles: u32,
 }
 

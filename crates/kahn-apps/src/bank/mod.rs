@@ -17,7 +17,9 @@
 use kahn_csp::{self as csp, Options, Receiver, Report, RunError, Sender};
 
 use crate::random::Random;
-use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, at_least_one};
+use crate::{
+    Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, at_least_one, whole,
+};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -36,12 +38,12 @@ const MOST: i64 = 1_000_000;
 pub struct Arguments {
     /// How many clients: 1 to 1000000
     #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..=MOST))]
+          value_parser = whole(1..=MOST))]
     clients: u32,
 
     /// How many accounts: 1 to 1000000
     #[arg(long, value_name = "A", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(1..=MOST))]
+          value_parser = whole(1..=MOST))]
     accounts: u32,
 
     /// How many transfers each client orders

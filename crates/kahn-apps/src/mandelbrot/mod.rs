@@ -26,12 +26,11 @@ mod network;
 
 use std::path::PathBuf;
 
-use clap::value_parser;
 use kahn_csp::Options;
 
 pub use self::frame::{Frame, Shades};
 pub use self::kernel::{Row, Zoom};
-use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, Writer};
+use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, Writer, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -54,7 +53,7 @@ pub struct Arguments {
     size: (u32, u32),
 
     /// How many frames
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = value_parser!(u32).range(0..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole(0..=100_000))]
     frames: u32,
 
     /// Writes a line for each frame: its number, the sum of its iterations, the hash of its bytes

@@ -15,7 +15,7 @@
 
 use kahn_csp::{self as csp, Barrier, Options, Report, RunError, Shared};
 
-use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant};
+use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -31,7 +31,7 @@ pub const MOST_SEATS: u32 = 1_000_000;
 pub struct Arguments {
     /// How many philosophers, and forks: 2 to 1000000
     #[arg(long, value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_SEATS)))]
+          value_parser = whole(2..=i64::from(MOST_SEATS)))]
     seats: u32,
 
     /// How often each of them eats

@@ -18,12 +18,13 @@ mod sequential;
 
 use std::time::Duration;
 
-use clap::value_parser;
 use kahn::{Digest, Network};
 
 pub use self::sequential::{pass, sum};
 use crate::work::{Work, WorkArguments};
-use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, at_least_one};
+use crate::{
+    Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, at_least_one, whole,
+};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -40,7 +41,7 @@ Examples:
 pub struct Arguments {
     /// How many stages stand between the source and the sink
     #[arg(long, value_name = "S", default_value_t = 50)]
-    #[arg(value_parser = value_parser!(u32).range(0..=MOST_PROCESSES))]
+    #[arg(value_parser = whole(0..=MOST_PROCESSES))]
     stages: u32,
 
     /// How many messages pass them all

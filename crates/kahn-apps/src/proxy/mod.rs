@@ -29,7 +29,7 @@ use kahn_csp::{
 };
 
 use self::way::{Sides, Way};
-use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant};
+use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -52,7 +52,7 @@ pub struct Arguments {
 
     /// Closes a connection after so many seconds in which nobody has said anything
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+          value_parser = whole(1..=1_000_000))]
     idle: u32,
 }
 

@@ -28,12 +28,11 @@ mod rendezvous;
 mod sequential;
 mod threads;
 
-use clap::value_parser;
 use kahn::Network;
 
 use crate::{
     Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, Ran, Stop, Variant,
-    at_least_one,
+    at_least_one, whole,
 };
 
 /// What to type, for the help.
@@ -51,7 +50,7 @@ Examples:
 pub struct Arguments {
     /// The processes of the ring, the root among them
     #[arg(long, value_name = "N", default_value_t = 256)]
-    #[arg(value_parser = value_parser!(u32).range(1..=MOST_PROCESSES))]
+    #[arg(value_parser = whole(1..=MOST_PROCESSES))]
     processes: u32,
 
     /// How many tokens go round at a time

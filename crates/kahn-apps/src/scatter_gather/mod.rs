@@ -15,11 +15,10 @@ mod sequential;
 
 use std::time::Duration;
 
-use clap::value_parser;
 use kahn::Network;
 
 use crate::work::{Work, WorkArguments};
-use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress};
+use crate::{Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -35,7 +34,7 @@ Examples:
 pub struct Arguments {
     /// How many processes the tasks are handed out to
     #[arg(long, value_name = "N", default_value_t = 8)]
-    #[arg(value_parser = value_parser!(u32).range(1..=MOST_PROCESSES))]
+    #[arg(value_parser = whole(1..=MOST_PROCESSES))]
     processes: u32,
 
     /// How often each of them gets one

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 
 use kahn::Network;
 
-use crate::{Answer, Compare, Failure, Pending, Program, Progress};
+use crate::{Answer, Compare, Failure, Pending, Program, Progress, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -31,7 +31,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Finds the primes up to this number, which is below 2^32
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = whole(0..=i64::from(u32::MAX)))]
     pub(crate) limit: u32,
 }
 

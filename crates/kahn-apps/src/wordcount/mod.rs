@@ -2,7 +2,8 @@
 //!
 //! A word is a maximal run of the letters `A-Z` and `a-z`, folded to upper case; every other byte
 //! separates words, and so does the end of a file. The result is a line `WORD<TAB>COUNT` for each
-//! distinct word, by decreasing count, and among equal counts by word in byte order.
+//! distinct word, by decreasing count, and among equal counts by word in byte order. These are the words of
+//! the papers; `--words unicode` has those of any script, see the file `unicode`.
 //!
 //! The network is the one that Vrba et al. call KPN-FLEX ("Kahn process networks are a flexible
 //! alternative to `MapReduce`", 2009, section 5.1):
@@ -19,6 +20,7 @@ mod counts;
 mod mapreduce;
 mod network;
 mod sequential;
+mod unicode;
 mod words;
 
 use std::io::{self, Write};
@@ -52,19 +54,53 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   kahn run wordcount book.txt                       count the words of a file
   kahn run wordcount *.txt --workers 2 --report     of many, on two workers; say what it cost
+  zcat book.gz | kahn run wordcount -               what comes by standard input
+  kahn run wordcount book.txt --words unicode       letters of any script, not A-Z alone
   kahn run wordcount book.txt --variant sequential  the same bytes without a network
   kahn run wordcount book.txt --variant mapreduce   the same bytes from two MapReduce jobs";
 
 /// What is typed after `wordcount`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The files whose words are counted together; no word crosses the end of a file
+    /// The files whose words are counted together, `-` is standard input; no word crosses the end of
+    /// a file
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
     /// For the variant `mapreduce`: adds up equal words before they are sent and sorted
     #[arg(long)]
     combine: bool,
+
+    /// What a word is made of: `ascii`, the letters A to Z, as in the papers; `unicode`, those of any
+    /// script. All else separates
+    #[arg(long, value_name = "ascii|unicode", default_value = "ascii", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    words: Letters,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Letters {
+    Ascii,
+    Unicode,
+}
+
+/// Opens the files.
+///
+/// # Errors
+///
+/// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory, and if an option has no
+/// effect.
+pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Program>, Failure> {
+    let counted = WordCount::open(&arguments.files, settings.parts)?;
+    if arguments.words == Letters::Ascii {
+        return Ok(Box::new(WordCount { combine: arguments.combine, ..counted }));
+    }
+    if arguments.combine {
+        let what = "--combine is for the variant `mapreduce`, which --words unicode is not for";
+        return Err(Failure::input(what).with_help("leave one of both out"));
+    }
+    let WordCount { files, parts, progress, .. } = counted;
+    Ok(Box::new(unicode::UnicodeCount { files, parts, progress }))
 }
 
 /// The files, ready to be counted.
@@ -77,20 +113,11 @@ pub struct WordCount {
 }
 
 impl WordCount {
-    /// Opens the files.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory.
-    pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Self, Failure> {
-        Ok(Self { combine: arguments.combine, ..Self::open(&arguments.files, settings.parts)? })
-    }
-
     /// Opens files to be counted by so many processes.
     ///
     /// # Errors
     ///
-    /// Returns [`Failure::Input`] as [`prepare`](Self::prepare) does.
+    /// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory.
     pub fn open(files: &[PathBuf], parts: usize) -> Result<Self, Failure> {
         let files = files.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
         let bytes = files.iter().map(|file| file.len() as u64).sum();
@@ -100,7 +127,8 @@ impl WordCount {
 
     /// Gives the pieces of all files, cut between words, in order.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
-        self.files.iter().flat_map(|file| words::chunks(file, CHUNK))
+        let size = piece_size(&self.files, self.parts);
+        self.files.iter().flat_map(move |file| words::chunks(file, size))
     }
 }
 
@@ -108,7 +136,15 @@ impl WordCount {
 ///
 /// Large enough that a message costs nothing beside the counting, small enough that a small file
 /// keeps all counters busy.
-const CHUNK: usize = 256 * 1024;
+fn piece_size(files: &[Input], parts: usize) -> usize {
+    let bytes = files.iter().map(|file| file.len()).sum::<usize>();
+    (bytes / (PIECES * parts)).clamp(LEAST, MOST)
+}
+
+/// How many pieces there are for each counter, if pieces of that size are no waste.
+const PIECES: usize = 4;
+const LEAST: usize = 512;
+const MOST: usize = 256 * 1024;
 
 impl Program for WordCount {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
@@ -143,4 +179,21 @@ pub fn write_line(out: &mut dyn Write, entry: &Entry<'_>) -> io::Result<()> {
     out.write_all(b"\t")?;
     out.write_all(itoa::Buffer::new().format(entry.count).as_bytes())?;
     out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_has_work_for_every_counter_and_a_large_one_has_large_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        for (bytes, pieces) in [(11_000, 19..=22), (16 << 20, 63..=65)] {
+            std::fs::write(&path, b"to be or not ".repeat(bytes / 13)).unwrap();
+            let counted = WordCount::open(std::slice::from_ref(&path), 8).unwrap();
+            let count = counted.chunks().count();
+            assert!(pieces.contains(&count), "{bytes} bytes in {count} pieces");
+        }
+    }
 }

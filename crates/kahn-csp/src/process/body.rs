@@ -312,7 +312,7 @@ impl<F: Future<Output = Option<BoxError>>> Type<F, (), ()> {
         // SAFETY: said by the caller.
         match unsafe { Self::poll(task, context, outcome) } {
             Poll::Pending => Polled::Pending,
-            Poll::Ready(end) => Polled::Ready(end.flatten()),
+            Poll::Ready(end) => Polled::Ready(end.and_then(|end| end)),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::Scheduler;
 use crate::sync::system::clock;
 use crate::sync::{AtomicU64, Mutex, Ordering::*};
 use kahn_report::Name;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -64,12 +65,19 @@ pub trait Placing: fmt::Debug + Send + Sync {
 ///
 /// assert_eq!(Misplaced("there is no worker 7".to_owned()).to_string(), "there is no worker 7");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced(
     /// What does not fit.
     pub String,
 );
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Misplaced {}
 
 /// A network as a graph: processes with the work they do, channels with the volume they carry.
 ///

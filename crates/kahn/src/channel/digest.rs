@@ -75,7 +75,7 @@ impl Digester {
 
 /// A value that a run can be compared by.
 ///
-/// Implemented for ordinary types; derive it for your own with `#[derive(kahn::Digest)]`. Channels
+/// Implemented for ordinary types; derive it for your own with `#[derive(kahn::Digest)]` (feature `derive`). Channels
 /// that are created with [`Channel::digest`](crate::Channel::digest) are then compared by contents
 /// and not by count alone.
 ///

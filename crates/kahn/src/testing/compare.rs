@@ -15,6 +15,7 @@ use super::schedule::Case;
 use crate::channel::table::ChannelRecord;
 use crate::network::Outcome;
 use kahn_report::{FailureReport, Name, ProcessEnd, Summary};
+#[cfg(feature = "json")]
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -40,7 +41,8 @@ use std::fmt;
 /// assert_eq!(difference.expected.policy, "sequential");
 /// assert!(difference.to_string().starts_with("message 1 on channel `numbers`"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 #[non_exhaustive]
 pub struct Difference {
     /// How the run went that the others are compared with.
@@ -69,8 +71,9 @@ pub struct Difference {
 /// let Mismatch::Failures { expected, found } = difference.mismatch else { panic!("it fails") };
 /// assert_eq!((expected.len(), found[0].message.as_str()), (0, "again"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Mismatch {
     /// A message.
@@ -146,8 +149,9 @@ pub enum Mismatch {
 /// let Mismatch::Message { number, unlike, .. } = difference.mismatch else { panic!("a message") };
 /// assert_eq!((number, unlike), (2, Unlike::Extra));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "json", serde(rename_all = "kebab-case"))]
 pub enum Unlike {
     /// Its contents.
     Contents,

@@ -6,7 +6,7 @@ use crate::{Network, Options, Ports, ProcessResult, Receiver, RunError, Sender};
 use std::time::Duration;
 
 /// How long one process may run in a test.
-const LIMIT: Duration = Duration::from_mins(1);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Histories that [`run_process`] feeds to a process, or gets from it.
 ///

@@ -6,6 +6,7 @@ use crate::channel::digest::Digests;
 use crate::network::DEFAULT_BUDGET;
 use crate::policy::{PolicyChoice, SEQUENTIAL, Threads, WAYS};
 use kahn_engine::sync::Arc;
+#[cfg(feature = "json")]
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +24,8 @@ use std::time::Duration;
 /// assert_eq!((schedule.workers, schedule.capacity, schedule.seed), (Some(2), Some(1), None));
 /// assert_eq!(schedule.to_string(), "policy stealing, 2 workers, capacity 1");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 #[non_exhaustive]
 pub struct Case {
     /// The policy.
@@ -104,7 +106,7 @@ impl Default for Schedules {
             seeds: (0..8).collect(),
             budget: DEFAULT_BUDGET,
             quiescence: false,
-            time_limit: Duration::from_mins(1),
+            time_limit: Duration::from_secs(60),
             digests: Arc::new(Digests::ordinary()),
         }
     }

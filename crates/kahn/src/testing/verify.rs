@@ -5,6 +5,7 @@ use super::schedule::{Case, Schedules};
 use super::watchdog::guarded;
 use crate::network::execute;
 use crate::{Network, Report, RunError, Summary};
+use std::error::Error;
 use std::fmt;
 
 /// What runs of a network under many schedules have in common: everything that counts.
@@ -123,8 +124,8 @@ impl<A> fmt::Display for Verified<A> {
         if self.is_by_count_only() && self.by_count > 0 {
             write!(
                 f,
-                "\nhelp: derive `kahn::Digest` for a type, and name it by `Schedules::digest` or its \
-                 channel by `Channel::digest`"
+                "\nhelp: derive `kahn::Digest` (feature `derive`) for a type, and name it by \
+                 `Schedules::digest` or its channel by `Channel::digest`"
             )?;
         }
         if self.report.chooses {
@@ -154,14 +155,12 @@ impl<A> fmt::Display for Verified<A> {
 /// let error = Schedules::new().workers([]).policies([SHARED]).verify(|_network| {});
 /// assert!(matches!(error, Err(VerifyError::NoSchedule)));
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// Two runs differ.
-    #[error("{0}")]
     Differs(Box<Difference>),
     /// The network could not be run.
-    #[error("with {schedule}: {error}")]
     Refused {
         /// With this schedule.
         schedule: Case,
@@ -169,7 +168,6 @@ pub enum VerifyError {
         error: Box<RunError>,
     },
     /// A run did not end in time.
-    #[error("with {schedule}: {explanation}")]
     Hangs {
         /// With this schedule.
         schedule: Case,
@@ -177,11 +175,24 @@ pub enum VerifyError {
         explanation: String,
     },
     /// There is nothing to run it with.
-    #[error(
-        "there is no schedule to run the network with: name policies, workers, capacities, seeds"
-    )]
     NoSchedule,
 }
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs(difference) => write!(f, "{difference}"),
+            Self::Refused { schedule, error } => write!(f, "with {schedule}: {error}"),
+            Self::Hangs { schedule, explanation } => write!(f, "with {schedule}: {explanation}"),
+            Self::NoSchedule => f.write_str(
+                "there is no schedule to run the network with: name policies, workers, capacities, \
+                 seeds",
+            ),
+        }
+    }
+}
+
+impl Error for VerifyError {}
 
 /// How far verifying has got; see [`Schedules::verify_with`].
 ///

@@ -42,7 +42,7 @@ pub(super) fn open_loops(check: &Check) -> Result<Kept, BrokenLaw> {
                 forks.join().await;
                 ready.most.now()
             });
-            let case = format_args!("{makers} makers that yield after {each} children");
+            let case = format!("{makers} makers that yield after {each} children");
             worst.add(most, allowed(makers, each), case)?;
             let most = check.runs(1, async |scope| {
                 let ready = Ready::default();
@@ -64,7 +64,7 @@ pub(super) fn open_loops(check: &Check) -> Result<Kept, BrokenLaw> {
                 forks.join().await;
                 ready.most.now()
             });
-            let case = format_args!("{makers} servers that make {each} handlers a request");
+            let case = format!("{makers} servers that make {each} handlers a request");
             worst.add(most, allowed(makers, each), case)?;
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn forks(check: &Check) -> Result<Kept, BrokenLaw> {
                 ready.most
             });
             let depth = u64::from(depth);
-            let case = format_args!("depth {depth}, joined: {joins}");
+            let case = format!("depth {depth}, joined: {joins}");
             worst.add(most.now(), (64 * depth).max((1 << depth) / 50), case)?;
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn is_independent_of_place(check: &Check) -> Result<Kept, BrokenLaw> 
             forks.join().await;
             before.now()
         });
-        let case = format_args!("background pinned: {background}, usual pinned: {usual}");
+        let case = format!("background pinned: {background}, usual pinned: {usual}");
         worst.add(ran, 0, case)?;
     }
     Ok(worst.0)

@@ -97,7 +97,7 @@ pub(super) fn is_bounded(check: &Check) -> Result<Kept, BrokenLaw> {
                 let how = if is_woken { "woken" } else { "made" };
                 for (before, dispatches) in waits {
                     let most = check.promises.waiting.most(before);
-                    let case = format_args!("one of {victims} that were {how}, beside {load:?}");
+                    let case = format!("one of {victims} that were {how}, beside {load:?}");
                     let dispatches =
                         if check.promises.waiting == Waiting::Eventually { 0 } else { dispatches };
                     worst.add(dispatches, most, case)?;

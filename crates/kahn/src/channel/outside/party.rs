@@ -22,6 +22,7 @@ use kahn_engine::sync::{Access, Arc, Mutex, Ordering::Acquire, Parker, thread};
 use kahn_engine::{EndCause, Language, Park, Request, TaskRef, Unparker};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -46,16 +47,25 @@ use std::task::{Context, Poll, Waker};
 /// let received = driver.join().expect("it does not panic");
 /// assert_eq!(received, (Ok(Some(1)), Err(Ended::Sender)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
     /// The run was stopped or got another verdict: what was received is a prefix of the history.
-    #[error("the run of the network has ended")]
     Run,
     /// The process at the other end failed after the messages received so far.
-    #[error("the process that sends here has failed")]
     Sender,
 }
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Run => "the run of the network has ended",
+            Self::Sender => "the process that sends here has failed",
+        })
+    }
+}
+
+impl Error for Ended {}
 
 /// A thread or task outside a network that has ends of its channels; see
 /// [`Network::outside`](crate::Network::outside).

@@ -1,26 +1,33 @@
 //! Where processes belong and when they are shared out anew: what is typed, and what is wrong
 //! with it.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use kahn::RunError;
 use kahn::policy::{DEFAULT, PolicyChoice};
-use kahn_apps::{Failure, Input};
-use kahn_policies::{PARTITION, POLICIES, Placement, STATIC};
+use kahn_policies::{POLICIES, Placement, STATIC};
+
+use crate::Failure;
+
+/// The policy that `--tau` is for; the crate has it with its feature `partition`.
+const PARTITION: &str = "partition";
 
 /// What is typed about places. Outputs do not depend on any of it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Placing {
     /// Where processes belong under the policy `static`; FILE has lines of a process, a tabulator
     /// and a worker, counted from 0
-    #[arg(long, value_name = "round-robin|good|bad|FILE", global = true)]
+    #[arg(long, value_name = "round-robin|good|bad|FILE")]
     placement: Option<String>,
 
     /// How long workers may idle, all together, before the policy `partition` cuts anew: a number
     /// with us, ms or s
-    #[arg(long, value_name = "TIME", value_parser = parse_time, global = true)]
+    #[cfg_attr(not(feature = "partition"), arg(hide = true))]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     tau: Option<Duration>,
 }
 
@@ -31,7 +38,10 @@ impl Placing {
         self.check(name)?;
         let policy = match (self.placement()?, self.tau) {
             (Some(placement), _) => Some(kahn_policies::static_by(placement)),
+            #[cfg(feature = "partition")]
             (None, Some(tau)) => Some(kahn_policies::partition_after(tau)),
+            #[cfg(not(feature = "partition"))]
+            (None, Some(_)) => None,
             (None, None) => kahn_policies::named(name),
         };
         policy.ok_or_else(|| {
@@ -48,7 +58,8 @@ impl Placing {
             (name, Some(placement), _) if name == STATIC.name() => {
                 kahn_policies::static_folded(placement.clone())
             }
-            (name, _, Some(tau)) if name == PARTITION.name() => kahn_policies::partition_after(tau),
+            #[cfg(feature = "partition")]
+            (PARTITION, _, Some(tau)) => kahn_policies::partition_after(tau),
             _ => policy.clone(),
         };
         Ok(POLICIES.iter().map(with_settings).collect())
@@ -58,7 +69,7 @@ impl Placing {
     fn check(&self, policy: &str) -> Result<(), Failure> {
         let typed = [
             ("--placement", STATIC.name(), self.placement.is_some()),
-            ("--tau", PARTITION.name(), self.tau.is_some()),
+            ("--tau", PARTITION, self.tau.is_some()),
         ];
         for (option, needed, is_typed) in typed {
             if is_typed && policy != needed {
@@ -80,10 +91,13 @@ impl Placing {
         if let Some(placement) = Placement::named(typed) {
             return Ok(Some(placement));
         }
-        let bytes = Input::open(Path::new(typed)).map_err(|failure| match failure {
-            Failure::Input { message, help: None } => Failure::input(message)
-                .with_help("a placement is round-robin, good, bad, or a file that lists places"),
-            other => other,
+        let bytes = fs::read(typed).map_err(|cause| {
+            let what = match cause.kind() {
+                ErrorKind::NotFound => "no such file".to_owned(),
+                _ => format!("cannot be read: {cause}"),
+            };
+            Failure::file(Path::new(typed), what)
+                .with_help("a placement is round-robin, good, bad, or a file that lists places")
         })?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             let before = &bytes[..error.valid_up_to()];
@@ -100,11 +114,11 @@ impl Placing {
     }
 
     /// Says which line of the file a run has refused, if it has.
-    pub(crate) fn refused(&self, error: &RunError, app: &str) -> Option<Failure> {
+    pub(crate) fn refused(&self, error: &RunError) -> Option<Failure> {
         let (RunError::Placement(error), Some(file)) = (error, &self.placement) else {
             return None;
         };
-        let help = format!("`kahn graph {app}` shows the processes, --workers sets the workers");
+        let help = "the subcommand `graph` shows the processes, --workers sets the workers";
         Some(Failure::input(format!("{file}: {error}")).with_help(help))
     }
 }

@@ -3,12 +3,19 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use kahn_apps::Failure;
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
+
+use crate::Failure;
 
 /// Writes a result that is complete, and makes sure that all of it has left.
 ///
 /// That the reader has left early is fine: it has what it wanted.
-pub(crate) fn write(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+///
+/// # Errors
+///
+/// Returns [`Failure::Output`] if it cannot be written.
+pub fn write(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     match content(&mut out).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
@@ -19,5 +26,13 @@ pub(crate) fn write(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
             let (_stdout, _rest) = out.into_parts();
             Ok(())
         }
+    }
+}
+
+/// Writes text that has colours, which are left out where they would not be seen.
+pub(crate) fn write_styled(text: &str) -> Result<(), Failure> {
+    match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => write(|out| write!(out, "{}", strip_str(text))),
+        _ => write(|out| out.write_all(text.as_bytes())),
     }
 }

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Packs what is published, as `cargo publish` would, and compares with the last release.
+#
+#   ci/package.sh            packs, and compiles the packages that a program with `kahn` has
+#   ci/package.sh --all      compiles all of them
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/lib.sh
+
+small=(kahn-derive kahn-report kahn-engine kahn)
+mapfile -t published < <(cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+for package in json.load(sys.stdin)["packages"]:
+    if package["publish"] is None:
+        print(package["name"])
+')
+# Local changes are packed, too: what is looked for is what a commit forgets.
+cargo package --quiet --allow-dirty --no-verify "${published[@]/#/--package=}"
+printf 'packed: %s\n' "${published[*]}"
+if [[ ${1:-} == --all ]]; then small=("${published[@]}"); fi
+cargo package --quiet --allow-dirty "${small[@]/#/--package=}"
+printf 'compiled from their packages: %s\n' "${small[*]}"
+
+tag=$(git describe --tags --abbrev=0 2> /dev/null || true)
+if [[ -z $tag ]]; then
+    skip 'semantic versions' 'there is no tag of a release to compare with'
+elif ! cargo semver-checks --version > /dev/null 2>&1; then
+    skip 'semantic versions' 'cargo-semver-checks is not installed'
+else
+    cargo semver-checks --baseline-rev "$tag" "${small[@]/#/--package=}"
+fi

@@ -1,0 +1,133 @@
+//! Ctrl-C: the first one stops the network, the second one gives up waiting for it.
+//!
+//! | pressed while            | what happens                                                  |
+//! |--------------------------|---------------------------------------------------------------|
+//! | no network runs          | the command ends                                              |
+//! | a network runs           | it is stopped: its processes end where they wait              |
+//! | it has been stopped      | the command says what has not stopped, and ends               |
+
+use std::fmt;
+use std::process;
+use std::sync::Arc;
+
+use kahn::StopHandle;
+use parking_lot::Mutex;
+
+use crate::failure::INTERRUPTED;
+use crate::messages;
+
+/// Stops what runs, and says what has not stopped.
+#[derive(Clone)]
+pub struct Stopper {
+    stop: Arc<dyn Fn() + Send + Sync>,
+    explain: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl Stopper {
+    /// Makes one of what stops a run, and of what tells why it has not stopped yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// let wish = Arc::new(AtomicBool::new(false));
+    /// let stopper = kahn_command::Stopper::new(
+    ///     move || wish.store(true, Relaxed),
+    ///     || "  the loop has not come to the end of its round".to_owned(),
+    /// );
+    /// ```
+    pub fn new(
+        stop: impl Fn() + Send + Sync + 'static,
+        explain: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self { stop: Arc::new(stop), explain: Arc::new(explain) }
+    }
+}
+
+impl From<StopHandle> for Stopper {
+    fn from(handle: StopHandle) -> Self {
+        let explained = handle.clone();
+        Self::new(move || handle.stop(), move || explained.explain().to_string())
+    }
+}
+
+impl fmt::Debug for Stopper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stopper").finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Idle,
+    Running(Stopper),
+    Stopping(Stopper),
+}
+
+/// What Ctrl-C does from now on.
+#[derive(Clone)]
+pub struct Interrupt(Arc<Mutex<Stage>>);
+
+impl Interrupt {
+    /// Takes over Ctrl-C. There is one of these in a command.
+    pub(crate) fn new() -> Self {
+        let interrupt = Self(Arc::default());
+        let pressed = interrupt.clone();
+        // Should the system refuse, Ctrl-C ends the command at once, as it does by itself.
+        let _ = ctrlc::set_handler(move || pressed.pressed());
+        interrupt
+    }
+
+    /// From now on Ctrl-C stops this; at once, if it has been pressed for what ran before.
+    pub fn running(&self, stop: impl Into<Stopper>) {
+        let stop = stop.into();
+        let mut stage = self.0.lock();
+        if let Stage::Stopping(before) = &mut *stage {
+            (stop.stop)();
+            *before = stop;
+        } else {
+            *stage = Stage::Running(stop);
+        }
+    }
+
+    /// From now on there is nothing to stop; says whether Ctrl-C was pressed meanwhile.
+    pub(crate) fn ended(&self) -> bool {
+        matches!(std::mem::take(&mut *self.0.lock()), Stage::Stopping(_))
+    }
+
+    /// Says whether Ctrl-C has been pressed while something ran.
+    pub(crate) fn is_pressed(&self) -> bool {
+        matches!(*self.0.lock(), Stage::Stopping(_))
+    }
+
+    fn pressed(&self) {
+        let mut stage = self.0.lock();
+        match &*stage {
+            Stage::Idle => exit(),
+            Stage::Running(stop) => {
+                messages::note("stopping; press Ctrl-C again to end without waiting");
+                let stop = stop.clone();
+                (stop.stop)();
+                *stage = Stage::Stopping(stop);
+            }
+            Stage::Stopping(stop) => {
+                messages::note(format_args!("not everything has stopped:\n{}", (stop.explain)()));
+                exit();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interrupt").finish_non_exhaustive()
+    }
+}
+
+#[expect(clippy::exit, reason = "the person who pressed Ctrl-C wants no further step")]
+fn exit() {
+    process::exit(INTERRUPTED.into());
+}

@@ -1,0 +1,101 @@
+//! A command line for any Kahn network.
+//!
+//! [`main`] makes a command of a network and of arguments of its own:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! /// Counts the words of a text.
+//! #[derive(clap::Args)]
+//! struct Arguments {
+//!     /// The text
+//!     text: String,
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     kahn_command::main(|arguments: &Arguments, network| {
+//!         let words = network.source("words", arguments.text.split_whitespace());
+//!         Ok(network.fold("count", words, 0, |count, _| count + 1).into())
+//!     })
+//! }
+//! ```
+//!
+//! | typed | what happens |
+//! |---|---|
+//! | `words run "to be"` | the network runs, on all cores; its result goes to standard output |
+//! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
+//! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
+//! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
+//! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
+//!
+//! Standard output carries the result and nothing else; report, progress and errors go to standard
+//! error. The exit code is 0 if the program finished, 1 if the run failed (or its result could not be
+//! written), 2 for wrong usage or bad input, and 130 after Ctrl-C, which stops the network. A reader of
+//! standard output that leaves early (`words … | head`) is no failure. A run of more than a second shows
+//! how far it is, if a person is watching.
+//!
+//! | module | answers |
+//! |---|---|
+//! | `single` | what does a command do that has one network? |
+//! | `menu` | … and one that has several programs? ([`Menu`]) |
+//! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
+//! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
+//! | `run`, `verify`, `graph` | what is done? |
+//! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
+//! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
+
+mod answer;
+mod arguments;
+mod failure;
+mod graph;
+mod input;
+mod interrupt;
+mod menu;
+mod messages;
+mod output;
+mod placing;
+mod program;
+mod progress;
+mod result;
+mod run;
+mod single;
+mod size;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+pub use answer::{Answer, Writer};
+pub use failure::{BoxError, Failure};
+pub use input::read;
+pub use interrupt::{Interrupt, Stopper};
+pub use menu::Menu;
+pub use messages::note;
+pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Progress, Purpose, Settings};
+pub use progress::Bar;
+pub use result::write;
+pub use single::{main, main_with};
+
+/// Does something as a command of this name: tells of a failure, and returns the exit code.
+///
+/// Help that was asked for is a result: it goes to standard output.
+pub fn start(name: &'static str, work: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    messages::set_name(name);
+    let failure = match work() {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Usage(help)) if is_help(&help) => {
+            let Err(failure) = result::write_styled(&help.render().ansi().to_string()) else {
+                return ExitCode::SUCCESS;
+            };
+            failure
+        }
+        Err(failure) => failure,
+    };
+    messages::failure(&failure);
+    ExitCode::from(failure.exit_code())
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
+}

@@ -1,0 +1,181 @@
+//! Programs by name, behind the subcommands `run`, `verify` and `graph`.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Command, FromArgMatches as _};
+
+use crate::arguments::{GraphArguments, RunArguments, Verb, VerifyArguments};
+use crate::program::Program;
+use crate::{Failure, graph, run, verify};
+
+/// Several programs, for a command that has others besides: `run NAME`, `verify NAME`, `graph NAME`.
+///
+/// [`main`](crate::main) is the whole of a command that has one.
+///
+/// # Examples
+///
+/// ```no_run
+/// use clap::{ArgMatches, Command};
+/// use kahn::Network;
+/// use kahn_command::{
+///     Answer, Failure, Form, Menu, Pending, Prepared, Program, Purpose, Settings, start,
+/// };
+/// use std::process::ExitCode;
+///
+/// /// Numbers up to N; `tool run count`, `tool verify count`, `tool graph count`.
+/// struct Count(u32);
+///
+/// impl Program for Count {
+///     fn command(&self) -> Command {
+///         Command::new("count").about("counts")
+///     }
+///
+///     fn prepare(
+///         &self,
+///         _matches: &ArgMatches,
+///         _settings: Settings,
+///     ) -> Result<Box<dyn Prepared + '_>, Failure> {
+///         Ok(Box::new(Ready(self.0)))
+///     }
+/// }
+///
+/// struct Ready(u32);
+///
+/// impl Prepared for Ready {
+///     fn build<'env>(
+///         &'env self,
+///         _form: Form,
+///         network: &mut Network<'env>,
+///         _purpose: Purpose,
+///     ) -> Result<Pending<'env>, Failure> {
+///         let numbers = network.source("numbers", 0..self.0);
+///         let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+///         Ok(Box::new(move || Some(Answer::from(sum))))
+///     }
+/// }
+///
+/// fn main() -> ExitCode {
+///     start("tool", || {
+///         let menu = Menu::new(&[&Count(10)]);
+///         let command = Command::new("tool").subcommands(menu.subcommands());
+///         let matches = command.try_get_matches().map_err(|error| menu.explain(error, ""))?;
+///         menu.perform(&matches).unwrap_or(Ok(()))
+///     })
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Menu<'a> {
+    programs: &'a [&'a dyn Program],
+}
+
+impl<'a> Menu<'a> {
+    /// Makes a menu of these programs, in the order of its help.
+    pub fn new(programs: &'a [&'a dyn Program]) -> Self {
+        Self { programs }
+    }
+
+    /// Makes the subcommands `run`, `verify` and `graph`.
+    pub fn subcommands(self) -> impl Iterator<Item = Command> {
+        Verb::ALL.into_iter().map(move |verb| self.subcommand(verb))
+    }
+
+    fn subcommand(self, verb: Verb) -> Command {
+        let programs = self.programs.iter().map(|program| {
+            let command = verb.hide_unheeded(*program, program.command());
+            command.hide(!verb.takes_any(*program))
+        });
+        let command =
+            Command::new(verb.name()).about(about(verb, "a program")).after_help(notes(verb));
+        verb.augment_all(command)
+            .subcommands(programs)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommand_value_name(PLACE)
+            .subcommand_help_heading("Programs")
+            .disable_help_subcommand(true)
+    }
+
+    /// Does what was typed, if it was one of the subcommands of this menu.
+    ///
+    /// # Errors
+    ///
+    /// Returns why there is no result.
+    pub fn perform(self, matches: &ArgMatches) -> Option<Result<(), Failure>> {
+        let (name, matches) = matches.subcommand()?;
+        let verb = Verb::ALL.into_iter().find(|verb| verb.name() == name)?;
+        let (name, own) = matches.subcommand()?;
+        let program = self.programs.iter().find(|program| program.command().get_name() == name)?;
+        Some(perform(verb, *program, own))
+    }
+
+    /// Says it better than the parser if a program was meant that there is not.
+    #[must_use]
+    pub fn explain(self, error: clap::Error, list: &str) -> Failure {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+            Some(ContextValue::StyledStr(text)) => Some(text.to_string()),
+            _ => None,
+        };
+        let is_here = text(ContextKind::Usage).is_some_and(|usage| usage.contains(PLACE));
+        match text(ContextKind::InvalidSubcommand) {
+            Some(typed) if error.kind() == ErrorKind::InvalidSubcommand && is_here => {
+                let help = match text(ContextKind::SuggestedSubcommand) {
+                    Some(nearest) => format!("is `{nearest}` meant? {list}"),
+                    None => list.to_owned(),
+                };
+                Failure::input(format!("there is no program `{typed}`")).with_help(help)
+            }
+            _ => error.into(),
+        }
+    }
+}
+
+/// What stands for the name of a program in usages.
+const PLACE: &str = "APP";
+
+impl std::fmt::Debug for Menu<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.programs.iter().map(|program| program.command().get_name().to_owned());
+        f.debug_tuple("Menu").field(&names.collect::<Vec<_>>()).finish()
+    }
+}
+
+/// Does something with a program.
+pub(crate) fn perform(
+    verb: Verb,
+    program: &dyn Program,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    match verb {
+        Verb::Run => run::run(program, matches, &RunArguments::from_arg_matches(matches)?),
+        Verb::Verify => {
+            verify::verify(program, matches, &VerifyArguments::from_arg_matches(matches)?)
+        }
+        Verb::Graph => graph::graph(program, matches, &GraphArguments::from_arg_matches(matches)?),
+    }
+}
+
+/// Says what a subcommand does.
+pub(crate) fn about(verb: Verb, what: &str) -> String {
+    match verb {
+        Verb::Run => format!("Runs {what}; its result goes to standard output"),
+        Verb::Verify => format!("Runs {what} under many schedules and compares"),
+        Verb::Graph => format!("Writes the network of {what} as DOT, or draws it as SVG"),
+    }
+}
+
+/// What is said at the end of the help of a subcommand.
+pub(crate) fn notes(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Run => {
+            "\
+Exit codes: 0 finished, 1 the run failed, 2 wrong usage or bad input, 130 stopped by Ctrl-C."
+        }
+        Verb::Verify => {
+            "\
+Exit codes: 0 every schedule gives the same messages on every channel and the same output, 1 not:
+the first difference is shown, 2 wrong usage or bad input, 130 stopped by Ctrl-C, without a verdict."
+        }
+        Verb::Graph => "A network that grows as it runs is shown as it starts.",
+    }
+}

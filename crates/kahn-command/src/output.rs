@@ -1,0 +1,118 @@
+//! Files that are there with all their content, or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+
+/// Writes a whole file: who looks sees the old content or all of the new, never a part.
+///
+/// The content goes to a new file beside it, which then takes its place. What is not a regular
+/// file (a pipe, `/dev/stderr`) cannot be replaced and is written directly.
+///
+/// # Errors
+///
+/// Returns [`Failure::Output`] with the path and what the system said; the file is then as it was.
+pub(crate) fn write_whole(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    try_write(path, content).map_err(|cause| Failure::Output { path: path.to_owned(), cause })
+}
+
+/// Refuses, before any work is done for it, a path that no file can be written to.
+///
+/// # Errors
+///
+/// Returns [`Failure::Input`] if the path is a directory or would be in no directory.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(Failure::file(path, "is a directory, expected a file to write"));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Err(Failure::file(
+            path,
+            format_args!("cannot be written: there is no directory {}", folder.display()),
+        ));
+    }
+    Ok(())
+}
+
+fn try_write(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let old = fs::metadata(path).ok();
+    // `/dev/stdout` may lead to a regular file, but that file belongs to somebody else.
+    let is_lent = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+    if is_lent || old.as_ref().is_some_and(|facts| !facts.is_file()) {
+        return fill(&OpenOptions::new().append(true).open(path)?, content);
+    }
+    // A link is followed: what it points to is replaced, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let file = new_file().tempfile_in(folder_of(&path))?;
+    if let Some(facts) = old {
+        file.as_file().set_permissions(facts.permissions())?;
+    }
+    fill(file.as_file(), content)?;
+    file.persist(&path).map(drop).map_err(|error| error.error)
+}
+
+fn fill(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    content(&mut out)?;
+    out.flush()
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(unix)]
+fn new_file() -> tempfile::Builder<'static, 'static> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".kahn-").permissions(fs::Permissions::from_mode(0o666));
+    builder
+}
+
+#[cfg(not(unix))]
+fn new_file() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".kahn-");
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_that_fails_half_way_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answer");
+        fs::write(&path, "old").unwrap();
+        let failed = write_whole(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_path_in_no_directory_is_refused_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(check_writable(&folder.path().join("new")).is_ok());
+        assert!(check_writable(folder.path()).is_err());
+        assert!(check_writable(&folder.path().join("missing/new")).is_err());
+        assert!(check_writable(Path::new("beside")).is_ok());
+    }
+}

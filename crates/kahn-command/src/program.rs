@@ -1,0 +1,185 @@
+//! What the command runs.
+//!
+//! ```text
+//!   Program ──prepare──► Prepared ──build──► Pending ──after the run──► Answer
+//!   a name, arguments,   input read,        processes are in the       the result, complete,
+//!   forms                checked            network, nothing ran       not yet written
+//! ```
+
+use clap::{ArgMatches, Command};
+use kahn::{Network, Options, Report};
+
+use crate::{Answer, Failure, Interrupt};
+
+/// A program by name, with arguments of its own.
+pub trait Program: Sync {
+    /// Makes the command line: the name, what the program does, its own arguments.
+    fn command(&self) -> Command;
+
+    /// Returns the forms that the program has, the default first.
+    fn forms(&self) -> &[Form] {
+        &[Form { name: "network", kind: Kind::Network }]
+    }
+
+    /// Returns how many processes may share the work of a stage, if there is such a stage.
+    fn parts(&self) -> Option<Parts> {
+        None
+    }
+
+    /// Reads and checks arguments and input, so that only the run is left.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Input`] if an argument or the input is wrong.
+    fn prepare(
+        &self,
+        matches: &ArgMatches,
+        settings: Settings,
+    ) -> Result<Box<dyn Prepared + '_>, Failure>;
+}
+
+/// A form in which a program is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// What is typed after `--variant`.
+    pub name: &'static str,
+    /// What it is, which decides the options that it heeds.
+    pub kind: Kind,
+}
+
+/// What runs a form of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A Kahn network: the command builds it, runs it, verifies it and draws it.
+    Network,
+    /// Communicating processes, which choose: they heed workers, policies and seeds.
+    Communicating,
+    /// Threads of the system, for each process one.
+    Threads,
+    /// A loop on one thread.
+    Sequential,
+}
+
+/// How many processes may share the work of a stage. No output depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// Unless `--parts` says otherwise.
+    pub default: usize,
+    /// At most.
+    pub most: usize,
+}
+
+/// What is asked of every program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How many processes share the work of a stage; one if no stage is shared.
+    pub parts: usize,
+    /// The seed of generated input.
+    pub seed: u64,
+}
+
+/// What a network is built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be run, once.
+    Run,
+    /// To be run under many schedules and compared: channels whose messages have a digest of the
+    /// program's own are given it.
+    Verify,
+    /// To be drawn.
+    Graph,
+}
+
+/// Takes the result out of a network after its run: there is one if the network has finished.
+pub type Pending<'env> = Box<dyn FnOnce() -> Option<Answer<'env>> + 'env>;
+
+/// A program whose arguments are understood and whose input is read and checked.
+pub trait Prepared: Sync {
+    /// Writes processes and channels of a form that is a network into `network`.
+    ///
+    /// It is called for each run anew, and must do the same each time.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the network cannot be written down; [`Failure::Input`] as a rule.
+    fn build<'env>(
+        &'env self,
+        form: Form,
+        network: &mut Network<'env>,
+        purpose: Purpose,
+    ) -> Result<Pending<'env>, Failure>;
+
+    /// Runs a form that is no Kahn network. `interrupt` is to be told what can be stopped.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Run`] if it does not finish.
+    fn perform(
+        &self,
+        form: Form,
+        _options: Options,
+        _interrupt: &Interrupt,
+    ) -> Result<(Answer<'_>, Option<Report>), Failure> {
+        Err(Failure::input(format!("this program has no variant `{}`", form.name)))
+    }
+
+    /// Computes, without any network, what all of its forms must print, if it can.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Run`] if there is no result.
+    fn expected(&self) -> Result<Option<Answer<'_>>, Failure> {
+        Ok(None)
+    }
+
+    /// Returns what the one who started the program must know before it ends, such as an address.
+    fn announcement(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns how far a run has got, if the program counts it; messages are counted otherwise.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+}
+
+/// How far a run has got, for a person who waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// How much is done.
+    pub done: u64,
+    /// How much there is to do, if that is known.
+    pub total: Option<u64>,
+    /// What is counted: `bytes` are shown as such.
+    pub unit: &'static str,
+}
+
+/// Finds the form that `--variant` names, among those of these kinds; the first if it names none.
+pub(crate) fn form_of(
+    program: &dyn Program,
+    typed: Option<&str>,
+    only_networks: bool,
+) -> Result<Form, Failure> {
+    let command = program.command();
+    let name = command.get_name();
+    let is_meant = |form: &Form| !only_networks || form.kind == Kind::Network;
+    let forms: Vec<_> = program.forms().iter().copied().filter(is_meant).collect();
+    let Some(&first) = forms.first() else {
+        return Err(Failure::input(format!("`{name}` is no Kahn network")).with_help(
+            "its processes choose (see `kahn-csp`): what they are is known only as they run, \
+             and no other schedule need give the same",
+        ));
+    };
+    let Some(typed) = typed else { return Ok(first) };
+    if let Some(form) = forms.iter().find(|form| form.name == typed) {
+        return Ok(*form);
+    }
+    let is_other = program.forms().iter().any(|form| form.name == typed);
+    let names: Vec<_> = forms.iter().map(|form| form.name).collect();
+    let (what, has) = if is_other {
+        (format!("variant `{typed}` of `{name}` is no Kahn network"), "these are")
+    } else {
+        (format!("`{name}` has no variant `{typed}`"), "it has")
+    };
+    Err(Failure::input(what).with_help(format!("{has}: {}", names.join(", "))))
+}

@@ -1,0 +1,154 @@
+//! A bar for runs that take longer than a second, if a person is watching.
+
+use std::io::{self, IsTerminal as _};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::{Condvar, Mutex};
+
+use crate::{Progress, messages};
+
+/// How long a run shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the bar is drawn after that.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Does the work; meanwhile shows how far it is, on standard error if that is a terminal.
+pub(crate) fn watched<T>(progress: &(dyn Fn() -> Progress + Sync), work: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
+    let end = End::default();
+    thread::scope(|scope| {
+        // Also if the work panics: the scope waits for the thread that draws.
+        let _announced = AtTheEnd(&end);
+        scope.spawn(|| draw(progress, &end));
+        work()
+    })
+}
+
+/// Whether the work has ended.
+#[derive(Default)]
+struct End {
+    reached: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl End {
+    /// Waits for the end, so long at most; says whether it is reached.
+    fn is_reached_within(&self, time: Duration) -> bool {
+        let mut reached = self.reached.lock();
+        if !*reached {
+            self.changed.wait_for(&mut reached, time);
+        }
+        *reached
+    }
+}
+
+struct AtTheEnd<'end>(&'end End);
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        *self.0.reached.lock() = true;
+        self.0.changed.notify_all();
+    }
+}
+
+fn draw(progress: &(dyn Fn() -> Progress + Sync), end: &End) {
+    if end.is_reached_within(PATIENCE) {
+        return;
+    }
+    let now = progress();
+    let bar = match now.total {
+        Some(total) => ProgressBar::new(total),
+        None => ProgressBar::new_spinner(),
+    };
+    let bar = bar.with_style(style(now)).with_elapsed(PATIENCE);
+    while !end.is_reached_within(PERIOD) {
+        bar.set_position(progress().done);
+    }
+    bar.finish_and_clear();
+}
+
+fn style(progress: Progress) -> ProgressStyle {
+    let template = match (progress.total, progress.unit) {
+        (Some(_), "bytes") => "{wide_bar} {bytes} of {total_bytes}, {eta} left",
+        (Some(_), unit) => &format!("{{wide_bar}} {{pos}} of {{len}} {unit}"),
+        (None, unit) => &format!("{{spinner}} {{pos}} {unit}, {{elapsed}}"),
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// A bar for work that has several parts, on standard error; without a terminal, a line for each.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    watched: bool,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Bar {
+    /// Makes a bar that is not shown yet.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        Self { bar, watched: io::stderr().is_terminal() }
+    }
+
+    /// Begins a part, of which something is done already. `line` says so without a terminal.
+    pub fn begin(&self, name: &str, done: u64, total: u64, line: &str) {
+        if !self.watched {
+            return self.note(line);
+        }
+        self.bar.reset();
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        self.bar.reset_eta();
+        let template = format!("{name} {{wide_bar}} {{pos}} of {{len}}, {{eta}} left  {{msg}}");
+        let style = ProgressStyle::with_template(&template);
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    }
+
+    /// Says what is being done, in a few words.
+    pub fn doing(&self, what: &str) {
+        if self.watched {
+            self.bar.set_message(what.chars().take(60).collect::<String>());
+        }
+    }
+
+    /// Counts one thing that is done.
+    pub fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Tells something in a line of its own.
+    pub fn note(&self, text: &str) {
+        self.bar.suspend(|| messages::note(text));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_progress_has_a_template_that_parses() {
+        for (unit, total) in [("bytes", Some(1)), ("numbers", Some(1)), ("rounds", None)] {
+            let progress = Progress { done: 0, total, unit };
+            let bar = ProgressBar::hidden();
+            bar.set_style(style(progress));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `run`: a program, its result, and what it cost.
+
+use std::fmt::Write as _;
+
+use clap::ArgMatches;
+use kahn::{Network, Options, Report};
+use serde_json::{Value, json};
+
+use crate::arguments::{ReportForm, RunArguments, Shape};
+use crate::program::{Form, Kind, Prepared, Program, Progress, Purpose, form_of};
+use crate::{Answer, Failure, Interrupt, messages, output, progress, result};
+
+/// Runs a program and writes its result, once all of it is known.
+pub(crate) fn run(
+    program: &dyn Program,
+    matches: &ArgMatches,
+    arguments: &RunArguments,
+) -> Result<(), Failure> {
+    let shape = Shape::of(matches);
+    let form = form_of(program, shape.variant.as_deref(), false)?;
+    if let Some(path) = &arguments.report_json {
+        output::check_writable(path)?;
+    }
+    if let Some(path) = &arguments.svg {
+        output::check_writable(path)?;
+    }
+    let options = arguments.options(program, form, &shape)?;
+    let interrupt = Interrupt::new();
+    let prepared = program.prepare(matches, shape.settings(program)?)?;
+    if let Some(text) = prepared.announcement() {
+        messages::note(text);
+    }
+    let ran = match form.kind {
+        Kind::Network => run_network(&*prepared, form, options, arguments, &interrupt),
+        _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
+    };
+    interrupt.ended();
+
+    let command = program.command();
+    let cost = Cost { name: command.get_name(), form, arguments };
+    match ran {
+        Ok((answer, report)) => {
+            for (path, lines) in answer.files {
+                output::write_whole(&path, lines)?;
+            }
+            result::write(answer.lines)?;
+            cost.tell(report.as_ref(), &answer.notes)
+        }
+        Err(failure) => {
+            if let Failure::Run { report, .. } = &failure {
+                cost.tell(report.as_deref(), &[])?;
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Runs a form that is a Kahn network.
+fn run_network<'env>(
+    prepared: &'env dyn Prepared,
+    form: Form,
+    options: Options,
+    arguments: &RunArguments,
+    interrupt: &Interrupt,
+) -> Result<(Answer<'env>, Option<Report>), Failure> {
+    let mut network = Network::new();
+    let pending = prepared.build(form, &mut network, Purpose::Run)?;
+    let handle = network.stop_handle();
+    interrupt.running(handle.clone());
+    let messages = || Progress { done: handle.messages(), total: None, unit: "messages" };
+    let seen = || prepared.progress().unwrap_or_else(messages);
+    let ran = progress::watched(&seen, || network.run_with(options));
+    let report = ran.map_err(|error| {
+        let refused = arguments.placing().refused(&error);
+        refused.unwrap_or_else(|| error.into())
+    })?;
+    let answer = pending().ok_or_else(|| {
+        Failure::Difference("the network has finished, and there is no result".to_owned())
+    })?;
+    Ok((answer, Some(report)))
+}
+
+/// Does the work under a bar, if the program counts how far it is.
+fn watched<T>(prepared: &dyn Prepared, work: impl FnOnce() -> T) -> T {
+    match prepared.progress() {
+        Some(first) => progress::watched(&|| prepared.progress().unwrap_or(first), work),
+        None => work(),
+    }
+}
+
+/// What a run was, for those who want to know what it cost.
+struct Cost<'run> {
+    name: &'run str,
+    form: Form,
+    arguments: &'run RunArguments,
+}
+
+impl Cost<'_> {
+    /// Shows and writes what was asked for.
+    fn tell(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Result<(), Failure> {
+        // One line: the report tells of each.
+        if let Some([first, more @ ..]) = report.map(|report| &report.grown[..]) {
+            let others = if more.is_empty() { "" } else { ", and others" };
+            messages::note(format_args!("{first}{others}: `--report=full` tells more"));
+        }
+        if let Some(form) = self.arguments.report {
+            messages::say(self.table(report, notes, form));
+        }
+        if let (Some(path), Some(report)) = (&self.arguments.svg, report) {
+            let picture = report.svg();
+            output::write_whole(path, |out| out.write_all(picture.as_bytes()))?;
+        }
+        match &self.arguments.report_json {
+            Some(path) => {
+                let text = format!("{:#}", self.json(report, notes));
+                output::write_whole(path, |out| writeln!(out, "{text}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn table(&self, report: Option<&Report>, notes: &[(&str, u64)], form: ReportForm) -> String {
+        let mut text = format!("{}, {}", self.name, self.form.name);
+        for (name, number) in notes {
+            let _ = write!(text, ", {name}: {number}");
+        }
+        if let Some(report) = report {
+            let _ = match form {
+                ReportForm::Short => write!(text, "\n{}", report.to_string().trim_end()),
+                ReportForm::Full => write!(text, "\n{report:#}"),
+            };
+        }
+        text
+    }
+
+    /// The report's own fields, and before them those of the program.
+    fn json(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Value {
+        let mut value = json!({ "app": self.name, "variant": self.form.name });
+        for (name, number) in notes {
+            value[*name] = json!(number);
+        }
+        let report = report.and_then(|report| serde_json::from_str(&report.to_json()).ok());
+        if let (Value::Object(all), Some(Value::Object(fields))) = (&mut value, report) {
+            all.extend(fields);
+        }
+        value
+    }
+}
