@@ -1,7 +1,5 @@
 //! `graph`: the network of a program, as DOT or as a picture.
 
-use std::io::Write;
-
 use clap::ArgMatches;
 use kahn::Network;
 
