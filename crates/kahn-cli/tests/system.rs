@@ -54,13 +54,13 @@ fn what_is_read_from_a_pipe_is_counted_too() {
 
 /// Runs the command with this on its standard input.
 fn fed(arguments: &[&str], content: Vec<u8>) -> Output {
-    let mut run = kahn(arguments).stdin(Stdio::piped()).spawn().unwrap();
-    let mut input = run.stdin.take().unwrap();
+    let mut run = kahn(arguments).stdin(Stdio::piped()).spawn().expect("the system does it");
+    let mut input = run.stdin.take().expect("the system does it");
     let writer = thread::Builder::new()
         .spawn(move || std::io::Write::write_all(&mut input, &content))
-        .unwrap();
-    let output = run.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
+        .expect("the system does it");
+    let output = run.wait_with_output().expect("the system does it");
+    writer.join().expect("the system does it").expect("the system does it");
     output
 }
 
@@ -90,19 +90,22 @@ fn a_file_is_encrypted_and_decrypted_in_its_place_or_stays_as_it_was() {
 
 /// Starts the command, and presses Ctrl-C as soon as the command catches it.
 fn interrupted(arguments: &[&str]) -> Output {
-    let run = kahn(arguments).spawn().unwrap();
+    let run = kahn(arguments).spawn().expect("the system does it");
     let id = run.id().to_string();
     let catches_interrupt = || {
-        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the system does it");
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        let caught = u64::from_str_radix(caught.expect("the system does it").trim(), 16)
+            .expect("the system does it");
         caught & 1 << 1 != 0
     };
     while !catches_interrupt() {
         thread::yield_now();
     }
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    run.wait_with_output().unwrap()
+    assert!(
+        Command::new("kill").args(["-INT", &id]).status().expect("the system does it").success()
+    );
+    run.wait_with_output().expect("the system does it")
 }
 
 #[test]
