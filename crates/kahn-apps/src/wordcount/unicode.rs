@@ -147,7 +147,9 @@ mod tests {
             let cut: Vec<&[u8]> = pieces(text.as_bytes(), size).collect();
             prop_assert_eq!(cut.concat(), text.as_bytes());
             let mut counts = Counts::default();
-            cut.iter().for_each(|piece| add_text(&mut counts, piece));
+            for piece in cut {
+                add_text(&mut counts, piece);
+            }
             prop_assert_eq!(ranked(counts), words(text.as_bytes()));
         }
     }
