@@ -21,7 +21,7 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
@@ -38,6 +38,7 @@ const CRATES: [(&str, &[&str]); 13] = [
         "kahn-cli",
         &["kahn", "kahn-apps", "kahn-command", "kahn-experiments", "kahn-policies", "kahn-snet"],
     ),
+    ("kgz", &["kahn"]),
 ];
 
 /// What the tests of any crate may use.

@@ -1,0 +1,7 @@
+//! The program `kgz`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kgz::command::main(std::env::args_os().skip(1))
+}
