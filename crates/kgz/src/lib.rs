@@ -38,6 +38,11 @@ mod pack;
 mod settings;
 mod unpack;
 
+// The page for users is compiled and run with the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kgz.md")]
+mod page {}
+
 pub use error::{Error, Flaw};
 pub use index::{Entry, Index};
 pub use network::{Packed, Unpacked, compress, compress_with, decompress, decompress_with};
