@@ -161,13 +161,12 @@ fn network<'env>(
         }
     });
 
-    let make = move || Packer::new(settings);
-    let packed = super::piece::side_by_side(
-        &mut network,
+    let packed = network.ordered_map_with(
         "pack",
         blocks,
         settings.parts,
-        make,
+        in_flight,
+        || Packer::new(settings),
         |packer, block: Result<Block, Error>| {
             block.map(|mut block| {
                 block.checksum = packer.pack(&block.plain, &block.dictionary, &mut block.packed);

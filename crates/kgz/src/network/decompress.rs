@@ -1,7 +1,7 @@
 //! Decompressing: read, cut, unpack side by side, check and write in order.
 
 use super::cut::Cutter;
-use super::piece::{Kind, Piece, Place, Trailer, side_by_side};
+use super::piece::{Kind, Piece, Place, Trailer};
 use crate::error::{Error, Flaw};
 use crate::settings::Decompress;
 use crate::unpack::{Unpacker, unpack_frame};
@@ -168,8 +168,15 @@ fn network<'env>(
         Cutter::new(chunks, pieces, spare, settings, offset).run().await;
     });
 
-    let unpacked =
-        side_by_side(&mut network, "unpack", pieces, settings.parts, Unpacker::new, unpack);
+    let in_flight = settings.in_flight();
+    let unpacked = network.ordered_map_with(
+        "unpack",
+        pieces,
+        settings.parts,
+        in_flight,
+        Unpacker::new,
+        unpack,
+    );
 
     let write = Process::named("write").effects();
     network.blocking_with(write, (unpacked, spare_out), move |(mut unpacked, mut spare)| {

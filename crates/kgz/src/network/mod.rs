@@ -1,9 +1,9 @@
 //! Compressing and decompressing as networks of processes.
 //!
 //! ```text
-//! compress:    read ──► pack × n ──► write        decompress:   read ──► cut ──► unpack × n ──► write
-//!               ▲                      │                                  ▲                       │
-//!               └──────── spare ◄──────┘                                  └──────── spare ◄───────┘
+//! compress:    read ──► pack ──► write        decompress:   read ──► cut ──► unpack ──► write
+//!               ▲                │                               ▲                 │
+//!               └──── spare ◄────┘                               └──── spare ◄─────┘
 //! ```
 //!
 //! The loop carries buffers back. It bounds what is read and not yet written exactly, whatever the

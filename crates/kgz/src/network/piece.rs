@@ -1,7 +1,6 @@
-//! What travels between the processes of decompressing, and the same work in several processes.
+//! What travels between the processes of decompressing.
 
 use crate::{Error, Flaw};
-use kahn::{Network, Receiver};
 
 /// Where a block, a frame or a member stands in the file.
 #[derive(Debug, Clone, Copy)]
@@ -54,24 +53,4 @@ pub(super) struct Trailer {
     pub(super) checksum: u32,
     /// Modulo 2^32.
     pub(super) length: u32,
-}
-
-/// Applies `work` to all items, in `parts` processes, each with what `make` makes, and keeps the order.
-///
-/// What is made is memory that is used again, and must not influence results.
-pub(super) fn side_by_side<'env, T: Send + 'env, U: Send + 'env, S: Send + 'env>(
-    network: &mut Network<'env>,
-    name: &str,
-    items: Receiver<T>,
-    parts: usize,
-    make: impl Fn() -> S,
-    work: impl Fn(&mut S, T) -> U + Clone + Send + 'env,
-) -> Receiver<U> {
-    let dealt = network.scatter(format!("{name} scatter"), items, parts);
-    let mut done = Vec::with_capacity(parts);
-    for (index, part) in dealt.into_iter().enumerate() {
-        let (mut state, work) = (make(), work.clone());
-        done.push(network.map(format!("{name} {index}"), part, move |item| work(&mut state, item)));
-    }
-    network.gather(format!("{name} gather"), done)
 }
