@@ -75,6 +75,7 @@ fn most_memory() -> u64 {
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
+    clippy::print_stderr,
     reason = "it watches the clock, from a thread of its own"
 )]
 fn watch() {
