@@ -173,7 +173,7 @@ mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-en
 mutation activity-read-twice verdict:: ../../kahn-engine/src/sleep/activity.rs \
     's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
 mutation pending-ends-before-ready verdict::who_is_woken ../../kahn-engine/src/task/foreign.rs \
-    's/(self\.scheduler\.make_ready\(Origin::Outside, ready, Reason::Woken\);)(.*?)(self\.scheduler\.activity\.settle\(\);)/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1\n{/s'
+    's/(WorkerCore::with_current\(\|worker\| match worker \{.*?\}\);\s*)if state == WAITING \{/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1if false {/s'
 mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside/party.rs \
     's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'
 mutation rests-before-pending verdict::a_party_that_cancels channel/outside/party.rs \
