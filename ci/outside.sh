@@ -10,5 +10,4 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR=$target CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=line-tables-only
 cp Cargo.lock examples/outside/Cargo.lock
 cd examples/outside
-cargo clippy --quiet --all-targets -- -D warnings
 cargo test --quiet

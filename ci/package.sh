@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Packs what is published, as `cargo publish` would, and compares with the last release.
 #
-#   ci/package.sh            packs, and compiles the packages that a program with `kahn` has
-#   ci/package.sh --all      compiles all of them
+#   ci/package.sh              packs
+#   ci/package.sh --compile    and compiles the packages that a program with `kahn` has
+#   ci/package.sh --all        and compiles all of them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/lib.sh
@@ -18,8 +19,10 @@ for package in json.load(sys.stdin)["packages"]:
 cargo package --quiet --allow-dirty --no-verify "${published[@]/#/--package=}"
 printf 'packed: %s\n' "${published[*]}"
 if [[ ${1:-} == --all ]]; then small=("${published[@]}"); fi
-cargo package --quiet --allow-dirty "${small[@]/#/--package=}"
-printf 'compiled from their packages: %s\n' "${small[*]}"
+if (($#)); then
+    cargo package --quiet --allow-dirty "${small[@]/#/--package=}"
+    printf 'compiled from their packages: %s\n' "${small[*]}"
+fi
 
 tag=$(git describe --tags --abbrev=0 2> /dev/null || true)
 if [[ -z $tag ]]; then
