@@ -359,7 +359,7 @@ mod tests {
         let failure = Failure::of(at.blame(Outer("no", None).into()));
         let report = FailureReport::new("parse".into(), failure, Vec::new());
         assert_eq!(report.to_string(), "process `parse` failed at message 17 of `lines`: no");
-        assert!(report.error().is_some_and(|error| error.is::<Outer>()));
+        assert!(matches!(report.error(), Some(error) if error.is::<Outer>()));
         assert_ne!(report, FailureReport::new("parse".into(), Failure::of("no".into()), vec![]));
     }
 

@@ -7,6 +7,7 @@ use kahn::{
     process,
 };
 use proptest::prelude::*;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -54,6 +55,33 @@ fn made<U: Send + PartialEq + Debug + 'static>(
     assert_eq!(before, meanwhile, "a process that creates makes the same");
     before
 }
+
+/// Makes an operator in a part of a network.
+type Build = Box<dyn Fn(&mut Scope<'_, '_>, Receiver<u32>) -> Receiver<u32>>;
+
+/// Compared by the first number alone.
+#[derive(Clone, Debug)]
+struct Entry(u32, usize);
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
 
 fn numbers() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(0..6_u32, 0..40)
@@ -112,14 +140,6 @@ proptest! {
         sorted.truncate(count);
         prop_assert_eq!(made(&numbers, move |s, n| s.top_n("top", n, count)), sorted);
         // Of equal ones the first: what is compared is not all that there is.
-        #[derive(Clone, Debug)]
-        struct Entry(u32, usize);
-        impl PartialEq for Entry { fn eq(&self, other: &Self) -> bool { self.0 == other.0 } }
-        impl Eq for Entry {}
-        impl PartialOrd for Entry {
-            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> { Some(self.cmp(other)) }
-        }
-        impl Ord for Entry { fn cmp(&self, other: &Self) -> std::cmp::Ordering { self.0.cmp(&other.0) } }
         let entries: Vec<_> = numbers.iter().copied().zip(0..).map(|(n, i)| Entry(n, i)).collect();
         let enter = || { let mut i = 0; move |n| { i += 1; Entry(n, i - 1) } };
         let found = made(&numbers, move |s, n| {
@@ -127,13 +147,15 @@ proptest! {
             let sorted = s.top_n("top", entries, count);
             s.map("places", sorted, |entry| entry.1)
         });
-        let mut expected = entries.clone();
-        expected.sort_by_key(|entry| std::cmp::Reverse(entry.0));
+        let mut expected = entries;
+        expected.sort_by_key(|entry| Reverse(entry.0));
         expected.truncate(count);
         prop_assert_eq!(found, expected.iter().map(|entry| entry.1).collect::<Vec<_>>());
 
         let mut groups = BTreeMap::<u32, Vec<u32>>::new();
-        numbers.iter().for_each(|n| groups.entry(n % 3).or_default().push(*n));
+        for n in &numbers {
+            groups.entry(n % 3).or_default().push(*n);
+        }
         let found = made(&numbers, |s, n| s.group_by_key("group", n, |n| n % 3));
         prop_assert_eq!(found, groups.into_iter().collect::<Vec<_>>());
     }
@@ -155,7 +177,7 @@ proptest! {
         let pairs = numbers.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
         prop_assert_eq!(found, pairs.filter(|(a, b)| a % 4 == b % 4).collect::<Vec<_>>());
 
-        let dealt = weights.clone();
+        let dealt = weights;
         let found = made(&numbers, move |s, n| {
             let parts = s.scatter_weighted("part", n, &dealt);
             s.gather_weighted("whole", parts, &dealt)
@@ -174,7 +196,6 @@ proptest! {
     fn a_failure_is_told_at_the_message_that_led_to_it(at in 0..20_usize, later in 0..20_usize) {
         let numbers: Vec<u32> = (0..40).map(|i| u32::from(i == at || i == at + later)).collect();
         let no = |n: u32| if n == 0 { Ok(0_u32) } else { Err::<_, BoxError>("no".into()) };
-        type Build = Box<dyn Fn(&mut Scope<'_, '_>, Receiver<u32>) -> Receiver<u32>>;
         let operators: [(&str, Build); 10] = [
             ("map", Box::new(move |s, n| s.try_map("it", n, no))),
             ("filter", Box::new(move |s, n| s.try_filter("it", n, move |n| Ok(no(*n)? == 0)))),
@@ -220,7 +241,7 @@ proptest! {
 }
 
 fn run(network: Network<'_>) -> Result<Report, RunError> {
-    within(Duration::from_secs(60), |watchdog| {
+    within(Duration::from_mins(1), |watchdog| {
         watchdog.watch(&network);
         network.run_with(Options::new().workers(2).capacity(1))
     })
@@ -310,8 +331,10 @@ fn a_channel_that_is_described_in_place_of_a_name_is_as_described() {
     let squares = network.map(squares, numbers, |n| n * n);
     let parts = network.scatter(capacity("part"), squares, 2);
     let whole = network.gather(format_args!("whole {}", 1), parts);
-    let all = network.collect(&String::from("all"), whole);
+    let name = String::from("all");
+    let all = network.collect(&name, whole);
     let report = network.run().expect("it ends");
+    assert_eq!(name, "all");
     assert_eq!(all.take(), Some(vec![10_000, 0, 1, 4, 9, 16]));
     let channels: Vec<_> = report.channels.iter().map(|c| (c.name.as_str(), c.capacity)).collect();
     assert_eq!(

@@ -232,7 +232,8 @@ impl<T: Send> Channel<T> {
     /// let all = network.collect("all", squares);
     /// let report = network.run()?;
     /// assert_eq!(all.take(), Some(vec![1, 4, 9]));
-    /// assert_eq!((&report.processes[1].name, &report.channels[1].name), ("square", "squares"));
+    /// assert_eq!(report.processes[1].name, "square");
+    /// assert_eq!(report.channels[1].name, "squares");
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn written_by(mut self, process: impl Into<Process>) -> Self {

@@ -46,9 +46,9 @@ fn the_error_of_a_process_is_kept_with_its_causes() {
         let report = schedule.run(network);
         let failure = &report.failures[0];
         assert_eq!(failure.message, "bad line: invalid digit found in string");
-        assert!(failure.error().is_some_and(|error| error.is::<BadLine>()));
+        assert!(matches!(failure.error(), Some(error) if error.is::<BadLine>()));
         let error = RunError::Ended(Box::new(report.clone()));
-        assert!(error.source().is_some_and(|error| error.is::<BadLine>()));
+        assert!(matches!(error.source(), Some(error) if error.is::<BadLine>()));
         assert!(error.downcast_ref::<ParseIntError>().is_some(), "a cause of it");
         assert!(error.downcast_ref::<std::io::Error>().is_none());
         let told = "process `parse` failed: bad line: invalid digit found in string";
