@@ -20,8 +20,8 @@ impl<T: Send> Receiver<T> {
     /// Receives a message and keeps its sender waiting until the result is dropped.
     ///
     /// What the receiver does meanwhile happens, for the sender, within the one communication. Also
-    /// a guard of an [alternation](crate::alt). The sender of a buffered channel waits only if it
-    /// meets the receiver itself.
+    /// a guard of an [alternation](crate::alt). The sender of a buffered channel waits only if
+    /// the receiver takes the message from it, and not from the buffer.
     ///
     /// # Errors
     /// [`Gone`] if the sender was dropped, after all that it sent.

@@ -201,7 +201,7 @@ impl<T> Channel<T> {
         // SAFETY: ours is empty, for we wait for a message.
         unsafe { slot.fill(first) };
         meeting.count();
-        // Never `WeWere`: our own offer is settled, so the one that we find is not told of it.
+        // Never `WeWere`: our own select state is settled, so a partner is not told of it.
         let mut woken = Wake::Nobody;
         if let Partner::Found { entry: partner, wake } = meeting.partner(Side::Sender, flags, None)
         {
@@ -312,7 +312,7 @@ impl<T> Channel<T> {
                 *flags |= flag::SENDER_HELD;
                 Wake::Nobody
             }
-            // It offered other things too: it runs, leaves those, and comes back to wait here.
+            // It waited for other things too: it runs, leaves those, and comes back to wait here.
             Wake::Asleep(_) | Wake::Patient(_) | Wake::Foreign(_) | Wake::Nobody => {
                 self.meeting().hold_running(flags, slot);
                 wake

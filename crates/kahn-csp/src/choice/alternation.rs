@@ -240,7 +240,7 @@ impl<'f, G: Guard> Alternating<'f, G> {
 
     /// Enters the process at its guards, after its poll.
     unsafe fn commit(this: *const (), task: TaskRef, worker: &Worker) -> Park {
-        // SAFETY: asked for by `poll` with this type; it is pinned, not dropped, and nobody else
+        // SAFETY: asked for by `poll` with this type; it is pinned, not dropped, and no other thread
         // touches it before the process runs again.
         let this = unsafe { &mut *this.cast_mut().cast::<Self>() };
         // SAFETY: as above.

@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | send, receive, swap | at a side of a channel, with a slot | a partner has moved the message, or none will | the slot |
 //! | claim | in the queue of a claim | it was handed over | a flag beside the place in the queue |
-//! | sync | among the waiters or the offers of a barrier | the phase is complete | the number of the phase |
+//! | sync | among the waiters of a barrier, or those that are selecting | the phase is complete | the number of the phase |
 //! | fall in, event | in the list of a bucket | the bucket is flushed | a flag beside it |
 //! | sleep | in the heap of the timers | the moment has come | the clock |
 //! | join | at the join of a process | that process has ended | its block |

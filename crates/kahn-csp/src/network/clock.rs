@@ -18,8 +18,7 @@
 //! of everything is repeatable.
 
 use crate::network::heap::{Heap, Key};
-use crate::wait::select::{self, Taken};
-use crate::wait::waiter::{How, Waiter};
+use crate::wait::waiter::Waiter;
 use kahn_engine::Scheduler;
 use kahn_engine::sync::system::{ThreadDoor, ThreadPlace, clock};
 use kahn_engine::sync::{Arc, Condvar, Mutex, thread};
@@ -202,8 +201,7 @@ impl Timers {
         while let Some(Entry { waiter, entered }) = state.heap.take_due(now) {
             // SAFETY: the process cannot leave this memory without the lock that we hold.
             unsafe { (*entered).set(None) };
-            let How::Offer { ticket, guard } = waiter.how else { continue };
-            if let Taken::Yes(wake) = select::take(waiter.task, ticket, guard, None) {
+            if let Some(wake) = waiter.take() {
                 wake.up_from_outside(scheduler);
             }
             any = true;

@@ -25,8 +25,7 @@
 use crate::language::csp::Worker;
 use crate::language::header::{Communicates, Spawned, own};
 use crate::network::error::Failed;
-use crate::wait::select::{self, Taken};
-use crate::wait::waiter::{How, Waiter, Wake};
+use crate::wait::waiter::{Waiter, Wake};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::panics;
 use kahn_engine::sync::{Access, Cell, ShortLock32};
@@ -96,13 +95,7 @@ impl Join {
     /// The process has ended: tells the joiner. Returns whether there is a handle.
     pub(crate) fn end(&self, worker: &Worker) -> bool {
         let flags = self.gate.lock(worker.access());
-        let wake = self.waiter.take().map_or(Wake::Nobody, |waiter| match waiter.how {
-            How::Plain => Wake::Plain(waiter.task),
-            How::Offer { ticket, guard } => match select::take(waiter.task, ticket, guard, None) {
-                Taken::Yes(wake) => wake,
-                Taken::No | Taken::WeWere => Wake::Nobody,
-            },
-        });
+        let wake = self.waiter.take().and_then(Waiter::take).unwrap_or(Wake::Nobody);
         self.gate.unlock(flags | ENDED);
         wake.up(worker);
         flags & HANDLE != 0
@@ -189,8 +182,8 @@ fn body_of<J, F, E>(task: NonNull<Task>) -> *mut Body<F, E> {
 /// Writes join and body behind a header, and into the header what the process was spawned with.
 ///
 /// # Safety
-/// The block was made for this type and holds none, or those of a process that has ended. Nobody
-/// holds the new one yet.
+/// The block was made for this type and holds none, or those of a process that has ended. No
+/// thread holds the new one yet.
 pub(crate) unsafe fn place<J, F, E>(task: NonNull<Task>, spawned: Spawned, join: J, future: F) {
     let placed = task.cast::<Placed<J, Body<F, E>>>().as_ptr();
     // SAFETY: within the block; nothing is read.

@@ -123,7 +123,7 @@ impl<R> Forked<R> {
             "process `{}` cannot be killed: declare it with `Process::named(…).killable()`",
             task.info().name
         );
-        // First the mark, which the process sees when it runs, then its offer, which it has to give
+        // First the mark, which the process sees when it runs, then its select state, which it has to give
         // up before it can wait.
         task.marks.fetch_or(mark::KILL, Release);
         if select::kill(task) {

@@ -107,10 +107,10 @@ impl Barrier {
 
     /// Waits until every enrolled process has come.
     ///
-    /// Also a guard of an [alternation](crate::alt): the process *offers* to synchronise. The phase
-    /// is complete when every enrolled process waits for it alone or offers it, and then that
-    /// branch is taken in all of them. If another guard is chosen first, the offer is withdrawn and
-    /// the others wait on. A process may offer several barriers; it takes part in one phase of one
+    /// Also a guard of an [alternation](crate::alt): the process synchronises unless another
+    /// guard is chosen first. The phase is complete when every enrolled process waits for it, alone or
+    /// in an alternation, and then that branch is taken in all of them. If another guard is chosen, the
+    /// others wait on. A process may wait for several barriers; it takes part in one phase of one
     /// of them.
     ///
     /// # Examples

@@ -11,7 +11,6 @@ use crate::language::registry::Registry;
 use crate::language::running;
 use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
-use crate::wait::select::{self, Taken};
 use crate::wait::waiter::{Attempt, How, Waiter, Wake};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, ShortLock32};
@@ -91,16 +90,8 @@ impl Inner {
         let mut waiting = mem::replace(&mut lists.0, spare);
         let mut count = 0;
         for waiting in &mut waiting {
-            waiting.wake = match waiting.waiter.how {
-                How::Plain => Wake::Plain(waiting.waiter.task),
-                How::Offer { ticket, guard } => {
-                    match select::take(waiting.waiter.task, ticket, guard, None) {
-                        Taken::Yes(wake) => wake,
-                        // It has something else, or is being ended.
-                        Taken::No | Taken::WeWere => continue,
-                    }
-                }
-            };
+            let Some(wake) = waiting.waiter.take() else { continue };
+            waiting.wake = wake;
             // SAFETY: a process that waits is pinned, and leaves behind the gate.
             unsafe { (*waiting.released).set(true) };
             count += 1;

@@ -19,7 +19,6 @@ use crate::language::deferred::{Deferred, Over};
 use crate::language::running;
 use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
-use crate::wait::select::{self, Taken};
 use crate::wait::waiter::{Attempt, How, Own, Waiter, Wake};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, ShortLock32};
@@ -191,16 +190,7 @@ impl Queue {
         while let Some(first) = unsafe { self.first.get().as_ref() } {
             let waiter = first.waiter.get().expect("what is in the queue waits");
             self.unlink(first);
-            let wake = match waiter.how {
-                How::Plain => Wake::Plain(waiter.task),
-                How::Offer { ticket, guard } => {
-                    match select::take(waiter.task, ticket, guard, None) {
-                        Taken::Yes(wake) => wake,
-                        // It has something else, or is being ended.
-                        Taken::No | Taken::WeWere => continue,
-                    }
-                }
-            };
+            let Some(wake) = waiter.take() else { continue };
             first.granted.set(true);
             self.give_to(waiter.task);
             return (flags, wake);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `claim` | something that is used by one at a time | first come first served |
 //! | `crew` | semaphores, and locks for readers and writers | |
-//! | `phases`, `barrier` | all go on when all have come, whether they wait for it alone or offer it | phases never overlap; all or none |
+//! | `phases`, `barrier` | all go on when all have come, alone or in an alternation | phases never overlap; all or none |
 //! | `bucket` | many wait, one lets all of them go | |
 
 pub(crate) mod barrier;

@@ -1,17 +1,17 @@
-//! The phases of a barrier: which processes have come, which would come, and when all go on.
+//! The phases of a barrier: which processes have come, alone or in an alternation, and when all go on.
 //!
 //! ```text
 //!   flags of the gate: how many of the enrolled are missing
-//!   waiters: those that wait for the phase alone, by worker     offers: those that wait for other things too
+//!   waiters: processes that wait for the phase alone, by worker     selecting: those that wait for other things too
 //! ```
 //!
 //! | step | by | does, behind the gate |
 //! |---|---|---|
 //! | enrol | the one that clones a handle | one more enrolled, one more missing |
 //! | come | a process that waits for this alone | enters itself among the waiters of its worker, one less missing |
-//! | offer | an alternation, from this guard | enters itself among the offers, one less missing |
+//! | select | an alternation, from this guard | enters itself among the selecting, one less missing |
 //! | withdraw | an alternation that has something else | takes itself out, one more missing |
-//! | complete | the one that brings the missing to none | takes all offers or none; begins the next phase, takes the waiters |
+//! | complete | the one that brings the missing to none | takes all that are selecting or none; begins the next phase, takes the waiters |
 //! | release | the same, when the gate is open | makes those ready that ran on its worker, and hands the others to their home workers, a batch each |
 //! | resign | the one that drops a handle | one less enrolled and missing; perhaps it was the last to wait for |
 //!
@@ -19,10 +19,10 @@
 //!
 //! | state | counted as missing | leaves by |
 //! |---|---|---|
-//! | elsewhere | yes | it comes, offers or resigns |
+//! | elsewhere | yes | it comes, selects or resigns |
 //! | committed, among the waiters | no | the phase is complete |
-//! | offering | no | the phase is complete; another guard of its alternation is chosen → gone |
-//! | gone: its offer was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
+//! | selecting | no | the phase is complete; another guard of its alternation is chosen → gone |
+//! | gone: its select state was taken elsewhere, and it has not withdrawn yet | no | it withdraws, for it must leave all its guards before it does anything else |
 //!
 //! # Why it holds
 //!
@@ -31,25 +31,25 @@
 //! number of the phase, which is another than when it came; the next can not be complete before it has
 //! come again, so it reads that number without the gate.
 //!
-//! *All or none.* A phase is complete when every enrolled process is committed or offers. The one that completes first
-//! makes every offer `BUSY`, in the order of the processes' addresses, and so keeps all other
+//! *All or none.* A phase is complete when every enrolled process is committed or selecting. The one that completes first
+//! makes every select state `BUSY`, in the order of the processes' addresses, and so keeps all other
 //! partners off; when it holds all, they are taken together. If one is gone, those that it holds are
 //! open again, as if nothing had been. So no process is released by a phase that another, which was
 //! counted, has left for something else: at most one branch of each alternation is taken, and it is
 //! the same phase for all.
 //!
 //! *No phase is missed.* The attempt is made by the one that brings the missing to none, whether it comes,
-//! offers or resigns. It fails only because of one that is gone; that one counts as missing again
+//! selects or resigns. It fails only because of one that is gone; that one counts as missing again
 //! when it withdraws, behind this gate, and the one that brings the missing to none next tries again. So
-//! there is no moment at which all are committed or offer and no thread looks.
+//! there is no moment at which all are committed or selecting and no thread looks.
 //!
 //! *No global lock.* Two barriers may want the same processes at once. Each is completed behind its
-//! own gate, and offers are held in one order everywhere, so the one that waits for an offer holds only
-//! smaller ones (see `wait::select`); a thread that holds one waits for no gate. JCSP has a lock for all
+//! own gate, and select states are kept in one order everywhere, so a thread that waits for one keeps only
+//! smaller ones (see `wait::select`); a thread that keeps one waits for no gate. JCSP has a lock for all
 //! barriers of a program that stand in alternations, for lack of such an order.
 //!
-//! *What it costs.* A phase without offers costs nothing more for it: one list is looked at and
-//! found empty. With `n` offers a phase sorts `n` addresses. The one that completes touches none of the
+//! *What it costs.* A phase without alternations costs nothing more for them: one list is looked at and
+//! found empty. With `n` of them a phase sorts `n` addresses. The one that completes touches none of the
 //! processes that ran elsewhere: each worker gets its batch as it is, so that release is
 //! parallel, and what each of them has in the cache of its core stays there.
 //!
@@ -77,7 +77,7 @@ pub(super) type Member = u32;
 pub(super) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Offered {
+struct Selecting {
     task: TaskRef,
     ticket: Ticket,
     guard: u32,
@@ -91,7 +91,7 @@ struct Enrolment {
     task: *const Task,
     /// The phase that it has come for, or `NEVER`.
     came_for: u64,
-    /// Where its offer stands in the list, if it does.
+    /// Where its alternation stands in the list, if it does.
     place: u32,
     is_enrolled: bool,
 }
@@ -101,7 +101,7 @@ struct Enrolment {
 struct State {
     enrolled: u32,
     waiters: Waiters,
-    offers: Vec<Offered>,
+    selecting: Vec<Selecting>,
     members: Vec<Enrolment>,
     free: Vec<Member>,
     /// Lists that are empty between the phases: no phase takes memory.
@@ -181,8 +181,8 @@ impl Phases {
         state.members[member as usize].is_enrolled = false;
         state.free.push(member);
         let flags = flags - ONE;
-        let has_waiters = !state.waiters.are_empty() || !state.offers.is_empty();
-        if flags < ONE && has_waiters && self.hold_offers() {
+        let has_waiters = !state.waiters.are_empty() || !state.selecting.is_empty();
+        if flags < ONE && has_waiters && self.hold_selecting() {
             self.complete(worker, None);
         } else {
             self.gate.unlock(flags);
@@ -209,7 +209,7 @@ impl Phases {
         self.phase.load(Relaxed)
     }
 
-    /// Comes, or offers to; `Done` if that completes the phase, whose number is noted in `came_for`. Else
+    /// Comes, alone or from an alternation; `Done` if that completes the phase, whose number is noted in `came_for`. Else
     /// enters the process, if told to.
     #[inline]
     pub(super) fn come(
@@ -226,8 +226,8 @@ impl Phases {
         let enrolled = &mut state.members[member as usize];
         enrolled.task = task.as_ptr();
         came_for.set(phase);
-        let is_offer = matches!(enter, Some(How::Offer { .. }));
-        if is_last && !is_offer && self.hold_offers() {
+        let is_selecting = matches!(enter, Some(How::Offer { .. }));
+        if is_last && !is_selecting && self.hold_selecting() {
             self.complete(Some(worker), None);
             return Attempt::Done;
         }
@@ -240,10 +240,10 @@ impl Phases {
             // SAFETY: it comes to rest here, and is taken out behind the gate.
             How::Plain => unsafe { state.waiters.add(task, worker) },
             How::Offer { ticket, guard } => {
-                enrolled.place = u32::try_from(state.offers.len()).unwrap_or(u32::MAX);
-                state.offers.push(Offered { task, ticket, guard, member });
-                // Our own offer is one of them: a partner may have taken it by now.
-                if is_last && self.hold_offers() {
+                enrolled.place = u32::try_from(state.selecting.len()).unwrap_or(u32::MAX);
+                state.selecting.push(Selecting { task, ticket, guard, member });
+                // Our own select state is one of them: a partner may have taken it by now.
+                if is_last && self.hold_selecting() {
                     self.complete(Some(worker), Some(task));
                     return Attempt::Done;
                 }
@@ -253,32 +253,32 @@ impl Phases {
         Attempt::Nothing
     }
 
-    /// Behind the gate: keeps others off every offer; `false`, and nothing done, if one is gone.
+    /// Behind the gate: keeps others off every select state; `false`, and nothing done, if one is gone.
     #[inline]
-    fn hold_offers(&self) -> bool {
-        self.state().offers.is_empty() || self.hold_in_order()
+    fn hold_selecting(&self) -> bool {
+        self.state().selecting.is_empty() || self.hold_in_order()
     }
 
     #[cold]
     fn hold_in_order(&self) -> bool {
-        let State { offers, order, .. } = self.state();
+        let State { selecting, order, .. } = self.state();
         order.clear();
-        order.extend(0..u32::try_from(offers.len()).unwrap_or(u32::MAX));
-        order.sort_unstable_by_key(|&index| offers[index as usize].task.as_ptr());
-        let offer_of = |index: u32| &offers[index as usize];
+        order.extend(0..u32::try_from(selecting.len()).unwrap_or(u32::MAX));
+        order.sort_unstable_by_key(|&index| selecting[index as usize].task.as_ptr());
+        let entry_of = |index: u32| &selecting[index as usize];
         for (held, &index) in order.iter().enumerate() {
-            let Offered { task, ticket, .. } = *offer_of(index);
-            let is_twice = held > 0 && offer_of(order[held - 1]).task == task;
+            let Selecting { task, ticket, .. } = *entry_of(index);
+            let is_twice = held > 0 && entry_of(order[held - 1]).task == task;
             if is_twice || !select::hold(task, ticket) {
-                order[..held].iter().for_each(|&index| select::let_go(offer_of(index).task));
+                order[..held].iter().for_each(|&index| select::let_go(entry_of(index).task));
                 return false;
             }
         }
         true
     }
 
-    /// Behind the gate, which this opens, and with all offers held: every process has come. `own` is
-    /// the caller's process, if it is among the offers: it runs by itself.
+    /// Behind the gate, which this opens, and with all select states kept: every process has come. `own` is
+    /// the caller's process, if it is selecting: it runs by itself.
     fn complete(&self, worker: Option<&Worker>, own: Option<TaskRef>) {
         let state = self.state();
         // Relaxed: behind the gate.
@@ -286,11 +286,11 @@ impl Phases {
         let spare = mem::take(&mut state.spare);
         let mut waiters = mem::replace(&mut state.waiters, spare);
         let mut wakes = mem::take(&mut state.wakes);
-        for offered in state.offers.drain(..) {
-            if Some(offered.task) == own {
-                select::leave_busy(offered.task, Leave::Taken(offered.guard));
+        for selected in state.selecting.drain(..) {
+            if Some(selected.task) == own {
+                select::leave_busy(selected.task, Leave::Taken(selected.guard));
             } else {
-                wakes.push(select::take_held(offered.task, offered.guard));
+                wakes.push(select::take_held(selected.task, selected.guard));
             }
         }
         self.gate.unlock(state.enrolled * ONE);
@@ -317,12 +317,12 @@ impl Phases {
 
     /// Behind the gate; `false` if it stands nowhere.
     fn take_out(&self, member: Member) -> bool {
-        let State { offers, waiters, members, .. } = self.state();
+        let State { selecting, waiters, members, .. } = self.state();
         let Enrolment { place, task, .. } = members[member as usize];
         let place = place as usize;
-        if offers.get(place).is_some_and(|offered| offered.member == member) {
-            offers.swap_remove(place);
-            if let Some(moved) = offers.get(place) {
+        if selecting.get(place).is_some_and(|selected| selected.member == member) {
+            selecting.swap_remove(place);
+            if let Some(moved) = selecting.get(place) {
                 members[moved.member as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
             }
         } else if !waiters.remove(task) {
@@ -350,7 +350,7 @@ impl Phases {
         let flags = self.gate.lock(Access::Shared);
         let state = self.state();
         let has =
-            state.waiters.has(task) || state.offers.iter().any(|offered| offered.task == task);
+            state.waiters.has(task) || state.selecting.iter().any(|selected| selected.task == task);
         self.gate.unlock(flags);
         has
     }

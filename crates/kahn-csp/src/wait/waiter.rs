@@ -1,7 +1,7 @@
 //! A process that waits: how it is entered, what an attempt comes to, how it is made ready.
 
 use crate::language::csp::Worker;
-use crate::wait::select::{self, Ticket};
+use crate::wait::select::{self, Taken, Ticket};
 use kahn_engine::sync::Arc;
 use kahn_engine::task::foreign::Foreign;
 use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
@@ -21,6 +21,20 @@ pub(crate) enum How {
 pub(crate) struct Waiter {
     pub(crate) task: TaskRef,
     pub(crate) how: How,
+}
+
+impl Waiter {
+    /// Takes the process out of its wait, behind the gate where it is entered; `None` if it has something
+    /// else by now, or is being ended.
+    pub(crate) fn take(self) -> Option<Wake> {
+        match self.how {
+            How::Plain => Some(Wake::Plain(self.task)),
+            How::Offer { ticket, guard } => match select::take(self.task, ticket, guard, None) {
+                Taken::Yes(wake) => Some(wake),
+                Taken::No | Taken::WeWere => None,
+            },
+        }
+    }
 }
 
 /// What came of one look at a channel.
