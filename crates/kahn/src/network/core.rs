@@ -54,6 +54,8 @@ pub(crate) struct Core {
     pub(super) left: OnceLock<Left>,
     pub(crate) parties: Mutex<Vec<Arc<Party>>>,
     pub(crate) quiescence: AtomicBool,
+    /// Processes that bring messages in an order from outside.
+    pub(crate) from_outside: Mutex<Vec<Name>>,
     /// For policies that decide where processes belong.
     pub(crate) measured: Mutex<Measured>,
     /// Opens when every process of the run has ended.
@@ -144,6 +146,7 @@ impl Core {
             left: OnceLock::new(),
             parties: Mutex::new(Vec::new()),
             quiescence: AtomicBool::new(false),
+            from_outside: Mutex::new(Vec::new()),
             measured: Mutex::new(Measured::default()),
             gone: Gone::default(),
             fixed: AtomicU64::new(0),

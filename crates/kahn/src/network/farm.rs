@@ -59,7 +59,7 @@ use crate::channel::{Receiver, Sender};
 use kahn_engine::Unwound;
 use kahn_engine::sync::{Arc, Mutex, panics};
 use kahn_engine::task::ProcessResult;
-use kahn_report::Name;
+use kahn_report::{AtMessage, BoxError, Name};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::mem;
@@ -284,17 +284,24 @@ async fn take_in<'env, T, U, E, S, M, F>(
 async fn give_out<T, U, E, S, M, F>(
     (mut tickets, mut out): (Receiver<Arc<Ticket<U, E>>>, Sender<U>),
     farm: Arc<Farm<T, U, E, S, M, F>>,
-) -> Result<(), E>
+    items: Name,
+) -> Result<(), BoxError>
 where
     T: Send,
     U: Send,
     E: Send,
+    Result<(), E>: ProcessResult,
 {
     let _over = Over(&farm);
+    let mut number = 0;
     while let Some(ticket) = tickets.recv_in_place().await {
+        number += 1;
         match ticket.result().await {
             Made::Value(value) => out.send(value).await,
-            Made::Failed(error) => return Err(error),
+            Made::Failed(error) => {
+                let error = Err(error).into_error().ok_or("it failed")?;
+                return Err(AtMessage { channel: items, number }.blame(error));
+            }
             Made::Panicked(payload, at) => {
                 if let Some(at) = at {
                     panics::note_resumed(&*payload, at);
@@ -326,7 +333,7 @@ impl Core {
         let name = plan.name.clone();
         assert!(plan.n > 0, "process `{name}` applies its function to one message at least");
         assert!(plan.window > 0, "process `{name}` has one message in flight at least");
-        let weigher = items.weigher();
+        let (weigher, input) = (items.weigher(), items.name().clone());
         let tickets = ChannelPlan {
             name: name.clone(),
             capacity: u32::try_from(plan.window).unwrap_or(u32::MAX),
@@ -351,7 +358,7 @@ impl Core {
         self.process(
             part(Role::Part(identity)),
             (tickets, out),
-            move |ports| give_out(ports, farm),
+            move |ports| give_out(ports, farm, input),
             by,
         );
     }

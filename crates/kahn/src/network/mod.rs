@@ -7,6 +7,7 @@
 //! | `making` | where that is done: before the run, by a process ([`Spawner`]), in a part ([`Scope`]) |
 //! | `body` | the closure and the future of a process |
 //! | `farm` | the ordered farm: one process of several parts |
+//! | `requests` | threads and tasks outside that ask |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
 //! | `weights` | what is told of growth and weights |
@@ -27,6 +28,7 @@ mod making;
 mod observed;
 mod options;
 pub mod process;
+mod requests;
 pub(crate) mod run;
 mod weights;
 
@@ -37,6 +39,7 @@ pub use handle::StopHandle;
 pub use making::{Scope, Spawner};
 pub(crate) use options::DEFAULT_BUDGET;
 pub use options::Options;
+pub use requests::Requests;
 pub(crate) use run::{Outcome, execute};
 pub use run::{RunError, Running};
 
@@ -116,6 +119,11 @@ impl Network<'_> {
     /// ```
     pub fn new() -> Self {
         Self::of(Whole::new(), None)
+    }
+
+    /// A process that brings messages in an order from outside, if there is one.
+    pub(crate) fn asked_from_outside(&self) -> Option<Name> {
+        self.made.core.from_outside.lock().first().cloned()
     }
 
     /// Has channels compared by contents that these digests are for, without being asked.

@@ -343,7 +343,12 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         plan.observe();
     }
     core.channels.configure(options.budget, options.capacities, listed, options.record);
-    let (problems, warnings) = core.check();
+    let (problems, mut warnings) = core.check();
+    let from_outside = core.from_outside.lock();
+    warnings.extend(from_outside.iter().map(|process| {
+        format!("order from outside: in which order `{process}` is asked is not the network's")
+    }));
+    drop(from_outside);
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
     }

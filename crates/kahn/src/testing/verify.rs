@@ -4,7 +4,7 @@ use super::compare::{Difference, Mismatch, Run};
 use super::schedule::{Case, Schedules};
 use super::watchdog::guarded;
 use crate::network::execute;
-use crate::{Network, Report, RunError, Summary};
+use crate::{Name, Network, Report, RunError, Summary};
 use std::error::Error;
 use std::fmt;
 
@@ -174,6 +174,18 @@ pub enum VerifyError {
         /// Which process waited for which.
         explanation: String,
     },
+    /// The network is asked from outside, in an order that is another in each run.
+    FromOutside {
+        /// The process that is asked.
+        process: Name,
+    },
+    /// The result depends on the number of parts that share the work.
+    Parts {
+        /// A number of parts, and the result.
+        first: (usize, String),
+        /// Another, and another result.
+        other: (usize, String),
+    },
     /// There is nothing to run it with.
     NoSchedule,
 }
@@ -184,6 +196,18 @@ impl fmt::Display for VerifyError {
             Self::Differs(difference) => write!(f, "{difference}"),
             Self::Refused { schedule, error } => write!(f, "with {schedule}: {error}"),
             Self::Hangs { schedule, explanation } => write!(f, "with {schedule}: {explanation}"),
+            Self::FromOutside { process } => write!(
+                f,
+                "the order in which `{process}` is asked comes from outside the network, so runs cannot \
+                 be compared: write the network with a source in its place, which sends the same \
+                 questions each time"
+            ),
+            Self::Parts { first: (one, first), other: (many, other) } => write!(
+                f,
+                "with {one} parts the result is {first}, and with {many} parts {other}: something \
+                 influences results that depends on which part does what, such as memory that is used \
+                 again"
+            ),
             Self::NoSchedule => f.write_str(
                 "there is no schedule to run the network with: name policies, workers, capacities, \
                  seeds",
@@ -370,6 +394,9 @@ impl Schedules {
             let mut network = Network::new();
             network.record_by(&self.digests);
             let handed = build(&mut network);
+            if let Some(process) = network.asked_from_outside() {
+                return Err(VerifyError::FromOutside { process });
+            }
             let ran = guarded(self.time_limit, |watchdog| {
                 watchdog.watch(&network);
                 execute(network, options)
@@ -409,6 +436,69 @@ impl Schedules {
         let types_by_count = run.types_by_count();
         let report = run.outcome.report;
         Ok(Verified { schedules: of, by_contents, by_count, types_by_count, cut, report, result })
+    }
+}
+
+impl Schedules {
+    /// Verifies a network for several numbers of parts that share its work, and compares the results over all.
+    ///
+    /// For each number, all that [`verify_with`](Self::verify_with) compares is compared. Between
+    /// two numbers it is the result alone, for the networks have other channels.
+    ///
+    /// # Examples
+    ///
+    /// Memory that is used again, and influences results:
+    ///
+    /// ```
+    /// use kahn::testing::{Schedules, VerifyError};
+    ///
+    /// let error = Schedules::new().workers([1, 2]).verify_parts(
+    ///     [1, 2, 3],
+    ///     |network, parts| {
+    ///         let numbers = network.source("numbers", 0..10_u64);
+    ///         let odd = network.parallel_map_with("odd", numbers, parts, || 0, |seen, n| {
+    ///             *seen += 1;
+    ///             n + *seen
+    ///         });
+    ///         network.collect("all", odd)
+    ///     },
+    ///     |all| all.take(),
+    /// )
+    /// .expect_err("the result depends on what a memory has seen");
+    /// assert!(matches!(&error, VerifyError::Parts { first, other } if first.0 == 1 && other.0 == 2));
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`verify`](Self::verify), and [`VerifyError::Parts`] if two results differ.
+    ///
+    /// # Panics
+    /// As for [`verify`](Self::verify).
+    pub fn verify_parts<'env, R, A: PartialEq + fmt::Debug>(
+        &self,
+        parts: impl IntoIterator<Item = usize>,
+        build: impl Fn(&mut Network<'env>, usize) -> R,
+        result: impl Fn(R) -> A,
+    ) -> Result<Verified<A>, VerifyError> {
+        let mut first: Option<(usize, Verified<A>)> = None;
+        for parts in parts {
+            let verified = self.verify_with(|network| build(network, parts), &result, |_| {})?;
+            let Some((number, expected)) = &mut first else {
+                first = Some((parts, verified));
+                continue;
+            };
+            if expected.cut.is_empty()
+                && verified.cut.is_empty()
+                && expected.result != verified.result
+            {
+                return Err(VerifyError::Parts {
+                    first: (*number, format!("{:?}", expected.result)),
+                    other: (parts, format!("{:?}", verified.result)),
+                });
+            }
+            expected.schedules += verified.schedules;
+            expected.cut.extend(verified.cut);
+        }
+        first.map(|(_, verified)| verified).ok_or(VerifyError::NoSchedule)
     }
 }
 

@@ -146,6 +146,8 @@ fn a_failure_is_told_after_the_results_before_it_and_instead_of_all_behind_it() 
                     (failure.panicked, &*failure.ended_with_it),
                     (panics, &["listen".into()][..])
                 );
+                let input = failure.input.as_ref().map(|at| (at.channel.as_str(), at.number));
+                assert_eq!(input, (!panics).then_some(("numbers", at + 1)));
                 let how = if panics { "panicked" } else { "failed" };
                 assert_eq!(
                     endings(&report)[1..],
@@ -440,6 +442,37 @@ fn verify_finds_memory_that_influences_results() {
     });
     let Err(VerifyError::Differs(difference)) = verified else { panic!("not found: {verified:?}") };
     assert!(difference.to_string().contains("planted"), "{difference}");
+}
+
+#[test]
+fn verify_finds_memory_that_influences_results_by_how_many_there_are() {
+    for is_planted in [false, true] {
+        let verified = Schedules::new().workers([1, 3]).seeds([1]).verify_parts(
+            [2, 3, 8],
+            |network, parts| {
+                let numbers = network.source("numbers", 0..40_u64);
+                let make = || 0_u64;
+                let counts =
+                    network.parallel_map_with("map", numbers, parts, make, move |seen, item| {
+                        // Planted: each memory counts for itself.
+                        *seen += u64::from(is_planted);
+                        item + *seen
+                    });
+                network.collect("all", counts)
+            },
+            |all| all.take(),
+        );
+        match verified {
+            Ok(verified) => {
+                assert!(!is_planted, "not found");
+                assert_eq!(verified.result, Some((0..40).collect()));
+            }
+            Err(error) => {
+                assert!(is_planted, "{error}");
+                assert!(matches!(error, VerifyError::Parts { .. }), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

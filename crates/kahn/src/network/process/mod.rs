@@ -11,6 +11,9 @@
 //! | method | what it does | ends | needs room where streams meet |
 //! |---|---|---|---|
 //! | [`source`](crate::Network::source) | sends what an iterator gives | with the iterator | |
+//! | [`lines`](crate::Network::lines), [`blocks`](crate::Network::blocks), [`records`](crate::Network::records) | sends the parts of what a reader gives | with the reader | |
+//! | [`folder`](crate::Network::folder) | sends the paths of the files in a folder, in order | after the last | |
+//! | [`write_file`](crate::Network::write_file), [`write`](crate::Network::write) | writes a file, which is there whole or not at all; writes to a writer | with its input | |
 //! | [`map`](crate::Network::map), [`filter`](crate::Network::filter), [`flat_map`](crate::Network::flat_map) | makes one, at most one, any number of messages of each | with its input | after a `tee`, for what is left out or added |
 //! | [`inspect`](crate::Network::inspect) | looks at each message; how far beyond what is read is a matter of the schedule | with its input | |
 //! | [`scan`](crate::Network::scan) | makes a message of each, with a state | with its input, or when told | |
@@ -31,7 +34,7 @@
 //! | [`scatter`](crate::Network::scatter), [`scatter_weighted`](crate::Network::scatter_weighted) | deals messages out in turn | with its input | |
 //! | [`gather`](crate::Network::gather), [`gather_weighted`](crate::Network::gather_weighted) | takes messages in turn | with the last | after a `scatter` with other weights |
 //! | [`scatter_by_key`](crate::Network::scatter_by_key) | deals messages out so that equal keys stay together | with its input | if they are gathered in turn |
-//! | [`parallel_map`](crate::Network::parallel_map) | maps in several processes, each in its turn, and keeps the order | with its input | |
+//! | [`parallel_map`](crate::Network::parallel_map), [`parallel_map_with`](crate::Network::parallel_map_with) | maps in several processes, each in its turn, and keeps the order | with its input | |
 //! | [`ordered_map`](crate::Network::ordered_map), [`ordered_map_with`](crate::Network::ordered_map_with) | maps several messages at once, by whichever worker is free, and keeps the order | with its input | |
 //! | [`merge_sorted`](crate::Network::merge_sorted), [`merge_sorted_by_key`](crate::Network::merge_sorted_by_key) | makes one sorted stream of several | with the last | if they come from one process, as keys have it |
 //! | [`compute`](crate::Network::compute), [`try_process`](crate::Network::try_process) | a process of your own whose value can be taken | when it returns | |
@@ -88,6 +91,7 @@ mod batch;
 mod delay;
 mod each;
 mod fallible;
+mod file;
 mod fold;
 mod group;
 mod merge;
@@ -105,6 +109,7 @@ mod window;
 pub use batch::{batch, unbatch};
 pub use delay::forward;
 pub use each::{filter, flat_map, map};
+pub use file::open;
 pub use fold::{fold, for_each};
 pub use merge::{merge_sorted, merge_sorted_by_key};
 pub use output::Output;

@@ -45,4 +45,55 @@ impl<'env, M: Making> Network<'env, M> {
             .collect();
         self.gather(format!("{name} gather"), mapped)
     }
+
+    /// Maps in `count` processes at once as [`parallel_map`](Self::parallel_map) does, each with memory that is
+    /// used again: **it must not influence results**.
+    ///
+    /// Which messages one memory meets depends on `count`. So a buffer that is cleared will do; a compressor that
+    /// is reset will not, if its output depends on what it has seen before: for 2, 3 and 8 processes the results
+    /// differ. [`Schedules::verify_parts`](crate::testing::Schedules::verify_parts) finds such a state.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let lines = network.source("lines", ["to be", "or not", "to be"]);
+    /// let lengths = network.parallel_map_with("lengths", lines, 2, String::new, |buffer, line| {
+    ///     buffer.clear();
+    ///     buffer.extend(line.chars().filter(|c| c.is_alphabetic()));
+    ///     buffer.len()
+    /// });
+    /// let all = network.collect("all", lengths);
+    /// network.run()?;
+    /// assert_eq!(all.take(), Some(vec![4, 5, 4]));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`parallel_map`](Self::parallel_map).
+    pub fn parallel_map_with<T: Send + 'env, U: Send + 'env, S: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        count: usize,
+        make: impl Fn() -> S + Clone + Send + 'env,
+        f: impl Fn(&mut S, T) -> U + Clone + Send + 'env,
+    ) -> Receiver<U> {
+        let name = name.into();
+        let parts = self.scatter(format!("{name} scatter"), items, count);
+        let mapped = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let (make, f) = (make.clone(), f.clone());
+                let mut memory = None;
+                self.map(format!("{name} {index}"), part, move |item| {
+                    f(memory.get_or_insert_with(&make), item)
+                })
+            })
+            .collect();
+        self.gather(format!("{name} gather"), mapped)
+    }
 }

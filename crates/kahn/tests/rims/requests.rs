@@ -1,0 +1,117 @@
+//! Whoever asks gets its own answer, or an error; and nobody waits for ever.
+
+use super::each_way;
+use kahn::testing::{VerifyError, verify};
+use kahn::{Ended, Network, process};
+use std::thread::scope;
+
+#[test]
+fn each_of_many_threads_gets_its_own_answers() {
+    each_way(|mut network, options| {
+        let (requests, questions, answers) = network.requests::<u64, u64>("service", 2);
+        let squares = network.ordered_map("square", questions, 3, 5, |n| n * n);
+        network.process("answer", (squares, answers), process::forward);
+        assert_eq!(network.size(), (3, 3), "all who ask are one process");
+        scope(|scope| {
+            for thread in 0..5 {
+                let requests = requests.clone();
+                scope.spawn(move || {
+                    for n in 0..20 {
+                        let asked = 100 * thread + n;
+                        assert_eq!(requests.ask_blocking(asked), Ok(asked * asked));
+                    }
+                });
+            }
+            drop(requests);
+            let report = network.run_with(options).expect("it ends when nobody asks any more");
+            assert_eq!(report.messages(), 300);
+            assert_eq!(report.processes[0].name, "service");
+            assert!(
+                report.warnings.iter().any(|warning| warning.starts_with("order from outside"))
+            );
+        });
+    });
+}
+
+#[test]
+fn a_request_that_is_given_up_takes_no_other_answer() {
+    each_way(|mut network, options| {
+        let (requests, questions, answers) = network.requests::<u64, u64>("service", 1);
+        network.process("answer", (questions, answers), process::forward);
+        scope(|scope| {
+            scope.spawn(move || {
+                for n in 0..50 {
+                    let mut asking = Box::pin(requests.ask(2 * n));
+                    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                    let _ = asking.as_mut().poll(&mut context);
+                    drop(asking);
+                    assert_eq!(requests.ask_blocking(2 * n + 1), Ok(2 * n + 1));
+                }
+            });
+            network.run_with(options).expect("it ends");
+        });
+    });
+}
+
+#[test]
+fn without_a_run_or_after_it_a_request_is_an_error() {
+    let mut network = Network::new();
+    let (requests, questions, answers) = network.requests::<u64, u64>("service", 1);
+    network.process("answer", (questions, answers), process::forward);
+    scope(|scope| {
+        let asks = requests.clone();
+        let user = scope.spawn(move || asks.ask_blocking(1));
+        drop(network);
+        assert_eq!(user.join().expect("it does not panic"), Err(Ended::Run));
+    });
+    assert_eq!(requests.ask_blocking(2), Err(Ended::Run));
+}
+
+#[test]
+fn if_what_answers_fails_or_stops_every_request_gets_an_error() {
+    for stops in [false, true] {
+        each_way(|mut network, options| {
+            let (requests, questions, answers) = network.requests::<u64, u64>("service", 4);
+            let stop = network.stop_handle();
+            let code = async move |(mut questions, mut answers): (
+                kahn::Receiver<u64>,
+                kahn::Sender<u64>,
+            )| {
+                while let Some(n) = questions.recv().await {
+                    if n == 3 {
+                        if !stops {
+                            return Err("three is too many");
+                        }
+                        stop.stop();
+                    } else {
+                        answers.send(n).await;
+                    }
+                }
+                Ok(())
+            };
+            network.process("answer", (questions, answers), code);
+            scope(|scope| {
+                scope.spawn(move || {
+                    for n in 0..3 {
+                        assert_eq!(requests.ask_blocking(n), Ok(n));
+                    }
+                    assert_eq!(requests.ask_blocking(3), Err(Ended::Run));
+                    assert_eq!(requests.ask_blocking(4), Err(Ended::Run));
+                });
+                network.run_with(options).expect_err("it fails, or is stopped");
+            });
+        });
+    }
+}
+
+#[test]
+fn runs_whose_order_comes_from_outside_are_not_compared() {
+    let error = verify(|network| {
+        let (requests, questions, answers) = network.requests::<u64, u64>("service", 1);
+        network.process("answer", (questions, answers), process::forward);
+        requests
+    })
+    .expect_err("the order may be another in each run");
+    assert!(matches!(&error, VerifyError::FromOutside { process } if process == "service"));
+    assert!(error.to_string().contains("`service` is asked comes from outside"), "{error}");
+}
