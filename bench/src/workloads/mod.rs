@@ -3,6 +3,7 @@
 mod churn;
 mod csp;
 mod deadlock;
+mod farm;
 mod floor;
 mod idle;
 mod kmeans;
@@ -66,6 +67,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         name: "scatter-gather",
         summary: "one process gives work of 10 and 100 us to 256 and waits for all",
         contests: scatter::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "farm",
+        summary: "an ordered map of items of 100 us, and of 10 us to 1 ms, beside rayon",
+        contests: farm::contests,
         prepare: nothing,
     },
     Workload {
