@@ -13,7 +13,7 @@
 
 use kahn::{Ended, Network, Requests, process};
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 fn service() -> (Network<'static>, Requests<String, String>) {
@@ -36,31 +36,33 @@ fn serve(connection: TcpStream, requests: &Requests<String, String>) -> io::Resu
     Ok(())
 }
 
-/// What two clients hear that say a line each.
+/// What a client hears that says a line.
+fn say(line: &str, to: SocketAddr) -> io::Result<String> {
+    let mut connection = TcpStream::connect(to)?;
+    writeln!(connection, "{line}")?;
+    let mut answer = String::new();
+    BufReader::new(connection).read_line(&mut answer)?;
+    Ok(answer)
+}
+
+/// Serves two clients that say a line each.
 fn talk() -> io::Result<[String; 2]> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let (network, requests) = service();
-    let server = thread::spawn(move || {
-        for connection in listener.incoming().take(2) {
-            let (connection, requests) = (connection?, requests.clone());
-            thread::spawn(move || serve(connection, &requests));
-        }
-        Ok::<(), io::Error>(())
-    });
-    let clients = ["stressed", "a nut for a jar of tuna"].map(|line| {
-        thread::spawn(move || {
-            let mut connection = TcpStream::connect(address)?;
-            writeln!(connection, "{line}")?;
-            let mut answer = String::new();
-            BufReader::new(connection).read_line(&mut answer)?;
-            Ok::<String, io::Error>(answer)
-        })
-    });
-    network.run().map_err(io::Error::other)?;
-    server.join().expect("the server does not panic")?;
-    let [first, second] = clients.map(|client| client.join().expect("a client does not panic"));
-    Ok([first?, second?])
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for connection in listener.incoming().take(2).flatten() {
+                let requests = requests.clone();
+                scope.spawn(move || serve(connection, &requests));
+            }
+        });
+        let clients = ["stressed", "a nut for a jar of tuna"]
+            .map(|line| scope.spawn(move || say(line, address)));
+        network.run().map_err(io::Error::other)?;
+        let [first, second] = clients.map(|client| client.join().expect("a client does not panic"));
+        Ok([first?, second?])
+    })
 }
 
 fn main() -> io::Result<()> {

@@ -241,7 +241,7 @@ proptest! {
 }
 
 fn run(network: Network<'_>) -> Result<Report, RunError> {
-    within(Duration::from_mins(1), |watchdog| {
+    within(Duration::from_secs(60), |watchdog| {
         watchdog.watch(&network);
         network.run_with(Options::new().workers(2).capacity(1))
     })

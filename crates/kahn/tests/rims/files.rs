@@ -97,7 +97,11 @@ fn a_file_is_written_whole() -> io::Result<()> {
             network.write_file("write", blocks, &target);
             network.run_with(options).expect("it is written");
             assert_eq!(fs::read(&target).expect("it is there"), text.as_bytes());
-            assert_eq!(names(folder.path()), [target.clone()], "nothing is left beside it");
+            assert_eq!(
+                names(folder.path()),
+                std::slice::from_ref(&target),
+                "nothing is left beside it"
+            );
         });
     }
     Ok(())
