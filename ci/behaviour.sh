@@ -95,23 +95,15 @@ mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.r
 mutation operations-not-noted "$laws" before_it_drops_its_sender channel/process.rs \
     's/(fn note_sent\(&self, channel: \*const \(\)\) \{)/$1\n if channel.is_null() { return; }/'
 mutation own-reader-not-seen "$laws" that_is_its_own_reader network/observed.rs \
-    's/if writer == reader \{/if writer == reader \&\& is_kept.is_empty() {/'
+    's/if sender\.was_kept \{/if sender.was_kept \&\& is_kept.is_empty() {/'
 mutation own-receiver-dropped-first "$laws" of_a_process_that_is_its_own channel/closing.rs \
     's/task\.note_kept\(\);//'
 mutation last-message-of-an-end "$laws" was_seen_before_a_message channel/closing.rs \
     's/(fn process_ended\(.*?)(close_dropped\(task, worker, failed\);)/$1task.note_sent(ptr::null());\n    $2/s'
 mutation handed-on-forgotten "$laws" before_the_receiver_was_handed_on network/observed.rs \
-    's/if sender\.was_received_before \{/if sender.was_received_before \&\& would_see.len() == usize::MAX {/'
+    's/if sender\.was_received_before \{/if sender.was_received_before \&\& is_kept.is_empty() {/'
 mutation handed-on-at-any-time "$laws" last_message_was_left_to channel/endings.rs \
     's/handed_on_at == Some\(sent\)/handed_on_at.is_some()/'
-mutation outliving-unasked "$laws" only_the_end_of_its_process network/observed.rs \
-    's/hypothesis\.outlives\(process, &mut is_never_pruned\)/hypothesis.stay[process].len() == usize::MAX/'
-mutation outliving-unnoted "$laws" that_has_outlived_its_senders channel/closing.rs \
-    's/let has_outlived = task\.local\(\)\.senders\.get\(\) == 0;/let has_outlived = false;/'
-mutation pruned-readers-forgotten "$laws" only_the_end_of_its_process channel/closing.rs \
-    's/gate\.note_cut\(\);/let _ = \&gate;/'
-mutation outlived-at-any-time "$laws" may_be_pruned_before channel/closing.rs \
-    's/let has_outlived = task\.local\(\)\.senders\.get\(\) == 0;/let has_outlived = true;/'
 mutation flush-prunes-nothing "$laws" ends_where_it_flushes channel/closing.rs \
     's/if is_marked && is_polled_here \{/if is_marked != is_marked \&\& is_polled_here {/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \

@@ -119,7 +119,11 @@ fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
         ),
         (
             !meaning.open.is_empty(),
-            "cases in which the model lets the schedule decide whether a failure counts",
+            "cases in which the model does not say whether a failure counts: processes wait for ever",
+        ),
+        (
+            !meaning.as_pruned.is_empty(),
+            "cases with failures told as pruned: none that is never pruned saw that no run prunes them",
         ),
     ] {
         if is {
@@ -204,6 +208,7 @@ fn outcome(meaning: &Meaning, report: &Report, quiescence: bool) -> Result<(), B
             // A party is told of a mark or of the end of the run, and ends as it likes.
             _ if outlook.may_be_pruned || outlook.party || meaning.open.contains(&name) => true,
             Ending::Finished => is_good_end(ending),
+            _ if meaning.as_pruned.contains(&name) => is_good_end(ending),
             // One that does not count may as well have been pruned.
             Ending::Failed if !meaning.failures.contains(&name) => {
                 is_good_end(ending) || has_failed(ending)

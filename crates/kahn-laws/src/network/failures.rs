@@ -1,37 +1,58 @@
 //! Which failures count, when the interpreter has run a program to its end.
+//!
+//! A failure is told if one that looks at a single run, any, can tell that its process is pruned in no
+//! schedule: it could be in none, or had both ends of a channel when it closed its last sender; or a process of
+//! which the same can be told saw that sender's end, or received what was sent on it just before. A reader that
+//! was pruned itself tells nothing: how far it came is a matter of the schedule, and what it would have
+//! done is not known. All other failures are told in no run, and their processes as pruned. The rule is the same in all
+//! runs, for it needs only what those do that no schedule prunes.
 
 use super::interpreter::Mistake;
-use super::world::{Fate, Wire, World};
+use super::world::{Fate, World};
 use std::collections::BTreeSet;
 
-impl World<'_> {
-    /// Those that could see how a process went on when it dropped its last sender, or ended.
-    pub(super) fn observers(&self, number: usize) -> impl Iterator<Item = usize> {
-        let wires = self.actors[number].last_wires.iter().map(|&wire| &self.wires[wire]);
-        let of = |w: &Wire| [w.readers.last().copied(), w.received_by, w.seen_by];
-        wires.flat_map(of).flatten()
-    }
+/// What is told of the failures.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The failed processes that count.
+    pub(super) counted: BTreeSet<usize>,
+    /// Those that count or not: that takes a look at waits that last for ever.
+    pub(super) open: BTreeSet<usize>,
+    /// Those that failed when they had no sender any more, and are told as pruned.
+    pub(super) as_pruned: BTreeSet<usize>,
+}
 
-    /// Whether one that looks at a single run can tell that this process is pruned in no schedule: it
-    /// could be in none, or was seen by one of which that can be told. (One that has sent a message to a
-    /// process that may be pruned only later is pruned in none either; but it takes all schedules to tell.)
-    pub(super) fn is_known(&self, number: usize, pruned: &BTreeSet<String>) -> bool {
-        let mut asked = BTreeSet::new();
-        let mut open = vec![number];
-        while let Some(at) = open.pop() {
+impl World<'_> {
+    /// The processes of which a single run tells that no schedule prunes them. `waiting`: those also that
+    /// wait for ever, and those whose reader does.
+    fn known(&self, pruned: &BTreeSet<String>, waiting: bool) -> Vec<bool> {
+        let is_waiting = |at: usize| waiting && self.actors[at].fate == Fate::Running;
+        let is_certain = |at: usize| {
             let actor = &self.actors[at];
-            if !asked.insert(at) || pruned.contains(&actor.name) {
-                continue;
+            self.is_never_pruned(at) || !actor.had_sender || actor.was_kept || is_waiting(at)
+        };
+        let is_seen = |at: usize, known: &[bool]| {
+            let actor = &self.actors[at];
+            actor.last_wires.iter().any(|&number| {
+                let wire = &self.wires[number];
+                let received_by = wire.received_by.filter(|_| actor.had_just_sent == Some(number));
+                let waits = wire.readers.last().copied().filter(|&reader| is_waiting(reader));
+                [wire.seen_by, received_by, waits].into_iter().flatten().any(|by| known[by])
+            })
+        };
+        let mut known: Vec<bool> =
+            self.actors.iter().map(|actor| !pruned.contains(&actor.name)).collect();
+        loop {
+            let lost: Vec<usize> = (0..known.len())
+                .filter(|&at| known[at] && !is_certain(at) && !is_seen(at, &known))
+                .collect();
+            if lost.is_empty() {
+                return known;
             }
-            let waits = actor.fate == Fate::Running;
-            let is_own =
-                actor.last_wires.iter().any(|&wire| self.wires[wire].readers.last() == Some(&at));
-            if self.is_never_pruned(at) || !actor.had_sender || waits || is_own {
-                return true;
+            for at in lost {
+                known[at] = false;
             }
-            open.extend(self.observers(at));
         }
-        false
     }
 
     /// Whether a failure of this process cannot have been pruned away.
@@ -45,22 +66,28 @@ impl World<'_> {
         !senders || self.is_never_pruned(number)
     }
 
-    /// The failed processes that count, and with them those that failed with one.
-    pub(super) fn counted(&self) -> BTreeSet<usize> {
-        let failed =
-            |at: &usize| matches!(self.actors[*at].fate, Fate::Failed | Fate::FailedWith(_));
-        let mut counted: BTreeSet<usize> =
-            (0..self.actors.len()).filter(failed).filter(|&at| self.stands(at)).collect();
-        // A process that counts and has reached a mark makes the one that set it count: its root.
-        let roots: Vec<usize> = counted
-            .iter()
-            .filter_map(|&at| match self.actors[at].fate {
-                Fate::FailedWith(root) => Some(root),
-                _ => None,
-            })
-            .collect();
-        counted.extend(roots);
-        counted.retain(|&at| self.actors[at].fate == Fate::Failed);
-        counted
+    /// What is told of failures, if some schedule prunes these.
+    pub(super) fn told(&self, pruned: &BTreeSet<String>) -> Told {
+        let (sure, known) = (self.known(pruned, false), self.known(pruned, true));
+        let mut told = Told::default();
+        for (at, actor) in self.actors.iter().enumerate().filter(|&(at, _)| self.stands(at)) {
+            // A process that counts and has reached a mark makes the one that set it count: its root.
+            let root = match actor.fate {
+                Fate::Failed => at,
+                Fate::FailedWith(root) => root,
+                _ => continue,
+            };
+            if sure[at] {
+                told.counted.insert(root);
+            } else if known[at] {
+                told.open.insert(root);
+            } else if root == at {
+                told.as_pruned.insert(at);
+            }
+        }
+        // A party fails with nothing.
+        told.counted.retain(|&at| self.actors[at].fate == Fate::Failed);
+        told.open.retain(|at| !told.counted.contains(at));
+        told
     }
 }

@@ -15,7 +15,8 @@
 //!   effect; one that reaches a mark fails with it. It counts if it cannot have been pruned: it has no
 //!   sender any more, has effects or may create; or if one that counts has reached its mark. A process
 //!   that has no sender any more, but could have been pruned before it dropped the last, has failed in
-//!   some runs and not in others. What is told must be a function of the input, so no run tells it.
+//!   some runs and not in others. What is told must be a function of the input, so no run tells it; nor if
+//!   only processes that may be pruned themselves could see that it could not (`failures`).
 //! * *Outside parties* are no processes: what they drop is dropped at once, a mark that they reach
 //!   is told to them, and what they do then (here: they drop their ends) is their own affair.
 //!
@@ -90,8 +91,8 @@ pub struct Outlook {
     pub ending: Ending,
     /// Whether some schedule prunes it.
     pub may_be_pruned: bool,
-    /// Whether all who could read what it sends are gone or dead in the end, in some schedule, or may be
-    /// pruned that saw its last sender go. It would be pruned if it did not wait for ever.
+    /// Whether all that could read what it sends are gone or dead in the end, in some schedule. It would be
+    /// pruned if it did not wait for ever.
     pub is_unread: bool,
     /// Its effects.
     pub effects: Vec<u64>,
@@ -108,11 +109,12 @@ pub struct Meaning {
     pub processes: BTreeMap<String, Outlook>,
     /// The failures that count.
     pub failures: BTreeSet<String>,
-    /// Failures that are not compared with the interpreter's, only between runs. The process failed
-    /// without a sender, so it counts; and could have been pruned before it dropped its last, so not;
-    /// or all who read what it sent last may be pruned, and who looks at one run alone cannot tell
-    /// whether it could.
+    /// Failures that are not compared with the interpreter's, only between runs: whether they count takes
+    /// a look at processes that wait for ever.
     pub open: BTreeSet<String>,
+    /// Processes that failed when they had no sender any more, and are told as pruned: some schedule prunes
+    /// them, or all that could see that none does may be pruned themselves.
+    pub as_pruned: BTreeSet<String>,
 }
 
 impl Meaning {
@@ -183,33 +185,25 @@ pub fn interpret(program: &Program, mistake: Option<Mistake>) -> Result<Meaning,
         }
         meaning.channels.insert(wire.name.clone(), History { messages, exact });
     }
-    let counted = world.counted();
-    for (at, actor) in world.actors.iter().enumerate() {
+    let told = world.told(&pruned);
+    let names =
+        |all: &BTreeSet<usize>| all.iter().map(|&at| world.actors[at].name.clone()).collect();
+    meaning.failures = names(&told.counted);
+    meaning.open = names(&told.open);
+    meaning.as_pruned = names(&told.as_pruned);
+    for actor in &world.actors {
         let ending = match actor.fate {
             Fate::Running => Ending::Stuck,
             Fate::Finished | Fate::Pruned => Ending::Finished,
             Fate::Failed => Ending::Failed,
             Fate::FailedWith(root) => Ending::FailedWith(world.actors[root].name.clone()),
         };
-        let may_be_pruned = pruned.contains(&actor.name);
-        if counted.contains(&at) {
-            meaning.failures.insert(actor.name.clone());
-        }
-        let stands = matches!(actor.fate, Fate::Failed | Fate::FailedWith(_)) && world.stands(at);
-        let is_unsure = world.observers(at).next().is_some() && !world.is_known(at, &pruned);
-        if stands && (may_be_pruned || is_unsure) {
-            let root = match actor.fate {
-                Fate::FailedWith(root) => root,
-                _ => at,
-            };
-            meaning.open.insert(world.actors[root].name.clone());
-        }
         meaning.processes.insert(
             actor.name.clone(),
             Outlook {
                 ending,
-                may_be_pruned,
-                is_unread: unread.contains(&actor.name) || is_unsure,
+                may_be_pruned: pruned.contains(&actor.name),
+                is_unread: unread.contains(&actor.name),
                 effects: actor.effects.clone(),
                 party: actor.process.how() == How::Party,
             },

@@ -26,10 +26,9 @@ pub(super) struct Wire {
     sender: Option<usize>,
     receiver: Option<usize>,
     end: Option<Mark>,
-    /// The process that reached the mark.
-    reached: Option<usize>,
-    /// Those that received the last message that was sent so far, and saw the clean end.
+    /// The process that received the last message that was sent so far.
     pub(super) received_by: Option<usize>,
+    /// The first process that saw the end, clean or not.
     pub(super) seen_by: Option<usize>,
     pub(super) name: String,
 }
@@ -60,8 +59,13 @@ pub(super) struct Actor<'p> {
     pub(super) sender_when_failed: bool,
     /// It has had both ends of a channel since it could be pruned last, and dropped the receiver.
     kept: bool,
+    /// The channel to which it has sent since it could be pruned last.
+    just_sent: Option<usize>,
     /// The channels of the senders that it dropped last, when it had no other left.
     pub(super) last_wires: Vec<usize>,
+    /// What `kept` and `just_sent` were then.
+    pub(super) was_kept: bool,
+    pub(super) had_just_sent: Option<usize>,
     channels: usize,
     children: usize,
     pub(super) effects: Vec<u64>,
@@ -139,7 +143,6 @@ impl<'p> World<'p> {
             sender: None,
             receiver: None,
             end: None,
-            reached: None,
             received_by: None,
             seen_by: None,
             name,
@@ -173,7 +176,10 @@ impl<'p> World<'p> {
             had_sender: kinds.contains(&Held::Sender),
             sender_when_failed: false,
             kept: false,
+            just_sent: None,
             last_wires: Vec::new(),
+            was_kept: false,
+            had_just_sent: None,
             channels: 0,
             children: 0,
             effects: Vec::new(),
@@ -222,7 +228,8 @@ impl<'p> World<'p> {
         self.wires[wire].queue.len() >= self.wires[wire].room
     }
 
-    fn put(&mut self, wire: usize, value: u64) {
+    fn put(&mut self, number: usize, wire: usize, value: u64) {
+        self.actors[number].just_sent = Some(wire);
         self.wires[wire].received_by = None;
         if !self.is_unread(wire) {
             self.wires[wire].queue.push_back(value);
@@ -250,12 +257,21 @@ impl<'p> World<'p> {
         let dropped = std::mem::take(&mut self.actors[number].dropped);
         let mut held = self.actors[number].places.iter().flatten();
         if !dropped.is_empty() && held.all(|(held, _)| *held == Held::Receiver) {
-            self.actors[number].last_wires.clone_from(&dropped);
+            self.note_last(number, dropped.clone());
         }
         for wire in dropped {
             self.wires[wire].end = Some(mark);
             self.wires[wire].sender = None;
         }
+    }
+
+    /// With these a process has no sender any more.
+    fn note_last(&mut self, number: usize, wires: Vec<usize>) {
+        let own = wires.iter().any(|&wire| self.wires[wire].receiver == Some(number));
+        let actor = &mut self.actors[number];
+        actor.was_kept = actor.kept || own;
+        actor.had_just_sent = actor.just_sent;
+        actor.last_wires = wires;
     }
 
     fn end(&mut self, number: usize, fate: Fate) {
@@ -277,11 +293,15 @@ impl<'p> World<'p> {
         let held = places.iter().flatten().filter(|(held, _)| *held == Held::Sender);
         let actor = &mut self.actors[number];
         let last: Vec<usize> = held.map(|(_, wire)| *wire).chain(actor.dropped.clone()).collect();
-        let own = actor.kept || last.iter().any(|&wire| self.wires[wire].receiver == Some(number));
-        actor.sender_when_failed = !last.is_empty() && !own;
-        self.operation(number, mark);
-        if !last.is_empty() {
-            self.actors[number].last_wires = last;
+        let has_sender = !last.is_empty();
+        if has_sender {
+            self.note_last(number, last);
+        }
+        let actor = &mut self.actors[number];
+        actor.sender_when_failed = has_sender && !actor.was_kept;
+        for wire in std::mem::take(&mut actor.dropped) {
+            self.wires[wire].end = Some(mark);
+            self.wires[wire].sender = None;
         }
         for (held, wire) in places.into_iter().flatten() {
             if held == Held::Sender {
@@ -330,6 +350,7 @@ impl<'p> World<'p> {
                 self.operation(number, Mark::Clean);
             }
             self.actors[number].kept = false;
+            self.actors[number].just_sent = None;
             // A dead process waits already: it begins no operation.
             if self.prunes && !self.actors[number].dead && self.is_prunable(number) {
                 self.end(number, Fate::Pruned);
@@ -345,11 +366,11 @@ impl<'p> World<'p> {
                 self.actors[number].pending = Some(action);
                 return Step::GivesWay;
             }
-            Action::Send { to, value } => self.put(wire_at(to), value),
+            Action::Send { to, value } => self.put(number, wire_at(to), value),
             Action::SendAll { to, first, count } => {
                 let wire = wire_at(to);
                 // It may wait before each message.
-                self.put(wire, first);
+                self.put(number, wire, first);
                 if count > 1 {
                     let (first, count) = (first.wrapping_add(1), count - 1);
                     self.actors[number].pending = Some(Action::SendAll { to, first, count });
@@ -425,14 +446,13 @@ impl<'p> World<'p> {
         let short = (wire.queue.len() as u64) < asked;
         let takes_some = mistake == Some(Mistake::SomeOfMany) && !wire.queue.is_empty();
         if short && !takes_some {
-            match wire.end {
-                None => return false,
-                Some(Mark::Failed(root)) if mistake != Some(Mistake::MarksAreEnds) => {
-                    wire.reached = Some(number);
-                    self.end(number, Fate::FailedWith(root));
-                    return true;
-                }
-                Some(_) => wire.seen_by = Some(number),
+            let Some(end) = wire.end else { return false };
+            wire.seen_by.get_or_insert(number);
+            if let Mark::Failed(root) = end
+                && mistake != Some(Mistake::MarksAreEnds)
+            {
+                self.end(number, Fate::FailedWith(root));
+                return true;
             }
         }
         let mut messages = Vec::new();

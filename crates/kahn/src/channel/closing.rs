@@ -12,7 +12,7 @@
 //!
 //! *How a process ends is seen* by the readers of the senders it held last, if they see those end, or
 //! receive what it sent after it could be pruned last; and by the process itself, if it had both ends of a
-//! channel then. What a process reads when it has no sender any more is not pruned before it leaves. All this is noted with the channel, for the report tells of nothing that nobody could see
+//! channel then. All this is noted with the channel, for the report tells of nothing that nobody could see
 //! (`network/observed.rs`). A reader may hand the receiver on. Then
 //! it may create processes, and is never pruned itself: what it saw counts whichever process has the receiver after
 //! it. How much it had received is compared with what was sent when both are known, in the end; the table
@@ -26,7 +26,7 @@
 
 use super::language::{self, Kahn};
 use super::language::{Worker, mark, own};
-use super::process::{InNetwork, attribute};
+use super::process::InNetwork;
 use super::prune;
 use super::raw::{ChannelRef, End, flag};
 use super::sender::abandoned;
@@ -142,16 +142,9 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     if owner.kind() == Kind::Outside {
         channel.table().kept_end_closes();
     }
-    if end == End::Receiver {
-        note_leaving(channel, owner, worker.access());
-    }
-    let is_to_be_noted = || {
-        end == End::Sender
-            && (owner.has_just_sent(channel.as_ptr().cast())
-                || owner.has_just_kept()
-                || channel.was_cut())
-    };
-    if channel.is_closed_for_good(end.peer()) && !is_to_be_noted() {
+    let is_to_be_noted = end == End::Sender
+        && (owner.has_just_sent(channel.as_ptr().cast()) || owner.has_just_kept());
+    if channel.is_closed_for_good(end.peer()) && !is_to_be_noted {
         // There is nobody to be told how it ends.
         owner.lose_end(end == End::Sender);
         free(channel, end, worker.access());
@@ -300,66 +293,34 @@ struct Last {
 /// Marks an end of this process as closed; the second to close frees the channel. `last`: it is one of
 /// the last senders.
 fn shut(channel: ChannelRef, end: End, task: TaskRef, access: Access, last: Option<Last>) {
-    let mut is_kept = false;
     let is_last = channel.with_gate(access, |gate| {
         let is_last = gate.is_closed(end.peer());
         gate.close(end);
         if let Some(last) = last {
-            is_kept = last.just_kept || !is_last && channel.owner(End::Receiver) == Some(task);
-            gate.note_last(last.just_sent);
+            let is_kept = !is_last && channel.owner(End::Receiver) == Some(task);
+            gate.note_last(last.just_sent, is_kept || last.just_kept);
         }
-        if !is_last {
-            close_first(channel, end, task, access);
+        if is_last {
+            return true;
         }
-        is_last
+        if !channel.has_flag(flag::DEAD_END)
+            && let Some(sender) = channel.owner(End::Sender)
+        {
+            match end {
+                End::Sender => sender.close_observer(access),
+                End::Receiver => prune::lose_observer(sender, access),
+            }
+        }
+        if is_to_be_told(channel, end) {
+            task.add_references(1, access);
+        } else {
+            // Relaxed: a thread that reads the old value finds no wait there, as in any stale header.
+            channel.side(end).owner.store(ptr::null_mut(), Relaxed);
+        }
+        false
     });
-    if is_kept {
-        let itself = task.info().identity;
-        channel.table().note_outlived(itself, itself);
-    }
     if is_last {
         free(channel, end, access);
-    }
-}
-
-/// Closes the first of the two ends, under the gate.
-fn close_first(channel: ChannelRef, end: End, task: TaskRef, access: Access) {
-    if !channel.has_flag(flag::DEAD_END)
-        && let Some(sender) = channel.owner(End::Sender)
-    {
-        match end {
-            End::Sender => sender.close_observer(access),
-            End::Receiver => prune::lose_observer(sender, access),
-        }
-    }
-    if is_to_be_told(channel, end) {
-        task.add_references(1, access);
-    } else {
-        // Relaxed: a thread that reads the old value finds no wait there, as in any stale header.
-        channel.side(end).owner.store(ptr::null_mut(), Relaxed);
-    }
-}
-
-/// A receiver is about to leave: notes what is told of it and is not known afterwards.
-fn note_leaving(channel: ChannelRef, task: TaskRef, access: Access) {
-    if channel.has_flag(flag::SEEN) || attribute::is_never_pruned(task.attributes()) {
-        return;
-    }
-    let is_cut = task.notes() & own::ENDING != 0;
-    let has_outlived = task.local().senders.get() == 0;
-    if !is_cut && !has_outlived {
-        return;
-    }
-    let writer = channel.with_gate(access, |gate| {
-        if is_cut {
-            gate.note_cut();
-        }
-        // That has the sender, or had it last and is told.
-        let writer = channel.owner(End::Sender).filter(|_| has_outlived);
-        writer.map(|writer| writer.info().identity)
-    });
-    if let Some(writer) = writer {
-        channel.table().note_outlived(writer, task.info().identity);
     }
 }
 

@@ -35,8 +35,7 @@ pub(crate) mod flag {
 /// Bits of the gate: which ends are closed, whether the sender's process had no other sender then but
 /// those that closed with it, whether the process that saw the end has handed the receiver on, whether the sender's
 /// process has sent here since it could be pruned last, whether the table knows how much had been received
-/// when the receiver was handed on, whether the receiver closed because its process was ended. They stand
-/// behind a lock for a few instructions.
+/// when the receiver was handed on. They stand behind a lock for a few instructions.
 mod gate {
     use kahn_engine::sync::ShortLock8;
 
@@ -46,7 +45,7 @@ mod gate {
     pub(super) const HANDED: u8 = 16;
     pub(super) const JUST_SENT: u8 = 32;
     pub(super) const HANDED_WITHIN: u8 = 64;
-    pub(super) const CUT: u8 = 128;
+    pub(super) const KEPT: u8 = 128;
 }
 
 /// What is seldom needed.
@@ -158,9 +157,10 @@ impl RawChannel {
         self.cold.gate.peek_after() & gate::JUST_SENT != 0
     }
 
-    /// Whether the receiver closed because its process was ended, by the runtime. Nobody closes an end meanwhile.
-    pub(super) fn was_cut(&self) -> bool {
-        self.cold.gate.peek_after() & gate::CUT != 0
+    /// Whether the sender's process had both ends of a channel, so that it could not be pruned, until it
+    /// closed its last senders, of which this is one. Nobody closes an end meanwhile.
+    pub(super) fn was_kept(&self) -> bool {
+        self.cold.gate.peek_after() & gate::KEPT != 0
     }
 
     /// Whether the process that saw its end has handed the receiver on. Nobody does so meanwhile.
@@ -242,13 +242,9 @@ impl Gate {
     }
 
     /// The sender closes, among the last of its process, which could not be pruned any more when it sent
-    /// the last message.
-    pub(super) fn note_last(&mut self, just_sent: bool) {
-        self.bits |= gate::LAST | if just_sent { gate::JUST_SENT } else { 0 };
-    }
-
-    /// The receiver closes because its process is ended.
-    pub(super) fn note_cut(&mut self) {
-        self.bits |= gate::CUT;
+    /// the last message, or has had both ends of a channel since it could be pruned.
+    pub(super) fn note_last(&mut self, just_sent: bool, is_kept: bool) {
+        let and = |is: bool, bit: u8| if is { bit } else { 0 };
+        self.bits |= gate::LAST | and(just_sent, gate::JUST_SENT) | and(is_kept, gate::KEPT);
     }
 }

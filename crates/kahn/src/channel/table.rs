@@ -2,7 +2,7 @@
 
 use super::capacities::Capacities;
 use super::closing;
-use super::endings::{LastSender, Outlived};
+use super::endings::LastSender;
 use super::language::mark;
 use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
@@ -87,7 +87,6 @@ struct Inner {
     ended: Vec<ChannelRecord>,
     folded: (u64, ChannelCounts),
     last_senders: Vec<LastSender>,
-    outlived: Vec<Outlived>,
     /// By the address of a channel: the receiver's count when that end changed hands last, if any
     /// message had been received by then.
     handed_on_at: BTreeMap<usize, u64>,
@@ -487,20 +486,6 @@ impl ChannelTable {
         let mut records: Vec<_> = inner.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         (records, inner.folded)
-    }
-
-    /// A reader that has no sender any more leaves the receiver of a writer. As many are kept as channels are
-    /// listed.
-    pub(super) fn note_outlived(&self, writer: Identity, reader: Identity) {
-        let mut inner = self.inner.lock();
-        if inner.outlived.len() < self.limit.load(Relaxed) {
-            inner.outlived.push(Outlived { writer, reader });
-        }
-    }
-
-    /// Which readers had no sender any more when they left. Nothing runs any more.
-    pub(crate) fn outlived(&self) -> Vec<Outlived> {
-        self.inner.lock().outlived.clone()
     }
 
     /// Which processes could see how others ended. Nothing runs any more.

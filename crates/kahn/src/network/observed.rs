@@ -12,30 +12,46 @@
 //! | some such reader received what it sent after it could be pruned last | no |
 //! | it has had both ends of a channel since it could be pruned last | no |
 //! | some such reader waits for ever, and would go on if this process did | no |
-//! | some such reader is pruned only because this process, with no sender any more, left what it read | no |
 //! | any other | yes |
 //!
-//! *Why that is the same in every run.* A process that may not be pruned by this table was not pruned:
-//! when a process is pruned, every reader of the senders it has left has gone, or is dead for another
-//! reason than this process, without having seen an end. So it did what it does in every run, and
-//! whether it saw an end, or for whom it waits for ever, is the same in every run. A process is pruned
-//! when it begins an operation or waits: one that sends a message, and then begins none and waits for
-//! nothing until it has no sender any more, or ends, was not pruned if that message was received, for its
-//! reader had not left before. One that has both ends of a channel is its own reader, which has not left. What it sent last, and whether one received it that may not be pruned, is the
-//! same in every run. It may not be the one that has the receiver in the end: a process that hands a receiver on may
-//! create processes, so it may not be pruned, and how much each had received when it handed it on is the
-//! same in every run. (A reader that may be pruned may come to that only after it has received the
-//! message; this is not known here, and the process is told as pruned.) The senders a process
-//! held last are the same if it was not pruned, and if it was, they were among those it had then,
-//! whose readers leave in every run before an end, or are dead, or may be pruned. A process that may
-//! be pruned is told as pruned also if it came to a wait for the dead first: nobody reads on, so
-//! whether it was ended before it began to wait is a matter of the schedule.
+//! These are the most that give each other reason: processes that see each other's end may not be pruned.
 //!
-//! A process that has no sender any more is not pruned. What it still reads is not pruned before it leaves it,
-//! nor what that reads, and so on; so none of these can have left it before it gave its last sender up. That is
-//! asked for each such process by itself, as if it had stayed: those that were pruned when they still read
-//! another are taken to read on then. (One that would have left by itself, without having seen the end, is not
-//! known here, for it was pruned before.)
+//! *Why that is the same in every run.* A reason is something that one of them did, or did not do: an end
+//! that it saw, a message that it received, a wait for ever. Take those that may not be pruned by one run,
+//! and any other run. There none of them is pruned before it has come as far: the first that was would have
+//! been pruned while it had a sender, so that the reader which is its reason had left the receiver, or
+//! was dead for another reason than this process. But that reader does as in the first run so far, in which
+//! it came to that only later:
+//!
+//! | the reason | in the first run the reader leaves | in the other run this process |
+//! |---|---|---|
+//! | saw the end | after the end, that is after the last sender | has a reader as long as it has a sender |
+//! | received the last message | after it, when this process begins no operation and does not wait | cannot be pruned when the reader leaves |
+//! | was the process itself | after this process could be pruned last | cannot be pruned then |
+//! | waits for ever | never; it is dead only if this process is | is not free of readers that live |
+//!
+//! So all of them come as far in the other run and are each other's reasons there: they may not be pruned
+//! by that run either, and no run has more of them than another.
+//!
+//! *A process that may be pruned is no reason*, though it may have seen an end in this run: in others it is
+//! pruned before. Nor is anything concluded from what it would have done. Say a process with no sender any
+//! more fails and so leaves the receiver of its only reader:
+//!
+//! | its reader, left alone | if the process is first | if its reader is first |
+//! |---|---|---|
+//! | leaves before the end | it fails, the reader is pruned | it is pruned |
+//! | sees the end | it fails, the reader is pruned | it fails, the reader is pruned or leaves |
+//!
+//! If the process is first, a run looks the same in both rows. The first row must be told as pruned, and so the
+//! second is. (If the reader has seen the end, then sent a message, and that was received by one that may
+//! not be pruned, it could be told; that is not noted.)
+//!
+//! The reader of the last message may not be the process that has the receiver in the end: one that hands
+//! a receiver on may create processes, so it may not be pruned, and how much each had received when it
+//! handed it on is the same in every run. The senders a process held last are the same if it was not pruned, and if it was,
+//! they were among those it had then, whose readers leave in every run before an end, or are dead, or may be
+//! pruned. A process that may be pruned is told as pruned also if it came to a wait for the dead first:
+//! nobody reads on, so whether it was ended before it began to wait is a matter of the schedule.
 //!
 //! A failure counts if its process may not be pruned, and if one of those readers has reached its
 //! failure mark if it left any, or it was its own reader. It leaves none if it has no sender any more,
@@ -43,7 +59,7 @@
 //! it is told as pruned: in some runs it was, and then there was no failure. So is one whose last message
 //! was received and whose mark nobody reached: its readers left, and it still had senders.
 
-use crate::channel::endings::{LastSender, Outlived};
+use crate::channel::endings::LastSender;
 use crate::channel::process::attribute;
 use crate::network::core::Role;
 use crate::network::left::Left;
@@ -104,73 +120,6 @@ impl Seen {
     }
 }
 
-/// Which process sees what of which.
-#[derive(Clone)]
-struct Sight {
-    /// By the process that is seen.
-    seen: Vec<Seen>,
-    /// By the process that sees: another, and whether it sees its end.
-    observes: Vec<Vec<(usize, bool)>>,
-}
-
-impl Sight {
-    fn see(&mut self, reader: usize, writer: usize, sees_end: bool) {
-        self.seen[writer].add(sees_end);
-        self.observes[reader].push((writer, sees_end));
-    }
-
-    /// Those that may be pruned, and what is seen of each by the others.
-    fn lost(&self, is_never_pruned: &[bool]) -> (Vec<bool>, Vec<Seen>) {
-        let mut seen = self.seen.clone();
-        let mut may_be_pruned = vec![false; seen.len()];
-        let is_lost = |process: usize, seen: &[Seen]| {
-            seen[process].observers == 0 && !is_never_pruned[process]
-        };
-        let mut lost: Vec<_> = (0..seen.len()).filter(|&process| is_lost(process, &seen)).collect();
-        while let Some(process) = lost.pop() {
-            may_be_pruned[process] = true;
-            for &(writer, sees_end) in &self.observes[process] {
-                seen[writer].lose(sees_end);
-                if is_lost(writer, &seen) {
-                    lost.push(writer);
-                }
-            }
-        }
-        (may_be_pruned, seen)
-    }
-}
-
-/// What would be seen if a process had not ended when it had no sender any more.
-struct Hypothesis {
-    /// What is seen, and what those would have seen that were pruned.
-    sight: Sight,
-    /// By process: those that it then still read, and left before they ended.
-    stay: Vec<Vec<usize>>,
-}
-
-impl Hypothesis {
-    /// Whether a process could be pruned at no time when it still had a sender: what reads it is pruned only
-    /// after its end.
-    fn outlives(&mut self, process: usize, is_never_pruned: &mut [bool]) -> bool {
-        let stay = mem::take(&mut self.stay[process]);
-        if stay.is_empty() {
-            return false;
-        }
-        is_never_pruned[process] = true;
-        for &writer in &stay {
-            self.sight.see(process, writer, true);
-        }
-        let is_seen = self.sight.lost(is_never_pruned).1[process].observers > 0;
-        for &writer in &stay {
-            self.sight.seen[writer].lose(true);
-            self.sight.observes[process].pop();
-        }
-        is_never_pruned[process] = is_seen;
-        self.stay[process] = stay;
-        is_seen
-    }
-}
-
 impl<'a> Observed<'a> {
     /// `is_whole`: every process and every channel has a record. Otherwise only failure marks tell which
     /// saw an end, and what left none behind counts as observed. `left`: what was left when nothing could
@@ -178,7 +127,6 @@ impl<'a> Observed<'a> {
     pub(super) fn new(
         records: &'a [ProcessRecord],
         last: &[LastSender],
-        outlived: &[Outlived],
         left: Option<&Left>,
         is_whole: bool,
     ) -> Self {
@@ -186,79 +134,64 @@ impl<'a> Observed<'a> {
         let place = |identity: &Identity| {
             records.binary_search_by_key(identity, |record| record.identity).ok()
         };
-        let was_pruned = |process: usize| matches!(records[process].ending, Some(Ending::Pruned));
-        let mut is_known: Vec<bool> =
-            (0..count).map(|process| is_whole || was_pruned(process)).collect();
-        let mut sight =
-            Sight { seen: vec![Seen::default(); count], observes: vec![Vec::new(); count] };
-        let mut would_see = Vec::new();
+        let mut is_known: Vec<bool> = records
+            .iter()
+            .map(|record| is_whole || matches!(record.ending, Some(Ending::Pruned)))
+            .collect();
+        let (mut seen, mut observes) = (vec![Seen::default(); count], vec![Vec::new(); count]);
+        let mut is_kept = vec![false; count];
         let mut marks: Vec<Option<Vec<usize>>> = vec![None; count];
         for sender in last.iter().filter(|sender| is_whole || sender.is_mark) {
             let Some(writer) = place(&sender.writer) else { continue };
             is_known[writer] = true;
             let marks = sender.is_mark.then(|| marks[writer].get_or_insert_default());
+            if sender.was_kept {
+                is_kept[writer] = true;
+                seen[writer].add(true);
+            }
             if sender.was_received_before {
                 // What handed the receiver on may create processes, and is no observer that is lost.
-                sight.seen[writer].add(!sender.is_mark);
+                seen[writer].add(!sender.is_mark);
             }
-            let reader = sender.reader.and_then(|reader| place(&reader));
-            let Some(reader) = reader else { continue };
+            let Some(reader) = sender.reader else { continue };
             let sees_end = sender.was_seen || !sender.is_mark;
-            if !sender.was_seen && !sender.was_last_received {
-                if sender.was_cut && was_pruned(reader) {
-                    would_see.push((reader, writer));
-                }
-            } else if sender.was_handed_on {
-                sight.seen[writer].add(sees_end);
-            } else {
-                sight.see(reader, writer, sees_end);
+            seen[writer].add(sees_end);
+            if let Some(reader) = place(&reader).filter(|_| !sender.was_handed_on) {
+                observes[reader].push((writer, sees_end));
                 if let Some(reached) = marks.filter(|_| sender.was_seen) {
                     reached.push(reader);
                 }
             }
         }
-        let (mut is_kept, mut stay) = (vec![false; count], vec![Vec::new(); count]);
-        for Outlived { writer, reader } in outlived {
-            let (Some(writer), Some(reader)) = (place(writer), place(reader)) else { continue };
-            if writer == reader {
-                is_kept[writer] = true;
-                sight.seen[writer].add(true);
-            } else {
-                stay[reader].push(writer);
-            }
-        }
         for (writer, reader) in left.iter().flat_map(|left| left.read_on()) {
             if let (Some(writer), Some(reader)) = (place(&writer), place(&reader)) {
-                sight.see(reader, writer, true);
+                seen[writer].add(true);
+                observes[reader].push((writer, true));
             }
         }
         let is_never_pruned = |process: usize| {
             !is_known[process] || attribute::is_never_pruned(records[process].attributes)
         };
-        let mut is_never_pruned: Vec<bool> = (0..count).map(is_never_pruned).collect();
-        let (mut may_be_pruned, mut seen) = sight.lost(&is_never_pruned);
-        let mut hypothesis = Hypothesis { sight: sight.clone(), stay };
-        for (reader, writer) in would_see {
-            hypothesis.sight.see(reader, writer, true);
-        }
-        loop {
-            // Not those that left marks: whether one is reached before the reader is pruned is chance.
-            let outliving = (0..count).filter(|&process| {
-                may_be_pruned[process]
-                    && marks[process].is_none()
-                    && hypothesis.outlives(process, &mut is_never_pruned)
-            });
-            if outliving.count() == 0 {
-                break;
+        let is_lost = |process: usize, seen: &[Seen]| {
+            seen[process].observers == 0 && !is_never_pruned(process)
+        };
+        let mut may_be_pruned = vec![false; count];
+        let mut lost: Vec<usize> = (0..count).filter(|&process| is_lost(process, &seen)).collect();
+        while let Some(process) = lost.pop() {
+            may_be_pruned[process] = true;
+            for (writer, sees_end) in mem::take(&mut observes[process]) {
+                seen[writer].lose(sees_end);
+                if is_lost(writer, &seen) {
+                    lost.push(writer);
+                }
             }
-            (may_be_pruned, seen) = sight.lost(&is_never_pruned);
         }
         let has_failed = |process: usize| {
             marks[process].is_some() && matches!(records[process].ending, Some(Ending::Failed(_)))
         };
         let is_told_as_pruned = (0..count).map(|process| {
             may_be_pruned[process]
-                || has_failed(process) && seen[process].witnesses == 0 && !is_never_pruned[process]
+                || has_failed(process) && seen[process].witnesses == 0 && !is_never_pruned(process)
         });
         let is_told_as_pruned = is_told_as_pruned.collect();
         let whole = wholes(records);

@@ -391,8 +391,8 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
     let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
     let records = listed_records(&core.scheduler, cannot_run);
     let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
-    let (last, outlived) = (core.channels.last_senders(), core.channels.outlived());
-    let observed = Observed::new(&records, &last, &outlived, core.left.get(), is_whole);
+    let last = core.channels.last_senders();
+    let observed = Observed::new(&records, &last, core.left.get(), is_whole);
     let failures = observed.failures();
     // How far processes came in a run that was cut short is a matter of the schedule.
     let is_cut_short = verdict.as_ref().is_some_and(Verdict::cuts_short);

@@ -1,6 +1,9 @@
-//! What is told of a process that has no sender any more and then fails, while it still holds the receiver of
-//! a process that reads it: that one can be pruned only when the first has ended, so it tells nothing
-//! against it.
+//! What is told of a process that fails when it has no sender any more, and still holds the receiver of one
+//! that reads it.
+//!
+//! If it is first, that one is pruned, because the first has ended; if that one is first and leaves, the
+//! first is pruned. What a pruned process would have done is not known. So the failure counts only if a
+//! process that no schedule prunes has seen the end; otherwise the process that failed is told as pruned.
 
 use super::schedules::everywhere;
 use kahn::{Network, ProcessEnd, Receiver, Report, Sender, Summary};
@@ -12,87 +15,124 @@ enum Case {
     Fails,
     /// Drops it and reaches the failure mark of another.
     FailsByAnother,
-    /// Leaves the receiver before, and begins an operation: whatever reads it may be pruned by then.
+    /// Leaves the receiver before, and begins an operation.
     LeftBefore,
+    /// Drops it, reads to the end and fails.
+    ReadsAll,
 }
 
-/// Reads to the end, and sends what it reads.
-async fn relay((mut from, mut to): (Receiver<u64>, Sender<u64>)) {
-    while let Some(n) = from.recv().await {
-        to.send(n).await;
-    }
+/// What comes round to it.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    relays: usize,
+    /// Each relay reads to the end, or leaves at once.
+    reads: bool,
+    /// Readers of other senders, which leave at once.
+    others: usize,
+    /// Whether the process that fails is made first.
+    is_first: bool,
 }
 
-/// `outlives` sends to a chain of so many relays, of which it reads the last.
-fn network(case: Case, relays: usize, others: usize) -> Network<'static> {
-    let mut network = Network::new();
-    let (out, mut on) = network.channel::<u64>("out");
-    for relays in 0..relays {
-        let (out, next) = network.channel(format!("on {relays}"));
-        network.process(format!("relay {relays}"), (on, out), relay);
-        on = next;
-    }
-    // Those that leave at once: none of them sees an end.
-    let leavers: Vec<_> = (0..others)
-        .map(|other| {
-            let (out, on) = network.channel::<u64>(format!("other {other}"));
-            network.process(format!("leaves {other}"), on, async |_on| {});
-            out
+fn rings() -> impl Iterator<Item = Ring> {
+    [(1, 0), (2, 0), (3, 2)].into_iter().flat_map(|(relays, others)| {
+        [(true, true), (true, false), (false, true), (false, false)].map(|(reads, is_first)| Ring {
+            relays,
+            reads,
+            others,
+            is_first,
         })
-        .collect();
+    })
+}
+
+/// The process that fails; the last relay sends to it.
+fn outlives(
+    network: &mut Network<'static>,
+    case: Case,
+    senders: Vec<Sender<u64>>,
+    back: Receiver<u64>,
+) {
     let (mark, marked) = network.channel::<u64>("mark");
-    if case == Case::FailsByAnother {
-        network.process("another", mark, async |_mark| Err::<(), _>("another fails"));
-    } else {
-        network.process("another", mark, async |_mark| {});
-    }
-    let ports = (out, leavers, on, marked);
-    network.process("outlives", ports, async move |(out, leavers, back, mut marked)| {
+    network.process("another", mark, async move |_mark| {
+        if case == Case::FailsByAnother { Err("another fails") } else { Ok(()) }
+    });
+    let ports = (senders, back, marked);
+    network.process("outlives", ports, async move |(senders, back, mut marked)| {
         let mut back = Some(back);
         if case == Case::LeftBefore {
             back = None;
             kahn::yield_now().await;
             marked.recv().await;
         }
-        drop((out, leavers));
+        drop(senders);
         marked.flush().await;
         if case == Case::FailsByAnother {
             marked.recv().await;
         }
+        if let (Case::ReadsAll, Some(back)) = (case, &mut back) {
+            while back.recv().await.is_some() {}
+        }
         drop(back);
         Err::<(), _>("on purpose")
     });
+}
+
+fn network(case: Case, ring: Ring) -> Network<'static> {
+    let mut network = Network::new();
+    let (out, on) = network.channel::<u64>("out");
+    let (mut senders, mut receivers) = (vec![out], vec![on]);
+    let mut relays = Vec::new();
+    for relay in 0..ring.relays {
+        let (out, next) = network.channel(format!("on {relay}"));
+        relays.push((receivers.remove(0), out));
+        receivers.push(next);
+    }
+    let mut others = Vec::new();
+    for other in 0..ring.others {
+        let (out, on) = network.channel(format!("other {other}"));
+        senders.push(out);
+        others.push(on);
+    }
+    let mut ends = Some((senders, receivers.remove(0)));
+    let mut make = |network: &mut Network<'static>, is_now: bool| {
+        if let Some((senders, back)) = ends.take_if(|_| is_now) {
+            outlives(network, case, senders, back);
+        }
+    };
+    make(&mut network, ring.is_first);
+    for (relay, ports) in relays.into_iter().enumerate() {
+        network.process(format!("relay {relay}"), ports, async move |(mut from, mut to)| {
+            while ring.reads
+                && let Some(n) = from.recv().await
+            {
+                to.send(n).await;
+            }
+        });
+    }
+    for (other, on) in others.into_iter().enumerate() {
+        network.process(format!("leaves {other}"), on, async |_on| {});
+    }
+    make(&mut network, true);
     network
 }
 
-fn ending<'a>(report: &'a Report, name: &str) -> &'a ProcessEnd {
-    let found = report.processes.iter().find(|process| process.name == name);
-    &found.expect("it is listed").ending
+/// The outcome, the failures, and the end of the process that outlives its senders.
+fn told(report: &Report) -> (Summary, Vec<&str>, Option<&ProcessEnd>) {
+    let failed = report.failures.iter().map(|failure| failure.process.as_str()).collect();
+    let found = report.processes.iter().find(|process| process.name == "outlives");
+    (report.outcome, failed, found.map(|process| &process.ending))
 }
 
+const AS_PRUNED: (Summary, Vec<&str>, Option<&ProcessEnd>) =
+    (Summary::Finished, Vec::new(), Some(&ProcessEnd::Pruned));
+
 #[test]
-fn a_failure_counts_if_only_the_end_of_its_process_has_what_reads_it_pruned() {
+fn a_failure_is_told_in_no_run_if_what_reads_its_process_is_pruned_or_leaves_whichever_is_first() {
     everywhere(|schedule| {
-        for relays in [1, 2, 3] {
-            for others in [0, 2] {
-                let report = schedule.run(network(Case::Fails, relays, others));
-                let failed: Vec<_> = report.failures.iter().map(|f| f.process.as_str()).collect();
-                let told = (report.outcome, failed);
-                assert_eq!(told, (Summary::Failed, vec!["outlives"]), "{relays}: {report}");
-                assert_eq!(ending(&report, "outlives"), &ProcessEnd::Failed, "{relays}");
+        for ring in rings() {
+            for case in [Case::Fails, Case::FailsByAnother] {
+                let report = schedule.run(network(case, ring));
+                assert_eq!(told(&report), AS_PRUNED, "{case:?}, {ring:?}: {report}");
             }
-        }
-    });
-}
-
-#[test]
-fn a_failure_counts_if_its_mark_is_reached_by_a_process_that_has_outlived_its_senders() {
-    everywhere(|schedule| {
-        for relays in [1, 2, 3] {
-            let report = schedule.run(network(Case::FailsByAnother, relays, 1));
-            let failed: Vec<_> = report.failures.iter().map(|f| f.process.as_str()).collect();
-            assert_eq!((report.outcome, failed), (Summary::Failed, vec!["another"]), "{report}");
-            assert_eq!(report.failures[0].ended_with_it, ["outlives"], "{relays}");
         }
     });
 }
@@ -100,10 +140,24 @@ fn a_failure_counts_if_its_mark_is_reached_by_a_process_that_has_outlived_its_se
 #[test]
 fn a_failure_is_told_in_no_run_if_what_reads_its_process_may_be_pruned_before() {
     everywhere(|schedule| {
-        for relays in [1, 2, 3] {
-            let report = schedule.run(network(Case::LeftBefore, relays, 1));
-            assert_eq!(report.outcome, Summary::Finished, "{relays}: {report}");
-            assert_eq!(ending(&report, "outlives"), &ProcessEnd::Pruned, "{relays}");
+        for ring in rings() {
+            let report = schedule.run(network(Case::LeftBefore, ring));
+            assert_eq!(told(&report), AS_PRUNED, "{ring:?}: {report}");
+        }
+    });
+}
+
+#[test]
+fn a_failure_counts_if_its_process_and_what_reads_it_see_each_others_end() {
+    everywhere(|schedule| {
+        for ring in rings() {
+            let report = schedule.run(network(Case::ReadsAll, ring));
+            let expected = if ring.reads {
+                (Summary::Failed, vec!["outlives"], Some(&ProcessEnd::Failed))
+            } else {
+                AS_PRUNED
+            };
+            assert_eq!(told(&report), expected, "{ring:?}: {report}");
         }
     });
 }
