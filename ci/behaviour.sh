@@ -104,6 +104,8 @@ mutation handed-on-forgotten "$laws" before_the_receiver_was_handed_on network/o
     's/if sender\.was_received_before \{/if sender.was_received_before \&\& is_kept.is_empty() {/'
 mutation handed-on-at-any-time "$laws" last_message_was_left_to channel/endings.rs \
     's/handed_on_at == Some\(sent\)/handed_on_at.is_some()/'
+mutation pruned-readers-see "$laws" only_a_pruned_process_would_see network/observed.rs \
+    's/for \(writer, sees_end\) in mem::take\(&mut observes\[process\]\) \{/for (writer, sees_end) in mem::take(\&mut observes[process]) {\n if sees_end { continue; }/'
 mutation flush-prunes-nothing "$laws" ends_where_it_flushes channel/closing.rs \
     's/if is_marked && is_polled_here \{/if is_marked != is_marked \&\& is_polled_here {/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
@@ -189,7 +191,7 @@ mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-eng
 mutation waits-and-is-not-pruned "$laws" waits_for_ever_is_pruned channel/prune.rs \
     's/scheduler\.language::<Kahn>\(\)\.to_prune\.note\(task\);//'
 mutation waiting-for-the-dead-told "$laws" told_as_pruned_though network/observed.rs \
-    's/if \*is_told_as_pruned && !is_cut_short \{/if *is_told_as_pruned \&\& record.ending.is_some() \&\& !is_cut_short {/'
+    's/if self\.is_told_as_pruned\[process\] && !is_cut_short \{/if self.is_told_as_pruned[process] \&\& self.records[process].ending.is_some() \&\& !is_cut_short {/'
 mutation dead-through-itself "$laws" whose_reader_waits_for_it network/left.rs \
     's/!self\.is_dead_without\(\*reader, \*writer\)/self.readers.is_empty()/'
 mutation marks-need-no-reader "$laws" whose_mark_nobody_reaches network/observed.rs \

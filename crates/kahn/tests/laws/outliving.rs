@@ -7,6 +7,7 @@
 
 use super::schedules::everywhere;
 use kahn::{Network, ProcessEnd, Receiver, Report, Sender, Summary};
+use std::collections::BTreeSet;
 
 /// What the process that fails does around its last sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +127,18 @@ const AS_PRUNED: (Summary, Vec<&str>, Option<&ProcessEnd>) =
     (Summary::Finished, Vec::new(), Some(&ProcessEnd::Pruned));
 
 #[test]
-fn a_failure_is_told_in_no_run_if_what_reads_its_process_is_pruned_or_leaves_whichever_is_first() {
+fn all_runs_tell_the_same_if_the_first_to_end_has_the_other_pruned() {
+    let mut all = BTreeSet::new();
+    everywhere(|schedule| {
+        for ring in rings().filter(|ring| !ring.reads) {
+            all.insert(format!("{:?}", told(&schedule.run(network(Case::Fails, ring)))));
+        }
+    });
+    assert_eq!(all, BTreeSet::from([format!("{AS_PRUNED:?}")]));
+}
+
+#[test]
+fn no_run_tells_a_failure_of_which_only_a_pruned_process_would_see_that_it_counts() {
     everywhere(|schedule| {
         for ring in rings() {
             for case in [Case::Fails, Case::FailsByAnother] {
