@@ -4,8 +4,8 @@
 //! schedule: it could be in none, or had both ends of a channel when it closed its last sender; or a process of
 //! which the same can be told saw that sender's end, or received what was sent on it just before. A reader that
 //! was pruned itself tells nothing: how far it came is a matter of the schedule, and what it would have
-//! done is not known. All other failures are told in no run, and their processes as pruned. The rule is the same in all
-//! runs, for it needs only what those do that no schedule prunes.
+//! done is not known. All other failures are told in no run, and their processes as pruned. The answer is the
+//! same in all runs, for it needs only what those do that no schedule prunes.
 
 use super::interpreter::Mistake;
 use super::world::{Fate, World};
