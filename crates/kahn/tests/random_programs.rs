@@ -97,7 +97,7 @@ fn the_model_leaves_open_what_ends_only_if_a_process_is_pruned_in_time() {
 /// then decides whether the failure of the first counts, which has sent one message and had one.
 #[test]
 fn the_model_knows_who_received_the_last_message_before_the_receiver_was_handed_on() {
-    for (count, is_open) in [(2, false), (1, true)] {
+    for (count, is_pruned) in [(2, false), (1, true)] {
         let sends = Statement::Send { to: 0, add: 1 };
         let fails = Statement::End(End::Fail);
         let channel = Channel { capacity: None, initial: 0, weight: None, digest: true };
@@ -120,8 +120,32 @@ fn the_model_knows_who_received_the_last_message_before_the_receiver_was_handed_
             None,
         );
         let meaning = meaning.expect("it ends");
-        assert!(meaning.failures.contains("p0"), "{meaning:?}");
-        assert_eq!(meaning.open.contains("p0"), is_open, "{meaning:?}");
+        assert_eq!(meaning.failures.contains("p0"), !is_pruned, "{meaning:?}");
+        assert_eq!(meaning.as_pruned.contains("p0"), is_pruned, "{meaning:?}");
+        assert!(meaning.open.is_empty(), "{meaning:?}");
+    }
+}
+
+/// The second reads to the end of the first, if it is let; the first has failed by then, or has seen the
+/// end of the second.
+#[test]
+fn the_model_tells_a_failure_as_pruned_if_only_a_process_that_may_be_pruned_sees_the_end() {
+    for sees_end in [false, true] {
+        let mut fails = vec![Statement::Drop(0), Statement::Flush];
+        if sees_end {
+            fails.push(Statement::While { from: 1, body: Vec::new() });
+        }
+        fails.push(Statement::End(End::Fail));
+        let relays = vec![Statement::While { from: 0, body: Vec::new() }];
+        let mut ring = program(vec![
+            process(vec![Port::Sender(0), Port::Receiver(1)], fails),
+            process(vec![Port::Receiver(0), Port::Sender(1)], relays),
+        ]);
+        ring.channels.iter_mut().for_each(|channel| channel.initial = 0);
+        let meaning = network::interpret(&ring, None).expect("it ends");
+        assert_eq!(meaning.failures.contains("p0"), sees_end, "{meaning:?}");
+        assert_eq!(meaning.as_pruned.contains("p0"), !sees_end, "{meaning:?}");
+        assert!(meaning.open.is_empty(), "{meaning:?}");
     }
 }
 
