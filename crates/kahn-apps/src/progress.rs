@@ -30,6 +30,21 @@ impl Progress {
         self.done.fetch_add(amount, Relaxed);
     }
 
+    /// Adds what has just been done, where one process at a time ever adds: without a
+    /// read-modify-write.
+    ///
+    /// ```
+    /// use kahn_apps::Progress;
+    ///
+    /// let progress = Progress::new("numbers", None);
+    /// progress.add_alone(1);
+    /// progress.add_alone(2);
+    /// assert_eq!(progress.done(), 3);
+    /// ```
+    pub fn add_alone(&self, amount: u64) {
+        self.done.store(self.done.load(Relaxed) + amount, Relaxed);
+    }
+
     /// Says how much is done.
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)

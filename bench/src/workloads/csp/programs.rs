@@ -10,7 +10,7 @@ use crate::measure::{Figure, nanoseconds, time};
 use anyhow::{Context as _, Result, ensure};
 use kahn_apps::agents::{State, World};
 use kahn_apps::checksum::mix;
-use kahn_apps::mandelbrot::{Film, Frame, Row, Shades, Yield, Zoom};
+use kahn_apps::mandelbrot::{Film, Frame, Keep, Row, Yield, Zoom};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use std::fs;
@@ -46,7 +46,7 @@ pub(in crate::workloads) fn prepare_agents(settings: &Settings) -> Result<()> {
 
 /// Computes all frames.
 pub(in crate::workloads) fn prepare_film(settings: &Settings) -> Result<()> {
-    keep(&settings.inputs.join(FILM), sum_of_frames(&film(settings).sequential(Shades::Forget)))
+    keep(&settings.inputs.join(FILM), sum_of_frames(&film(settings).sequential(Keep::Sum)))
 }
 
 fn keep(path: &Path, sum: u64) -> Result<()> {
@@ -112,8 +112,8 @@ pub(in crate::workloads) fn mandelbrot(settings: &Settings) -> Vec<Contest> {
         let expected = expected.clone();
         move |options| {
             run(&expected, || {
-                let shades = Shades::Forget;
-                let (frames, _) = film.network(options, WORKERS, yields, shades, || {})?;
+                let keep = Keep::Sum;
+                let (frames, _) = film.network(options, WORKERS, yields, keep, || {})?;
                 Ok(sum_of_frames(&frames))
             })
         }
@@ -123,9 +123,7 @@ pub(in crate::workloads) fn mandelbrot(settings: &Settings) -> Vec<Contest> {
     let params = format!("{frames} frames of {width} x {height}, {WORKERS} workers");
     let contest = super::contest(params, network(Yield::Pixel))
         .with("kahn-no-yields", move |workers| never(on(workers)))
-        .with("loop", move |_| {
-            run(&for_loop, || Ok(sum_of_frames(&film.sequential(Shades::Forget))))
-        })
+        .with("loop", move |_| run(&for_loop, || Ok(sum_of_frames(&film.sequential(Keep::Sum)))))
         .with("rayon", move |workers| {
             let pool = ThreadPoolBuilder::new().num_threads(workers).build()?;
             run(&for_rayon, || Ok(pool.install(|| on_rayon(film))))

@@ -148,7 +148,7 @@ impl Program for CommstimeProgram {
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let (sum, report) = self.commstime.run(options, |_number| {
-            self.progress.add(1);
+            self.progress.add_alone(1);
             stop.obey();
         })?;
         Ok(Ran { answer: self.answer(sum), report: Some(report) })

@@ -1,4 +1,4 @@
-//! A frame: rows that come in any order, then a sum, a hash, and perhaps a picture.
+//! A frame: rows that come in any order, then a sum, and perhaps a hash and a picture.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,24 +11,26 @@ const OFFSET: u64 = 1_469_598_103_934_665_603;
 /// What the hash is multiplied with for each byte.
 const PRIME: u64 = 1_099_511_628_211;
 
-/// Whether the pixels of a frame are kept for a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shades {
-    /// They are.
-    Keep,
-    /// Only sum and hash are.
-    Forget,
+/// What is kept of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keep {
+    /// The sum of its iterations.
+    Sum,
+    /// The hash of its bytes, too.
+    Hash,
+    /// Its pixels, too.
+    Picture,
 }
 
-/// A frame that is complete; shows itself as its number, sum and hash.
+/// A frame that is complete; shows itself as its number, sum and hash, if that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// Which, from 0 on.
     pub number: u32,
     /// The sum of the iteration counts of its pixels.
     pub sum: u64,
-    /// FNV-1a over its bytes, row by row.
-    pub hash: u64,
+    /// FNV-1a over its bytes, row by row, if that is kept.
+    pub hash: Option<u64>,
     /// Four bits for each pixel, each row in whole bytes, if they are kept.
     shades: Vec<u8>,
 }
@@ -60,12 +62,14 @@ impl Open {
     }
 
     /// Makes a frame of the rows.
-    pub(super) fn close(self, shades: Shades) -> Frame {
+    pub(super) fn close(self, keep: Keep) -> Frame {
         let rows = || self.rows.iter().flatten();
-        let hash = rows()
-            .flatten()
-            .fold(OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        let packed = rows().filter(|_| shades == Shades::Keep).flat_map(|row| {
+        let hash = || {
+            let bytes = rows().flatten();
+            bytes.fold(OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+        };
+        let hash = (keep >= Keep::Hash).then(hash);
+        let packed = rows().filter(|_| keep == Keep::Picture).flat_map(|row| {
             // The sign of each pixel; two pixels a byte, the first in the upper half.
             row.chunks(4).map(|pair| {
                 let shade =
@@ -113,7 +117,8 @@ fn palette() -> Vec<u8> {
 
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {:016x}", self.number, self.sum, self.hash)
+        write!(f, "{} {}", self.number, self.sum)?;
+        self.hash.map_or(Ok(()), |hash| write!(f, " {hash:016x}"))
     }
 }
 
@@ -130,12 +135,12 @@ mod tests {
                 open.put(row, vec![u8::try_from(row).unwrap(), b' '], 3);
             }
             assert!(open.is_complete());
-            open.close(Shades::Keep)
+            open.close(Keep::Picture)
         };
         let hash = [0, b' ', 1, b' ']
             .iter()
             .fold(OFFSET, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        assert_eq!((frame([0, 1]).hash, frame([0, 1]).sum), (hash, 6));
+        assert_eq!((frame([0, 1]).hash, frame([0, 1]).sum), (Some(hash), 6));
         assert_eq!(frame([1, 0]), frame([0, 1]));
     }
 }

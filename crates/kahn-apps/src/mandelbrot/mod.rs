@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use kahn_csp::Options;
 
-pub use self::frame::{Frame, Shades};
+pub use self::frame::{Frame, Keep};
 pub use self::kernel::{Row, Zoom};
 use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, Writer, whole};
 
@@ -91,12 +91,12 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 ///
 /// ```
 /// use kahn_csp::Options;
-/// use kahn_apps::mandelbrot::{Film, Shades, Yield};
+/// use kahn_apps::mandelbrot::{Film, Keep, Yield};
 ///
 /// let film = Film { width: 32, height: 24, frames: 3 };
 /// let options = Options::new().workers(2);
-/// let (frames, _report) = film.network(options, 5, Yield::Pixel, Shades::Forget, || {})?;
-/// assert_eq!(frames, film.sequential(Shades::Forget));
+/// let (frames, _report) = film.network(options, 5, Yield::Pixel, Keep::Hash, || {})?;
+/// assert_eq!(frames, film.sequential(Keep::Hash));
 /// # Ok::<(), kahn_csp::RunError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub struct Film {
 
 impl Film {
     /// Computes the frames on one thread.
-    pub fn sequential(self, shades: Shades) -> Vec<Frame> {
+    pub fn sequential(self, keep: Keep) -> Vec<Frame> {
         let mut zoom = Zoom::default();
         let mut frames = Vec::new();
         for number in 0..self.frames {
@@ -120,7 +120,7 @@ impl Film {
                 let (bytes, sum) = self.row(row, zoom).compute(self.width);
                 open.put(row, bytes, sum);
             }
-            frames.push(open.close(shades));
+            frames.push(open.close(keep));
             zoom.nearer();
         }
         frames
@@ -162,8 +162,12 @@ impl MandelbrotProgram {
         Ok(Self { film, digest, png, yields, workers: settings.parts, progress })
     }
 
-    fn shades(&self) -> Shades {
-        if self.png.is_some() { Shades::Keep } else { Shades::Forget }
+    fn keep(&self) -> Keep {
+        match &self.png {
+            Some(_) => Keep::Picture,
+            None if self.digest => Keep::Hash,
+            None => Keep::Sum,
+        }
     }
 
     fn answer(&self, frames: Vec<Frame>) -> Answer<'_> {
@@ -200,12 +204,12 @@ impl Program for MandelbrotProgram {
             stop.obey();
         };
         let (frames, report) =
-            self.film.network(options, self.workers, self.yields, self.shades(), watch)?;
+            self.film.network(options, self.workers, self.yields, self.keep(), watch)?;
         Ok(Ran { answer: self.answer(frames), report: Some(report) })
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {
-        Ok(self.answer(self.film.sequential(self.shades())))
+        Ok(self.answer(self.film.sequential(self.keep())))
     }
 
     fn progress(&self) -> &Progress {

@@ -6,7 +6,7 @@ use kahn_csp::{
     self as csp, Gone, Guard as _, OneOf3, Options, Receiver, Report, RunError, Sender, Shared,
 };
 
-use super::frame::{Frame, Open, Shades};
+use super::frame::{Frame, Keep, Open};
 use super::kernel::{Row, Zoom, colour_and_sign};
 use super::{Film, Yield};
 
@@ -56,7 +56,7 @@ impl Film {
         options: Options,
         workers: usize,
         yields: Yield,
-        shades: Shades,
+        keep: Keep,
         watch: impl FnMut() + Send,
     ) -> Result<(Vec<Frame>, Report), RunError> {
         assert!(workers > 0, "somebody has to compute");
@@ -73,7 +73,7 @@ impl Film {
                 scope.spawn(worker_name, self.work(theirs.clone(), results.clone(), yields));
             }
             drop((theirs, results));
-            let harvester = self.harvest(harvest, (ticks, tock), killed, shades, watch);
+            let harvester = self.harvest(harvest, (ticks, tock), killed, keep, watch);
             let harvester = scope.fork("harvester", harvester);
             scope.spawn("farmer", self.farm(jobs, (tick, tocks), kill, workers));
             harvester.join().await
@@ -160,7 +160,7 @@ impl Film {
         mut results: Receiver<Harvest>,
         (mut tick, mut tock): (Receiver<u32>, Sender<()>),
         mut kill: Receiver<()>,
-        shades: Shades,
+        keep: Keep,
         mut watch: impl FnMut() + Send,
     ) -> Result<Vec<Frame>, Gone> {
         let mut done: Vec<Frame> = Vec::new();
@@ -187,7 +187,7 @@ impl Film {
                     let lowest = done.len();
                     ring[frame as usize - lowest].put(row, bytes, sum);
                     while let Some(open) = ring.pop_front_if(|open| open.is_complete()) {
-                        done.push(open.close(shades));
+                        done.push(open.close(keep));
                         watch();
                     }
                 }

@@ -1,7 +1,7 @@
 //! The film of the Mandelbrot set: whether coarse work scales.
 
 use kahn_apps::Failure;
-use kahn_apps::mandelbrot::{Film, Shades, Yield};
+use kahn_apps::mandelbrot::{Film, Keep, Yield};
 
 use super::communicating::{POLICIES, linear, on_cores, options, over_cores, refused};
 use crate::claim::{Claim, Verdict, show};
@@ -38,10 +38,10 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let film = Film { width: count("side"), height: count("side"), frames: count("frames") };
     let seconds = on_cores(point.count("cpus"), || {
         if point.text("implementation") == LOOP {
-            return Ok(time(|| film.sequential(Shades::Forget)).0);
+            return Ok(time(|| film.sequential(Keep::Sum)).0);
         }
         let workers = point.count("workers");
-        let ran = film.network(options(point), workers, Yield::Pixel, Shades::Forget, || {});
+        let ran = film.network(options(point), workers, Yield::Pixel, Keep::Sum, || {});
         ran.map(|(_frames, report)| report.seconds)
     });
     match seconds {
