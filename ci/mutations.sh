@@ -88,7 +88,20 @@ package=kahn-engine mutation waiting-push-relaxed fifo:: queue/fifo.rs \
 package=kahn-engine mutation waiting-half-relaxed fifo:: queue/fifo.rs \
     's/(back\.wrapping_add\(size - 1\), )Release/$1Relaxed/'
 package=kahn-engine mutation waiting-taken-without-exchange fifo:: queue/fifo.rs \
-    's/if self\.alone \{/if true {/'
+    's/if access\.is_alone\(\) \{/if true {/'
+
+package=kahn-engine mutation owned-without-a-light-barrier bias:: queue/bias.rs \
+    's/barriers::light\(\);//'
+package=kahn-engine mutation revoked-without-a-heavy-barrier bias:: queue/bias.rs \
+    's/barriers::heavy\(\);//'
+package=kahn-engine mutation revoked-without-waiting bias:: queue/bias.rs \
+    's/while self\.inside\.load\(Acquire\) \{/while false {/'
+package=kahn-engine mutation section-ends-relaxed bias:: queue/bias.rs \
+    's/(self\.inside\.store\(false, )Release/$1Relaxed/'
+package=kahn-engine mutation owned-beside-thieves bias:: queue/bias.rs \
+    's/let _ = self\.state\.compare_exchange\(0, OWN, Acquire, Relaxed\);/self.state.swap(OWN, AcqRel);/'
+package=kahn-engine mutation owned-beside-thieves-that-come bias:: queue/bias.rs \
+    's/if seen == REVOKED \{/if seen == REVOKED \&\& spins > 0 {/'
 
 mutation lifo-taken-without-swap lifo_slot:: ../../kahn-engine/src/queue/lifo_slot.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)lifo\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = lifo.load(Acquire);\n lifo.store(ptr::null_mut(), Release);\n task/s'

@@ -174,7 +174,7 @@ pub fn sleepers(scheduler: &Scheduler) -> (Vec<usize>, usize) {
 pub fn run_kept<L: Language>(worker: &Worker<L>, begin: impl IntoIterator<Item = TaskRef>) {
     let _installed = worker.install();
     begin.into_iter().for_each(|task| worker.run(task));
-    while let Some(task) = worker.take_lifo() {
+    while let Some(task) = worker.section(|access| worker.take_lifo(access)) {
         worker.run(task);
     }
 }

@@ -4,7 +4,7 @@
 use super::check;
 use super::taking::{Processes, Thief, assert_all_taken_once, thief};
 use crate::queue::deque::{Deque, Steal};
-use crate::sync::Arc;
+use crate::sync::{Access, Arc};
 
 struct Model {
     deque: Deque,
@@ -13,7 +13,7 @@ struct Model {
 
 impl Model {
     fn new() -> Arc<Self> {
-        Arc::new(Self { deque: Deque::new(false), processes: Processes::default() })
+        Arc::new(Self { deque: Deque::new(), processes: Processes::default() })
     }
 
     fn push(&self, number: usize, taken: &mut Vec<usize>) {
@@ -21,7 +21,7 @@ impl Model {
     }
 
     fn pop(&self, taken: &mut Vec<usize>) -> bool {
-        self.processes.run(self.deque.pop(), taken)
+        self.processes.run(self.deque.pop(Access::Shared), taken)
     }
 
     fn thief(self: &Arc<Self>, attempts: usize) -> Thief {

@@ -4,7 +4,7 @@
 use super::check;
 use super::taking::{Processes, Thief, assert_all_taken_once, thief};
 use crate::queue::fifo::Fifo;
-use crate::sync::Arc;
+use crate::sync::{Access, Arc};
 
 /// A victim's queue and a thief's.
 struct Model {
@@ -15,7 +15,7 @@ struct Model {
 
 impl Model {
     fn new() -> Arc<Self> {
-        let (victim, thief) = (Fifo::new(false), Fifo::new(false));
+        let (victim, thief) = (Fifo::new(), Fifo::new());
         Arc::new(Self { victim, thief, processes: Processes::default() })
     }
 
@@ -24,7 +24,7 @@ impl Model {
     }
 
     fn take(&self, queue: &Fifo, taken: &mut Vec<usize>) -> bool {
-        self.processes.run(queue.take(), taken)
+        self.processes.run(queue.take(Access::Shared), taken)
     }
 
     /// Takes one by one.

@@ -21,7 +21,7 @@
 //! either the owner sees that the thief has moved `top` (or competes for it by CAS), or the thief
 //! sees the lowered `bottom` and finds nothing.
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
+use crate::sync::{Access, AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
 use crate::task::{Task, TaskRef};
 use std::ptr::{self, NonNull};
 
@@ -43,17 +43,14 @@ pub(crate) struct Deque {
     top: Padded<AtomicUsize>,
     bottom: Padded<AtomicUsize>,
     slots: Slots<SLOTS>,
-    alone: bool,
 }
 
 impl Deque {
-    /// `alone`: there are no thieves, so the owner need not fear them.
-    pub(crate) fn new(alone: bool) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             top: Padded(AtomicUsize::new(0)),
             bottom: Padded(AtomicUsize::new(0)),
             slots: Slots::new(),
-            alone,
         }
     }
 
@@ -72,15 +69,15 @@ impl Deque {
         Ok(())
     }
 
-    /// Owner: takes a process from the hot end.
-    pub(crate) fn pop(&self) -> Option<TaskRef> {
+    /// Owner: takes a process from the hot end. `access`: whether there may be thieves now.
+    pub(crate) fn pop(&self, access: Access) -> Option<TaskRef> {
         let bottom = self.bottom.load(Relaxed);
         // Cheap way out; `top` never passes `bottom`, so an empty deque is seen as empty.
         if self.top.load(Relaxed) == bottom {
             return None;
         }
         let last = bottom.wrapping_sub(1);
-        if self.alone {
+        if access.is_alone() {
             self.bottom.store(last, Relaxed);
             return taken(self.slots.at(last).load(Relaxed));
         }

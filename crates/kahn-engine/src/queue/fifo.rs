@@ -19,11 +19,11 @@
 //!
 //! Each process brings a *stamp*, which is the owner's to understand; others may read an old one.
 //!
-//! A queue of the only worker is its own altogether: it takes without an exchange.
+//! While there are no thieves, the owner takes without an exchange.
 
 use crate::TaskRef;
 use crate::queue::deque::{Slots, taken};
-use crate::sync::{AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
+use crate::sync::{Access, AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
 const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
@@ -35,18 +35,15 @@ pub(crate) struct Fifo {
     back: Padded<AtomicUsize>,
     slots: Slots<SLOTS>,
     stamps: Box<[PlainAtomicUsize]>,
-    alone: bool,
 }
 
 impl Fifo {
-    /// `alone`: nobody but the owner ever takes anything.
-    pub(crate) fn new(alone: bool) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             front: Padded(AtomicUsize::new(0)),
             back: Padded(AtomicUsize::new(0)),
             slots: Slots::new(),
             stamps: (0..SLOTS).map(|_| PlainAtomicUsize::new(0)).collect(),
-            alone,
         }
     }
 
@@ -88,9 +85,9 @@ impl Fifo {
         (self.front.load(Relaxed), self.back.load(Relaxed))
     }
 
-    /// Takes the process at the front.
+    /// Takes the process at the front. `access`: whether others may do the same now.
     #[inline]
-    pub(crate) fn take(&self) -> Option<TaskRef> {
+    pub(crate) fn take(&self, access: Access) -> Option<TaskRef> {
         loop {
             // Acquire pairs with the owner's Release in `push`; a thread that takes more than once sees its
             // own `front` at least.
@@ -101,7 +98,7 @@ impl Fifo {
             }
             // May be stale: then the exchange fails.
             let task = self.slots.at(front).load(Relaxed);
-            if self.advance(front, 1) {
+            if self.advance(front, 1, access) {
                 return taken(task);
             }
         }
@@ -127,7 +124,7 @@ impl Fifo {
                 self.slots.at(place).store(task, Relaxed);
                 self.stamps[place % SLOTS].store(stamp, Relaxed);
             }
-            if victim.advance(front, size) {
+            if victim.advance(front, size, Access::Shared) {
                 // Release: as in `push`.
                 self.back.store(back.wrapping_add(size - 1), Release);
                 return taken(first).map(|first| (first, size));
@@ -137,20 +134,14 @@ impl Fifo {
 
     /// Moves `front`, unless somebody else has.
     #[inline]
-    fn advance(&self, front: usize, by: usize) -> bool {
+    fn advance(&self, front: usize, by: usize, access: Access) -> bool {
         let next = front.wrapping_add(by);
-        if self.alone {
+        if access.is_alone() {
             self.front.store(next, Relaxed);
             return true;
         }
         // Release: the slots are read before the owner, which sees the new `front`, writes them.
         self.front.compare_exchange(front, next, Release, Relaxed).is_ok()
-    }
-
-    /// Whether nobody but its owner takes anything.
-    #[inline]
-    pub(crate) fn is_alone(&self) -> bool {
-        self.alone
     }
 
     /// Roughly how many processes are in it.

@@ -22,11 +22,12 @@
 
 use crate::TaskRef;
 use crate::policy::{Ready, StealCount, Steals};
+use crate::queue::bias::{Bias, Thief};
 use crate::queue::deque::{Deque, Steal};
 use crate::queue::fifo::Fifo;
 use crate::queue::rates::{LastSteal, Rate};
 use crate::sync::system::clock;
-use crate::sync::{AtomicUsize, Mutex, Ordering::*, PlainAtomicU64, PlainAtomicUsize};
+use crate::sync::{Access, AtomicUsize, Mutex, Ordering::*, PlainAtomicU64, PlainAtomicUsize};
 use std::collections::VecDeque;
 use std::iter;
 use std::time::Duration;
@@ -36,6 +37,9 @@ const MOST_STOLEN: usize = 32;
 
 /// How long a process is left to its own worker. There is no time in a model.
 const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(1) };
+
+/// A worker that takes nothing for so long is helped by those that have other work, too.
+const STILL: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 
 /// So many ready processes are not worth a round.
 const FEW: usize = 128;
@@ -61,6 +65,8 @@ pub struct Lane {
     hot: Deque,
     /// What waits: the front of the queue, which is its worker's to fill, and the rest.
     front: Fifo,
+    /// Whether thieves may take from these two, and from the worker's LIFO slot.
+    bias: Bias,
     rest: Mutex<VecDeque<Stamped>>,
     rest_len: AtomicUsize,
     /// The number of the oldest process when a thief last saw another one, and the ticks then.
@@ -68,6 +74,10 @@ pub struct Lane {
     since: PlainAtomicU64,
     pub(crate) rate: Rate,
     pub(crate) last_steal: LastSteal,
+    /// How many its worker had taken when another looked for what has waited longest here, and since
+    /// when it has been as many.
+    taken_before: PlainAtomicU64,
+    still_since: PlainAtomicU64,
     /// How often its worker has asked for what has waited longest.
     asked: PlainAtomicU64,
     /// The least that was ready here since the last round.
@@ -79,24 +89,38 @@ impl Lane {
     /// `alone`: nobody steals here.
     pub(crate) fn new(alone: bool) -> Self {
         Self {
-            hot: Deque::new(alone),
-            front: Fifo::new(alone),
+            hot: Deque::new(),
+            front: Fifo::new(),
+            bias: Bias::new(alone),
             rest: Mutex::new(VecDeque::new()),
             rest_len: AtomicUsize::new(0),
             oldest: PlainAtomicUsize::new(usize::MAX),
             since: PlainAtomicU64::new(0),
             rate: Rate::new(),
             last_steal: LastSteal::new(),
+            taken_before: PlainAtomicU64::new(u64::MAX),
+            still_since: PlainAtomicU64::new(0),
             asked: PlainAtomicU64::new(0),
             least: PlainAtomicUsize::new(0),
             steals: StealCount::default(),
         }
     }
 
-    /// Owner: takes what runs next, unless only the rest has something.
+    /// Owner: calls `take`, which may take from its LIFO slot and its queues as it is told.
+    #[inline(always)]
+    pub(crate) fn section<R>(&self, take: impl FnOnce(Access) -> R) -> R {
+        self.bias.section(take)
+    }
+
+    /// Anybody else: may take from the LIFO slot of its worker, and from its queues, while this is there.
+    pub(crate) fn as_thief(&self) -> Thief<'_> {
+        self.bias.come()
+    }
+
+    /// Owner, in a section: takes what runs next, unless only the rest has something.
     #[inline]
-    pub fn take(&self) -> Option<TaskRef> {
-        let task = self.hot.pop().or_else(|| self.front.take())?;
+    pub(crate) fn take(&self, access: Access) -> Option<TaskRef> {
+        let task = self.hot.pop(access).or_else(|| self.front.take(access))?;
         self.rate.count();
         Some(task)
     }
@@ -120,7 +144,7 @@ impl Lane {
     /// Whether nobody but its worker takes anything here.
     #[inline]
     pub fn is_alone(&self) -> bool {
-        self.front.is_alone()
+        self.bias.is_alone()
     }
 
     /// Owner: at the hot end, or in the queue if that is full.
@@ -146,7 +170,7 @@ impl Lane {
         let (oldest, _) = self.hot.ends();
         let waits = self.front.first_stamp();
         let is_first = waits.is_some_and(|stamp| !self.has_hot() || !is_before(oldest, stamp));
-        let cold = || self.front.take().map(Ready::new);
+        let cold = || self.take_front();
         if is_first { cold() } else { self.pop_oldest_hot().or_else(cold) }
     }
 
@@ -208,18 +232,41 @@ impl Lane {
         asked.is_multiple_of(2)
     }
 
-    /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if
-    /// thieves do not back off.
+    /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if that
+    /// stands still, and if thieves do not back off.
     pub(crate) fn take_cold(&self) -> Option<Ready> {
-        let is_open = self.has_front() && self.rate.is_open();
-        let front = if is_open { self.front.take().map(Ready::new) } else { None };
+        let front = if self.has_front() && self.is_still() && self.rate.is_open() {
+            let _thief = self.as_thief();
+            self.front.take(Access::Shared).map(Ready::new)
+        } else {
+            None
+        };
         front.or_else(|| self.pop_rest(|_| {}))
+    }
+
+    /// Whether its worker has taken nothing for long, as far as those know that have looked.
+    fn is_still(&self) -> bool {
+        let (taken, now) = (self.rate.taken(), clock::ticks());
+        if self.taken_before.load(Relaxed) != taken {
+            self.taken_before.store(taken, Relaxed);
+            self.still_since.store(now, Relaxed);
+        }
+        clock::to_duration(now.saturating_sub(self.still_since.load(Relaxed))) >= STILL
     }
 
     /// Owner: the same, and what comes next is the owner's.
     pub(crate) fn pop_cold(&self) -> Option<Ready> {
-        let front = self.front.take().map(Ready::new);
-        front.or_else(|| self.pop_rest(|rest| self.fill_front(rest)))
+        self.take_front().or_else(|| self.pop_rest(|rest| self.fill_front(rest)))
+    }
+
+    /// Owner: the first of the front.
+    fn take_front(&self) -> Option<Ready> {
+        self.section(|access| self.front.take(access)).map(Ready::new)
+    }
+
+    /// Owner, now and then: has its queues for itself if no thief comes.
+    pub(crate) fn look_for_thieves(&self) {
+        self.bias.look();
     }
 
     /// Owner: moves as much to the front as there is room for.
@@ -311,8 +358,8 @@ impl Lane {
     /// Moves half of another's deque here, and gives the first and how many.
     fn take_some(&self, victim: &Self) -> Option<(Ready, usize)> {
         let wanted = victim.hot.len().div_ceil(2).min(MOST_STOLEN);
-        let mut first = None;
-        let mut size = 0;
+        let (mut first, mut size) = (None, 0);
+        let _thief = (wanted > 0).then(|| victim.as_thief())?;
         for _ in 0..wanted {
             match victim.hot.steal() {
                 Steal::Taken(task) if first.is_none() => first = Some(Ready::new(task)),
@@ -327,6 +374,7 @@ impl Lane {
 
     /// Moves half of the front of what waits elsewhere here, and gives the first and how many.
     fn take_half_front(&self, victim: &Self) -> Option<(Ready, usize)> {
+        let _thief = victim.has_front().then(|| victim.as_thief())?;
         let (first, size) = self.front.take_half_of(&victim.front, self.hot.ends().0)?;
         Some((Ready::new(first), size))
     }

@@ -5,24 +5,36 @@
 //! | keep | the worker | stores into an empty slot: others only take what is there |
 //! | displace | the worker | swaps; the one that stood there goes to the queue |
 //! | take | the worker, or one with nothing to do | swaps null in |
+//!
+//! While the worker has its queues for itself (`queue::bias`), it loads and stores where it would swap.
 
 use crate::policy::Ready;
-use crate::sync::Ordering::*;
+use crate::sync::{Access, Ordering::*};
 use crate::task::{TaskRef, own};
 use crate::worker::WorkerCore;
 use crate::{Kind, Reason};
 use std::ptr;
 
 impl WorkerCore {
+    /// Calls `take`, which may take from this worker's LIFO slot and queues as it is told.
+    #[inline(always)]
+    pub(crate) fn section<R>(&self, take: impl FnOnce(Access) -> R) -> R {
+        match self.lane() {
+            Some(lane) => lane.section(take),
+            None => take(self.access()),
+        }
+    }
+
+    /// Takes what stands there, in a section of the worker's lane.
     #[inline]
-    pub(crate) fn take_lifo(&self) -> Option<TaskRef> {
+    pub(crate) fn take_lifo(&self, access: Access) -> Option<TaskRef> {
         let lifo = &self.slot().lifo;
         let seen = lifo.load(Relaxed);
         // Nobody else puts anything there.
         if seen.is_null() {
             return None;
         }
-        let taken = if self.access().is_alone() {
+        let taken = if access.is_alone() {
             lifo.store(ptr::null_mut(), Relaxed);
             seen
         } else {
@@ -86,13 +98,16 @@ impl WorkerCore {
     fn displace_lifo(&self, task: TaskRef) {
         // As for `take_lifo`.
         let (lifo, task) = (&self.slot().lifo, task.as_ptr().cast_mut());
-        let before = if self.access().is_alone() {
+        let swap = |access: Access| {
+            if !access.is_alone() {
+                return lifo.swap(task, AcqRel);
+            }
             let before = lifo.load(Relaxed);
-            lifo.store(task, Relaxed);
+            // Release: a thief that revokes the bias may see it before that.
+            lifo.store(task, Release);
             before
-        } else {
-            lifo.swap(task, AcqRel)
         };
+        let before = self.section(swap);
         // SAFETY: what stood in `lifo` is a ready process; taken out by us, it is ours.
         if let Some(before) = unsafe { TaskRef::from_ptr(before) } {
             self.make_ready(Ready::new(before), Reason::Woken);

@@ -7,9 +7,11 @@
 //! | `stealing` | the engine's own scheduler, which is the default |
 //! | `lane` | what a worker has for itself under it; `deque` and `fifo`: its two queues |
 //! | `rates` | what it measures of stealing |
+//! | `bias` | whether its worker alone takes from them, without read-modify-writes |
 //! | `window` | batches that thieves may take: for policies |
 //! | `places` | urgent processes, those of the background, and those of one worker |
 
+pub(crate) mod bias;
 pub(crate) mod deque;
 pub(crate) mod fifo;
 pub mod lane;

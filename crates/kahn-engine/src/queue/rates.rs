@@ -232,6 +232,11 @@ impl Rate {
         self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
     }
 
+    /// How many processes its worker has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Relaxed)
+    }
+
     /// The worker: one that it has taken ran elsewhere before.
     pub(crate) fn count_migration(&self) {
         self.migrated.store(self.migrated.load(Relaxed) + 1, Relaxed);

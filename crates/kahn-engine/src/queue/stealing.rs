@@ -96,7 +96,7 @@ impl Stealing {
     /// Gives a worker a process to run, by stealing if it has none.
     pub(crate) fn pop(&self, worker: usize) -> Option<Ready> {
         let own = &self.lanes[worker];
-        if let Some(task) = own.take() {
+        if let Some(task) = own.section(|access| own.take(access)) {
             return Some(Ready::new(task));
         }
         let found = own.pop_cold().or_else(|| self.steal(worker));
@@ -110,6 +110,7 @@ impl Stealing {
     pub(crate) fn pop_oldest(&self, worker: usize) -> Option<Ready> {
         let own = &self.lanes[worker];
         own.rate.look_at_steps();
+        own.look_for_thieves();
         let others = || self.pop_next_cold(worker);
         let found = if own.asks_others_first() { others() } else { own.pop_oldest() };
         if found.is_some() {

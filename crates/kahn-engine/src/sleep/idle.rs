@@ -32,6 +32,7 @@
 
 use crate::language::{Language, Probe};
 use crate::policy::{Ready, Turn};
+use crate::queue::lane::Lane;
 use crate::sync::system::clock;
 use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
 use crate::task::{TaskRef, mark, own};
@@ -260,6 +261,8 @@ impl<L: Language> Worker<L> {
             if slot.lifo.load(Relaxed).is_null() {
                 continue;
             }
+            let lane = self.run_queues().and_then(|queues| queues.lane(index));
+            let _thief = lane.map(Lane::as_thief);
             // Acquire pairs with the Release of the worker that put it there.
             let kept = slot.lifo.swap(std::ptr::null_mut(), AcqRel);
             // SAFETY: what stands in `lifo` is a ready process; the swap made it ours.

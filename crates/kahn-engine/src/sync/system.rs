@@ -212,6 +212,49 @@ pub mod clock {
     }
 }
 
+/// Two barriers of different weight, of which one thread passes the light one often and another the
+/// heavy one seldom: whichever comes first, the thread that comes second sees what the first did before.
+pub mod barriers {
+    /// Whether there are such barriers. In a model both are fences.
+    #[cfg(any(loom, all(target_os = "linux", not(miri))))]
+    pub fn are_there() -> bool {
+        #[cfg(loom)]
+        return true;
+        #[cfg(not(loom))]
+        {
+            use rustix::thread::{MembarrierCommand, membarrier};
+            // Once in a program is enough; more do no harm.
+            membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+        }
+    }
+
+    /// Whether there are such barriers.
+    #[cfg(not(any(loom, all(target_os = "linux", not(miri)))))]
+    pub fn are_there() -> bool {
+        false
+    }
+
+    /// The light one.
+    #[inline(always)]
+    pub fn light() {
+        #[cfg(loom)]
+        super::super::fence(super::super::Ordering::SeqCst);
+        #[cfg(not(loom))]
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// The heavy one; only where [`are_there`] has said so.
+    pub fn heavy() {
+        #[cfg(loom)]
+        super::super::fence(super::super::Ordering::SeqCst);
+        #[cfg(all(target_os = "linux", not(miri), not(loom)))]
+        {
+            use rustix::thread::{MembarrierCommand, membarrier};
+            membarrier(MembarrierCommand::PrivateExpedited).expect("it was registered");
+        }
+    }
+}
+
 /// Pins the calling thread to one core; does nothing where the system has no such call.
 pub fn pin_to_core(index: usize) {
     #[cfg(target_os = "linux")]

@@ -110,7 +110,7 @@ impl<L: Language> Worker<L> {
         let Some(round) = lane.begin_round() else { return };
         // What is woken comes behind, as does what stands in the LIFO slot now.
         let uses_lifo_slot = self.uses_lifo_slot.replace(false);
-        if let Some(kept) = self.take_lifo() {
+        if let Some(kept) = self.section(|access| self.take_lifo(access)) {
             self.make_ready(Ready::new(kept), Reason::Woken);
         }
         let mut dispatches = 0_u64;
@@ -182,8 +182,8 @@ impl WorkerCore {
 
     #[inline]
     fn take_at_hand(&self) -> Option<TaskRef> {
-        // If the policy has no LIFO slots, this one is empty.
-        self.take_lifo().or_else(|| self.lane()?.take())
+        let lane = self.lane();
+        self.section(|access| self.take_lifo(access).or_else(|| lane?.take(access)))
     }
 
     /// Puts a process that yields behind all others.
