@@ -197,10 +197,20 @@ mutation rests-before-pending verdict::a_party_that_cancels channel/outside/part
 package=kahn-csp
 without_mutation models:: -p kahn-csp --release --lib
 
-mutation csp-gate-relaxed meetings::two_messages ../../kahn-engine/src/sync/short_lock.rs \
-    's/(compare_exchange\(seen, locked, )Acquire/$1Relaxed/'
-mutation csp-gate-opened-relaxed meetings::two_messages ../../kahn-engine/src/sync/short_lock.rs \
+mutation csp-gate-relaxed words::of_two channel/word.rs \
+    's/(fn lock\(&self.*?)let seen = self\.look\(\);/$1let seen = self.peek();/s; s/(seen \| LOCKED, )Acquire/$1Relaxed/'
+mutation csp-gate-opened-relaxed words::of_two channel/word.rs \
     's/(self\.0\.store\(flags, )Release/$1Relaxed/'
+mutation csp-left-relaxed words::of_two channel/word.rs \
+    's/(side \| LEFT, )Release/$1Relaxed/'
+mutation csp-left-and-looked-at-relaxed words::of_two channel/word.rs \
+    's/self\.0\.load\(Acquire\)/self.0.load(Relaxed)/'
+mutation csp-left-without-comparing meetings::two_messages channel/word.rs \
+    's/self\.0\.compare_exchange\(0, side \| LEFT, Release, Relaxed\)\.is_ok\(\)/{ self.0.store(side | LEFT, Release);\n true }/'
+mutation csp-left-and-locked words:: channel/word.rs \
+    's/if seen & LEFT != 0 \|\| self\.close\(seen\)/if self.close(seen)/g'
+mutation csp-left-taken-back words::a_lock_that channel/word.rs \
+    's/if flags & LEFT == 0 \{/if flags != u32::MAX {/'
 mutation csp-enter-without-looking choices:: channel/attempt.rs \
     's/if flags & side\.ready\(\) != 0 \{/if flags & side.ready() != 0 && entry.is_none() {/'
 mutation csp-taken-while-entering choices::two_offers wait/select.rs \

@@ -52,7 +52,7 @@ pub(crate) struct Ended {
 }
 
 #[cfg(not(loom))]
-pub(crate) use chunks::{Blocks, clear_buffers, common_of, give_back, left, make};
+pub(crate) use chunks::{Blocks, clear_buffers, common_of, give_back, left, make, while_they_stay};
 
 #[cfg(not(loom))]
 mod chunks {
@@ -104,7 +104,7 @@ mod chunks {
                 ended.listed.push(meeting.record());
             } else {
                 ended.folded.0 += 1;
-                ended.folded.1 += meeting.met.get();
+                ended.folded.1 += meeting.met();
             }
         }
 
@@ -190,6 +190,13 @@ mod chunks {
         meeting.end()
     }
 
+    /// Calls `f` while every channel of a network stays in its block, and every block is free or stays
+    /// the same channel.
+    pub(crate) fn while_they_stay<R>(common: &Common, f: impl FnOnce() -> R) -> R {
+        let _blocks = common.memory::<Blocks>().0.lock();
+        f()
+    }
+
     /// A network has ended: drops what stands in the buffers of its channels, for nobody can receive
     /// it. It may be the end of a channel that is kept by nothing else, its own receiver even.
     pub(crate) fn clear_buffers(common: &Common) {
@@ -251,6 +258,11 @@ pub(crate) unsafe fn common_of(place: NonNull<Rendezvous>) -> Arc<Common> {
 pub(crate) unsafe fn give_back(place: NonNull<Rendezvous>) -> Option<NonNull<BufferHead>> {
     // SAFETY: said by the caller.
     unsafe { Box::from_raw(place.as_ptr()) }.end()
+}
+
+#[cfg(loom)]
+pub(crate) fn while_they_stay<R>(_common: &Common, f: impl FnOnce() -> R) -> R {
+    f()
 }
 
 #[cfg(loom)]

@@ -3,7 +3,9 @@
 //! | file | what | its protocol |
 //! |---|---|---|
 //! | `gone` | what an operation comes to | |
+//! | `word` | the lock of a channel, which a process that sleeps leaves to its partner | one read-modify-write a meeting |
 //! | `rendezvous` | where a sender and a receiver meet, whatever their messages | no wake-up lost, no process run twice |
+//! | `entering` | how a process is entered there, and taken out again | |
 //! | `record`, `blocks` | what is told of a channel; the memory of all of them | |
 //! | `attempt` | what sending, receiving and swapping do behind the gate | what is looked at first |
 //! | `slot` | where the message of an operation that waits stands | |
@@ -18,6 +20,7 @@
 pub(crate) mod attempt;
 pub(crate) mod blocks;
 pub(crate) mod ends;
+mod entering;
 pub(crate) mod exchange;
 pub(crate) mod extended;
 pub(crate) mod gone;
@@ -27,3 +30,4 @@ pub(crate) mod record;
 pub(crate) mod rendezvous;
 mod slot;
 pub(crate) mod typed;
+pub(crate) mod word;

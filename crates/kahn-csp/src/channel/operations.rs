@@ -9,7 +9,7 @@ use crate::channel::slot::Slot;
 use crate::channel::typed::Channel;
 use crate::choice::guard::{Alternative, Entering, Finishing, Guard, Leaving, Looking};
 use crate::choice::operation::Operation;
-use crate::language::csp::{Worker, access_of};
+use crate::language::csp::{Enter, Worker, access_of};
 use crate::language::running;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How};
@@ -82,9 +82,7 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
 
     #[inline]
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
-        let channel = self.end.channel;
-        channel.is_promising(Side::Sender)
-            && channel.send(worker, task, &self.slot) == Attempt::Done
+        self.end.channel.send(worker, task, &self.slot) == Attempt::Done
     }
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
@@ -93,12 +91,17 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
     }
 
     #[inline]
+    fn ask(&self, worker: &Worker, task: TaskRef, whole: *const (), commit: Enter) {
+        if self.is_held() {
+            return wait::ask_to_enter(worker, task, self.place(), whole, commit);
+        }
+        let meeting = self.end.channel.meeting();
+        meeting.ask_to_enter(Side::Sender, worker, task, self.slot(), false);
+    }
+
+    /// One whose message was taken waits to be let go.
     fn park(&self, worker: &Worker, task: TaskRef) -> Park {
         let channel = self.end.channel;
-        if !self.is_held() {
-            let slot = self.slot();
-            return channel.meeting().enter_alone(Side::Sender, task, slot, false, worker);
-        }
         wait::enter_alone(task, |how| {
             let entry = entry(task, how, &self.slot, false);
             let waits = channel.wait_held(worker, &self.slot, entry);
@@ -200,8 +203,7 @@ fn receive<T: Send>(
     slot: &Slot<T>,
     extended: bool,
 ) -> bool {
-    channel.is_promising(Side::Receiver)
-        && channel.receive(worker, task, slot, extended) == Attempt::Done
+    channel.receive(worker, task, slot, extended) == Attempt::Done
 }
 
 fn receive_from<T: Send>(end: &Receiver<T>) -> Awaited {
@@ -259,9 +261,9 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
     }
 
     #[inline]
-    fn park(&self, worker: &Worker, task: TaskRef) -> Park {
+    fn ask(&self, worker: &Worker, task: TaskRef, _whole: *const (), _commit: Enter) {
         let meeting = self.end.channel.meeting();
-        meeting.enter_alone(Side::Receiver, task, self.slot(), R::EXTENDED, worker)
+        meeting.ask_to_enter(Side::Receiver, worker, task, self.slot(), R::EXTENDED);
     }
 
     fn leave(&self, worker: Option<&Worker>) {

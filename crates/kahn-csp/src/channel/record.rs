@@ -43,7 +43,7 @@ impl Rendezvous {
             kind,
             // SAFETY: there while the label says so, and does not change.
             capacity: buffer.map_or(0, |buffer| unsafe { (*buffer.as_ptr()).capacity }),
-            messages: self.met.get(),
+            messages: self.met(),
             state,
             ends: sides.map(|side| if is_up(side.gone()) { self.user(side).addr() } else { 0 }),
         }

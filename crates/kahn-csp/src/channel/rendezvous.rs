@@ -1,7 +1,7 @@
 //! The place where a sender and a receiver meet, without the type of their messages.
 //!
 //! ```text
-//!   gate · network · messages so far · who used each end last
+//!   word · network · messages so far · who used each end last
 //!   who waits:  its slot, its offer          name, or the buffer with its name      one cache line
 //! ```
 //!
@@ -22,7 +22,12 @@
 //! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
 //! process for each communication, and no memory but the two slots in the futures.
 //!
-//! *Who may touch what.* Everything is in plain cells behind the gate. The slot of a side that is
+//! *The usual case.* Both wait for nothing else: the first leaves the whole channel to the second, see
+//! [`word`](crate::channel::word). Its slot stands in its header then, and all that follows is for
+//! whatever is entered in another way, and for those that look.
+//!
+//! *Who may touch what.* Everything is in plain cells behind the gate, which is the word. Who used an
+//! end is written by that end's process alone, before it is entered. The slot of a side that is
 //! entered belongs to the one that holds the gate and owns the waiting process: for a plain entry that
 //! is the one that finds it under the gate, for an offer the one that took it (see `wait::select`). Its owner
 //! touches it again when it is resumed, or after it has left, which needs the gate.
@@ -43,19 +48,17 @@
 //! *Memory.* A rendezvous is a block of type-stable memory (see `blocks`). Each end marks itself gone under the gate;
 //! the one that is second gives the block back.
 
-use crate::channel::blocks::Unread;
-#[cfg(loom)]
+use crate::channel::blocks::{self, Unread};
+use crate::channel::word::{LEFT, Word};
 use crate::language::common::Common;
 use crate::language::csp::Worker;
-use crate::language::header::own;
-use crate::wait;
+use crate::language::header::Communicates;
 use crate::wait::select::{self, Taken, Ticket};
-use crate::wait::waiter::{Attempt, How, Waiter, Wake};
-use kahn_engine::Park;
+use crate::wait::waiter::{How, Waiter, Wake};
 use kahn_engine::TaskRef;
 #[cfg(loom)]
 use kahn_engine::sync::Arc;
-use kahn_engine::sync::{Access, Cell, ShortLock32};
+use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU64, fence};
 use kahn_engine::task::Task;
 use kahn_report::Name;
 use std::cell::UnsafeCell;
@@ -63,10 +66,7 @@ use std::ptr::{self, NonNull};
 
 /// Flags of a meeting's gate.
 pub(crate) mod flag {
-    use kahn_engine::sync::ShortLock32;
-
-    /// The first that is free.
-    const FIRST: u32 = ShortLock32::FIRST_FLAG;
+    use crate::channel::word::FIRST_FLAG as FIRST;
 
     pub(crate) const SENDER_WAITS: u32 = FIRST;
     pub(crate) const RECEIVER_WAITS: u32 = FIRST << 1;
@@ -176,7 +176,7 @@ pub(crate) enum Partner {
 
 /// What an entry has beside its process and its slot, in two words of 32 bits.
 #[derive(Clone, Copy, Debug)]
-struct Terms {
+pub(super) struct Terms {
     ticket: Ticket,
     /// The number of the guard, and `OFFER` if it has one; `EXTENDED`.
     guard: u32,
@@ -189,7 +189,7 @@ impl Terms {
     const NONE: Self = Self { ticket: 0, guard: 0 };
 
     #[inline(always)]
-    fn of(entry: Entry) -> Self {
+    pub(super) fn of(entry: Entry) -> Self {
         let extended = if entry.extended { EXTENDED } else { 0 };
         match entry.how {
             How::Plain => Self { ticket: 0, guard: extended },
@@ -236,17 +236,17 @@ pub(crate) enum Label {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Rendezvous {
-    pub(crate) gate: ShortLock32,
+    pub(crate) gate: Word,
     /// The network it was made in.
     network: Cell<u32>,
     /// Communications so far.
-    pub(crate) met: Cell<u64>,
+    met: PlainAtomicU64,
     /// The process that used each end last; of a side that is entered, who waits there. Of an end
     /// that was dropped an odd number, which is no process: the digest of who did it.
-    users: [Cell<*const Task>; 2],
-    /// Where the message of who waits stands, or is to stand; null without one.
-    slot: Cell<*const ()>,
-    terms: Cell<Terms>,
+    users: [AtomicPtr<Task>; 2],
+    /// Where the message of who is entered behind the lock stands, or is to stand; null without one.
+    pub(super) slot: Cell<*const ()>,
+    pub(super) terms: Cell<Terms>,
     /// Written behind the gate, before anyone has an end.
     label: UnsafeCell<Label>,
     /// What its network has in common; else it stands in front of its chunk.
@@ -270,10 +270,10 @@ impl Rendezvous {
 
     pub(crate) fn new(network: u32, label: Label) -> Self {
         Self {
-            gate: ShortLock32::new(label.flags()),
+            gate: Word::new(label.flags()),
             network: Cell::new(network),
-            met: Cell::new(0),
-            users: [Cell::new(ptr::null()), Cell::new(ptr::null())],
+            met: PlainAtomicU64::new(0),
+            users: [AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())],
             slot: Cell::new(ptr::null()),
             terms: Cell::new(Terms::NONE),
             label: UnsafeCell::new(label),
@@ -300,8 +300,8 @@ impl Rendezvous {
         let flags = label.flags();
         self.gate.lock(Access::Shared);
         self.network.set(network);
-        self.met.set(0);
-        self.users.iter().for_each(|user| user.set(ptr::null()));
+        self.met.store(0, Relaxed);
+        self.users.iter().for_each(|user| user.store(ptr::null_mut(), Relaxed));
         // SAFETY: behind the gate, and nobody has an end yet.
         unsafe { *self.label.get() = label };
         self.gate.unlock(flags);
@@ -365,15 +365,21 @@ impl Rendezvous {
         self.slot.set(slot);
     }
 
-    /// Behind the gate: notes who uses an end.
-    #[inline]
+    /// The process that has an end: notes that it uses it.
+    #[inline(always)]
     pub(super) fn used_by(&self, side: Side, task: TaskRef) {
-        self.users[side as usize].set(task.as_ptr());
+        // Relaxed: the word hands it over. Most are used by one process for long.
+        let user = &self.users[side as usize];
+        let task = task.as_ptr().cast_mut();
+        if user.load(Relaxed) != task {
+            user.store(task, Relaxed);
+        }
     }
 
     /// Behind the gate: a process that runs uses an end, so nobody waits there.
     #[inline]
     pub(crate) fn looks(&self, side: Side, flags: &mut u32, task: TaskRef) {
+        debug_assert_ne!(*flags & (LEFT | side.waits()), LEFT | side.waits(), "it would sleep");
         *flags &= !side.waits();
         self.used_by(side, task);
     }
@@ -382,27 +388,36 @@ impl Rendezvous {
     /// ended, unless it waits.
     #[inline]
     pub(crate) fn user(&self, side: Side) -> *const Task {
-        self.users[side as usize].get()
+        // Relaxed: the word hands it over.
+        self.users[side as usize].load(Relaxed)
     }
 
     /// Behind the gate: notes that an end is dropped, by whom, and whether the run is over. Nobody
     /// waits there.
     pub(crate) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
         let held = if side == Side::Sender { HELD } else { 0 };
-        *flags = *flags & !(side.waits() | held) | side.gone();
+        // The run is over, and the operation was forgotten that waits there.
+        let left = if *flags & side.waits() != 0 { LEFT } else { 0 };
+        *flags = *flags & !(side.waits() | held | left) | side.gone();
         if by.is_none_or(|worker| worker.scheduler().is_ending()) {
             *flags |= side.kept();
         }
         let task = by.and_then(|worker| worker.current());
-        let digest =
-            task.map_or(ptr::null(), |task| ptr::without_provenance(task.info().identity.digest()));
-        self.users[side as usize].set(digest);
+        let digest = task.map_or(ptr::null_mut(), |task| {
+            ptr::without_provenance_mut(task.info().identity.digest())
+        });
+        self.users[side as usize].store(digest, Relaxed);
     }
 
     /// Behind the gate: counts a communication.
     #[inline]
     pub(crate) fn count(&self) {
-        self.met.set(self.met.get() + 1);
+        self.met.store(self.met.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Communications so far.
+    pub(crate) fn met(&self) -> u64 {
+        self.met.load(Relaxed)
     }
 
     /// Behind the gate: takes the one that waits at `side`, if anyone does. `by` is who asks, if it is
@@ -411,6 +426,10 @@ impl Rendezvous {
     pub(crate) fn partner(&self, side: Side, flags: &mut u32, by: Option<TaskRef>) -> Partner {
         if *flags & side.waits() == 0 {
             return Partner::None;
+        }
+        if *flags & LEFT != 0 {
+            self.take_over(side);
+            *flags &= !LEFT;
         }
         let entry = self.entry(side);
         if by == Some(entry.task) {
@@ -444,76 +463,20 @@ impl Rendezvous {
         Entry { task, how: terms.how(), slot: self.slot.get(), extended: terms.is_extended() }
     }
 
-    /// Behind the gate, with the flag of `side` up: who waits there for this alone and lets its
-    /// partner go at once, the usual case of a [`partner`](Self::partner), and its slot. They are
-    /// the caller's once the flag is down.
-    #[inline]
-    pub(super) fn plain_partner(&self, side: Side) -> Option<(TaskRef, *const ())> {
-        if self.terms.get().guard != 0 {
-            return None;
-        }
-        // SAFETY: somebody waits, so it has not ended.
+    /// The partner of one that has left the word at `side`: enters it as if it had come behind the lock.
+    fn take_over(&self, side: Side) {
+        let (_, slot) = self.left_at(side);
+        self.slot.set(slot);
+        self.terms.set(Terms::NONE);
+    }
+
+    /// The partner of one that has left the word at `side`: that one, and its slot. They are the
+    /// caller's, who clears the word.
+    #[inline(always)]
+    pub(super) fn left_at(&self, side: Side) -> (TaskRef, *const ()) {
+        // SAFETY: it sleeps, so it has not ended.
         let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
-        Some((task, self.slot.get()))
-    }
-
-    /// Enters a process that waits for this alone, after its poll, unless there is something to do.
-    #[inline(always)]
-    pub(crate) fn enter_alone(
-        &self,
-        side: Side,
-        task: TaskRef,
-        slot: *const (),
-        extended: bool,
-        worker: &Worker,
-    ) -> Park {
-        let entry = Entry { task, how: How::Plain, slot, extended };
-        // One call at most, and that the last: so nothing is put aside for it.
-        if task.notes() & own::KILLABLE == 0
-            && let Some(flags) = self.gate.try_lock(worker.access())
-        {
-            return self.enter_unless_ready(side, flags, entry);
-        }
-        self.enter_slowly(side, entry, worker)
-    }
-
-    /// The same if somebody may want the process to end while it waits, or if somebody is behind the
-    /// gate.
-    #[cold]
-    #[inline(never)]
-    fn enter_slowly(&self, side: Side, entry: Entry, worker: &Worker) -> Park {
-        wait::enter_alone(entry.task, |how| {
-            let flags = self.gate.lock(worker.access());
-            match self.enter_unless_ready(side, flags, Entry { how, ..entry }) {
-                Park::Asleep => Attempt::Nothing,
-                Park::Moved => Attempt::Done,
-            }
-        })
-    }
-
-    /// Behind the gate, which this opens.
-    #[inline(always)]
-    fn enter_unless_ready(&self, side: Side, mut flags: u32, entry: Entry) -> Park {
-        if flags & side.ready() != 0 {
-            self.gate.unlock(flags);
-            return Park::Moved;
-        }
-        self.enter(side, &mut flags, entry);
-        self.gate.unlock(flags);
-        Park::Asleep
-    }
-
-    /// Behind the gate: enters somebody who waits. There is room for one: who waits at both ends is
-    /// entered at the first, for nobody else can come.
-    #[inline(always)]
-    pub(crate) fn enter(&self, side: Side, flags: &mut u32, entry: Entry) {
-        if *flags & side.other().waits() != 0 {
-            return;
-        }
-        self.used_by(side, entry.task);
-        self.slot.set(entry.slot);
-        self.terms.set(Terms::of(entry));
-        *flags |= side.waits();
+        (task, task.slot().get())
     }
 
     /// Behind the gate: nobody is entered any more.
@@ -538,15 +501,22 @@ impl Rendezvous {
         unread
     }
 
-    /// Takes an entry back, if it still stands there.
-    pub(crate) fn leave(&self, side: Side, slot: *const (), access: Access) {
-        let mut flags = self.gate.lock(access);
-        // Of a sender that is held the slot is wanted yet.
-        if self.slot.get() == slot && flags & flag::SENDER_RUNS == 0 {
-            flags &= !side.waits();
-            self.forget();
-        }
-        self.gate.unlock(flags);
+    /// Looks at a channel, for a thread that may have no end of it: calls `see` with the flags, while
+    /// all of it stays as it is. `None` if it changed meanwhile.
+    pub(crate) fn inspect<R>(&self, common: &Common, see: impl FnOnce(u32) -> R) -> Option<R> {
+        // A channel that is left cannot be locked; its name stays as long as its block is not given back.
+        blocks::while_they_stay(common, || {
+            if let Some(flags) = self.gate.lock_to_look() {
+                let seen = see(flags);
+                self.gate.unlock(flags);
+                return Some(seen);
+            }
+            let flags = self.gate.look();
+            let seen = (flags & LEFT != 0).then(|| see(flags));
+            // What was read is not older than the flags, and they are looked at once more after it.
+            fence(Acquire);
+            seen.filter(|_| self.gate.peek() == flags)
+        })
     }
 }
 

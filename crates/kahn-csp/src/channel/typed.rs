@@ -5,6 +5,7 @@ use crate::channel::blocks::{self, Unread};
 use crate::channel::gone::{Gone, Outcome};
 use crate::channel::rendezvous::{BufferHead, Entry, HELD, Label, Partner, Rendezvous, Side, flag};
 use crate::channel::slot::Slot;
+use crate::channel::word::LEFT;
 use crate::language::common::Common;
 use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
@@ -94,12 +95,6 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Whether a look may find something to do for that side.
-    #[inline]
-    pub(crate) fn is_promising(self, side: Side) -> bool {
-        self.meeting().gate.peek() & side.ready() != 0
-    }
-
     /// Behind the gate: the messages of the buffer and its capacity, if there is one.
     #[expect(clippy::mut_from_ref, reason = "the gate is held, and gives one access at a time")]
     fn buffer(&self) -> Option<(&mut VecDeque<T>, usize)> {
@@ -120,24 +115,28 @@ impl<T> Channel<T> {
         extended: bool,
     ) -> Attempt {
         let meeting = self.meeting();
-        let flags = meeting.gate.lock(worker.access());
-        if !extended
-            && flags & (flag::SENDER_WAITS | flag::MESSAGES) == flag::SENDER_WAITS
-            && let Some((partner, theirs)) = meeting.plain_partner(Side::Sender)
-        {
+        let flags = meeting.gate.look();
+        if flags == LEFT | flag::SENDER_WAITS && !extended {
+            let (partner, theirs) = meeting.left_at(Side::Sender);
             // SAFETY: the partner's slot is ours: its sender waits with a message in it.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
-            // SAFETY: as above; ours is empty, for we wait for a message.
-            unsafe { slot.fill_from(theirs) };
+            // SAFETY: as above.
+            let message = unsafe { theirs.read() };
             theirs.outcome.set(Outcome::Done);
             meeting.used_by(Side::Receiver, task);
             meeting.count();
-            meeting.gate.unlock(flags & !flag::SENDER_WAITS);
-            // SAFETY: a plain partner is taken out of its wait behind the gate, once.
+            meeting.gate.clear();
+            // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
             worker.wake(unsafe { partner.claim() });
+            // Last, so that it stays in registers: the caller reads it at once.
+            // SAFETY: ours is empty, for we wait for a message.
+            unsafe { slot.fill(message) };
             return Attempt::Done;
         }
-        self.receive_behind(flags, worker, task, slot, extended, None)
+        if flags & Side::Receiver.ready() == 0 {
+            return Attempt::Nothing;
+        }
+        self.receive_behind(worker, task, slot, extended, None)
     }
 
     /// The same for a process that is entered here among others: at least it is entered.
@@ -148,15 +147,13 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         entry: Entry,
     ) -> Attempt {
-        let flags = self.meeting().gate.lock(worker.access());
-        self.receive_behind(flags, worker, task, slot, entry.extended, Some(entry))
+        self.receive_behind(worker, task, slot, entry.extended, Some(entry))
     }
 
-    /// Behind the gate, which this opens.
+    /// The same, behind the gate.
     #[inline(never)]
     fn receive_behind(
         self,
-        mut flags: u32,
         worker: &Worker,
         task: TaskRef,
         slot: &Slot<T>,
@@ -164,6 +161,7 @@ impl<T> Channel<T> {
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
+        let mut flags = meeting.gate.lock(worker.access());
         if flags & flag::SENDER_HELD != 0 {
             // The one that acted has forgotten to let it go, or has left that to another thread.
             meeting.gate.unlock(flags);
@@ -226,23 +224,25 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(crate) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
         let meeting = self.meeting();
-        let flags = meeting.gate.lock(worker.access());
-        if flags & flag::RECEIVER_WAITS != 0
-            && let Some((partner, theirs)) = meeting.plain_partner(Side::Receiver)
-        {
+        let flags = meeting.gate.look();
+        if flags == LEFT | flag::RECEIVER_WAITS {
+            let (partner, theirs) = meeting.left_at(Side::Receiver);
             // SAFETY: the partner's slot is ours: its receiver waits for a message.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
             // SAFETY: as above; ours holds the message that we are to send.
             unsafe { theirs.fill_from(slot) };
-            slot.outcome.set(Outcome::Done);
             meeting.used_by(Side::Sender, task);
             meeting.count();
-            meeting.gate.unlock(flags & !flag::RECEIVER_WAITS);
-            // SAFETY: a plain partner is taken out of its wait behind the gate, once.
+            meeting.gate.clear();
+            // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
             worker.wake(unsafe { partner.claim() });
+            slot.outcome.set(Outcome::Done);
             return Attempt::Done;
         }
-        self.send_behind(flags, worker, task, slot, None)
+        if flags & Side::Sender.ready() == 0 {
+            return Attempt::Nothing;
+        }
+        self.send_behind(worker, task, slot, None)
     }
 
     /// The same for a process that is entered here among others: at least it is entered.
@@ -253,21 +253,20 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         entry: Entry,
     ) -> Attempt {
-        let flags = self.meeting().gate.lock(worker.access());
-        self.send_behind(flags, worker, task, slot, Some(entry))
+        self.send_behind(worker, task, slot, Some(entry))
     }
 
-    /// Behind the gate, which this opens.
+    /// The same, behind the gate.
     #[inline(never)]
     fn send_behind(
         self,
-        flags: u32,
         worker: &Worker,
         task: TaskRef,
         slot: &Slot<T>,
         entry: Option<Entry>,
     ) -> Attempt {
         let meeting = self.meeting();
+        let flags = meeting.gate.lock(worker.access());
         let look = Caller { side: Side::Sender, task, entry, outcome: &slot.outcome };
         meeting.attempt(look, flags, worker, |step, flags| match step {
             Step::With(partner, wake) => {
@@ -470,6 +469,10 @@ impl<T> Channel<T> {
     pub(crate) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
         let mut flags = meeting.gate.lock(access_of(worker));
+        if worker.is_none() && flags & LEFT != 0 {
+            // The run is over: the process that slept there is gone, and has forgotten its operation.
+            flags &= !(LEFT | side.other().waits());
+        }
         meeting.dropped(side, &mut flags, worker);
         if poison {
             flags |= side.poison();

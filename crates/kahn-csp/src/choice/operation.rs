@@ -30,7 +30,7 @@
 //! either the result stands there or no partner can complete it any more.
 
 use crate::choice::guard::{Alternative, Entering, Finishing, Leaving, Looking};
-use crate::language::csp::Worker;
+use crate::language::csp::{Enter, Worker};
 use crate::language::header::own;
 use crate::language::running;
 use crate::wait::place::{Awaited, Place};
@@ -75,6 +75,12 @@ pub(crate) unsafe trait Operation {
     /// Enters the process, after its poll; does it instead if it can be done now.
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt;
 
+    /// Asks the worker to enter the process after its poll, by `commit` with `whole`.
+    #[inline]
+    fn ask(&self, worker: &Worker, task: TaskRef, whole: *const (), commit: Enter) {
+        wait::ask_to_enter(worker, task, self.place(), whole, commit);
+    }
+
     /// Enters a process that waits for this alone, after its poll.
     #[inline]
     fn park(&self, worker: &Worker, task: TaskRef) -> Park {
@@ -115,7 +121,7 @@ impl<O: Operation> Pending<O> {
         O::IS_SELECTED || task.notes() & own::KILLABLE != 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn result(&mut self, worker: &Worker) -> Option<O::Output> {
         let result = self.operation.result(worker)?;
         *self.operation.stage() = Stage::Over;
@@ -123,7 +129,7 @@ impl<O: Operation> Pending<O> {
     }
 
     /// Does it if it can be done now, else waits.
-    #[inline]
+    #[inline(always)]
     fn attempt(&mut self, worker: &Worker, task: TaskRef) -> Poll<O::Output> {
         if self.operation.attempt(worker, task)
             && let Some(result) = self.result(worker)
@@ -133,11 +139,11 @@ impl<O: Operation> Pending<O> {
         self.wait(worker, task)
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait(&mut self, worker: &Worker, task: TaskRef) -> Poll<O::Output> {
         *self.operation.stage() = Stage::Waiting;
-        let place = self.operation.place();
-        wait::ask_to_enter(worker, task, place, &raw const *self, Self::commit);
+        let whole: *const Self = self;
+        self.operation.ask(worker, task, whole.cast(), Self::commit);
         Poll::Pending
     }
 
@@ -173,7 +179,7 @@ impl<O: Operation> Future for Pending<O> {
 
     /// # Panics
     /// Panics outside of a process of the operation's network, and if it was completed before.
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<O::Output> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };

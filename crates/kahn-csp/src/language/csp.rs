@@ -68,12 +68,15 @@ impl Csp {
 /// How a process comes to rest: what, in its own memory, enters it where it waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commit {
-    /// Something in the process's own memory.
+    /// Something in the process's own memory; or a channel, see `channel::rendezvous`.
     pub(crate) what: *const (),
     /// Enters the process where it waits, unless it has something to do by now. From the moment
-    /// that it can be found there, another worker may run it.
-    pub(crate) commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
+    /// that it can be found there, another worker may run it. None for a channel.
+    pub(crate) commit: Option<Enter>,
 }
+
+/// Enters a process at something of its own.
+pub(crate) type Enter = unsafe fn(*const (), TaskRef, &Worker) -> Park;
 
 /// What a worker of such a network keeps.
 pub(crate) struct OfWorker {
@@ -84,18 +87,16 @@ pub(crate) struct OfWorker {
 impl OfWorker {
     /// What a new worker has.
     pub(crate) fn new() -> Self {
-        let nothing = Commit { what: ptr::null(), commit: |_, _, _| Park::Moved };
+        let nothing = Commit { what: ptr::null(), commit: Some(|_, _, _| Park::Moved) };
         Self { commit: Cell::new(nothing) }
     }
 }
 
-/// Parks a process that has left its poll as it has asked for.
-#[inline]
-pub(crate) fn commit(worker: &Worker, task: TaskRef) -> Park {
-    let Commit { what, commit } = worker.of.commit.get();
-    // SAFETY: asked for in the poll that has just returned `Pending`, by something that the process
-    // still owns: what is dropped in the same poll takes its request back.
-    unsafe { commit(what, task, worker) }
+/// How the process that has left its poll has asked to be parked. What it named is there yet: what is
+/// dropped in the same poll takes its request back.
+#[inline(always)]
+pub(crate) fn commit(worker: &Worker) -> Commit {
+    worker.of.commit.get()
 }
 
 /// Asks for something to be done when the poll has returned; `false` if the process has asked for

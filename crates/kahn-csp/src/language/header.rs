@@ -34,12 +34,19 @@ pub(crate) struct Hot {
     waits_at: AtomicPtr<()>,
     /// What it offers while it waits for one of several things; see `wait::select`.
     offer: AtomicU64,
+    /// Where its message stands or is to stand, of one that sleeps at a channel for this alone; the
+    /// holder's, and then its partner's.
+    slot: Cell<*const ()>,
 }
 
-// SAFETY: all of it is atomic.
+// SAFETY: what others read is atomic.
 unsafe impl Kept for Hot {
     fn new() -> Self {
-        Self { waits_at: AtomicPtr::new(ptr::null_mut()), offer: AtomicU64::new(0) }
+        Self {
+            waits_at: AtomicPtr::new(ptr::null_mut()),
+            offer: AtomicU64::new(0),
+            slot: Cell::new(ptr::null()),
+        }
     }
 
     fn restart(&self) {
@@ -77,6 +84,9 @@ pub(crate) trait Communicates {
     fn waits_at(&self) -> &AtomicPtr<()>;
     fn offer(&self) -> &AtomicU64;
 
+    /// The slot of one that sleeps at a channel, for the holder of the process.
+    fn slot(&self) -> &Cell<*const ()>;
+
     /// Says what the process got when it was spawned.
     ///
     /// # Safety
@@ -101,6 +111,12 @@ impl Communicates for Task {
     fn offer(&self) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { &self.hot::<Csp>().offer }
+    }
+
+    #[inline]
+    fn slot(&self) -> &Cell<*const ()> {
+        // SAFETY: as above.
+        unsafe { &self.hot::<Csp>().slot }
     }
 
     unsafe fn set_spawned(&self, spawned: Spawned) {

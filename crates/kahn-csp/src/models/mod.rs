@@ -6,6 +6,7 @@
 //! | `choices` | alternation at one end and at both; against a partner, a time-out, a killer | 2 to 3 |
 //! | `offers` | barriers and claims in alternations; a foreign waker beside a partner | 2 to 3 |
 //! | `places` | claims, barriers, joining | 2 to 3 |
+//! | `words` | the word of a channel | 2 to 3 |
 //!
 //! Each thread is a worker that runs its own processes and those it wakes. loom sees every access
 //! to what stands behind a gate, and to the slots. What the processes assert fails the model: a
@@ -15,6 +16,7 @@ mod choices;
 mod meetings;
 mod offers;
 mod places;
+mod words;
 
 use crate::Options;
 use crate::channel::ends::{Receiver, Sender};

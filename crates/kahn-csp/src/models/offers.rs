@@ -3,7 +3,7 @@
 use super::{Driven, check};
 use crate::choice::alternation::pri;
 use crate::choice::ready::on;
-use crate::choice::several::{OneOf1, OneOf2};
+use crate::choice::several::OneOf2;
 use crate::network::sleeping;
 use crate::sharing::claim::Shared;
 use kahn_engine::sync::{Arc, AtomicU32, Ordering::Relaxed};
@@ -91,13 +91,19 @@ fn of_two_barriers_that_are_completed_at_once_one_is() {
 fn three_offers_go_on_together() {
     check(1, || {
         let mut model = Driven::new(3);
-        for (worker, mut handle) in model.barrier::<3>().into_iter().enumerate() {
-            let _ = model.process(worker, "one of three".into(), async move {
-                let OneOf1::First(()) = pri((handle.sync(),)).await;
-            });
-        }
+        let offers: Vec<_> = model.barrier::<3>().into_iter().enumerate().collect();
+        let offers = offers.into_iter().map(|(worker, mut handle)| {
+            let (never, mut from_never) = model.channel::<Box<u32>>();
+            model.process(worker, "one of three".into(), async move {
+                let choice = which(&pri((handle.sync(), from_never.recv())).await);
+                drop(never);
+                choice
+            })
+        });
+        let offers: Vec<_> = offers.collect();
         model.run();
         model.all_ended();
+        assert!(offers.into_iter().all(|offer| model.result(offer) == 1));
     });
 }
 

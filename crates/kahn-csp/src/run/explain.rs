@@ -21,13 +21,13 @@ pub(crate) fn explain(core: &Core) -> Explanation {
     let mut alive = table.all();
     alive.sort_unstable();
     let running = core.scheduler.running();
-    let look = Inspection { alive: &alive, running: &running, registry: &core.common.registry };
+    let look = Inspection { alive: &alive, running: &running, common: &core.common };
     let mut processes = alive.clone();
     processes.retain(|task| !task.has_ended());
     processes.sort_by_key(|task| task.info().identity);
     let earlier: Vec<_> = processes.iter().map(|&task| look.at(task)).collect();
     let running = core.scheduler.running();
-    let look = Inspection { alive: &alive, running: &running, registry: &core.common.registry };
+    let look = Inspection { alive: &alive, running: &running, common: &core.common };
     let mut seen: Vec<_> = processes.iter().map(|&task| look.at(task)).collect();
     for (now, earlier) in seen.iter_mut().zip(&earlier) {
         if !now.still_holds(earlier) {

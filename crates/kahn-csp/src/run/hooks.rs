@@ -1,6 +1,7 @@
 //! What the engine asks of communicating processes: they wait at gates, and may be killed there.
 
-use crate::language::csp::{self, Csp, OfWorker, Worker};
+use crate::channel::rendezvous::Rendezvous;
+use crate::language::csp::{self, Commit, Csp, OfWorker, Worker};
 use crate::language::header::{Cold, Hot, mark};
 use crate::network::core::{Core, Verdict};
 use crate::process::body;
@@ -24,9 +25,15 @@ impl Language for Csp {
         OfWorker::new()
     }
 
-    #[inline]
+    #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {
-        csp::commit(worker, task)
+        let Commit { what, commit } = csp::commit(worker);
+        match commit {
+            // SAFETY: a channel was asked for, of which the process has an end.
+            None => unsafe { Rendezvous::enter_asked(what, task, worker) },
+            // SAFETY: asked for by something that the process still owns.
+            Some(commit) => unsafe { commit(what, task, worker) },
+        }
     }
 
     /// Each operation is complete when it returns.

@@ -5,7 +5,7 @@
 //!
 //! | it waits | looked at | certain because |
 //! |---|---|---|
-//! | at a channel | behind its gate, in type-stable memory | its entry stands there |
+//! | at a channel | behind its gate, in type-stable memory; or twice, if it has left that to its partner | its entry stands there |
 //! | for a claim, at a barrier, in a bucket | behind its gate, while the `registry` is held | it stands in the queue there |
 //! | for the end of a process | behind the gate of the join, while the table of processes is held | it stands there, and a process in the table has not ended |
 //! | for one of several things | in its own memory, while its select state is [kept](select::hold) | no thread can take it, so it stays asleep and its guards where they are |
@@ -15,7 +15,7 @@
 //! there is no such waker any more.
 
 use crate::channel::rendezvous::{Rendezvous, Side, flag};
-use crate::language::registry::Registry;
+use crate::language::common::Common;
 use crate::process::body;
 use crate::sharing::bucket;
 use crate::sharing::claim::Queue;
@@ -23,7 +23,6 @@ use crate::sharing::phases::Phases;
 use crate::wait::place::{About, At, Awaited, Place};
 use crate::wait::select;
 use kahn_engine::TaskRef;
-use kahn_engine::sync::Access;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
 use kahn_report::{Activity, Name};
@@ -60,7 +59,7 @@ pub(super) struct Inspection<'a> {
     /// In the order of their addresses.
     pub(super) alive: &'a [TaskRef],
     pub(crate) running: &'a [TaskRef],
-    pub(super) registry: &'a Registry,
+    pub(super) common: &'a Common,
 }
 
 impl Inspection<'_> {
@@ -97,10 +96,13 @@ impl Inspection<'_> {
             Some(Place::Receive(at)) => self.at_rendezvous(task, at.cast(), "receive"),
             Some(Place::Claim(at)) => self.at_claim(task, at.cast()),
             Some(Place::Barrier(at)) => self.at_barrier(task, at.cast()),
-            Some(Place::Bucket(at)) => bucket::name_if_in(self.registry, at, task).map(|bucket| {
-                let way = Way { operation: "flush of", name: bucket.clone(), needs: vec![None] };
-                (Activity::FallenIn { bucket }, vec![way])
-            }),
+            Some(Place::Bucket(at)) => {
+                bucket::name_if_in(&self.common.registry, at, task).map(|bucket| {
+                    let way =
+                        Way { operation: "flush of", name: bucket.clone(), needs: vec![None] };
+                    (Activity::FallenIn { bucket }, vec![way])
+                })
+            }
             Some(Place::Join(child)) => self.at_join(task, child.cast()),
             Some(Place::Sleep) if select::open_ticket(task).is_some() => {
                 return (Activity::Sleeps, None);
@@ -135,17 +137,15 @@ impl Inspection<'_> {
     ) -> Option<(Activity, Vec<Way>)> {
         // SAFETY: type-stable memory.
         let rendezvous = unsafe { &*rendezvous };
-        let flags = rendezvous.gate.lock(Access::Shared);
-        // One that swaps is entered at either side.
-        let sides = [Side::Sender, Side::Receiver];
-        let side = sides.into_iter().find(|&side| rendezvous.has(side, flags, task));
-        let seen = side.map(|side| {
+        let seen = rendezvous.inspect(self.common, |flags| {
+            // One that swaps is entered at either side.
+            let sides = [Side::Sender, Side::Receiver];
+            let side = sides.into_iter().find(|&side| rendezvous.has(side, flags, task))?;
             let partner = self.partner(task, rendezvous, side);
             let is_held = side == Side::Sender && flags & flag::SENDER_HELD != 0;
-            (rendezvous.name().clone(), partner, rendezvous.met.get() + u64::from(!is_held))
+            Some((rendezvous.name().clone(), partner, rendezvous.met() + u64::from(!is_held)))
         });
-        rendezvous.gate.unlock(flags);
-        let (channel, partner, message) = seen?;
+        let (channel, partner, message) = seen??;
         let activity = Activity::Meets {
             operation,
             channel: channel.clone(),
@@ -160,14 +160,12 @@ impl Inspection<'_> {
     fn needed_at(&self, task: TaskRef, at: *const Rendezvous, side: Side) -> Option<TaskRef> {
         // SAFETY: type-stable memory.
         let rendezvous = unsafe { &*at };
-        let flags = rendezvous.gate.lock(Access::Shared);
-        let partner = self.partner(task, rendezvous, side);
-        rendezvous.gate.unlock(flags);
-        partner
+        rendezvous.inspect(self.common, |_| self.partner(task, rendezvous, side))?
     }
 
     fn at_claim(&self, task: TaskRef, queue: *const Queue) -> Option<(Activity, Vec<Way>)> {
         let (what, state) = self
+            .common
             .registry
             .look(queue, |queue| queue.has(task).then(|| (queue.name.clone(), queue.state())))??;
         let holder = state.holder.and_then(|holder| self.alive(holder));
@@ -180,9 +178,12 @@ impl Inspection<'_> {
     }
 
     fn at_barrier(&self, task: TaskRef, phases: *const Phases) -> Option<(Activity, Vec<Way>)> {
-        let (name, joins_forks, (phase, missing)) = self.registry.look(phases, |phases| {
-            phases.has(task).then(|| (phases.name.clone(), phases.joins_forks, phases.missing()))
-        })??;
+        let (name, joins_forks, (phase, missing)) =
+            self.common.registry.look(phases, |phases| {
+                phases
+                    .has(task)
+                    .then(|| (phases.name.clone(), phases.joins_forks, phases.missing()))
+            })??;
         let missing: Vec<_> = missing.into_iter().map(|task| self.alive(task)).collect();
         let names = missing.iter().map(|&task| self.name_of(task)).collect();
         let (operation, activity) = if joins_forks {
@@ -217,11 +218,11 @@ impl Inspection<'_> {
                     vec![self.needed_at(task, at.cast(), Side::Receiver)]
                 }
                 At::Place(Place::Claim(at)) => {
-                    let state = self.registry.look(at.cast(), Queue::state)?;
+                    let state = self.common.registry.look(at.cast(), Queue::state)?;
                     vec![state.holder.and_then(|holder| self.alive(holder))]
                 }
                 At::Place(Place::Barrier(at)) => {
-                    let (_, missing) = self.registry.look(at.cast(), Phases::missing)?;
+                    let (_, missing) = self.common.registry.look(at.cast(), Phases::missing)?;
                     all_or_unknown(missing.into_iter().map(|task| self.alive(task)).collect())
                 }
                 At::Place(Place::Join(child)) => vec![self.alive(child.cast())],

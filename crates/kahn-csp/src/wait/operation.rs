@@ -11,7 +11,7 @@
 //! and nobody may end it meanwhile, its entry is plain: who finds it owns it. Otherwise it is an
 //! offer.
 
-use crate::language::csp::{self, Commit, Worker};
+use crate::language::csp::{self, Commit, Enter, Worker};
 use crate::language::header::{Communicates, own};
 use crate::wait::place::Place;
 use crate::wait::select;
@@ -77,11 +77,22 @@ pub(crate) fn ask_to_enter<W>(
     task: TaskRef,
     place: Place,
     what: *const W,
-    commit: unsafe fn(*const (), TaskRef, &Worker) -> Park,
+    commit: Enter,
 ) {
+    ask(worker, task, place, Commit { what: what.cast(), commit: Some(commit) });
+}
+
+/// The same for a channel: `what` says to the channel itself which it is, and how.
+#[inline(always)]
+pub(crate) fn ask_to_enter_channel(worker: &Worker, task: TaskRef, place: Place, what: *const ()) {
+    ask(worker, task, place, Commit { what, commit: None });
+}
+
+#[inline(always)]
+fn ask(worker: &Worker, task: TaskRef, place: Place, commit: Commit) {
     // Relaxed: the one that reads it makes sure under a gate that the process is there.
     task.waits_at().store(place.pack(), Relaxed);
-    if !csp::ask_to_commit(worker, Commit { what: what.cast(), commit }) {
+    if !csp::ask_to_commit(worker, commit) {
         two_at_once(worker, task);
     }
 }

@@ -3,7 +3,8 @@
 use crate::{everywhere, fails, succeeds};
 use kahn_csp::{self as csp, Gone, Unsent};
 use kahn_csp::{Options, RunError};
-use std::sync::Arc;
+use std::ptr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[test]
@@ -198,6 +199,37 @@ fn all_that_outlives_its_run_may_be_dropped_anywhere() {
         theirs.join().expect("it does not panic");
         assert_eq!(Arc::strong_count(&token), 1, "the message is gone");
     }
+}
+
+/// Where something is that is never dropped, so that the address sanitizer does not miss it.
+static FORGOTTEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// The process that waited there is gone with its run, and what it waited in was not dropped with it.
+#[test]
+fn an_end_may_outlive_a_process_that_forgets_where_it_waits() {
+    everywhere(
+        |options| {
+            let kept = Arc::new(Mutex::new(None));
+            let keeps = Arc::clone(&kept);
+            let said = fails(options, async move |scope| {
+                let (out, input) = csp::channel::<u32>("channel");
+                scope.spawn("sleeper", async move {
+                    let out = Box::leak(Box::new(out));
+                    let sending = Box::leak(Box::new(Box::pin(out.send(1))));
+                    let place = ptr::from_ref(sending).expose_provenance();
+                    FORGOTTEN.lock().expect("no lock is poisoned").push(place);
+                    let _ = sending.as_mut().await;
+                });
+                *keeps.lock().expect("no lock is poisoned") = Some(input);
+            });
+            (said, kept)
+        },
+        |(said, kept)| {
+            assert!(said.contains("sleeper"), "{said}");
+            let input = kept.lock().expect("no lock is poisoned").take();
+            assert!(input.is_some());
+        },
+    );
 }
 
 #[test]
