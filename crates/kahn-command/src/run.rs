@@ -98,8 +98,9 @@ struct Cost<'run> {
 impl Cost<'_> {
     /// Shows and writes what was asked for.
     fn tell(&self, report: Option<&Report>, notes: &[(&str, u64)]) -> Result<(), Failure> {
-        // One line: the report tells of each.
-        if let Some([first, more @ ..]) = report.map(|report| &report.grown[..]) {
+        // One line, and none beside a report, which tells of them.
+        let grown = report.filter(|_| self.arguments.report.is_none());
+        if let Some([first, more @ ..]) = grown.map(|report| &report.grown[..]) {
             let others = if more.is_empty() { "" } else { ", and others" };
             messages::note(format_args!("{first}{others}: `--report=full` tells more"));
         }

@@ -28,6 +28,11 @@ fn parts(name: &str) -> (Vec<&str>, Vec<&str>) {
     }
 }
 
+/// The numbers of a name.
+pub(crate) fn numbers(name: &str) -> Vec<&str> {
+    parts(name).1
+}
+
 /// Sorts names into families, in the order in which their first members come.
 pub(crate) fn families<'name>(names: impl IntoIterator<Item = &'name str>) -> Vec<Family> {
     let names: Vec<_> = names.into_iter().collect();

@@ -30,7 +30,7 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("kahn-csp", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
-    ("kahn-snet", &["kahn", "kahn-policies"]),
+    ("kahn-snet", &["kahn", "kahn-policies", "kahn-report"]),
     ("kahn-apps", &["kahn", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
     ("kahn-command", &["kahn", "kahn-policies"]),

@@ -1,13 +1,15 @@
 //! Few boxes of many.
 //!
-//! 1. Processes whose names differ in numbers alone are one box if no channel joins two of them.
-//! 2. If that is too much to be read, the others whose names differ in numbers alone are, too.
-//! 3. If that is still too much, the boxes with the most time and channels stay, and the rest is one.
+//! 1. Processes whose names differ in numbers alone are one box if no channel joins two of them, and they
+//!    have the same neighbours.
+//! 2. If that is too much to be read, those whose names differ in one number alone are one box.
+//! 3. If that is still too much, all whose names differ in numbers alone.
+//! 4. If that is still too much, the boxes with the most time and channels stay, and the rest is one.
 //!
 //! Channels between the same two boxes become one arrow.
 
-use super::{Edge, Picture, Vertex};
-use crate::families::families;
+use super::{Edge, Picture, Vertex, VertexKind};
+use crate::families::{families, numbers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +20,14 @@ const MOST_EDGES: usize = 120;
 /// Makes the picture small enough to be read.
 pub(super) fn folded(picture: &Picture) -> Picture {
     let groups = by_family(picture);
-    let joined: BTreeSet<usize> = picture
-        .edges
-        .iter()
-        .filter(|edge| groups[edge.from] == groups[edge.to])
-        .map(|edge| groups[edge.from])
-        .collect();
-    // A group that is joined within falls apart: each of its members is a group of its own.
-    let apart = groups
-        .iter()
-        .enumerate()
-        .map(|(vertex, &group)| if joined.contains(&group) { (1, vertex) } else { (0, group) });
-    let equal = merged(picture, &apart.collect::<Vec<_>>());
-    if is_readable(&equal) {
-        return equal;
+    if let Some(alike) = alike(picture, &groups) {
+        let equal = merged(picture, &alike);
+        if is_readable(&equal) {
+            return equal;
+        }
+    }
+    if let Some(by_number) = by_number(picture, &groups) {
+        return by_number;
     }
     let by_name = merged(picture, &groups);
     if is_readable(&by_name) {
@@ -51,21 +47,75 @@ fn is_readable(picture: &Picture) -> bool {
     picture.vertices.len() <= MOST_VERTICES && picture.edges.len() <= MOST_EDGES
 }
 
+/// Parts families until the members of each have the same neighbours; `None` if they come to be too many.
+fn alike(picture: &Picture, families: &[usize]) -> Option<Vec<usize>> {
+    let mut is_apart = vec![false; families.len()];
+    for edge in &picture.edges {
+        is_apart[families[edge.from]] |= families[edge.from] == families[edge.to];
+    }
+    let stays = |vertex: &Vertex| {
+        matches!(vertex.kind, VertexKind::Component | VertexKind::Choice | VertexKind::Join)
+    };
+    let vertices = picture.vertices.iter().zip(families).enumerate();
+    let (mut groups, mut count) = numbered(vertices.map(|(number, (vertex, &family))| {
+        let alone = is_apart[family] || stays(vertex);
+        if alone { (true, number) } else { (false, family) }
+    }));
+    // Each round parts at least one group.
+    while count <= MOST_VERTICES {
+        let mut near = vec![BTreeSet::new(); groups.len()];
+        for edge in &picture.edges {
+            near[edge.from].insert((false, groups[edge.to]));
+            near[edge.to].insert((true, groups[edge.from]));
+        }
+        let (parted, more) = numbered(groups.iter().zip(near));
+        if more == count {
+            return Some(parted);
+        }
+        (groups, count) = (parted, more);
+    }
+    None
+}
+
+/// Makes a box of those of a family that agree in one of the numbers of their names, the first, the
+/// second and so on; of the ways that can be read, the one with the most boxes.
+fn by_number(picture: &Picture, families: &[usize]) -> Option<Picture> {
+    let names = picture.vertices.iter().map(|vertex| numbers(&vertex.name));
+    let names: Vec<_> = names.collect();
+    let most = names.iter().map(Vec::len).max().unwrap_or(0);
+    // Of names with one number each would be alone.
+    let ways = (0..most).filter(|_| most > 1).filter_map(|place| {
+        let number = names.iter().map(|numbers| numbers.get(place).filter(|_| numbers.len() > 1));
+        let (groups, count) = numbered(families.iter().zip(number));
+        let picture = (count <= MOST_VERTICES).then(|| merged(picture, &groups))?;
+        is_readable(&picture).then_some(picture)
+    });
+    ways.max_by_key(|picture| picture.vertices.len())
+}
+
+/// Equal keys as equal numbers, and how many they are.
+fn numbered<K: Ord>(keys: impl Iterator<Item = K>) -> (Vec<usize>, usize) {
+    let mut numbers = BTreeMap::new();
+    let groups = keys.map(|key| {
+        let next = numbers.len();
+        *numbers.entry(key).or_insert(next)
+    });
+    let groups = groups.collect();
+    (groups, numbers.len())
+}
+
 /// For each vertex, the number of its family.
 fn by_family(picture: &Picture) -> Vec<usize> {
-    let mut numbers = BTreeMap::new();
     let mut groups = vec![0; picture.vertices.len()];
-    for (number, family) in
-        families(picture.vertices.iter().map(|vertex| vertex.name.as_str())).iter().enumerate()
-    {
+    let names = picture.vertices.iter().map(|vertex| vertex.name.as_str());
+    for (number, family) in families(names).iter().enumerate() {
         for &member in &family.members {
-            // A party is not a process, whatever its name is.
-            let next = numbers.len();
-            let key = (number, picture.vertices[member].kind);
-            groups[member] = *numbers.entry(key).or_insert(next);
+            groups[member] = number;
         }
     }
-    groups
+    // A party is not a process, whatever its name is.
+    let kinds = picture.vertices.iter().map(|vertex| vertex.kind);
+    numbered(groups.into_iter().zip(kinds)).0
 }
 
 /// Keeps the `keep` vertices that matter most, and makes one of the others.

@@ -34,6 +34,13 @@ pub enum VertexKind {
     Blocking,
     /// A party outside the network.
     Outside,
+    /// A component of a program that is no process by itself: it stays a box of its own, whatever its
+    /// name is.
+    Component,
+    /// The same, where messages part.
+    Choice,
+    /// The same, where messages come together: a dot, without its name.
+    Join,
 }
 
 /// A process, or several in one box.

@@ -1,16 +1,18 @@
 //! What was placed, as SVG: text with the colours of a style sheet, which follow a dark page.
 
-use super::layout::{Layout, Rect, Route};
+use super::layout::{Direction, Layout, Rect, Route};
 use super::{Edge, Picture, Vertex, VertexKind};
 use crate::report::human;
 use std::fmt::Write;
 
-/// The height that an arrow from a box to itself takes above the box.
+/// The room that an arrow from a box to itself takes, above the box or on its right.
 pub(super) const LOOP: f64 = 22.0;
 
 /// How far the boxes behind a box of several are seen.
 const STACK: f64 = 5.0;
 const MARGIN: f64 = 20.0;
+/// The diameter of a join.
+const JOIN: f64 = 11.0;
 const NAME_LINE: f64 = 17.0;
 const SMALL_LINE: f64 = 14.0;
 const NAME_SIZE: f64 = 13.0;
@@ -29,6 +31,7 @@ text{font-family:system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#1f2933
 .box{fill:#f1f5f9;stroke:#52606d;stroke-width:1.2}
 .inner{fill:none;stroke:#52606d;stroke-width:1.2}
 .outside{stroke-dasharray:5 3}
+.join{fill:#52606d}
 .stack{fill:#fff;stroke:#9aa5b1;stroke-width:1}
 .hot{fill:#f08c00}
 .arrow{fill:none;stroke:#52606d;stroke-linecap:butt}
@@ -41,6 +44,7 @@ text{fill:#e4e7eb}
 .grew{fill:#faa2c1}
 .page{fill:#12181f}
 .box{fill:#25303b;stroke:#9aa5b1}
+.join{fill:#9aa5b1}
 .inner{stroke:#9aa5b1}
 .stack{fill:#12181f;stroke:#616e7c}
 .hot{fill:#d9480f}
@@ -59,12 +63,17 @@ pub(super) struct Label {
     lines: Vec<(&'static str, String)>,
 }
 
-/// What takes how much room.
+impl Label {
+    pub(super) fn size(&self) -> (f64, f64) {
+        (self.width, self.height)
+    }
+}
+
+/// What takes how much room: widths and heights.
 pub(super) struct Measured {
-    /// Of each box its width and height, the height with what stands above it, and that height.
-    pub(super) boxes: Vec<(f64, f64, f64)>,
-    /// Of each box the width with what stands above it.
-    pub(super) slots: Vec<f64>,
+    pub(super) boxes: Vec<(f64, f64)>,
+    /// Of each box the label of its arrow to itself.
+    pub(super) loops: Vec<Option<(f64, f64)>>,
     pub(super) labels: Vec<Label>,
 }
 
@@ -72,29 +81,32 @@ impl Measured {
     pub(super) fn of(picture: &Picture) -> Self {
         let labels: Vec<_> = picture.edges.iter().map(label).collect();
         let all = all_seconds(picture);
-        let (mut boxes, mut slots) = (Vec::new(), Vec::new());
-        for (number, vertex) in picture.vertices.iter().enumerate() {
-            let mut width = text_width(&shortened(&vertex.name), NAME_SIZE);
-            let mut height = NAME_LINE + 16.0;
-            if let Some(more) = second_line(vertex, all) {
-                width = width.max(text_width(&more, SMALL_SIZE));
-                height += SMALL_LINE;
+        let boxes = picture.vertices.iter().map(|vertex| size(vertex, all)).collect();
+        let mut loops = vec![None; picture.vertices.len()];
+        for (edge, label) in picture.edges.iter().zip(&labels) {
+            if edge.from == edge.to {
+                // Channels from a box to itself are one arrow.
+                loops[edge.from] = Some(label.size());
             }
-            width += 24.0;
-            if vertex.members > 1 {
-                width += STACK;
-                height += STACK;
-            }
-            let loops = picture.edges.iter().zip(&labels);
-            let mut loops = loops.filter(|(edge, _)| edge.from == number && edge.to == number);
-            // Channels from a box to itself are one arrow.
-            let (above, wide) =
-                loops.next().map_or((0.0, 0.0), |(_, label)| (LOOP + label.height, label.width));
-            boxes.push((width, height + above, above));
-            slots.push(width.max(wide));
         }
-        Self { boxes, slots, labels }
+        Self { boxes, loops, labels }
     }
+}
+
+/// The size of a box, with what is seen of those behind it.
+fn size(vertex: &Vertex, all: Option<f64>) -> (f64, f64) {
+    if vertex.kind == VertexKind::Join {
+        return (JOIN, JOIN);
+    }
+    let mut width = text_width(&shortened(&vertex.name), NAME_SIZE);
+    let mut height = NAME_LINE + 16.0;
+    if let Some(more) = second_line(vertex, all) {
+        width = width.max(text_width(&more, SMALL_SIZE));
+        height += SMALL_LINE;
+    }
+    width += if vertex.kind == VertexKind::Choice { 40.0 } else { 24.0 };
+    let behind = if vertex.members > 1 { STACK } else { 0.0 };
+    (width + behind, height + behind)
 }
 
 /// The picture of a network, from what is drawn of it and where that is.
@@ -123,7 +135,7 @@ pub(super) fn written(network: &Picture, drawn: &Picture, layout: &Layout) -> St
     let _ = writeln!(text, "<g transform=\"translate({MARGIN} {MARGIN})\">");
     let most = drawn.edges.iter().filter_map(|edge| edge.traffic).max().unwrap_or(0);
     for (edge, route) in drawn.edges.iter().zip(&layout.routes) {
-        arrow(&mut text, edge, route, &layout.boxes[edge.from], most);
+        arrow(&mut text, edge, route, layout, most);
     }
     let all = all_seconds(drawn);
     for (vertex, rect) in drawn.vertices.iter().zip(&layout.boxes) {
@@ -155,11 +167,24 @@ fn captions(network: &Picture, drawn: &Picture, layout: &Layout) -> Vec<String> 
     let is = |kind| network.vertices.iter().filter(|vertex| vertex.kind == kind).count();
     let parties = is(VertexKind::Outside);
     let (vertices, edges) = (network.vertices.len(), network.edges.len());
-    let mut first = count(vertices - parties, "process", "processes");
-    if parties > 0 {
-        let _ = write!(first, ", {} outside the network", count(parties, "party", "parties"));
+    let components = [VertexKind::Component, VertexKind::Choice, VertexKind::Join];
+    let components: usize = components.into_iter().map(is).sum();
+    let processes = vertices - parties - components;
+    let mut of = Vec::new();
+    if processes > 0 || components == 0 {
+        of.push(count(processes, "process", "processes"));
     }
-    let _ = write!(first, ", {}", count(edges, "channel", "channels"));
+    if components > 0 {
+        of.push(count(components, "component", "components"));
+    }
+    if parties > 0 {
+        of.push(format!("{} outside the network", count(parties, "party", "parties")));
+    }
+    of.push(match components {
+        0 => count(edges, "channel", "channels"),
+        _ => count(edges, "stream", "streams"),
+    });
+    let mut first = of.join(", ");
     if vertices > drawn.vertices.len() || edges > drawn.edges.len() {
         let (boxes, arrows) = (drawn.vertices.len(), drawn.edges.len());
         let (boxes, arrows) = (count(boxes, "box", "boxes"), count(arrows, "arrow", "arrows"));
@@ -235,18 +260,10 @@ fn label(edge: &Edge) -> Label {
     Label { width, height: SMALL_LINE * to_f64(lines.len()), lines }
 }
 
-fn arrow(text: &mut String, edge: &Edge, route: &Route, from: &Rect, most: u64) {
+fn arrow(text: &mut String, edge: &Edge, route: &Route, layout: &Layout, most: u64) {
     let mut path = String::new();
     if route.points.is_empty() {
-        // Out at the right of the upper side, and in at its left.
-        let (middle, y) = (from.x + from.width / 2.0, from.y);
-        let (left, right, up) = (middle - 13.0, middle + 13.0, y - LOOP + 3.0);
-        let _ = write!(
-            path,
-            "M{right:.1} {y:.1}C{:.1} {up:.1} {:.1} {up:.1} {left:.1} {y:.1}",
-            right + 6.0,
-            left - 6.0
-        );
+        path = own_arrow(&layout.boxes[edge.from], layout.direction);
     }
     for (index, &(x, y)) in route.points.iter().enumerate() {
         let Some(&(last_x, last_y)) = index.checked_sub(1).and_then(|last| route.points.get(last))
@@ -254,12 +271,17 @@ fn arrow(text: &mut String, edge: &Edge, route: &Route, from: &Rect, most: u64) 
             let _ = write!(path, "M{x:.1} {y:.1}");
             continue;
         };
-        if index % 2 == 1 || (last_y - y).abs() < 0.05 {
-            let _ = write!(path, "L{x:.1} {y:.1}");
-        } else {
-            let middle = f64::midpoint(last_x, x);
-            let _ = write!(path, "C{middle:.1} {last_y:.1} {middle:.1} {y:.1} {x:.1} {y:.1}");
-        }
+        let is_straight = (last_x - x).abs() < 0.05 || (last_y - y).abs() < 0.05;
+        let (middle_x, middle_y) = (f64::midpoint(last_x, x), f64::midpoint(last_y, y));
+        let _ = match layout.direction {
+            _ if index % 2 == 1 || is_straight => write!(path, "L{x:.1} {y:.1}"),
+            Direction::Right => {
+                write!(path, "C{middle_x:.1} {last_y:.1} {middle_x:.1} {y:.1} {x:.1} {y:.1}")
+            }
+            Direction::Down => {
+                write!(path, "C{last_x:.1} {middle_y:.1} {x:.1} {middle_y:.1} {x:.1} {y:.1}")
+            }
+        };
     }
     let thick = edge.traffic.map_or(1.4, |bytes| thickness(bytes, most));
     let (class, head) = if route.is_back { ("arrow back", "backhead") } else { ("arrow", "head") };
@@ -268,6 +290,25 @@ fn arrow(text: &mut String, edge: &Edge, route: &Route, from: &Rect, most: u64) 
         "<path class=\"{class}\" stroke-width=\"{thick:.1}\" marker-end=\"url(#{head})\" d=\"{path}\"><title>{}</title></path>",
         escaped(&edge.names.join(", "))
     );
+}
+
+/// From a box to itself: out at one end of a side that no other arrow uses, in at the other.
+fn own_arrow(of: &Rect, direction: Direction) -> String {
+    let reach = LOOP - 3.0;
+    match direction {
+        Direction::Right => {
+            let (middle, y) = (of.x + of.width / 2.0, of.y);
+            let (left, right, up) = (middle - 13.0, middle + 13.0, y - reach);
+            let (from, to) = (right + 6.0, left - 6.0);
+            format!("M{right:.1} {y:.1}C{from:.1} {up:.1} {to:.1} {up:.1} {left:.1} {y:.1}")
+        }
+        Direction::Down => {
+            let (x, middle) = (of.x + of.width, of.y + of.height / 2.0);
+            let (above, below, out) = (middle - 9.0, middle + 9.0, x + reach);
+            let (from, to) = (below + 4.0, above - 4.0);
+            format!("M{x:.1} {below:.1}C{out:.1} {from:.1} {out:.1} {to:.1} {x:.1} {above:.1}")
+        }
+    }
 }
 
 /// By orders of magnitude: what has a thousandth of the most traffic is as thin as what has none.
@@ -283,25 +324,44 @@ fn thickness(bytes: u64, most: u64) -> f64 {
 fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
     let behind = if vertex.members > 1 { STACK } else { 0.0 };
     let (x, y, width, height) = (rect.x, rect.y, rect.width - behind, rect.height - behind);
-    let mut rectangle = |class: &str, by: f64, more: &str| {
-        let (x, y, width, height) = (x + by, y + by, width - 2.0 * by, height - 2.0 * by);
+    if vertex.kind == VertexKind::Join {
+        let (x, y, radius) = (x + width / 2.0, y + height / 2.0, width / 2.0);
         let _ = writeln!(
             text,
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\"{more}/>"
+            "<circle class=\"box join\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>"
         );
+        return;
+    }
+    let mut outline = |class: &str, by: f64, more: &str| {
+        let (x, y, width, height) = (x + by, y + by, width - 2.0 * by, height - 2.0 * by);
+        let _ = if vertex.kind == VertexKind::Choice {
+            let (middle, slope) = (height / 2.0, height / 2.5);
+            writeln!(
+                text,
+                "<path class=\"{class}\" d=\"M{x:.1} {:.1}l{slope:.1} -{middle:.1}h{flat:.1}l{slope:.1} {middle:.1}\
+                 l-{slope:.1} {middle:.1}h-{flat:.1}z\"{more}/>",
+                y + middle,
+                flat = (width - 2.0 * slope).max(0.0),
+            )
+        } else {
+            writeln!(
+                text,
+                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\"{more}/>"
+            )
+        };
     };
     if vertex.members > 1 {
-        rectangle("stack", 0.0, " transform=\"translate(5 5)\"");
-        rectangle("stack", 0.0, " transform=\"translate(2.5 2.5)\"");
+        outline("stack", 0.0, " transform=\"translate(5 5)\"");
+        outline("stack", 0.0, " transform=\"translate(2.5 2.5)\"");
     }
     let outside = vertex.kind == VertexKind::Outside;
-    rectangle(if outside { "box outside" } else { "box" }, 0.0, "");
+    outline(if outside { "box outside" } else { "box" }, 0.0, "");
     if let (Some(seconds), Some(all)) = (vertex.seconds, all) {
         let share = (seconds / all).clamp(0.0, 1.0);
-        rectangle("hot", 0.6, &format!(" fill-opacity=\"{:.2}\"", 0.85 * share.sqrt()));
+        outline("hot", 0.6, &format!(" fill-opacity=\"{:.2}\"", 0.85 * share.sqrt()));
     }
     if vertex.kind == VertexKind::Blocking {
-        rectangle("inner", 3.0, "");
+        outline("inner", 3.0, "");
     }
     let (middle, longest) = (x + width / 2.0, vertex.name.chars().count());
     let more = second_line(vertex, all);

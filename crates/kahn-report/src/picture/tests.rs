@@ -1,6 +1,6 @@
 //! That pictures of random networks can be read: nothing lies upon anything, all is drawn, XML is XML.
 
-use super::layout::{Rect, placed};
+use super::layout::{Direction, Rect, placed};
 use super::*;
 
 struct Random(u64);
@@ -73,6 +73,11 @@ fn no_box_or_label_lies_upon_another_and_every_arrow_joins_its_boxes() {
             let (to_x, to_y) = *route.points.last().unwrap();
             for (vertex, x, y) in [(edge.from, x, y), (edge.to, to_x, to_y)] {
                 let Rect { x: left, y: top, width, height } = layout.boxes[vertex];
+                // As if the direction were to the right.
+                let (x, y, left, top, width, height) = match layout.direction {
+                    Direction::Right => (x, y, left, top, width, height),
+                    Direction::Down => (y, x, top, left, height, width),
+                };
                 let is_side = (x - left).abs() < 0.01 || (x - left - width).abs() < 0.01;
                 assert!(is_side && y > top && y < top + height, "{seed}: {edge:?}");
             }
@@ -89,7 +94,7 @@ fn all_is_drawn_all_names_are_escaped_and_equal_data_give_equal_bytes() {
         check_xml(&svg).unwrap_or_else(|why| panic!("{seed}: {why}\n{svg}"));
         let drawn = fold::folded(&picture);
         assert_eq!(svg.matches("<path class=\"arrow").count(), drawn.edges.len(), "{seed}");
-        assert_eq!(svg.matches("<rect class=\"box").count(), drawn.vertices.len(), "{seed}");
+        assert_eq!(svg.matches(" class=\"box").count(), drawn.vertices.len(), "{seed}");
         let members: usize = drawn.vertices.iter().map(|vertex| vertex.members).sum();
         assert_eq!(members, picture.vertices.len(), "{seed}");
         let members: usize = drawn.edges.iter().map(|edge| edge.members).sum();
@@ -185,8 +190,76 @@ fn equal_processes_are_one_box_and_neighbours_of_one_name_only_if_they_are_many(
         }
         fold::folded(&picture)
     };
+    // Of equal names, but with neighbours that are not.
+    let mut picture = Picture::default();
+    let names = ["deal 0", "deal 1", "read", "write"];
+    let [one, two, read, write] = names.map(|name| picture.vertex(name, VertexKind::Process));
+    for (from, to) in [(read, one), (read, two), (one, write)] {
+        picture.edge(from, to, "on", 0);
+    }
+    assert_eq!(fold::folded(&picture).vertices.len(), 4);
+    picture.edge(two, write, "on", 0);
+    assert_eq!(fold::folded(&picture).vertices.len(), 3);
     assert_eq!(chain(9).vertices.len(), 9);
     assert_eq!(chain(900).vertices.len(), 1);
+}
+
+#[test]
+fn many_with_two_numbers_in_their_names_are_boxes_by_one_of_them() {
+    let mut picture = Picture::default();
+    for vertex in 0..40 * 6 {
+        picture.vertex(&format!("{}.{}", vertex / 6, vertex % 6), VertexKind::Process);
+        if vertex >= 6 {
+            picture.edge(vertex - 6, vertex, "on", 0);
+        }
+    }
+    let folded = fold::folded(&picture);
+    assert_eq!((folded.vertices.len(), folded.edges.len()), (40, 39));
+    assert_eq!(folded.vertices[3].name, "3.0…5");
+}
+
+#[test]
+fn components_stay_boxes_of_their_own_and_joins_are_dots() {
+    let mut picture = Picture::default();
+    let entry = picture.vertex("in", VertexKind::Outside);
+    let choice = picture.vertex("|", VertexKind::Choice);
+    let join = picture.vertex("", VertexKind::Join);
+    picture.edge(entry, choice, "", 0);
+    for number in 0..3 {
+        let filter = picture.vertex(&format!("[a -> {number}]"), VertexKind::Component);
+        picture.edge(choice, filter, "", 0);
+        picture.edge(filter, join, "", 0);
+    }
+    let svg = picture.svg();
+    assert_eq!(svg.matches("<rect class=\"box").count(), 4, "{svg}");
+    assert_eq!(svg.matches("<path class=\"box").count(), 1, "{svg}");
+    assert_eq!(svg.matches("<circle class=\"box").count(), 1, "{svg}");
+    assert!(svg.contains("5 components, 1 party outside the network, 7 streams"), "{svg}");
+}
+
+/// The inner part of a long edge is straight, and what is too wide for a page goes downwards.
+#[test]
+fn long_edges_are_straight_and_long_chains_go_downwards() {
+    let chain = |length: usize| {
+        let mut picture = Picture::default();
+        for place in 0..length {
+            picture.vertex(&"x".repeat(place + 1), VertexKind::Process);
+            if place > 0 {
+                picture.edge(place - 1, place, "a channel with a long name", 0);
+            }
+        }
+        picture.edge(0, length - 1, "past all", 0);
+        placed(&picture)
+    };
+    for (length, direction) in [(4, Direction::Right), (12, Direction::Down)] {
+        let layout = chain(length);
+        assert_eq!(layout.direction, direction);
+        let points = &layout.routes.last().unwrap().points;
+        let inner = &points[2..points.len() - 2];
+        let across = |&(x, y): &(f64, f64)| if direction == Direction::Right { y } else { x };
+        assert!(inner.len() >= 8 - 2);
+        assert!(inner.iter().all(|point| (across(point) - across(&inner[0])).abs() < 0.01));
+    }
 }
 
 /// As many processes as the largest network of the experiments has, whose names tell nothing.

@@ -1,7 +1,6 @@
 //! What a run was limited by, as far as its figures tell.
 
-use super::Report;
-use super::human;
+use super::{Report, human};
 use crate::Name;
 use std::collections::BTreeMap;
 
@@ -21,8 +20,24 @@ pub(super) enum Limit<'report> {
     Workers(f64),
     /// Processes of a loop, which wait for each other: some of their names, how many, their share.
     Loop(Vec<&'report Name>, usize, f64),
-    /// Something outside the network was waited for.
-    Outside(f64),
+    /// The workers had nothing to run for this share of their time, and waited for an end of a channel
+    /// that they do not run.
+    Outside(f64, Outside<'report>),
+    /// The same, and no such end is known.
+    Waiting(f64),
+}
+
+/// Who waited for what the workers do not run: a party outside the network, or a process on a thread of
+/// its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outside<'report> {
+    other: &'report Name,
+    /// Whether the report lists it as a process.
+    is_process: bool,
+    /// The process that waited, how often, and whether for a message or for room.
+    waited: &'report Name,
+    times: u64,
+    for_message: bool,
 }
 
 impl Report {
@@ -73,8 +88,52 @@ impl Report {
                 let names = members.iter().take(2).map(|&place| &self.processes[place].name);
                 Limit::Loop(names.collect(), members.len(), share)
             }
-            _ => Limit::Outside(1.0 - busy),
+            _ => match self.outside() {
+                Some(outside) => Limit::Outside(1.0 - busy, outside),
+                None => Limit::Waiting(1.0 - busy),
+            },
         }
+    }
+
+    /// The end of a channel that no worker runs and that was waited for most often. The process that
+    /// waited must have no channel but those with that end in this direction, or it may have waited
+    /// elsewhere.
+    fn outside(&self) -> Option<Outside<'_>> {
+        if self.more_processes.is_some() {
+            // An end that is not listed may be one of those.
+            return None;
+        }
+        let places = self.places();
+        let process = |name: &Name| places.get(name.as_str()).map(|&place| &self.processes[place]);
+        // A process that is never polled has a thread of its own.
+        let is_run = |name: &Name| process(name).is_some_and(|process| process.polls > 0);
+        // By the process that may have waited, and for what: the other end, if it is always the same.
+        let mut ends: BTreeMap<(&str, bool), Option<(&Name, &Name)>> = BTreeMap::new();
+        for channel in &self.channels {
+            let (Some(from), Some(to)) = (&channel.from, &channel.to) else { continue };
+            for (waited, other, for_message) in [(to, from, true), (from, to, false)] {
+                let end = ends.entry((waited.as_str(), for_message));
+                let end = end.or_insert(Some((waited, other)));
+                *end = end.filter(|(_, only)| *only == other);
+            }
+        }
+        let outside = ends.into_iter().filter_map(|((_, for_message), end)| {
+            let (waited, other) = end.filter(|(waited, other)| is_run(waited) && !is_run(other))?;
+            let waiting = process(waited)?;
+            let times = if for_message { waiting.waits_empty } else { waiting.waits_full };
+            let is_process = process(other).is_some();
+            (times > 0).then_some(Outside { other, is_process, waited, times, for_message })
+        });
+        outside.max_by_key(|outside| outside.times)
+    }
+
+    /// The place of each process in the report; of those with one name, the first.
+    fn places(&self) -> BTreeMap<&str, usize> {
+        let mut places = BTreeMap::new();
+        for (place, process) in self.processes.iter().enumerate() {
+            places.entry(process.name.as_str()).or_insert(place);
+        }
+        places
     }
 
     /// The groups of processes that reach each other (Tarjan 1972), without recursion; each in the order
@@ -82,14 +141,17 @@ impl Report {
     fn loops(&self) -> Vec<Vec<usize>> {
         const UNSEEN: usize = usize::MAX;
         let count = self.processes.len();
-        let mut places = BTreeMap::new();
-        for (place, process) in self.processes.iter().enumerate() {
-            places.entry(process.name.as_str()).or_insert(place);
-        }
+        let places = self.places();
         let mut next = vec![Vec::new(); count];
-        for channel in &self.channels {
+        let channels = self.channels.iter().map(|channel| (&channel.from, &channel.to));
+        // Who meets waits for the other, in both directions.
+        let meetings = self
+            .meetings
+            .iter()
+            .flat_map(|meeting| [(&meeting.from, &meeting.to), (&meeting.to, &meeting.from)]);
+        for (from, to) in channels.chain(meetings) {
             let end = |end: &Option<Name>| places.get(end.as_ref()?.as_str()).copied();
-            if let (Some(from), Some(to)) = (end(&channel.from), end(&channel.to)) {
+            if let (Some(from), Some(to)) = (end(from), end(to)) {
                 next[from].push(to);
             }
         }
@@ -162,7 +224,22 @@ impl std::fmt::Display for Limit<'_> {
                     percent(*share)
                 )
             }
-            Self::Outside(share) => write!(
+            Self::Outside(share, outside) => {
+                let Outside { other, is_process, waited, times, for_message } = outside;
+                let what = if *for_message { "a message from" } else { "room towards" };
+                let times = human::count(*times, "time", "times");
+                let other = match is_process {
+                    true => format!("`{other}`, on a thread of its own"),
+                    false => format!("`{other}`, outside the network"),
+                };
+                write!(
+                    f,
+                    "limited by waiting: for {} of their time the workers had nothing to run; `{waited}` \
+                     waited {times} for {what} {other}",
+                    percent(*share)
+                )
+            }
+            Self::Waiting(share) => write!(
                 f,
                 "limited by waiting: for {} of their time the workers had nothing to run, and no process \
                  or loop was busy throughout (start and end, the world outside, or turns taken)",

@@ -1,7 +1,8 @@
 //! The short form of a report: what a person asks first, then families of processes and channels.
 
-use super::text::{new_table, text_of};
+use super::text::new_table;
 use super::{ChannelReport, ProcessCounts, Report, Summary, human};
+use crate::Name;
 use crate::families::{Family, families};
 use std::fmt;
 
@@ -11,6 +12,8 @@ const ROWS: usize = 6;
 /// Several channels of one family.
 struct Traffic<'report> {
     name: String,
+    /// From where, to where.
+    ends: [String; 2],
     first: &'report ChannelReport,
     received: u64,
     /// Bytes received; the second tells whether what messages owned is known.
@@ -26,7 +29,7 @@ impl Report {
         let workers = human::count(self.workers as u64, "worker", "workers");
         let policy = &self.policy;
         writeln!(f, "{}, {workers} busy {busy}, policy {policy}", human::time(Some(self.seconds)))?;
-        if matches!(self.outcome, Summary::Finished | Summary::Quiescent) && !self.chooses {
+        if matches!(self.outcome, Summary::Finished | Summary::Quiescent) {
             writeln!(f, "{}", self.limit())?;
         }
         self.write_growth(f)?;
@@ -42,10 +45,50 @@ impl Report {
             self.traffic_text()
         )?;
         self.write_processes(f)?;
-        if !self.meetings.is_empty() || self.more_meetings.is_some() {
-            writeln!(f, "\n{}", trimmed(&self.meeting_table().to_string()))?;
-        }
+        self.write_meetings(f)?;
         self.write_channels(f)
+    }
+
+    /// The families of the channels of communicating processes, those with the most messages first.
+    fn write_meetings(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        if self.meetings.is_empty() && self.more_meetings.is_none() {
+            return Ok(());
+        }
+        let names = self.meetings.iter().map(|meeting| meeting.name.as_str());
+        let of = |family: &Family| {
+            family.members.iter().map(|&member| &self.meetings[member]).collect::<Vec<_>>()
+        };
+        let families = families(names).into_iter().map(|family| {
+            let members = of(&family);
+            let received = members.iter().map(|meeting| meeting.messages).sum::<u64>();
+            (family, members, received)
+        });
+        let mut families: Vec<_> = families.collect();
+        families.sort_by_key(|(_, _, received)| std::cmp::Reverse(*received));
+        let mut table = new_table(&["channel", "kind", "from", "to", "state"], ["received"]);
+        for (family, members, received) in families.iter().take(ROWS) {
+            let ends = [
+                ends(members.iter().map(|meeting| meeting.from.as_ref())),
+                ends(members.iter().map(|meeting| meeting.to.as_ref())),
+            ];
+            let [from, to] = ends;
+            let kind = same(members.iter().map(|meeting| meeting.kind_text()));
+            let state = same(members.iter().map(|meeting| meeting.state_text().to_owned()));
+            let name = counted(&family.name, members.len());
+            table.add_row([name, kind, from, to, state, received.to_string()]);
+        }
+        let rest = families.iter().skip(ROWS);
+        let (mut number, mut received) = self.more_meetings.unwrap_or((0, 0));
+        for (_, members, messages) in rest {
+            number += members.len() as u64;
+            received += messages;
+        }
+        if number > 0 {
+            let none = String::new;
+            let more = format!("{number} more");
+            table.add_row([more, none(), none(), none(), none(), received.to_string()]);
+        }
+        writeln!(f, "\n{}", trimmed(&table.to_string()))
     }
 
     fn write_growth(&self, f: &mut impl fmt::Write) -> fmt::Result {
@@ -156,12 +199,11 @@ impl Report {
         let headings = ["messages", "traffic", "waiting", "grew"];
         let mut table = new_table(&["channel", "from", "to"], headings);
         for row in rows.iter().take(ROWS - 1) {
-            let ends = [&row.first.from, &row.first.to].map(|end| text_of(end.as_ref()));
             let at_least = if row.bytes.1 { "" } else { "≥ " };
             let waiting = format!("{} of {}", row.most_waiting, row.first.capacity);
             let traffic = format!("{at_least}{}", human::bytes(row.bytes.0));
             let figures = [row.received.to_string(), traffic, waiting, row.growths.to_string()];
-            table.add_row([vec![row.name.clone()], ends.to_vec(), figures.to_vec()].concat());
+            table.add_row([vec![row.name.clone()], row.ends.to_vec(), figures.to_vec()].concat());
         }
         writeln!(f, "\n{}", trimmed(&table.to_string()))?;
         match rows.len().saturating_sub(ROWS - 1) {
@@ -175,8 +217,14 @@ impl Report {
         let summed = families(names).into_iter().map(|family| {
             let first = &self.channels[family.members[0]];
             let name = counted(&family.name, family.members.len());
+            let members = family.members.iter().map(|&member| &self.channels[member]);
+            let ends = [
+                ends(members.clone().map(|channel| channel.from.as_ref())),
+                ends(members.map(|channel| channel.to.as_ref())),
+            ];
+            let (received, bytes) = (0, (0, true));
             let mut sum =
-                Traffic { name, first, received: 0, bytes: (0, true), most_waiting: 0, growths: 0 };
+                Traffic { name, ends, first, received, bytes, most_waiting: 0, growths: 0 };
             for &member in &family.members {
                 let channel = &self.channels[member];
                 let (bytes, is_known) = traffic(channel);
@@ -197,6 +245,18 @@ pub(crate) fn traffic(channel: &ChannelReport) -> (u64, bool) {
     let owned = channel.owned_bytes.unwrap_or(0);
     let each = (channel.message_bytes as u64).saturating_add(owned);
     (channel.received.saturating_mul(each), channel.owned_bytes.is_some())
+}
+
+/// What is at one end of several channels: the family, or that they are several.
+fn ends<'name>(names: impl Iterator<Item = Option<&'name Name>>) -> String {
+    let names: Vec<_> = names.map(|name| name.map_or("", Name::as_str)).collect();
+    same(families(names).into_iter().map(|family| family.name))
+}
+
+/// The text that all have, or that they have several.
+fn same(mut texts: impl Iterator<Item = String>) -> String {
+    let first = texts.next().unwrap_or_default();
+    if texts.all(|text| text == first) { first } else { "several".to_owned() }
 }
 
 /// A family's name, and how many it has if its name does not tell.

@@ -65,6 +65,38 @@ fn families_have_the_sums_of_their_members() {
     assert_eq!(text, report.to_string());
 }
 
+/// However many channels of communicating processes there are, the short form has their sums.
+#[test]
+fn channels_where_processes_meet_are_folded_too() {
+    let mut report = ran(&[("bank", Some(0.5))], &[], 0.5);
+    report.meetings = (0..3_000_u32)
+        .map(|number| MeetingReport {
+            name: format!("{} {number}", ["orders", "replies"][number as usize % 2]).into(),
+            kind: MeetingKind::Rendezvous,
+            capacity: 0,
+            from: Some(format!("client {number}").into()),
+            to: Some(["bank", "audit"][usize::from(number == 8)].into()),
+            messages: u64::from(number),
+            state: MeetingState::Closed,
+        })
+        .collect();
+    let text = report.to_string();
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!(" {name}"))).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        row("orders"),
+        "orders 0…2998 × 1500 rendezvous client 0…2998 several closed 2248500"
+    );
+    assert_eq!(
+        row("replies"),
+        "replies 1…2999 × 1500 rendezvous client 1…2999 bank closed 2250000"
+    );
+    assert!(text.lines().count() < 16, "{text}");
+    assert!(format!("{report:#}").lines().count() > 3_000);
+}
+
 #[test]
 fn what_limits_a_run_is_told() {
     let limit = |processes: &[Named<'_>], channels: &[(&str, &str, &str)], busy| {
@@ -89,6 +121,25 @@ fn what_limits_a_run_is_told() {
     assert!(looped.starts_with("limited by a loop: `a`, `b` wait for each other"), "{looped}");
     let idle = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[forth], 0.15);
     assert!(idle.starts_with("limited by waiting: for 85 %"), "{idle}");
+    assert!(idle.contains("no process or loop was busy throughout"), "{idle}");
+    // `driver` is no process: whoever reads from it alone waited for it.
+    let told = ("told", "driver", "a");
+    let outside = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[told, forth], 0.15);
+    assert!(
+        outside.ends_with("`a` waited 2 times for a message from `driver`, outside the network"),
+        "{outside}"
+    );
+    // With another input it may have waited for that.
+    let both = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[told, ("other", "b", "a")], 0.15);
+    assert!(both.contains("no process or loop was busy throughout"), "{both}");
+    let mut report = ran(&[("read", Some(0.0)), ("b", Some(0.1))], &[("lines", "read", "b")], 0.05);
+    report.processes[0].polls = 0;
+    let text = report.limit().to_string();
+    assert!(text.ends_with("a message from `read`, on a thread of its own"), "{text}");
+    report.processes[1].waits_full = 7;
+    (report.channels[0].from, report.channels[0].to) = (Some("b".into()), Some("read".into()));
+    let text = report.limit().to_string();
+    assert!(text.contains("`b` waited 7 times for room towards `read`"), "{text}");
     let unknown = ran(&[("a", None), ("b", None)], &[forth], 0.5);
     assert_eq!(unknown.limit(), Limit::Unknown);
     assert!(!unknown.to_string().contains("0.00 us"), "{unknown}");

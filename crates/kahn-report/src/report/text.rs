@@ -124,7 +124,7 @@ impl Report {
         table
     }
 
-    pub(super) fn meeting_table(&self) -> Table {
+    fn meeting_table(&self) -> Table {
         let mut table = new_table(&["channel", "kind", "from", "to", "state"], ["received"]);
         for meeting in &self.meetings {
             table.add_row(meeting.row());
@@ -172,28 +172,34 @@ impl ChannelReport {
 }
 
 impl MeetingReport {
-    fn row(&self) -> Vec<String> {
-        let kind = match self.kind {
+    pub(super) fn kind_text(&self) -> String {
+        match self.kind {
             MeetingKind::Rendezvous => "rendezvous".to_owned(),
             MeetingKind::Buffered => format!("buffered, {}", self.capacity),
             MeetingKind::Exchange => "exchange".to_owned(),
-        };
-        let state = match self.state {
+        }
+    }
+
+    pub(super) fn state_text(&self) -> &'static str {
+        match self.state {
             MeetingState::Open => "open",
             MeetingState::Closed => "closed",
             MeetingState::Poisoned => "poisoned",
-        };
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
         vec![
             self.name.to_string(),
-            kind,
+            self.kind_text(),
             text_of(self.from.as_ref()),
             text_of(self.to.as_ref()),
-            state.to_owned(),
+            self.state_text().to_owned(),
             self.messages.to_string(),
         ]
     }
 }
 
-pub(super) fn text_of(name: Option<&Name>) -> String {
+fn text_of(name: Option<&Name>) -> String {
     name.map_or(String::new(), Name::to_string)
 }

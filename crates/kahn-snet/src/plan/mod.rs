@@ -7,7 +7,7 @@
 mod dot;
 mod resolve;
 
-pub use dot::dot;
+pub use dot::{dot, svg};
 pub use resolve::resolve;
 
 use crate::syntax::Span;
