@@ -1,7 +1,7 @@
 //! Few boxes of many.
 //!
 //! 1. Processes whose names differ in numbers alone are one box if no channel joins two of them, and they
-//!    have the same neighbours.
+//!    have the same neighbours. A short row of such processes stays a row.
 //! 2. If that is too much to be read, those whose names differ in one number alone are one box.
 //! 3. If that is still too much, all whose names differ in numbers alone.
 //! 4. If that is still too much, the boxes with the most time and channels stay, and the rest is one.
@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most boxes and arrows that a page shows well.
 const MOST_VERTICES: usize = 60;
 const MOST_EDGES: usize = 120;
+/// The most processes of a family with channels among them that are boxes of their own.
+const MOST_IN_A_ROW: usize = 16;
 
 /// Makes the picture small enough to be read.
 pub(super) fn folded(picture: &Picture) -> Picture {
@@ -52,6 +54,13 @@ fn alike(picture: &Picture, families: &[usize]) -> Option<Vec<usize>> {
     let mut is_apart = vec![false; families.len()];
     for edge in &picture.edges {
         is_apart[families[edge.from]] |= families[edge.from] == families[edge.to];
+    }
+    let mut in_a_row = vec![0_usize; families.len()];
+    for &family in families.iter().filter(|&&family| is_apart[family]) {
+        in_a_row[family] += 1;
+    }
+    if in_a_row.iter().any(|&members| members > MOST_IN_A_ROW) {
+        return None;
     }
     let stays = |vertex: &Vertex| {
         matches!(vertex.kind, VertexKind::Component | VertexKind::Choice | VertexKind::Join)

@@ -40,7 +40,7 @@ text{font-family:system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#1f2933
 .backhead{fill:#1c7ed6}
 @media (prefers-color-scheme: dark){
 text{fill:#e4e7eb}
-.small{fill:#9aa5b1}
+.small{fill:#b8c2cc}
 .grew{fill:#faa2c1}
 .page{fill:#12181f}
 .box{fill:#25303b;stroke:#9aa5b1}

@@ -201,7 +201,7 @@ fn equal_processes_are_one_box_and_neighbours_of_one_name_only_if_they_are_many(
     picture.edge(two, write, "on", 0);
     assert_eq!(fold::folded(&picture).vertices.len(), 3);
     assert_eq!(chain(9).vertices.len(), 9);
-    assert_eq!(chain(900).vertices.len(), 1);
+    assert_eq!([17, 900].map(|length| chain(length).vertices.len()), [1, 1]);
 }
 
 #[test]

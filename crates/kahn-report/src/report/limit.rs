@@ -12,7 +12,7 @@ const MOSTLY: f64 = 0.8;
 pub(super) enum Limit<'report> {
     /// Times were not measured.
     Unknown,
-    /// One process ran all the time, and nobody can share its work.
+    /// One process ran all the time: more workers are of no use.
     Process(&'report Name, f64),
     /// The same, of one that brings the input in.
     Input(&'report Name, f64),

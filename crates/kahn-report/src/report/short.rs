@@ -36,14 +36,18 @@ impl Report {
         if self.chooses {
             writeln!(f, "processes that choose took part: the result may depend on the schedule")?;
         }
-        writeln!(
+        write!(
             f,
-            "{}, {}, {}, {}",
+            "{}, {}, {}",
             human::count(self.created.0, "process", "processes"),
             human::count(self.created.1, "channel", "channels"),
             human::count(self.messages(), "message", "messages"),
-            self.traffic_text()
         )?;
+        // What passes where processes meet is not weighed.
+        if !self.channels.is_empty() || self.more_channels.is_some() {
+            write!(f, ", {}", self.traffic_text())?;
+        }
+        writeln!(f)?;
         self.write_processes(f)?;
         self.write_meetings(f)?;
         self.write_channels(f)
