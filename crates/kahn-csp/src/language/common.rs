@@ -29,7 +29,6 @@ pub(crate) struct Common {
     /// What is dropped where the network does not run.
     pub(crate) calls: Calls,
     /// The memory of its channels, of a type that channels know.
-    #[cfg_attr(loom, expect(dead_code, reason = "in a model each channel has memory of its own"))]
     memory: Box<dyn Any + Send + Sync>,
 }
 

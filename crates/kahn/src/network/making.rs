@@ -45,20 +45,20 @@ impl Making for Whole<'_> {
 
 /// A process that runs, with a port by which it creates.
 #[derive(Debug)]
-pub struct Running {
+pub struct WhileRunning {
     core: Weak<Core>,
     /// Its scheduler, to compare with: while we name it, none other has its address.
     scheduler: Weak<Scheduler>,
 }
 
 // SAFETY: it holds a reference to what is shared under locks.
-unsafe impl Send for Running {}
+unsafe impl Send for WhileRunning {}
 // SAFETY: `&Spawner` can only be cloned.
-unsafe impl Sync for Running {}
+unsafe impl Sync for WhileRunning {}
 
 const ELSEWHERE: &str = "a process creates while it runs, in its own network";
 
-impl Running {
+impl WhileRunning {
     /// Runs `f` in the name of the process that runs now.
     fn with<R>(&self, f: impl FnOnce(&Core, By<'_>) -> R) -> R {
         self.within(|core, task, worker| {
@@ -79,7 +79,7 @@ impl Running {
     }
 }
 
-impl Making for Running {
+impl Making for WhileRunning {
     fn part(&self) -> Part<'_> {
         Part(Outer::Running(self))
     }
@@ -92,7 +92,7 @@ pub struct Part<'a>(Outer<'a>);
 #[derive(Clone, Copy, Debug)]
 enum Outer<'a> {
     Whole(&'a Arc<Core>),
-    Running(&'a Running),
+    Running(&'a WhileRunning),
 }
 
 // SAFETY: a part has it by an exclusive reference to a network or to a spawner, and both are `Send`.
@@ -108,14 +108,14 @@ impl Part<'_> {
     }
 
     /// What a process needs to make something.
-    pub(super) fn while_running(self) -> Running {
+    pub(super) fn while_running(self) -> WhileRunning {
         let (core, scheduler) = match self.0 {
             Outer::Whole(core) => (Arc::downgrade(core), Arc::downgrade(&core.scheduler)),
-            Outer::Running(Running { core, scheduler }) => {
+            Outer::Running(WhileRunning { core, scheduler }) => {
                 (Weak::clone(core), Weak::clone(scheduler))
             }
         };
-        Running { core, scheduler }
+        WhileRunning { core, scheduler }
     }
 }
 
@@ -167,7 +167,7 @@ impl Making for Part<'_> {
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[doc(alias = "dynamic")]
-pub type Spawner<'env> = Network<'env, Running>;
+pub type Spawner<'env> = Network<'env, WhileRunning>;
 
 /// A part of a network, whose processes and channels are called `part/name`.
 ///
