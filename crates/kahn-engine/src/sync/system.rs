@@ -243,7 +243,10 @@ pub mod barriers {
         std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// The heavy one; only where [`are_there`] has said so.
+    /// The heavy one.
+    ///
+    /// # Panics
+    /// Panics where [`are_there`] has not said that there is one.
     pub fn heavy() {
         #[cfg(loom)]
         super::super::fence(super::super::Ordering::SeqCst);
