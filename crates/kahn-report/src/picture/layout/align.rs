@@ -21,12 +21,16 @@ pub(super) fn align(stops: &mut [Stop], rows: &[Vec<usize>]) {
                 rows.reverse();
             }
             if is_mirrored {
-                rows.iter_mut().for_each(|row| row.reverse());
+                for row in &mut rows {
+                    row.reverse();
+                }
             }
             let root = blocks(stops, &rows, &refused, is_forth);
             let mut at = packed(stops, &rows, &root, is_mirrored);
             if is_mirrored {
-                at.iter_mut().for_each(|at| *at = -*at);
+                for at in &mut at {
+                    *at = -*at;
+                }
             }
             four.push((is_mirrored, at));
         }
@@ -41,7 +45,9 @@ pub(super) fn align(stops: &mut [Stop], rows: &[Vec<usize>]) {
     let Some(narrow) = narrow else { return };
     for ((is_mirrored, at), bounds) in four.iter_mut().zip(&all) {
         let by = if *is_mirrored { narrow.1 - bounds.1 } else { narrow.0 - bounds.0 };
-        at.iter_mut().for_each(|at| *at += by);
+        for at in at {
+            *at += by;
+        }
     }
     for (number, stop) in stops.iter_mut().enumerate() {
         let mut at: Vec<_> = four.iter().map(|(_, at)| at[number]).collect();

@@ -101,7 +101,7 @@ impl Stop {
 /// The stops of a picture, and of each edge its own.
 struct Stops {
     /// Those of the boxes first, in the order of the vertices.
-    stops: Vec<Stop>,
+    all: Vec<Stop>,
     /// Of each edge, from the lower layer to the higher one.
     chains: Vec<Vec<usize>>,
     labels: Vec<Option<usize>>,
@@ -128,10 +128,10 @@ impl Layout {
 fn directed(picture: &Picture, measured: &Measured, direction: Direction) -> Layout {
     let is_back = layers::back_edges(picture);
     let layer_of = layers::layers(picture, &is_back);
-    let mut all = stops(picture, measured, direction, &is_back, &layer_of);
-    let rows = order::ordered(&all.stops);
-    align::align(&mut all.stops, &rows);
-    routed(picture, measured, direction, &is_back, &all)
+    let mut stops = stops(picture, measured, direction, &is_back, &layer_of);
+    let rows = order::ordered(&stops.all);
+    align::align(&mut stops.all, &rows);
+    routed(picture, measured, direction, &is_back, &stops)
 }
 
 /// Depth, breadth and axis of a box with its arrow to itself, if it has one.
@@ -219,7 +219,7 @@ fn stops(
         chains.push(chain);
         labels.push(own);
     }
-    Stops { stops, chains, labels }
+    Stops { all: stops, chains, labels }
 }
 
 /// Where each layer begins, and how deep it is.
@@ -243,9 +243,9 @@ fn routed(
     measured: &Measured,
     direction: Direction,
     is_back: &[bool],
-    all: &Stops,
+    stops: &Stops,
 ) -> Layout {
-    let Stops { stops, chains, labels } = all;
+    let Stops { all: stops, chains, labels } = stops;
     let columns = columns(stops);
     let at = |along: f64, across: f64| match direction {
         Direction::Right => (along, across),
