@@ -25,6 +25,8 @@ pub(super) enum Limit<'report> {
     Outside(f64, Outside<'report>),
     /// The same, and no such end is known.
     Waiting(f64),
+    /// No process or loop was busy throughout, and there are no workers: each process has a thread.
+    NoWorkers,
 }
 
 /// Who waited for what the workers do not run: a party outside the network, or a process on a thread of
@@ -74,8 +76,8 @@ impl Report {
             let is_input = sends && !reads;
             return if is_input { Limit::Input(name, share) } else { Limit::Process(name, share) };
         }
-        let busy = self.busy_share().unwrap_or(0.0);
-        if busy >= MOSTLY {
+        let busy = self.busy_share();
+        if let Some(busy) = busy.filter(|&busy| busy >= MOSTLY) {
             return Limit::Workers(busy);
         }
         let largest = self.loops().into_iter().map(|members| {
@@ -88,9 +90,10 @@ impl Report {
                 let names = members.iter().take(2).map(|&place| &self.processes[place].name);
                 Limit::Loop(names.collect(), members.len(), share)
             }
-            _ => match self.outside() {
-                Some(outside) => Limit::Outside(1.0 - busy, outside),
-                None => Limit::Waiting(1.0 - busy),
+            _ => match (busy, self.outside()) {
+                (None, _) => Limit::NoWorkers,
+                (Some(busy), Some(outside)) => Limit::Outside(1.0 - busy, outside),
+                (Some(busy), None) => Limit::Waiting(1.0 - busy),
             },
         }
     }
@@ -239,6 +242,11 @@ impl std::fmt::Display for Limit<'_> {
                     percent(*share)
                 )
             }
+            Self::NoWorkers => write!(
+                f,
+                "limited by: unknown, for no process or loop was busy throughout, and each has a thread of \
+                 its own"
+            ),
             Self::Waiting(share) => write!(
                 f,
                 "limited by waiting: for {} of their time the workers had nothing to run, and no process \

@@ -140,6 +140,11 @@ fn what_limits_a_run_is_told() {
     (report.channels[0].from, report.channels[0].to) = (Some("b".into()), Some("read".into()));
     let text = report.limit().to_string();
     assert!(text.contains("`b` waited 7 times for room towards `read`"), "{text}");
+    // Without workers nothing is said of them.
+    let mut report = ran(&[("a", Some(0.2)), ("b", Some(0.1))], &[told, forth], 0.15);
+    report.worker_reports.clear();
+    let text = report.limit().to_string();
+    assert!(text.contains("each has a thread of its own") && !text.contains("workers"), "{text}");
     let unknown = ran(&[("a", None), ("b", None)], &[forth], 0.5);
     assert_eq!(unknown.limit(), Limit::Unknown);
     assert!(!unknown.to_string().contains("0.00 us"), "{unknown}");
