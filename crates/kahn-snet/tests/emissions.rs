@@ -213,7 +213,7 @@ impl Counted {
     /// Waits until so many were written; fails if that takes absurdly long.
     fn wait_for(&self, count: i64) -> Result<(), BoxError> {
         let mut written = self.written.lock();
-        let patience = Duration::from_mins(1);
+        let patience = Duration::from_secs(60);
         let waited =
             self.changed.wait_while_for(&mut written, |written| *written < count, patience);
         if waited.timed_out() {
