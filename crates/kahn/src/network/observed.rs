@@ -23,10 +23,10 @@
 //! was dead for another reason than this process. But that reader does as in the first run so far, in which
 //! it came to that only later:
 //!
-//! | the reason | in the first run the reader leaves | in the other run this process |
+//! | the reason | when the reader leaves, in the first run | so in the other run this process |
 //! |---|---|---|
 //! | saw the end | after the end, that is after the last sender | has a reader as long as it has a sender |
-//! | received the last message | after it, when this process begins no operation and does not wait | cannot be pruned when the reader leaves |
+//! | received the last message | after it: this process operates and waits no more | cannot be pruned by then |
 //! | was the process itself | after this process could be pruned last | cannot be pruned then |
 //! | waits for ever | never; it is dead only if this process is | is not free of readers that live |
 //!
@@ -39,19 +39,20 @@
 //!
 //! | its reader, left alone | if the process is first | if its reader is first |
 //! |---|---|---|
-//! | leaves before the end | it fails, the reader is pruned | it is pruned |
+//! | leaves before the end | it fails, the reader is pruned | the process is pruned |
 //! | sees the end | it fails, the reader is pruned | it fails, the reader is pruned or leaves |
 //!
-//! If the process is first, a run looks the same in both rows. The first row must be told as pruned, and so the
-//! second is. (If the reader has seen the end, then sent a message, and that was received by one that may
+//! If the process is first, a run looks the same in both rows. The first row must be told as pruned, and
+//! so the second is. (If the reader has seen the end, then sent a message, and that was received by one that may
 //! not be pruned, it could be told; that is not noted.)
 //!
 //! The reader of the last message may not be the process that has the receiver in the end: one that hands
 //! a receiver on may create processes, so it may not be pruned, and how much each had received when it
-//! handed it on is the same in every run. The senders a process held last are the same if it was not pruned, and if it was,
-//! they were among those it had then, whose readers leave in every run before an end, or are dead, or may be
-//! pruned. A process that may be pruned is told as pruned also if it came to a wait for the dead first:
-//! nobody reads on, so whether it was ended before it began to wait is a matter of the schedule.
+//! handed it on is the same in every run. The senders a process held last are the same if it was not
+//! pruned, and if it was, they were among those it had then, whose readers leave in every run before an
+//! end, or are dead, or may be pruned. A process that may be pruned is told as pruned also if it came to a
+//! wait for the dead first: nobody reads on, so whether it was ended before it began to wait is a matter
+//! of the schedule.
 //!
 //! A failure counts if its process may not be pruned, and if one of those readers has reached its
 //! failure mark if it left any, or it was its own reader. It leaves none if it has no sender any more,
