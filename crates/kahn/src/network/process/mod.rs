@@ -2,7 +2,7 @@
 //!
 //! As methods of networks, of [spawners](crate::Spawner) and of [parts](crate::Scope) they make the process and
 //! the channels that it writes. Both have the name that is given; in the place of the name may stand a
-//! [`Channel`](crate::Channel), which says more: a capacity, a digest, weights, and with
+//! [`Channel`], which says more: a capacity, a digest, weights, and with
 //! [`written_by`](crate::Channel::written_by) the process's own name and what is to be known about it.
 //!
 //! What a process sends is a function of what it receives, unless the function it was given is none. What
@@ -42,7 +42,7 @@
 //! # What may fail
 //!
 //! Where the function of a process may fail, there is a method whose name begins with `try_`. The function
-//! returns a `Result` with a [`BoxError`](crate::BoxError), so `?` takes every error. The process then fails
+//! returns a `Result` with a [`BoxError`], so `?` takes every error. The process then fails
 //! at that message, in every run the same, after it has sent what it made of those before; the
 //! [failure](crate::FailureReport) says which message of which channel it was, counted from 1.
 //!
