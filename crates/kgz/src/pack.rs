@@ -5,7 +5,7 @@
 //! compressors are kept; zlib's and zstd's are made anew for each block.
 
 use crate::Format;
-use crate::format::bgzf;
+use crate::format::{bgzf, gzip};
 use crate::settings::Compress;
 use flate2::{Compression, FlushCompress, Status};
 use libdeflater::{CompressionLvl, Compressor};
@@ -50,64 +50,79 @@ impl Packer {
         Self { format, level, deflate }
     }
 
-    /// Compresses `plain`, which follows `dictionary`, into `packed`; returns its checksum, for formats
-    /// in which one stands for all blocks.
-    pub(crate) fn pack(&mut self, plain: &[u8], dictionary: &[u8], packed: &mut Vec<u8>) -> u32 {
-        packed.clear();
-        match (self.format, &mut self.deflate) {
-            (Format::Bgzf, Some(compressor)) => pack_bgzf(compressor, plain, packed),
-            (Format::Gzip, Some(compressor)) => pack_member(compressor, plain, packed),
-            (Format::Zstd, _) => pack_frame(self.level, plain, packed),
-            (Format::Bgzf | Format::Gzip, None) => {
-                pack_part(self.level, plain, dictionary, packed);
-                return libdeflater::crc32(plain);
-            }
+    /// Compresses `plain`, which follows `dictionary`, into the beginning of `packed`.
+    ///
+    /// What stood there before is overwritten as far as is needed: filling memory with zeros first takes
+    /// three instructions of a hundred at level 1.
+    pub(crate) fn pack(&mut self, plain: &[u8], dictionary: &[u8], packed: &mut Vec<u8>) -> Block {
+        let room = bound(self.format, plain.len());
+        if packed.len() < room {
+            packed.resize(room, 0);
         }
-        0
+        // Always the same room, so that what is written cannot depend on a buffer's earlier use.
+        let packed = &mut packed[..room];
+        let (length, checksum) = match (self.format, &mut self.deflate) {
+            (Format::Bgzf, Some(compressor)) => (pack_bgzf(compressor, plain, packed), 0),
+            (Format::Gzip, Some(compressor)) => (pack_member(compressor, plain, packed), 0),
+            (Format::Zstd, _) => (pack_frame(self.level, plain, packed), 0),
+            (Format::Bgzf | Format::Gzip, None) => {
+                (pack_part(self.level, plain, dictionary, packed), libdeflater::crc32(plain))
+            }
+        };
+        Block { length, checksum }
     }
 }
 
-fn pack_bgzf(compressor: &mut Compressor, plain: &[u8], packed: &mut Vec<u8>) {
-    let most = bgzf::LARGEST - bgzf::HEADER - bgzf::TRAILER;
-    packed.resize(bgzf::HEADER + most, 0);
-    let data = compressor.deflate_compress(plain, &mut packed[bgzf::HEADER..]);
+/// What a block was compressed to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Block {
+    /// How many bytes it has.
+    pub(crate) length: usize,
+    /// The checksum of its input, for formats in which one stands for all blocks.
+    pub(crate) checksum: u32,
+}
+
+fn pack_bgzf(compressor: &mut Compressor, plain: &[u8], packed: &mut [u8]) -> usize {
+    let end = bgzf::LARGEST - bgzf::TRAILER;
+    let data = compressor.deflate_compress(plain, &mut packed[bgzf::HEADER..end]);
     // What does not compress is stored: five bytes more, for which there is room in every block.
     let data = data.unwrap_or_else(|_| {
         Compressor::new(CompressionLvl::fastest())
-            .deflate_compress(plain, &mut packed[bgzf::HEADER..])
+            .deflate_compress(plain, &mut packed[bgzf::HEADER..end])
             .expect("a stored block has room")
     });
-    packed.truncate(bgzf::HEADER + data);
     packed[..bgzf::HEADER].copy_from_slice(&bgzf::header(data));
-    packed.extend(crate::format::gzip::trailer(libdeflater::crc32(plain), plain.len() as u64));
+    put_trailer(plain, packed, bgzf::HEADER + data)
 }
 
-fn pack_member(compressor: &mut Compressor, plain: &[u8], packed: &mut Vec<u8>) {
-    let header = crate::format::gzip::header(None, 0);
-    packed.extend_from_slice(&header);
-    packed.resize(header.len() + compressor.deflate_compress_bound(plain.len()), 0);
+fn pack_member(compressor: &mut Compressor, plain: &[u8], packed: &mut [u8]) -> usize {
+    let header = gzip::header(None, 0);
+    packed[..header.len()].copy_from_slice(&header);
     let data =
         compressor.deflate_compress(plain, &mut packed[header.len()..]).expect("there is room");
-    packed.truncate(header.len() + data);
-    packed.extend(crate::format::gzip::trailer(libdeflater::crc32(plain), plain.len() as u64));
+    put_trailer(plain, packed, header.len() + data)
 }
 
-fn pack_frame(level: u8, plain: &[u8], packed: &mut Vec<u8>) {
+/// Puts checksum and length of `plain` at `at`; returns where they end.
+fn put_trailer(plain: &[u8], packed: &mut [u8], at: usize) -> usize {
+    let trailer = gzip::trailer(libdeflater::crc32(plain), plain.len() as u64);
+    packed[at..at + gzip::TRAILER].copy_from_slice(&trailer);
+    at + gzip::TRAILER
+}
+
+fn pack_frame(level: u8, plain: &[u8], packed: &mut [u8]) -> usize {
     let mut compressor =
         zstd::bulk::Compressor::new(i32::from(level)).expect("a level that was checked");
     compressor.include_checksum(true).expect("zstd has checksums");
-    packed.reserve(zstd_safe::compress_bound(plain.len()));
-    compressor.compress_to_buffer(plain, packed).expect("there is room");
+    compressor.compress_to_buffer(plain, packed).expect("there is room")
 }
 
 /// A part of the data of a gzip member: it ends at a byte, and the next part follows.
-fn pack_part(level: u8, plain: &[u8], dictionary: &[u8], packed: &mut Vec<u8>) {
+fn pack_part(level: u8, plain: &[u8], dictionary: &[u8], packed: &mut [u8]) -> usize {
     let mut compressor = flate2::Compress::new(Compression::new(u32::from(level)), false);
     if !dictionary.is_empty() {
         compressor.set_dictionary(dictionary).expect("a fresh compressor takes a dictionary");
     }
-    // Always the same room, so that what is written cannot depend on a buffer's earlier use.
-    packed.resize(bound(Format::Gzip, plain.len()), 0);
     let status = compressor.compress(plain, packed, FlushCompress::Sync);
     let length = usize::try_from(compressor.total_out()).expect("it is in memory");
     let is_whole = compressor.total_in() == plain.len() as u64 && length < packed.len();
@@ -115,5 +130,5 @@ fn pack_part(level: u8, plain: &[u8], dictionary: &[u8], packed: &mut Vec<u8>) {
         matches!(status, Ok(Status::Ok)) && is_whole,
         "there is room for what does not compress"
     );
-    packed.truncate(length);
+    length
 }

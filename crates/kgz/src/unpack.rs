@@ -30,7 +30,7 @@ impl Unpacker {
         if length > bgzf::LARGEST {
             return Err(Flaw::Size);
         }
-        plain.clear();
+        // All of it is overwritten, or it is not used.
         plain.resize(length, 0);
         match self.inflate.deflate_decompress(&block[header..end], plain) {
             Ok(written) if written == length => {}

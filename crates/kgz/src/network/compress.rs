@@ -122,10 +122,10 @@ struct Block {
     plain: Vec<u8>,
     /// What was read before it, if the format refers to it.
     dictionary: Vec<u8>,
-    /// What it was compressed to.
+    /// What it was compressed to, in the beginning.
     packed: Vec<u8>,
-    /// The checksum of what was read, if one stands for all blocks.
-    checksum: u32,
+    /// How much of it that is.
+    done: pack::Block,
 }
 
 fn network<'env>(
@@ -169,7 +169,7 @@ fn network<'env>(
         || Packer::new(settings),
         |packer, block: Result<Block, Error>| {
             block.map(|mut block| {
-                block.checksum = packer.pack(&block.plain, &block.dictionary, &mut block.packed);
+                block.done = packer.pack(&block.plain, &block.dictionary, &mut block.packed);
                 block
             })
         },
@@ -239,11 +239,14 @@ impl<'env, W: Write> Writer<'env, W> {
 
     fn block(&mut self, block: &Block) -> Result<(), Error> {
         let length = block.plain.len() as u64;
-        self.put(&block.packed)?;
-        self.checksum.combine(&crc32fast::Hasher::new_with_initial_len(block.checksum, length));
+        self.put(&block.packed[..block.done.length])?;
+        if self.settings.has_dictionaries() {
+            let checksum = crc32fast::Hasher::new_with_initial_len(block.done.checksum, length);
+            self.checksum.combine(&checksum);
+        }
         self.done.read += length;
         self.done.blocks += 1;
-        self.done.index.push(block.packed.len() as u64, length);
+        self.done.index.push(block.done.length as u64, length);
         Ok(())
     }
 
@@ -275,6 +278,7 @@ impl<'env, W: Write> Writer<'env, W> {
 /// The file that an empty input becomes, where each block stands for itself.
 fn empty(settings: &Compress) -> Vec<u8> {
     let mut packed = Vec::new();
-    Packer::new(settings).pack(&[], &[], &mut packed);
+    let block = Packer::new(settings).pack(&[], &[], &mut packed);
+    packed.truncate(block.length);
     packed
 }
