@@ -137,10 +137,10 @@ impl<'env, M: Making> Network<'env, M> {
     /// use kahn::Network;
     ///
     /// let mut network = Network::new();
-    /// let blocks = network.blocks("blocks", &b"to be or not"[..], 5);
+    /// let blocks = network.blocks("blocks", &b"12345678"[..], 5);
     /// let all = network.collect("all", blocks);
     /// network.run()?;
-    /// assert_eq!(all.take(), Some(vec![b"to be".to_vec(), b" or n".to_vec(), b"ot".to_vec()]));
+    /// assert_eq!(all.take(), Some(vec![b"12345".to_vec(), b"678".to_vec()]));
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     ///
