@@ -57,8 +57,7 @@ fn talk() -> io::Result<[String; 2]> {
                 scope.spawn(move || serve(connection, &requests));
             }
         });
-        let clients = ["stressed", "drawer"]
-            .map(|line| scope.spawn(move || say(line, address)));
+        let clients = ["stressed", "drawer"].map(|line| scope.spawn(move || say(line, address)));
         network.run().map_err(io::Error::other)?;
         let [first, second] = clients.map(|client| client.join().expect("a client does not panic"));
         Ok([first?, second?])
