@@ -91,9 +91,9 @@ package=kahn-engine mutation waiting-taken-without-exchange fifo:: queue/fifo.rs
     's/if access\.is_alone\(\) \{/if true {/'
 
 package=kahn-engine mutation owned-without-a-light-barrier bias:: queue/bias.rs \
-    's/barriers::light\(\);//'
+    's/fences::light\(\);//'
 package=kahn-engine mutation revoked-without-a-heavy-barrier bias:: queue/bias.rs \
-    's/barriers::heavy\(\);//'
+    's/fences::heavy\(\);//'
 package=kahn-engine mutation revoked-without-waiting bias:: queue/bias.rs \
     's/while self\.inside\.load\(Acquire\) \{/while false {/'
 package=kahn-engine mutation section-ends-relaxed bias:: queue/bias.rs \

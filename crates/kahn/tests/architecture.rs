@@ -362,7 +362,9 @@ fn threads_locks_and_atomics_come_through_one_door() {
 fn the_engine_knows_no_kind_of_processes() {
     for source in sources_of_the_engine() {
         for word in NOT_THE_ENGINES {
-            let found = source.code().lines().position(|line| line.contains(word));
+            // A call of Linux has one of them in its name.
+            let code = source.code().replace("membarrier", "").replace("MembarrierCommand", "");
+            let found = code.lines().position(|line| line.contains(word));
             let at = source.path.display();
             assert_eq!(found, None, "{at}: `{word}` is no word of the engine (line from 0)");
         }

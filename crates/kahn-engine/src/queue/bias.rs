@@ -30,7 +30,7 @@
 //! microseconds, so a worker takes its queues back only when no thief has come for [`QUIET`] looks.
 //! Where the system has no such barrier, queues are never their worker's alone.
 
-use crate::sync::system::barriers;
+use crate::sync::system::fences;
 use crate::sync::{Access, AtomicBool, AtomicUsize, Ordering::*, PlainAtomicUsize, pause};
 
 /// Only the worker takes anything.
@@ -67,7 +67,7 @@ impl Bias {
             state: AtomicUsize::new(0),
             inside: AtomicBool::new(false),
             alone,
-            may_own: !alone && barriers::are_there(),
+            may_own: !alone && fences::are_there(),
             came: PlainAtomicUsize::new(0),
             seen: PlainAtomicUsize::new(0),
             looks: PlainAtomicUsize::new(0),
@@ -87,7 +87,7 @@ impl Bias {
             return take(Access::Alone);
         }
         self.inside.store(true, Relaxed);
-        barriers::light();
+        fences::light();
         // Relaxed: what thieves did was acquired when the worker took the queues back.
         let taken = take(Access::alone_if(self.state.load(Relaxed) == OWN));
         // Release pairs with the Acquire of a thief that waits.
@@ -133,7 +133,7 @@ impl Bias {
 
     #[cold]
     fn revoke(&self) {
-        barriers::heavy();
+        fences::heavy();
         let mut spins = 0;
         // Acquire pairs with the Release in `section`.
         while self.inside.load(Acquire) {

@@ -212,10 +212,10 @@ pub mod clock {
     }
 }
 
-/// Two barriers of different weight, of which one thread passes the light one often and another the
+/// Two fences of different weight, of which one thread passes the light one often and another the
 /// heavy one seldom: whichever comes first, the thread that comes second sees what the first did before.
-pub mod barriers {
-    /// Whether there are such barriers. In a model both are fences.
+pub mod fences {
+    /// Whether there are such fences. In a model both are of one weight.
     #[cfg(any(loom, all(target_os = "linux", not(miri))))]
     pub fn are_there() -> bool {
         #[cfg(loom)]
@@ -228,7 +228,7 @@ pub mod barriers {
         }
     }
 
-    /// Whether there are such barriers.
+    /// Whether there are such fences.
     #[cfg(not(any(loom, all(target_os = "linux", not(miri)))))]
     pub fn are_there() -> bool {
         false
