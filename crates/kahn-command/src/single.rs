@@ -14,7 +14,7 @@ use crate::{Answer, BoxError, Failure, menu, start};
 /// Makes a command of a network: all of a program's `main`.
 ///
 /// The command has the subcommands `run`, `verify` and `graph`, each with the program's own arguments and
-/// with the options that every network has; see the [crate](crate). `build` gets the arguments and writes
+/// with the options that every network has; see the [crate]. `build` gets the arguments and writes
 /// the network down; what it returns is written once the network has finished. It is called for each run
 /// anew (`verify` has many), and must do the same each time: what is read from elsewhere, such as standard
 /// input, is read by the function that [`main_with`] takes before it.

@@ -3,8 +3,9 @@
 use crate::{everywhere, fails, succeeds};
 use kahn_csp::{self as csp, Gone, Unsent};
 use kahn_csp::{Options, RunError};
+use parking_lot::Mutex;
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -217,16 +218,16 @@ fn an_end_may_outlive_a_process_that_forgets_where_it_waits() {
                     let out = Box::leak(Box::new(out));
                     let sending = Box::leak(Box::new(Box::pin(out.send(1))));
                     let place = ptr::from_ref(sending).expose_provenance();
-                    FORGOTTEN.lock().expect("no lock is poisoned").push(place);
+                    FORGOTTEN.lock().push(place);
                     let _ = sending.as_mut().await;
                 });
-                *keeps.lock().expect("no lock is poisoned") = Some(input);
+                *keeps.lock() = Some(input);
             });
             (said, kept)
         },
         |(said, kept)| {
             assert!(said.contains("sleeper"), "{said}");
-            let input = kept.lock().expect("no lock is poisoned").take();
+            let input = kept.lock().take();
             assert!(input.is_some());
         },
     );

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(600);
 
 /// Does something on a thread that is none of a network.
 #[expect(clippy::disallowed_methods, reason = "somebody outside is what is tested")]

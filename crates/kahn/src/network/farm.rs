@@ -47,7 +47,8 @@
 //! intake waits in a ring for room there, so does the outlet, at another full channel, which grows.
 //!
 //! *It ends.* A failure is that of the outlet, at the ticket of its item: what was before has been sent. If the outlet
-//! ends, pruned or not, the hand-out is over, and the intake is pruned. If the run is stopped, helpers
+//! ends, pruned or not, the hand-out is over, and the intake is pruned. An outlet that finds its reader gone has the
+//! hand-out be over at once, for the mark that prunes it may come a while later, and waits for that mark. If the run is stopped, helpers
 //! look for that after each item. They borrow what processes may borrow, and have ended when the run has.
 
 use super::core::{By, ChannelPlan, Core, ProcessPlan, Role};
@@ -239,14 +240,20 @@ where
 /// Has the hand-out be over when the outlet ends.
 struct Over<'a, T, U, E, S, M, F>(&'a Farm<T, U, E, S, M, F>);
 
-impl<T, U, E, S, M, F> Drop for Over<'_, T, U, E, S, M, F> {
-    fn drop(&mut self) {
+impl<T, U, E, S, M, F> Over<'_, T, U, E, S, M, F> {
+    fn now(&self) {
         let mut hand_out = self.0.hand_out.lock();
         hand_out.is_over = true;
         let jobs = mem::take(&mut hand_out.jobs);
         drop(hand_out);
         // Destructors are the user's code.
         drop(jobs);
+    }
+}
+
+impl<T, U, E, S, M, F> Drop for Over<'_, T, U, E, S, M, F> {
+    fn drop(&mut self) {
+        self.now();
     }
 }
 
@@ -292,12 +299,21 @@ where
     E: Send,
     Result<(), E>: ProcessResult,
 {
-    let _over = Over(&farm);
+    let over = Over(&farm);
     let mut number = 0;
     while let Some(ticket) = tickets.recv_in_place().await {
         number += 1;
         match ticket.result().await {
-            Made::Value(value) => out.send(value).await,
+            Made::Value(value) => {
+                out.send(value).await;
+                if out.has_no_reader() {
+                    over.now();
+                    // Its mark is there, or about to be: it is pruned in this loop.
+                    loop {
+                        out.flush().await;
+                    }
+                }
+            }
             Made::Failed(error) => {
                 let error = Err(error).into_error().ok_or("it failed")?;
                 return Err(AtMessage { channel: items, number }.blame(error));
