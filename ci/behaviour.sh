@@ -37,8 +37,8 @@ without_mutation '' -p kahn --test memory
 mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-policies/src/ws_last.rs \
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
 mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-policies/src/ws_cur.rs \
-    's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)self\.0\.push_front\(worker, ready\);/$1let _ = worker;\n self.0.push_front(ready.last_worker() % self.0.workers(), ready);/'
-mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/policy/mod.rs \
+    's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)queues\.push_front\(worker, ready\);/$1let _ = worker;\n queues.push_front(ready.last_worker() % queues.workers(), ready);/'
+mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/task/ready.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
 mutation work-not-told "$laws" is_told_what_computes network/load.rs \
     's/Weight::follow\(before, task\.busy\(\)\)/Weight::follow(before, 1)/'
@@ -71,7 +71,7 @@ package=kahn-csp mutation no-rounds "$check" every_policy_keeps ../../kahn-engin
     's/ready > FEW && ready \/ 2 >= self\.least\.load\(Relaxed\)/false \&\& ready > FEW/'
 package=kahn-csp mutation a-pin-is-urgent "$csp" a_pinned_process_waits ../../kahn-engine/src/queue/places.rs \
     's/let urgency = Urgency::of\(ready\.notes\(\)\);/let urgency = Urgency::Usual;/'
-package=kahn-csp mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/queue/places.rs \
+package=kahn-csp mutation gives-way-late "$csp" that_wakes_a_more_urgent ../../kahn-engine/src/worker/urgency.rs \
     's/let left = self\.patience\.replace\(0\);/let left = self.patience.get();/'
 package=kahn-csp mutation releases-are-done-later "$csp" what_was_dropped_outside channel/typed.rs \
     's/worker\.language\(\)\.common\(\)\.calls\.finish_releases\(worker\.scheduler\(\)\);//'
@@ -83,7 +83,7 @@ package=kahn-csp mutation handle-runs-twice "$csp" a_second_run_of_a_handle run/
     's/handle\.attachment\(\)\.take\(\);//'
 package=kahn-csp mutation deferred-to-nobody "$csp" an_end_that_is_dropped_on_another run/execute.rs \
     's/core\.common\.calls\.begin\(&scheduler\);//'
-package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/queue/places.rs \
+package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/worker/urgency.rs \
     's/self\.make_ready\(Ready::new\(task\), Reason::Preempted\);/self.give_way(task);/'
 package=kahn-csp mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
@@ -147,11 +147,11 @@ mutation rest-not-observed "$laws" an_observer_is_told network/hooks.rs \
 
 # --- counters and columns -----------------------------------------------------------------------
 
-mutation spins-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
+mutation spins-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/worker/idle.rs \
     's/spins\.store\(spins\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
+mutation sleeps-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/worker/idle.rs \
     's/times\.sleeps\.store\(times\.sleeps\.load\(Relaxed\) \+ 1, Relaxed\);//'
-mutation idle-not-measured "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/sleep/idle.rs \
+mutation idle-not-measured "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/worker/idle.rs \
     's/times\.idle\.store\(.*?Relaxed\);//'
 mutation steals-not-counted "$laws" what_is_stolen_is_counted ../../kahn-policies/src/queues.rs \
     's/own\.steals\.win\(\);//'
@@ -181,8 +181,8 @@ mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/
     's/"empty", Language/"full-", Language/; s/"full", Language/"empty", Language/; s/"full-"/"full"/'
 mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/counters/mod.rs \
     's/"spins";/"sleeps-";/; s/"sleeps";/"spins";/; s/"sleeps-"/"sleeps"/'
-mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/counters/mod.rs \
-    's/scheduler\.measures_times\(\)\.then\(\|\| (u64::try_from\(time\(\)\)\.unwrap_or\(u64::MAX\))\)/Some($1)/'
+mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/task/extension.rs \
+    's/timed\.then\(\|\| (u64::try_from\(time\(\)\)\.unwrap_or\(u64::MAX\))\)/Some($1)/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-engine/src/worker/stopwatch.rs \
     's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
 

@@ -103,9 +103,9 @@ package=kahn-engine mutation owned-beside-thieves bias:: queue/bias.rs \
 package=kahn-engine mutation owned-beside-thieves-that-come bias:: queue/bias.rs \
     's/if seen == REVOKED \{/if seen == REVOKED \&\& spins > 0 {/'
 
-mutation lifo-taken-without-swap lifo_slot:: ../../kahn-engine/src/queue/lifo_slot.rs \
+mutation lifo-taken-without-swap lifo_slot:: ../../kahn-engine/src/worker/lifo_slot.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)lifo\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = lifo.load(Acquire);\n lifo.store(ptr::null_mut(), Release);\n task/s'
-mutation lifo-relaxed lifo_slot:: ../../kahn-engine/src/queue/lifo_slot.rs \
+mutation lifo-relaxed lifo_slot:: ../../kahn-engine/src/worker/lifo_slot.rs \
     's/lifo\.store\(task\.as_ptr\(\)\.cast_mut\(\), Release\)/lifo.store(task.as_ptr().cast_mut(), Relaxed)/'
 
 # --- migration window -------------------------------------------------------------------------
@@ -125,25 +125,25 @@ package=kahn-engine mutation parker-without-lock parker:: sync/parker.rs \
     's/drop\(self\.lock\.lock\(\)\);//'
 package=kahn-engine mutation unpark-relaxed parker:: sync/parker.rs \
     's/swap\(NOTIFIED, AcqRel\)/swap(NOTIFIED, Relaxed)/'
-mutation notify-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
+mutation notify-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/scheduler/notify.rs \
     's/(fn notify_anyone.*?)fence\(SeqCst\);/$1/s'
-mutation sleep-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
-    's/(Pairs with the fence in `notify_anyone`\.\s*)fence\(SeqCst\);/$1/'
-mutation listed-before-it-is-counted sleep:: ../../kahn-engine/src/sleep/idle.rs \
-    's/(sleepers\.insert\(place, self\.index\(\)\);)\s*scheduler\.sleeping\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n scheduler.sleeping.fetch_add(1, SeqCst);/'
-mutation sleep-without-second-look run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
-    's/let has_work = scheduler\.has_pinned.*?;/let has_work = false;/s'
-mutation pinned-work-not-looked-for sleep::what_is_pinned ../../kahn-engine/src/sleep/idle.rs \
+mutation sleep-without-fence run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(Pairs with the fence of the notifier\.\s*)fence\(SeqCst\);/$1/'
+mutation listed-before-it-is-counted sleep:: ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(list\.insert\(place, worker\);)\s*self\.count\.fetch_add\(1, SeqCst\);\s*\}/$1 }\n self.count.fetch_add(1, SeqCst);/'
+mutation sleep-without-second-look run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/sleepers.rs \
+    's/if has_work\(\) && /if false \&\& /'
+mutation pinned-work-not-looked-for sleep::what_is_pinned ../../kahn-engine/src/worker/idle.rs \
     's/scheduler\.has_pinned\(self\.index\(\)\)\s*\|\|/false ||/'
-mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
-    's/(fn wake_worker.*?)self\.activity\.wake\(\);/$1/s'
-mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/idle.rs \
-    's/if scheduler\.activity\.go_idle\(\) \{/if !scheduler.activity.go_idle() {/'
-mutation unparked-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler.rs \
+mutation woken-but-not-counted run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(fn count_woken.*?)activity\.wake\(\);/$1/s'
+mutation last-one-does-not-look run::a_network_that_stands_still ../../kahn-engine/src/sleep/sleepers.rs \
+    's/if activity\.go_idle\(\) \{/if !activity.go_idle() {/'
+mutation unparked-but-not-counted run::a_party_outside ../../kahn-engine/src/scheduler/ready.rs \
     's/(fn unpark\(.*?)self\.activity\.wake\(\);/$1/s'
-mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/sleep/idle.rs \
+mutation free-core-looked-for-too-early run::a_foreign_waker_wakes ../../kahn-engine/src/worker/idle.rs \
     's/(fn go_to_sleep.*?let scheduler = self\.scheduler\(\);)(.*?let has_work = .*?)scheduler\.has_free_core\(\)/$1\n let free = scheduler.has_free_core();$2free/s'
-mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/set.rs \
+mutation refused-but-counted run::a_network_that_stands_still_is_told_by_one ../../kahn-engine/src/thread/of_workers.rs \
     's/(let why = ThreadDoor::explain\(&error\);)/thread_set.parkers.push(Arc::clone(&parker));\n $1/'
 mutation unparker-set-after-the-look run::a_party_outside_changes channel/outside/party.rs \
     's/(this\.party\.task\.set_unparker\(Unparker::Waker\(context\.waker\(\)\.clone\(\)\)\);\s*)if this\.party\.waits\(wait\) \{/if this.party.waits(wait) {\n $1/s'
@@ -167,8 +167,8 @@ mutation woken-without-grace prune::one_of deadlock/prune.rs \
     's/if period > last_grace \|\| /if /'
 mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
     's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
-mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/sleep/idle.rs \
-    's/ \|\| L::has_news\(self\)//'
+mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/worker/idle.rs \
+    's/\|\| L::has_news\(self\)//'
 
 # --- foreign wakers ---------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-en
 mutation activity-read-twice verdict:: ../../kahn-engine/src/sleep/activity.rs \
     's/(fn is_over\(&self\) -> bool \{\s*)self\.0\.load\(SeqCst\) == 0/$1self.0.load(SeqCst) \/ PENDING == 0 && self.0.load(SeqCst) & ALL_BUSY == 0/'
 mutation pending-ends-before-ready verdict::who_is_woken ../../kahn-engine/src/task/foreign.rs \
-    's/(WorkerCore::with_current\(\|worker\| match worker \{.*?\}\);\s*)if state == WAITING \{/if state == WAITING {\n self.scheduler.activity.settle();\n}\n$1if false {/s'
+    's/(self\.scheduler\.wake\(ready\);)(.*?)(self\.scheduler\.activity\(\)\.settle\(\);)/if state == WAITING {\n self.scheduler.activity().settle();\n}\n$1\n{/s'
 mutation cancelled-before-counted verdict::a_party_that_cancels channel/outside/party.rs \
     's/if word\.unpark\(Word::parked\(wait\.seen\)\) \{(.*?)\}\s*self\.woken\(\);/let alone = word.unpark(Word::parked(wait.seen));\n self.woken();\n if alone {$1}/s'
 mutation rests-before-pending verdict::a_party_that_cancels channel/outside/party.rs \

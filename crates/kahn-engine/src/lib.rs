@@ -12,7 +12,7 @@
 //! A [`Worker`] takes a ready process from the run queues, polls it, publishes what it did, and then
 //! does what it asked for: parks it, queues it again, or ends it. Parking happens *after* the poll
 //! has returned, so the thread that wakes the process finds it complete. How a process is parked, and
-//! what else is particular to a kind of processes, is a [`language`].
+//! what else is particular to a kind of processes, is a [language](worker::language).
 //!
 //! # When nothing can run
 //!
@@ -24,7 +24,6 @@
 //! nothing is pending, what is left can never go on and the run gets its verdict.
 
 pub mod counters;
-pub mod language;
 pub mod memory;
 #[cfg(loom)]
 #[doc(hidden)]
@@ -42,19 +41,17 @@ pub mod thread;
 pub mod worker;
 
 pub use counters::Accounting;
-pub use language::{Hooks, Kept, Language, Probe, Tag};
-pub use policy::placing::Balance;
 pub use policy::{Origin, Reason};
 pub use queue::places::Urgency;
 pub use queue::run_queues::RunQueues;
 pub use run::Schedule;
-pub use scheduler::{Config, Scheduler, Settings};
+pub use scheduler::{Balance, Config, Hooks, Scheduler, Settings, Tag};
 pub use task::extension::Unparker;
 pub use task::table::{ProcessRecord, Table};
-pub use task::{Kind, TaskRef};
-pub use thread::Unwound;
-pub use thread::set::ThreadSet;
-pub use worker::WorkerCore;
+pub use task::{Header, Kept, Kind, TaskRef};
+pub use thread::ThreadSet;
 pub use worker::dispatch::Worker;
+pub use worker::language::{Language, Probe};
 pub use worker::request::{EndCause, Park, Request};
 pub use worker::waiters::Waiters;
+pub use worker::{Unwound, WorkerCore};

@@ -2,7 +2,7 @@
 //!
 //! A detector may follow a pointer to a process or a channel that has just ended. That is sound
 //! because the block behind it keeps its type: what is read may be stale, and the second look at
-//! the words finds that out, but it is never somebody else's memory. See `deadlock`.
+//! the words finds that out, but it is never memory of another type. See `deadlock`.
 //!
 //! ```text
 //!   chunk  │ owner · size · which are free │ block │ block │ block │ …      at a multiple of CHUNK
@@ -52,7 +52,7 @@ pub struct BlockPool {
 #[derive(Debug, Default)]
 struct Memory {
     all: Vec<(NonNull<u8>, Layout)>,
-    /// The first chunk that nobody has, and how many there are from it on.
+    /// The first chunk that is free, and how many there are from it on.
     spare: Option<(NonNull<u8>, usize)>,
     at_once: usize,
 }
@@ -73,7 +73,7 @@ struct Chunk {
     blocks: usize,
     /// By which a distance in lines is divided by the lines of a block; see [`Chunk::index_of`].
     inverse: usize,
-    // Anybody reads what is above at any time; only the pool's holder looks at the line below.
+    // Any thread reads what is above at any time; only the pool's holder looks at the line below.
     room: Room,
 }
 
@@ -100,7 +100,7 @@ pub struct Block {
 unsafe impl Send for BlockPool {}
 
 impl BlockPool {
-    /// Takes a block of at least `size` bytes, aligned to a cache line; `owner` is whom
+    /// Takes a block of at least `size` bytes, aligned to a cache line; `owner` is what
     /// [`owner_of`](Self::owner_of) tells.
     pub fn take(&mut self, size: usize, owner: *const ()) -> Block {
         let size = size.next_multiple_of(LINE).max(SMALLEST);
@@ -160,7 +160,7 @@ impl BlockPool {
 
     fn chunks(&self) -> impl Iterator<Item = (NonNull<Chunk>, &Chunk)> {
         let chunks = self.classes.iter().flat_map(|class| &class.chunks);
-        // SAFETY: the pool is borrowed, so nobody else touches a head.
+        // SAFETY: the pool is borrowed, so no other thread touches a head.
         chunks.map(|&chunk| (chunk, unsafe { &*chunk.as_ptr() }))
     }
 
@@ -209,7 +209,7 @@ impl Class {
         let chunk = chunk.cast();
         let inverse = INVERSE_OF.div_ceil(self.size / LINE);
         let head = Chunk { owner, size: self.size, blocks, inverse, room: Room::default() };
-        // SAFETY: nobody has that memory; it has room for a head and its alignment.
+        // SAFETY: that memory is not used yet; it has room for a head and its alignment.
         unsafe { chunk.write(head) };
         self.chunks.push(chunk);
         self.with_room.push(chunk);
@@ -260,7 +260,7 @@ impl Chunk {
     fn of(block: NonNull<u8>) -> NonNull<Self> {
         // Chunks are aligned, and blocks start within the first `CHUNK` bytes.
         let start = block.as_ptr().map_addr(|address| address & !(CHUNK - 1));
-        // SAFETY: the first chunk of the address space is nobody's, so this is not null.
+        // SAFETY: no chunk is the first of the address space, so this is not null.
         unsafe { NonNull::new_unchecked(start) }.cast()
     }
 

@@ -167,7 +167,7 @@ pub fn notify_worker(scheduler: &Scheduler, worker: usize) {
 /// The workers that sleep, and how many are counted.
 pub fn sleepers(scheduler: &Scheduler) -> (Vec<usize>, usize) {
     let sleepers = scheduler.sleepers.lock();
-    (sleepers.clone(), scheduler.sleeping.load(SeqCst))
+    (sleepers.clone(), scheduler.sleepers.count(SeqCst))
 }
 
 /// Runs processes as a worker of this thread, and then those of its LIFO slot.

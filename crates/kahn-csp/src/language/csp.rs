@@ -3,7 +3,7 @@
 
 use crate::language::common::Common;
 use kahn_engine::sync::{Access, Arc, AtomicU64, Cell, Ordering::*};
-use kahn_engine::{Language, Park, Tag, TaskRef};
+use kahn_engine::{Park, TaskRef};
 use std::ptr::{self, NonNull};
 
 /// A worker of a network of communicating processes.
@@ -39,11 +39,6 @@ impl Csp {
     #[inline]
     pub(crate) fn common(&self) -> &Arc<Common> {
         &self.common
-    }
-
-    /// The tag of the schedulers of such networks.
-    pub(crate) fn tag() -> &'static Tag {
-        Self::TAG
     }
 
     /// The network; not after its run.

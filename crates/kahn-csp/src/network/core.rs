@@ -61,7 +61,7 @@ impl Core {
 
     /// The network of a process of this module; not after its run.
     pub(crate) fn of<'a>(task: TaskRef) -> &'a Self {
-        Self::of_language(task.scheduler().language::<Csp>())
+        Self::of_language(Scheduler::of(task).language::<Csp>())
     }
 
     /// Calls `f` with the network of the process that runs on this thread.

@@ -110,7 +110,7 @@ fn make(
         kind: Kind::Pooled,
         attributes: 0,
         pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
-        scheduler: Arc::as_ptr(&core.scheduler),
+        host: core.scheduler.host(),
         body: Some(types),
     });
     if process.killable {

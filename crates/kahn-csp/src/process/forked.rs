@@ -14,9 +14,9 @@ use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::select;
 use crate::wait::waiter::{Attempt, How, Waiter, Wake};
-use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Ordering::*};
 use kahn_engine::task::Task;
+use kahn_engine::{Scheduler, TaskRef};
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -140,7 +140,7 @@ impl<R> Forked<R> {
         let result = unsafe { (self.take)(task.non_null()) };
         let result = result.map_err(|failed| failed.of(&task.info().name));
         // SAFETY: the reference that the handle had.
-        unsafe { task.scheduler().release(task, Access::Shared) };
+        unsafe { Scheduler::of(task).release(task, Access::Shared) };
         Some(result)
     }
 }
@@ -158,7 +158,7 @@ impl<R> Drop for Forked<R> {
             Core::of(task).drop_result(task);
         }
         // SAFETY: as above.
-        unsafe { task.scheduler().release(task, worker.access()) };
+        unsafe { Scheduler::of(task).release(task, worker.access()) };
     }
 }
 
@@ -173,7 +173,7 @@ unsafe fn give_up_at(task: *const (), _worker: Option<&Worker>, _is_over: Over<'
         Core::of(task).drop_result(task);
     }
     // SAFETY: the reference that the handle had.
-    unsafe { task.scheduler().release(task, Access::Shared) };
+    unsafe { Scheduler::of(task).release(task, Access::Shared) };
 }
 
 /// A wait for the end of a process; made by [`Forked::join`].

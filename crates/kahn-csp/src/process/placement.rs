@@ -5,7 +5,7 @@
 use crate::language::csp::Worker;
 use crate::language::header::own;
 use crate::language::running;
-use kahn_engine::{TaskRef, Urgency};
+use kahn_engine::{Scheduler, TaskRef, Urgency};
 
 /// How urgent a process is, compared with others that are ready. Its children are as urgent,
 /// unless they are told otherwise.
@@ -75,7 +75,7 @@ pub(crate) fn place(task: TaskRef, priority: Priority, worker: Option<u32>) {
     task.pin(worker);
     task.forget(own::APART);
     // Where there is one worker, all belong to it.
-    let is_pinned = worker.is_some() && task.scheduler().slots().len() > 1;
+    let is_pinned = worker.is_some() && Scheduler::of(task).slots().len() > 1;
     task.note(priority.urgency().notes() | if is_pinned { own::PINNED } else { 0 });
 }
 

@@ -12,7 +12,7 @@ use crate::process::scope::{Process, Scope};
 use crate::run::channels;
 use crate::run::handle::Handle;
 use crate::run::options::Options;
-use kahn_engine::run::{RunPlan, listed, outline, process_report};
+use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
 use kahn_engine::sync::{Arc, Mutex, Ordering::*};
 use kahn_engine::{Scheduler, WorkerCore};
 use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
@@ -150,7 +150,7 @@ where
     let ticks = scheduler.timed_run();
     attached.clear(core.helpers.calls());
     // SAFETY: the run is over.
-    unsafe { scheduler.end_what_is_left::<Csp>() };
+    unsafe { end_what_is_left::<Csp>(&scheduler) };
     // Before ends that were dropped elsewhere are dropped here.
     let met = channels::left(&core);
     core.timers.end();
@@ -174,7 +174,7 @@ where
 
 /// Makes what a network shares, and makes it known to its scheduler.
 pub(crate) fn new_core(handle: &Handle, options: &Options) -> Box<Core> {
-    let scheduler = Scheduler::new(Csp::tag());
+    let scheduler = Scheduler::new::<Csp>();
     let memory = Blocks::new(options.schedule.most_listed());
     let core = Box::new(Core {
         common: Common::new(scheduler.number, memory),

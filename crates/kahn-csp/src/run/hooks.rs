@@ -7,18 +7,18 @@ use crate::network::core::{Core, Verdict};
 use crate::process::body;
 use crate::run::explain::{self};
 use kahn_engine::sync::Ordering::*;
-use kahn_engine::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
+use kahn_engine::{EndCause, Header, Hooks, Language, Park, Probe, Tag, TaskRef};
 use kahn_report::{Ending, Failure};
 
-static CSP: Tag = Tag::of::<Csp>();
+static CSP: Tag = Worker::tag();
 
-impl Language for Csp {
-    const TAG: &'static Tag = &CSP;
-
+impl Header for Csp {
     type Hot = Hot;
 
     type Cold = Cold;
+}
 
+impl Language for Csp {
     type OfWorker = OfWorker;
 
     fn of_worker(&self) -> OfWorker {
@@ -93,6 +93,11 @@ impl Language for Csp {
 }
 
 impl Hooks for Csp {
+    #[inline]
+    fn tag() -> &'static Tag {
+        &CSP
+    }
+
     fn ending(&self, _task: TaskRef, _what: *const ()) -> Ending {
         Ending::Stopped
     }

@@ -17,11 +17,8 @@ mod accounting;
 
 pub use accounting::Accounting;
 
-use crate::Scheduler;
-use crate::sync::system::clock;
 use crate::sync::{AtomicU64, Ordering::*, PlainAtomicU64};
-use crate::task::TaskRef;
-use kahn_report::{Kept, ProcessCounter, ProcessCounts, WorkerReport};
+use kahn_report::{Kept, ProcessCounter};
 
 /// How many counters of a process are kept apart.
 const KEPT_APART: usize = place_of(ProcessCounter::ALL.len());
@@ -59,23 +56,6 @@ impl Apart {
     }
 }
 
-impl TaskRef {
-    /// What the process has done so far.
-    pub(crate) fn counts(self) -> ProcessCounts {
-        let scheduler = self.scheduler();
-        ProcessCounts::of(|counter| match (counter, counter.kept()) {
-            (ProcessCounter::polls, _) => Some(self.polls.load(Relaxed)),
-            (ProcessCounter::migrations, _) => Some(self.migrations.load(Relaxed).into()),
-            (ProcessCounter::cpu_seconds, _) => {
-                let time = || clock::to_duration(self.busy()).as_nanos();
-                scheduler.measures_times().then(|| u64::try_from(time()).unwrap_or(u64::MAX))
-            }
-            (_, Kept::Apart | Kept::Header) => Some(self.counted_apart(counter)),
-            (_, Kept::Language) => Some(scheduler.hooks().counted(self, counter)),
-        })
-    }
-}
-
 /// What a worker counts, written by it alone; only reports and `balance` read it.
 #[derive(Debug, Default)]
 pub struct WorkerTimes {
@@ -89,25 +69,4 @@ pub struct WorkerTimes {
     pub spins: PlainAtomicU64,
     /// Times asleep.
     pub sleeps: PlainAtomicU64,
-}
-
-/// What the workers of a run did.
-pub(crate) fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
-    let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
-    // Fewer than there are slots, if the system refused threads.
-    let ran = scheduler.slots().iter().take(scheduler.worker_count()).enumerate();
-    let reports = ran.map(|(worker, slot)| {
-        let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));
-        let steals = scheduler.run_queues().steals(worker);
-        WorkerReport {
-            worker,
-            busy_seconds: seconds(total.saturating_sub(idle)),
-            idle_seconds: seconds(idle),
-            spins: slot.times.spins.load(Relaxed),
-            sleeps: slot.times.sleeps.load(Relaxed),
-            steals_tried: steals.tried,
-            steals_won: steals.won,
-        }
-    });
-    reports.collect()
 }

@@ -1,4 +1,4 @@
-//! A thread that sleeps, and those who wake it. One or two unpark, once each.
+//! A thread that sleeps, and those that wake it. One or two unpark, once each.
 
 use super::check;
 use crate::sync::{Arc, AtomicU32, Ordering::*, Parker, thread};

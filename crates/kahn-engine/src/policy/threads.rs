@@ -2,7 +2,7 @@
 
 use super::{Notify, Origin, Policy, Ready, Reason, Turn};
 
-/// Has no queues: processes are bound to their threads, and the one worker only watches.
+/// Has no queues: processes are bound to their threads, and the one worker only monitors them.
 #[derive(Debug)]
 pub(super) struct PerProcess;
 

@@ -32,7 +32,7 @@ const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steal<T> {
     Taken(T),
-    /// Somebody else was faster: try again.
+    /// Another thread was faster: try again.
     Retry,
     Nothing,
 }

@@ -119,7 +119,7 @@ impl Fifo {
             let first = victim.slots.at(front).load(Relaxed);
             for number in 1..size {
                 let task = victim.slots.at(front.wrapping_add(number)).load(Relaxed);
-                // Beyond `back`: nobody looks there yet.
+                // Beyond `back`: no thread looks there yet.
                 let place = back.wrapping_add(number - 1);
                 self.slots.at(place).store(task, Relaxed);
                 self.stamps[place % SLOTS].store(stamp, Relaxed);
@@ -132,7 +132,7 @@ impl Fifo {
         }
     }
 
-    /// Moves `front`, unless somebody else has.
+    /// Moves `front`, unless another thread has.
     #[inline]
     fn advance(&self, front: usize, by: usize, access: Access) -> bool {
         let next = front.wrapping_add(by);

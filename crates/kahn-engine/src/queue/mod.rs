@@ -2,7 +2,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `lifo_slot` | the LIFO slot: the process that a worker has woken last |
 //! | `run_queues` | what is usual and of any worker: the engine's own queues, or a policy's |
 //! | `stealing` | the engine's own scheduler, which is the default |
 //! | `lane` | what a worker has for itself under it; `deque` and `fifo`: its two queues |
@@ -15,7 +14,6 @@ pub(crate) mod bias;
 pub(crate) mod deque;
 pub(crate) mod fifo;
 pub mod lane;
-mod lifo_slot;
 pub mod places;
 pub(crate) mod rates;
 pub mod run_queues;

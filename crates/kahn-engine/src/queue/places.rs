@@ -11,18 +11,16 @@
 //! each row those of any worker and those of one take turns, and each queue is first come first
 //! served. A process that gave way to a more urgent one comes to the front.
 //!
-//! [`Scheduler::first`] counts urgent processes, so that others pay one look for them: while there is
+//! [`Scheduler::first`](crate::Scheduler::first) counts urgent processes, so that others pay one look for them: while there is
 //! none, a worker that has something at hand does not come here. One that has nothing but a usual
 //! process of its own at hand comes at every 64th dispatch (`worker::pick`).
 //!
 //! Three urgencies and not 32: each is a look at every scheduling point, and what programs have is
 //! one thing that must not wait, the work, and what may wait for ever.
 
-use crate::Scheduler;
 use crate::policy::{Notify, Ready, Reason};
 use crate::sync::{AtomicUsize, Mutex, Ordering::*};
-use crate::task::{TaskRef, own};
-use crate::worker::WorkerCore;
+use crate::task::own;
 use std::collections::VecDeque;
 
 /// Which of the ready processes run first.
@@ -122,7 +120,7 @@ impl Places {
         Self { all: Levels::default(), of_workers }
     }
 
-    fn push(&self, ready: Ready, reason: Reason) -> Notify {
+    pub(crate) fn push(&self, ready: Ready, reason: Reason) -> Notify {
         let urgency = Urgency::of(ready.notes());
         let pinned = ready.pinned_worker().map(|worker| worker % self.of_workers.len());
         let levels = pinned.map_or(&self.all, |worker| &self.of_workers[worker]);
@@ -131,7 +129,7 @@ impl Places {
     }
 
     /// Takes what a worker may run, of that urgency.
-    fn pop(&self, urgency: Urgency, worker: usize) -> Option<Ready> {
+    pub(crate) fn pop(&self, urgency: Urgency, worker: usize) -> Option<Ready> {
         let (all, own) = (self.all.at(urgency), self.of_workers.get(worker));
         let Some(own) = own.filter(|own| !own.at(urgency).is_empty()) else { return all.pop() };
         // Relaxed: only which queue is asked first depends on it.
@@ -143,91 +141,11 @@ impl Places {
     }
 
     /// Whether `pop` of a worker would find something.
-    fn has_work(&self, worker: usize) -> bool {
+    pub(crate) fn has_work(&self, worker: usize) -> bool {
         !self.all.are_empty() || self.has_pinned(worker)
     }
 
-    fn has_pinned(&self, worker: usize) -> bool {
-        self.of_workers.get(worker).is_some_and(|own| !own.are_empty())
-    }
-}
-
-impl Scheduler {
-    /// Queues a process that the caller owns.
-    pub(crate) fn push(&self, origin: crate::Origin, ready: Ready, reason: Reason) -> Notify {
-        let notes = ready.notes();
-        if notes & own::APART == 0 {
-            return self.run_queues().push(origin, ready, reason);
-        }
-        if Urgency::of(notes) == Urgency::Urgent {
-            // Relaxed: a hint; what tells a worker that sleeps is the fence of the waker.
-            self.first.fetch_add(1, Relaxed);
-        }
-        self.config().places.push(ready, reason)
-    }
-
-    /// Takes an urgent process for a worker.
-    pub(crate) fn pop_urgent(&self, worker: usize) -> Option<Ready> {
-        let ready = self.config().places.pop(Urgency::Urgent, worker)?;
-        self.first.fetch_sub(1, Relaxed);
-        Some(ready)
-    }
-
-    /// Takes a process that is as urgent as most, and of this worker alone.
-    pub(crate) fn pop_pinned(&self, worker: usize) -> Option<Ready> {
-        self.config().places.pop(Urgency::Usual, worker)
-    }
-
-    /// Takes a process for a worker that has nothing else.
-    pub(crate) fn pop_background(&self, worker: usize) -> Option<Ready> {
-        self.config().places.pop(Urgency::Background, worker)
-    }
-
-    /// Whether a process is ready that this worker alone may run.
     pub(crate) fn has_pinned(&self, worker: usize) -> bool {
-        self.config().places.has_pinned(worker)
-    }
-
-    /// Whether a worker would find something to run.
-    pub(crate) fn has_work(&self, worker: usize) -> bool {
-        self.config().places.has_work(worker) || self.run_queues().has_work(worker)
-    }
-}
-
-impl WorkerCore {
-    /// A process was made ready: if it is more urgent than the running one, and may run here, that
-    /// gives way to it before its next operation is complete.
-    pub fn gives_way_to(&self, urgency: Urgency, pinned: Option<u32>) {
-        let Some(running) = self.current.get() else { return };
-        if urgency >= Urgency::of(running.notes()) || self.is_dedicated() || self.is_preempted() {
-            return;
-        }
-        if pinned.is_some_and(|worker| !self.is_home_of(worker)) {
-            return;
-        }
-        let left = self.patience.replace(0);
-        self.spent.set(self.spent.get() + (crate::worker::PATIENCE - left));
-        self.preempted_at.set(self.slot().steps.load(Relaxed));
-    }
-
-    /// Whether the running process is to give way to a more urgent one.
-    pub fn is_preempted(&self) -> bool {
-        !self.is_dedicated() && self.preempted_at.get() == self.slot().steps.load(Relaxed)
-    }
-
-    /// Queues a process that gives way to a more urgent one: it goes on after that, unless it has
-    /// done by now what a dispatch may do.
-    pub(crate) fn give_way_to_urgent(&self, task: TaskRef) {
-        if self.spent.get() >= crate::worker::PATIENCE {
-            self.spent.set(0);
-            self.give_way(task);
-        } else {
-            self.make_ready(Ready::new(task), Reason::Preempted);
-        }
-    }
-
-    /// Whether this is the worker with that number, counted round.
-    pub(crate) fn is_home_of(&self, worker: u32) -> bool {
-        worker as usize % self.scheduler().slots().len() == self.index()
+        self.of_workers.get(worker).is_some_and(|own| !own.are_empty())
     }
 }

@@ -1,13 +1,15 @@
 //! The part of a report that does not depend on the language.
 
-use crate::counters::worker_reports;
-use crate::policy::placing::Balance;
+use crate::scheduler::{Balance, Scheduler};
 use crate::sync::Ordering::*;
 use crate::sync::system::clock;
 use crate::task::table::ProcessRecord;
-use crate::{EndCause, Language, Scheduler, Worker};
+use crate::worker::dispatch::Worker;
+use crate::worker::language::Language;
+use crate::worker::request::EndCause;
 use kahn_report::{
     Ending, Name, ProcessCounts, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
+    WorkerReport,
 };
 
 /// A report of a run that took so many ticks: what the scheduler knows of it. The language fills in
@@ -52,7 +54,7 @@ pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
 /// given because nothing can go on: what was left over then has not ended, whether a thread unwound
 /// or a future was dropped in the end.
 pub fn listed(scheduler: &Scheduler, nothing_can_run: bool) -> Vec<ProcessRecord> {
-    let mut records = scheduler.table.lock().records();
+    let mut records = scheduler.records();
     if nothing_can_run {
         for record in &mut records {
             record.ending.take_if(|ending| matches!(ending, Ending::Stopped));
@@ -84,19 +86,38 @@ fn rebalances(balance: &Balance) -> Rebalances {
     }
 }
 
-impl Scheduler {
-    /// Drops the bodies of processes that have not ended, in the order of their creation. A
-    /// destructor may be the user's code: it runs as the process, whose operations do nothing.
-    ///
-    /// # Safety
-    /// The run is over: no thread runs a process any more.
-    pub unsafe fn end_what_is_left<L: Language>(&self) {
-        let mut left = self.table.lock().all();
-        left.retain(|task| task.body().is_some() && !task.has_ended());
-        left.sort_by_key(|task| task.info().identity);
-        for task in left {
-            // SAFETY: said by the caller; it has not ended.
-            unsafe { Worker::<L>::for_clearing(self).end(task, EndCause::Stopped) };
+/// What the workers of a run did.
+fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
+    let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
+    // Fewer than there are slots, if the system refused threads.
+    let ran = scheduler.slots().iter().take(scheduler.worker_count()).enumerate();
+    let reports = ran.map(|(worker, slot)| {
+        let (total, idle) = (slot.times.total.load(Relaxed), slot.times.idle.load(Relaxed));
+        let steals = scheduler.run_queues().steals(worker);
+        WorkerReport {
+            worker,
+            busy_seconds: seconds(total.saturating_sub(idle)),
+            idle_seconds: seconds(idle),
+            spins: slot.times.spins.load(Relaxed),
+            sleeps: slot.times.sleeps.load(Relaxed),
+            steals_tried: steals.tried,
+            steals_won: steals.won,
         }
+    });
+    reports.collect()
+}
+
+/// Drops the bodies of processes that have not ended, in the order of their creation. A
+/// destructor may be the user's code: it runs as the process, whose operations do nothing.
+///
+/// # Safety
+/// The run is over: no thread runs a process any more.
+pub unsafe fn end_what_is_left<L: Language>(scheduler: &Scheduler) {
+    let mut left = scheduler.table.lock().all();
+    left.retain(|task| task.body().is_some() && !task.has_ended());
+    left.sort_by_key(|task| task.info().identity);
+    for task in left {
+        // SAFETY: said by the caller; it has not ended.
+        unsafe { Worker::<L>::for_clearing(scheduler).end(task, EndCause::Stopped) };
     }
 }

@@ -1,13 +1,14 @@
-//! What a schedule comes to: who runs the processes, or why nobody does.
+//! What a schedule comes to: what runs the processes, or why nothing does.
 
 use super::schedule::Schedule;
 use crate::counters::Accounting;
 use crate::policy::{Placing, Reach, Setup, Threads};
 use crate::queue::run_queues::RunQueues;
-use crate::sync::system::{ThreadDoor, clock, cores};
+use crate::scheduler::{Config, Scheduler, Settings};
+use crate::sync::system::{ThreadDoor, cores};
 use crate::sync::{Arc, panics};
-use crate::thread::set::ThreadSet;
-use crate::{Config, Scheduler, Settings, WorkerCore};
+use crate::thread::ThreadSet;
+use crate::worker::WorkerCore;
 
 /// Why nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +102,5 @@ impl RunPlan {
             listed_processes: schedule.listed,
         };
         scheduler.configure(Config::new(run_queues, threads, settings));
-    }
-}
-
-impl Scheduler {
-    /// Runs what was configured, to its end; returns the ticks that it took.
-    pub fn timed_run(&self) -> u64 {
-        clock::start();
-        let since = clock::ticks();
-        self.run();
-        clock::ticks() - since
     }
 }

@@ -10,11 +10,11 @@
 //! | what | is counted | from | until |
 //! |---|---|---|---|
 //! | a worker that is awake, the thread of a blocking process, a party that computes | busy | what wakes it does so | it goes to sleep |
-//! | a process that waits for a foreign waker, a party that may cancel | pending | before it stops being busy | somebody is busy in its place |
+//! | a process that waits for a foreign waker, a party that may cancel | pending | before it stops being busy | another is busy in its place |
 //!
 //! What wakes another counts it before it stops being counted itself, and both moves between
-//! the columns count the new before they leave the old. So while anybody can act the word is not
-//! zero, and once it is zero it stays so: one load that finds zero is proof that nobody can act.
+//! the columns count the new before they leave the old. So while anything can act the word is not
+//! zero, and once it is zero it stays so: one load that finds zero is proof that nothing can act.
 //!
 //! *Why one word.* Two counters cannot be read at one moment. A thread that reads `pending` while the last
 //! of them is busy for a while, and then `busy` when that one is pending again, finds zero twice and
@@ -75,13 +75,13 @@ impl ActivityCount {
         self.0.fetch_sub(PENDING, SeqCst);
     }
 
-    /// Whether anybody is busy.
+    /// Whether anything is busy.
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.0.load(SeqCst) & ALL_BUSY != 0
     }
 
-    /// Whether nobody can act any more, now or ever.
+    /// Whether nothing can act any more, now or ever.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.0.load(SeqCst) == 0

@@ -2,10 +2,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `idle` | the states of a worker that has nothing to run, with the protocol of sleep and its proof |
+//! | `sleepers` | the workers that sleep, with the protocol and its proof |
 //! | `activity` | the activity count: what may still make a process ready |
-//! | `grace` | grace periods: when every worker has left its operation |
 
 pub mod activity;
-mod grace;
-mod idle;
+pub mod sleepers;

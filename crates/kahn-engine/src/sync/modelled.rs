@@ -85,7 +85,7 @@ impl Condvar {
     }
 
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        // loom takes the guard by value and gives it back; between the two nobody looks.
+        // loom takes the guard by value and gives it back; between the two no thread looks.
         // SAFETY: `guard` is overwritten before anyone can use it again, and loom's `wait` does
         // not unwind inside a model that goes on.
         let taken = unsafe { std::ptr::read(guard) };

@@ -2,11 +2,11 @@
 //!
 //! | state      | means                             | leaves by                        |
 //! |------------|-----------------------------------|----------------------------------|
-//! | `EMPTY`    | nobody sleeps, nothing was said   | `park` → `ASLEEP`, `unpark` → `NOTIFIED` |
+//! | `EMPTY`    | no thread sleeps, nothing was said | `park` → `ASLEEP`, `unpark` → `NOTIFIED` |
 //! | `ASLEEP`   | the owner sleeps or is about to   | `unpark` → `NOTIFIED` and a notification |
 //! | `NOTIFIED` | `unpark` came first               | `park` → `EMPTY`, without sleeping |
 //!
-//! Only the owner calls `park`; anybody may call `unpark`, any number of times. `unpark` takes and
+//! Only the owner calls `park`; any thread may call `unpark`, any number of times. `unpark` takes and
 //! drops the lock before it notifies: the sleeper holds it from `ASLEEP` until it waits, so the
 //! notification cannot fall between the two.
 
@@ -22,12 +22,12 @@ const NOTIFIED: u32 = 2;
 pub struct Parker {
     state: AtomicU32,
     lock: Mutex<()>,
-    bell: Condvar,
+    condition: Condvar,
 }
 
 impl Default for Parker {
     fn default() -> Self {
-        Self { state: AtomicU32::new(EMPTY), lock: Mutex::new(()), bell: Condvar::new() }
+        Self { state: AtomicU32::new(EMPTY), lock: Mutex::new(()), condition: Condvar::new() }
     }
 }
 
@@ -61,9 +61,9 @@ impl Parker {
         }
         loop {
             match timeout {
-                None => self.bell.wait(&mut guard),
+                None => self.condition.wait(&mut guard),
                 Some(timeout) => {
-                    self.bell.wait_for(&mut guard, timeout);
+                    self.condition.wait_for(&mut guard, timeout);
                 }
             }
             if self.state.compare_exchange(NOTIFIED, EMPTY, Acquire, Relaxed).is_ok() {
@@ -80,10 +80,10 @@ impl Parker {
     /// Lets the owner go on, now or at its next [`park`](Self::park).
     pub fn unpark(&self) {
         // Release: the owner's Acquire sees what we did before. A swap and not a compare-exchange,
-        // so that this also orders after an earlier `unpark` that nobody took yet.
+        // so that this also orders after an earlier `unpark` that was not taken yet.
         if self.state.swap(NOTIFIED, AcqRel) == ASLEEP {
             drop(self.lock.lock());
-            self.bell.notify_one();
+            self.condition.notify_one();
         }
     }
 }

@@ -37,7 +37,7 @@ macro_rules! short_lock {
             /// The first bit that is free for flags.
             pub const FIRST_FLAG: $flags = 1 << 1;
 
-            /// Makes a lock that nobody holds, with these flags.
+            /// Makes a lock that is not held, with these flags.
             pub fn new(flags: $flags) -> Self {
                 debug_assert!(flags & Self::LOCKED == 0, "a lock begins open");
                 Self(<$atomic>::new(flags))

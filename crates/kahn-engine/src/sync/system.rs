@@ -99,7 +99,7 @@ fn most_threads() -> usize {
     most
 }
 
-/// A clock for measuring: cheap ticks, converted to time when somebody asks.
+/// A clock for measuring: cheap ticks, converted to time when asked.
 pub mod clock {
     use std::time::{Duration, Instant};
 
@@ -114,7 +114,7 @@ pub mod clock {
         *ORIGIN.lock().get_or_insert_with(both)
     }
 
-    /// Reads both clocks at one moment: who is put aside between the two reads again.
+    /// Reads both clocks at one moment: a thread that is interrupted between the two reads again.
     fn both() -> (Instant, u64) {
         /// Much more than a read takes, and much less than being put aside.
         const CLOSE: u64 = 1000;

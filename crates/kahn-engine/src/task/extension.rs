@@ -8,7 +8,7 @@ use crate::sync::system::clock;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Cell, Mutex, Ordering::*, Parker};
 use crate::task::foreign::Foreign;
 use crate::task::{Task, TaskRef};
-use kahn_report::{Identity, ProcessCounter};
+use kahn_report::{Identity, Kept, ProcessCounter, ProcessCounts};
 use std::ptr;
 
 /// What few processes have; made when it is first wanted.
@@ -28,7 +28,7 @@ pub struct Extension {
     next: Cell<*mut Extension>,
 }
 
-/// All that were ever made, until the network's memory goes: nobody has to look through all blocks
+/// All that were ever made, until the network's memory goes: so no thread has to look through all blocks
 /// for the few that have one.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions(AtomicPtr<Extension>);
@@ -145,7 +145,7 @@ impl Task {
         self.extension_after_all()?.unparker.lock().clone()
     }
 
-    /// Nobody rings it any more.
+    /// Nothing unparks it any more.
     #[inline]
     pub(crate) fn forget_unparker(&self) {
         if let Some(extension) = self.extension_if_any() {
@@ -167,6 +167,24 @@ impl Task {
 }
 
 impl TaskRef {
+    /// What the process has done so far: its CPU time if that is `timed`, and what the language counts.
+    pub(crate) fn counts(
+        self,
+        timed: bool,
+        of_language: impl Fn(ProcessCounter) -> u64,
+    ) -> ProcessCounts {
+        ProcessCounts::of(|counter| match (counter, counter.kept()) {
+            (ProcessCounter::polls, _) => Some(self.polls.load(Relaxed)),
+            (ProcessCounter::migrations, _) => Some(self.migrations.load(Relaxed).into()),
+            (ProcessCounter::cpu_seconds, _) => {
+                let time = || clock::to_duration(self.busy()).as_nanos();
+                timed.then(|| u64::try_from(time()).unwrap_or(u64::MAX))
+            }
+            (_, Kept::Apart | Kept::Header) => Some(self.counted_apart(counter)),
+            (_, Kept::Language) => Some(of_language(counter)),
+        })
+    }
+
     /// The holder: adds to a counter that is kept apart.
     #[inline]
     pub fn count_apart(self, counter: ProcessCounter, more: u64) {
@@ -191,11 +209,11 @@ impl TaskRef {
             Ok(_) => {
                 // SAFETY: it stays until the scheduler goes.
                 let made = unsafe { &*made };
-                self.scheduler().extensions.add(made);
+                self.host().extensions.add(made);
                 made
             }
             Err(first) => {
-                // SAFETY: made above, and nobody else knows it.
+                // SAFETY: made above, and no other thread knows it.
                 drop(unsafe { Box::from_raw(made) });
                 // SAFETY: it stays until the table goes.
                 unsafe { &*first }

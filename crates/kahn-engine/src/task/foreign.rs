@@ -9,16 +9,15 @@
 //! | `RUNNING` | the process is polled, ready, or parked | `wake` → `NOTIFIED`, its worker → `WAITING` |
 //! | `NOTIFIED` | woken meanwhile: the next foreign wait returns at once | its worker → `RUNNING` |
 //! | `WAITING` | it waits for a wake-up alone, and a clone of the waker is about | `wake` → `RUNNING` and it is ready; last clone dropped → `ORPHAN` |
-//! | `ORPHAN` | it waits, and nobody holds a waker: nothing can ever wake it | a mark of the language → `RUNNING` |
+//! | `ORPHAN` | it waits, and no waker of it is left: nothing can ever wake it | a mark of the language → `RUNNING` |
 //! | `CLOSED` | the process has ended | never |
 //!
 //! The thread that moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
 //! in `WAITING` are pending in the activity: while there are any, there is no verdict.
 
 use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
+use crate::task::host::Runs;
 use crate::task::{TaskRef, mark};
-use crate::worker::WorkerCore;
-use crate::{Origin, Reason, Scheduler};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -37,32 +36,32 @@ pub struct Foreign {
     /// Whether a waker was asked for since the last wake-up; a hint, for explanations.
     was_asked: PlainAtomicBool,
     task: TaskRef,
-    scheduler: Arc<Scheduler>,
+    scheduler: Arc<dyn Runs>,
 }
 
 impl Foreign {
     /// Makes the waker of a process.
-    pub fn new(task: TaskRef) -> Arc<Self> {
+    pub(crate) fn new(task: TaskRef) -> Arc<Self> {
         Arc::new(Self {
             state: AtomicU8::new(RUNNING),
             clones: AtomicUsize::new(0),
             was_asked: PlainAtomicBool::new(false),
             task,
-            scheduler: task.scheduler().strong(),
+            scheduler: task.host().scheduler().expect("its processes live in it"),
         })
     }
 
     /// The process's worker: the process waits for a wake-up and nothing else. Returns `false` if
     /// it was woken meanwhile and has to run again.
     pub fn wait(&self) -> bool {
-        self.scheduler.activity.expect();
+        self.scheduler.activity().expect();
         // Either we see that no clone is left, or the thread that drops the last sees that we wait: the
         // two read-modify-writes of `clones` have an order, and the second sees what was done
         // before the first.
         if self.state.compare_exchange(RUNNING, WAITING, SeqCst, SeqCst).is_err() {
-            // NOTIFIED: nobody but us leaves that state.
+            // NOTIFIED: no other thread leaves that state.
             self.state.store(RUNNING, SeqCst);
-            self.scheduler.activity.settle();
+            self.scheduler.activity().settle();
             return false;
         }
         if self.clones.fetch_add(0, AcqRel) == 0 {
@@ -71,13 +70,13 @@ impl Foreign {
         true
     }
 
-    /// Nobody seems to hold a waker. A mark may have woken the process meanwhile, and it may wait
+    /// No waker seems to be left. A mark may have woken the process meanwhile, and it may wait
     /// again with a new clone: so look once more before it is no longer counted.
     fn orphan(&self) {
         while self.state.compare_exchange(WAITING, ORPHAN, SeqCst, SeqCst).is_ok() {
             let is_alone = self.clones.fetch_add(0, AcqRel) == 0;
             if is_alone || self.state.compare_exchange(ORPHAN, WAITING, SeqCst, SeqCst).is_err() {
-                self.scheduler.activity.settle();
+                self.scheduler.activity().settle();
                 return;
             }
             if self.clones.fetch_add(0, AcqRel) > 0 {
@@ -104,23 +103,17 @@ impl Foreign {
         self.was_asked.store(false, Relaxed);
         // SAFETY: the step from a wait to `RUNNING` is taken once: the process is ours.
         let ready = unsafe { self.task.claim() };
-        WorkerCore::with_current(|worker| match worker {
-            // A process of the same network has done it: the worker has the other at hand.
-            Some(worker) if worker.runs_in(&self.scheduler) => {
-                worker.make_ready(ready, Reason::Woken);
-            }
-            _ => self.scheduler.make_ready(Origin::Outside, ready, Reason::Woken),
-        });
+        self.scheduler.wake(ready);
         if state == WAITING {
             // After the process is ready, and a worker is busy that will run it.
-            self.scheduler.activity.settle();
+            self.scheduler.activity().settle();
         }
     }
 
     /// The process has ended: wake-ups do nothing from now on.
     pub fn close(&self) {
         if self.state.swap(CLOSED, SeqCst) == WAITING {
-            self.scheduler.activity.settle();
+            self.scheduler.activity().settle();
         }
     }
 

@@ -30,13 +30,19 @@
 
 pub mod extension;
 pub mod foreign;
+mod host;
+mod kept;
+mod ready;
 mod result;
 pub mod table;
 
+pub use host::Host;
+pub(crate) use host::Runs;
+pub use kept::{Header, Kept};
+pub use ready::Ready;
 pub use result::{ProcessResult, Returns};
 
-use crate::Scheduler;
-use crate::language::{Kept, Language, Room};
+use self::kept::Room;
 use crate::memory::BlockPool;
 use crate::sync::{
     Access, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Cell, Ordering::*, PlainAtomicU32,
@@ -94,7 +100,7 @@ pub mod attribute {
 
 /// Values of [`Task::stage`].
 mod stage {
-    /// Nobody but its creator knows it.
+    /// Its creator alone knows it.
     pub(crate) const MADE: u8 = 0;
     /// Alive, and in the table.
     pub(crate) const LISTED: u8 = 1;
@@ -156,8 +162,8 @@ pub struct Plan {
     pub attributes: u8,
     /// The worker the user pinned it to.
     pub pinned: Option<u32>,
-    /// The scheduler that it belongs to.
-    pub scheduler: *const Scheduler,
+    /// What runs it: a scheduler begins with it.
+    pub host: *const Host,
     /// What it runs; none for a party outside.
     pub body: Option<&'static BodyType>,
 }
@@ -170,7 +176,7 @@ const NOWHERE: u16 = u16::MAX;
 pub struct Task {
     // First line: touched at every resume.
     /// What the language keeps there.
-    hot: Room<{ crate::language::HOT }>,
+    hot: Room<{ kept::HOT }>,
     body: Cell<Option<&'static BodyType>>,
     /// How often it was polled.
     pub polls: PlainAtomicU64,
@@ -196,7 +202,7 @@ pub struct Task {
     references: AtomicU32,
     // Second line.
     /// What the language keeps there.
-    cold: Room<{ crate::language::COLD }>,
+    cold: Room<{ kept::COLD }>,
     pub(crate) extension: AtomicPtr<Extension>,
     info: UnsafeCell<Option<Info>>,
 }
@@ -272,13 +278,17 @@ impl TaskRef {
         self.0
     }
 
-    /// The scheduler it belongs to.
+    /// The address of what runs it.
     #[inline]
-    pub fn scheduler<'a>(self) -> &'a Scheduler {
+    pub(crate) fn host_address(self) -> *const () {
         // SAFETY: headers stand in blocks of the pool of a scheduler, which is alive.
-        let scheduler = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<Scheduler>();
-        // SAFETY: as above.
-        unsafe { &*scheduler }
+        unsafe { BlockPool::owner_of(self.0.cast()) }
+    }
+
+    /// What it knows of what runs it.
+    pub(crate) fn host<'a>(self) -> &'a Host {
+        // SAFETY: the owner of its pool is a scheduler, which is alive and begins with its host.
+        unsafe { &*self.host_address().cast::<Host>() }
     }
 }
 
@@ -286,9 +296,9 @@ impl Task {
     /// Writes the header of a new process into a block.
     ///
     /// # Safety
-    /// `block` has room for a header, nobody else knows it, and if it is `recycled` it holds an old
+    /// `block` has room for a header, no other thread knows it, and if it is `recycled` it holds an old
     /// header.
-    pub unsafe fn place<L: Language>(block: NonNull<u8>, recycled: bool, plan: Plan) -> TaskRef {
+    pub unsafe fn place<L: Header>(block: NonNull<u8>, recycled: bool, plan: Plan) -> TaskRef {
         let place = block.cast::<Self>();
         let pinned = plan.pinned.map_or(NOWHERE, |worker| u16::try_from(worker).unwrap_or(NOWHERE));
         if recycled {
@@ -352,7 +362,7 @@ impl Task {
     #[inline]
     pub fn info(&self) -> &Info {
         // SAFETY: set before the process became known, unchanged until its block is recycled, which
-        // its `references` delay until nobody can ask.
+        // its `references` delay until none can ask.
         let info = unsafe { &*self.info.get() };
         info.as_ref().expect("a process that is known has its info")
     }
@@ -370,7 +380,7 @@ impl Task {
     /// # Safety
     /// The process is of this language.
     #[inline(always)]
-    pub unsafe fn hot<L: Language>(&self) -> &L::Hot {
+    pub unsafe fn hot<L: Header>(&self) -> &L::Hot {
         // SAFETY: said by the caller: written by `place`, or before it in the same block.
         unsafe { self.hot.get() }
     }
@@ -380,7 +390,7 @@ impl Task {
     /// # Safety
     /// The process is of this language.
     #[inline(always)]
-    pub unsafe fn cold<L: Language>(&self) -> &L::Cold {
+    pub unsafe fn cold<L: Header>(&self) -> &L::Cold {
         // SAFETY: as for `hot`.
         unsafe { self.cold.get() }
     }
@@ -500,7 +510,7 @@ impl Task {
     #[inline]
     pub fn assign(&self, worker: usize) {
         let worker = u16::try_from(worker).ok().filter(|&worker| worker != NOWHERE);
-        self.assigned.store(worker.expect("nobody has 2^16 workers"), Relaxed);
+        self.assigned.store(worker.expect("a network has fewer than 2^16 workers"), Relaxed);
     }
 
     /// The holder: remembers something for the next operation.

@@ -1,11 +1,7 @@
 //! The table of processes: which are alive, and what is left of those that were.
 
-use crate::language::Language;
 use crate::memory::BlockPool;
-use crate::scheduler::{BUILDING, Scheduler};
-use crate::sync::Access;
-use crate::sync::Ordering::*;
-use crate::task::{Plan, Task, TaskRef, attribute};
+use crate::task::{Header, Plan, Task, TaskRef, attribute};
 use kahn_report::{Ending, Identity, Name, ProcessCounts};
 use std::collections::BTreeMap;
 
@@ -62,9 +58,9 @@ impl Table {
     }
 
     /// Makes the header of a new process; the body behind it is still to be written.
-    pub fn make<L: Language>(&mut self, plan: Plan) -> TaskRef {
+    pub fn make<L: Header>(&mut self, plan: Plan) -> TaskRef {
         let size = plan.body.map_or(size_of::<Task>(), |body| body.size);
-        let block = self.pool.take(size, plan.scheduler.cast());
+        let block = self.pool.take(size, plan.host.cast());
         // SAFETY: the pool gives whole blocks of that size to one owner, and recycles a block only
         // for a process, so a recycled one holds an old header.
         unsafe { Task::place::<L>(block.start, block.recycled, plan) }
@@ -87,7 +83,7 @@ impl Table {
         self.headers().next().is_none()
     }
 
-    /// Everyone alive, in the same order in every run that creates the same.
+    /// All that are alive, in the same order in every run that creates the same.
     pub fn all(&self) -> Vec<TaskRef> {
         self.headers().filter(|task| task.is_listed()).collect()
     }
@@ -98,19 +94,19 @@ impl Table {
     }
 
     /// Takes an ended process off the table and keeps its record, or what it counted.
-    pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending) {
+    pub(crate) fn retire(&mut self, task: TaskRef, ending: Ending, counts: ProcessCounts) {
         debug_assert!(task.is_listed());
         task.set_ended();
         if task.attributes() & attribute::HELPER != 0 {
-            self.helped.entry(task.info().identity).or_default().add(&task.counts());
+            self.helped.entry(task.info().identity).or_default().add(&counts);
             return;
         }
         let matters = !matches!(ending, Ending::Finished | Ending::Pruned);
         if matters || self.ended.len() < self.limit {
-            self.ended.push(task.record(Some(ending)));
+            self.ended.push(task.record(Some(ending), counts));
         } else {
             self.folded.0 += 1;
-            self.folded.1.add(&task.counts());
+            self.folded.1.add(&counts);
         }
     }
 
@@ -122,10 +118,10 @@ impl Table {
     }
 
     /// The records of all listed processes, ended or not, in the order of their identities.
-    pub fn records(&self) -> Vec<ProcessRecord> {
+    pub(crate) fn records(&self, counts: impl Fn(TaskRef) -> ProcessCounts) -> Vec<ProcessRecord> {
         let mut alive = self.all();
         alive.retain(|task| task.attributes() & attribute::HELPER == 0);
-        let alive = alive.into_iter().map(|task| task.record(None));
+        let alive = alive.into_iter().map(|task| task.record(None, counts(task)));
         let mut records: Vec<_> = self.ended.iter().cloned().chain(alive).collect();
         records.sort_by_key(|record| record.identity);
         for record in records.iter_mut().filter(|_| !self.helped.is_empty()) {
@@ -146,58 +142,16 @@ impl Drop for Table {
     }
 }
 
-impl Scheduler {
-    /// Takes an ended process off the books; ends the run after the last one.
-    /// `is_named`: something that it has left behind names it for good.
-    ///
-    /// # Safety
-    /// The caller holds the process, whose body is gone; it is retired once.
-    pub unsafe fn retire(&self, task: TaskRef, ending: Ending, is_named: bool, access: Access) {
-        if let Some(foreign) = task.take_foreign() {
-            foreign.close();
-        }
-        // Nobody rings it any more; its block may be named for long by an end that was misused.
-        task.forget_unparker();
-        let mut table = self.table.lock();
-        table.retire(task, ending);
-        if !is_named && task.drop_reference(access) {
-            table.recycle(task);
-        }
-        // No read-modify-write but for the last: the table is locked.
-        let left = self.live.load(Relaxed) - 1;
-        if left > 0 {
-            self.live.store(left, Relaxed);
-            return;
-        }
-        let _ = self.live.swap(0, SeqCst);
-        drop(table);
-        // SeqCst, as the start's look at `live`: one of the two sees that nobody is left.
-        if self.phase.load(SeqCst) != BUILDING {
-            self.end_run();
-        }
-    }
-
-    /// Gives up one reference to a process; the last one recycles its memory.
-    ///
-    /// # Safety
-    /// The reference is the caller's.
-    pub unsafe fn release(&self, task: TaskRef, access: Access) {
-        if task.drop_reference(access) {
-            self.table.lock().recycle(task);
-        }
-    }
-}
-
 impl TaskRef {
     /// What is to be told about it.
-    pub fn record(self, ending: Option<Ending>) -> ProcessRecord {
+    fn record(self, ending: Option<Ending>, counts: ProcessCounts) -> ProcessRecord {
         let info = self.info();
         ProcessRecord {
             identity: info.identity,
             name: info.name.clone(),
             ending,
             attributes: self.attributes(),
-            counts: self.counts(),
+            counts,
         }
     }
 }

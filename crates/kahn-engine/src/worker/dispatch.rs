@@ -1,11 +1,11 @@
 //! The loop of a worker: takes a process, polls it, publishes what it did, lays it to rest.
 
-use crate::Scheduler;
-use crate::language::Language;
+use crate::scheduler::Scheduler;
 use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
 use crate::task::foreign::base_waker;
 use crate::task::{Polled, Task, TaskRef, mark, own};
+use crate::worker::language::Language;
 use crate::worker::request::{EndCause, Park, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::{Ending, Failure, ProcessCounter};
@@ -44,7 +44,7 @@ pub(crate) struct Defect;
 
 impl Drop for Defect {
     fn drop(&mut self) {
-        // The panic's own message has been printed, unless somebody captures it.
+        // The panic's own message has been printed, unless it is captured.
         let _ =
             std::io::stderr().write_all(b"kahn: a panic in the runtime itself, please report\n");
         std::process::abort();
@@ -90,7 +90,7 @@ impl<L: Language> Worker<L> {
         let since = clock::ticks();
         // Beyond the cores: one of the sleepers since the run was prepared.
         if self.index() >= self.scheduler().config().most_awake
-            && let Some(ready) = self.watch()
+            && let Some(ready) = self.monitor()
         {
             self.run(ready.into_task());
         }
@@ -145,7 +145,7 @@ impl<L: Language> Worker<L> {
     }
 
     /// A process has tried to come to rest in vain. It goes on, and that counts as a dispatch and as
-    /// a look at a peer; where a dispatch would be somebody else's it gives way, and `false` is
+    /// a look at a peer; where the dispatch would be another's it gives way, and `false` is
     /// returned.
     #[inline(never)]
     fn runs_on(&self, task: TaskRef) -> bool {
@@ -163,7 +163,10 @@ impl<L: Language> Worker<L> {
 
     #[inline]
     fn take_over(&self, task: TaskRef) {
-        #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^16 workers")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a network has fewer than 2^16 workers"
+        )]
         let number = self.index() as u16;
         if task.home.load(Relaxed) != number {
             if task.polls.load(Relaxed) > 0 {

@@ -2,24 +2,45 @@
 //!
 //! A [`Worker`] is this and what a language keeps beside it. Each thread that runs
 //! processes points to its own, so that operations find the worker and the process that run them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `language` | what a language adds, and when it is asked |
+//! | `dispatch` | the loop: take, poll, publish, park |
+//! | `pick` | which process is next; `lifo_slot`: the one that was woken last |
+//! | `idle` | what a worker does that has nothing to run |
+//! | `blocking` | processes on threads of their own |
+//! | `operation`, `request` | what operations ask of the worker that runs them |
+//! | `from_tasks` | what tasks ask of the scheduler where they have no worker |
+//! | `urgency` | how a process gives way to a more urgent one |
+//! | `waiters` | processes that are woken together |
+//! | `stopwatch` | how long processes run |
 
+mod blocking;
 pub mod dispatch;
+mod from_tasks;
+mod idle;
+pub mod language;
+mod lifo_slot;
 mod operation;
 mod pick;
 pub mod request;
 mod stopwatch;
+mod urgency;
 pub mod waiters;
 
-use crate::Worker;
+pub use blocking::Unwound;
+
+use self::blocking::Unwinding;
 use crate::counters::Accounting;
-use crate::language::{Language, Tag};
 use crate::policy::{Ready, Turn};
 use crate::queue::lane::Lane;
 use crate::queue::run_queues::RunQueues;
-use crate::scheduler::{Scheduler, WorkerSlot};
+use crate::scheduler::{Scheduler, Tag, WorkerSlot};
 use crate::sync::{Access, Arc, AtomicUsize, Parker};
 use crate::task::{Task, TaskRef};
-use crate::thread::Unwinding;
+use crate::worker::dispatch::Worker;
+use crate::worker::language::Language;
 use crate::worker::request::{EndCause, Request};
 use crate::worker::stopwatch::Stopwatch;
 use kahn_report::Ending;
@@ -183,7 +204,7 @@ impl WorkerCore {
 
     /// The index as reports and words carry it.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "nobody has 2^32 workers")]
+    #[expect(clippy::cast_possible_truncation, reason = "a network has fewer than 2^16 workers")]
     pub fn number(&self) -> u32 {
         self.index as u32
     }
@@ -311,12 +332,12 @@ impl<L: Language> Worker<L> {
     pub fn running<'a>() -> Option<(&'a Self, TaskRef)> {
         let core = WorkerCore::of_this_thread()?;
         let task = core.current.get()?;
-        ptr::eq(core.language, L::TAG).then(|| (Self::of_core(core), task))
+        ptr::eq(core.language, L::tag()).then(|| (Self::of_core(core), task))
     }
 
     #[inline]
     fn of_core(core: &WorkerCore) -> &Self {
-        debug_assert!(ptr::eq(core.language, L::TAG), "the caller knows the language");
+        debug_assert!(ptr::eq(core.language, L::tag()), "the caller knows the language");
         // SAFETY: only cores of workers are installed, and a worker begins with its core; the network of
         // this one is of the language `L`, by its tag or by what the callers above were told.
         unsafe { &*ptr::from_ref(core).cast::<Self>() }

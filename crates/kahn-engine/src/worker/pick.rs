@@ -4,7 +4,7 @@
 //! |---|---|
 //! | urgent processes, deferred calls, the end of the run | whenever [`Scheduler::first`](crate::Scheduler) is not zero |
 //! | what has waited longest, in each of the queues; rings of waits | every so many dispatches |
-//! | the LIFO slot, then the worker's own lane | always: what is found there costs no question to anybody |
+//! | the LIFO slot, then the worker's own lane | always: what is found there is found without asking a policy |
 //! | the policy, and processes of this worker alone, in turn | when that is empty |
 //! | background processes | when there is nothing else |
 //!
@@ -14,13 +14,13 @@
 //!
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
 
-use crate::language::{Language, Probe};
-use crate::policy::{Ready, Turn};
+use crate::policy::{Ready, Reason, Turn};
 use crate::scheduler::DEFERRED;
 use crate::sync::Ordering::*;
 use crate::task::{TaskRef, own};
 use crate::worker::WorkerCore;
-use crate::{Reason, Worker};
+use crate::worker::dispatch::Worker;
+use crate::worker::language::{Language, Probe};
 use std::ptr;
 
 /// Every so many dispatches come from the cold ends: a bound on how long a ready process waits.
@@ -169,7 +169,7 @@ impl WorkerCore {
         steps.store(steps.load(Relaxed) | (FAIRNESS - 1), Relaxed);
     }
 
-    /// The process to run next, if it is found without asking anybody.
+    /// The process to run next, if it is found without asking a policy.
     #[inline]
     pub(crate) fn next_at_hand(&self) -> Option<TaskRef> {
         let step = self.count_step();

@@ -10,7 +10,7 @@ pub enum Request {
     Park,
     /// Run it again, soon.
     Again,
-    /// Run it again after everybody else.
+    /// Run it again after all others.
     Yield,
     /// Run it again after a more urgent one.
     GiveWay,

@@ -442,10 +442,3 @@ fn advise(error: Diagnostic, misfit: &Misfit) -> Diagnostic {
     }
     error.help("make the missing labels before it, or add a branch that takes these records")
 }
-
-impl Plan {
-    /// Whether something could not be resolved.
-    pub(crate) fn has_errors(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part.kind, PartKind::Error))
-    }
-}

@@ -41,6 +41,11 @@ impl Plan {
         &self.parts[id.0]
     }
 
+    /// Whether something could not be resolved.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.kind, PartKind::Error))
+    }
+
     pub(crate) fn net(&self, id: NetId) -> &Net {
         &self.nets[id.0]
     }

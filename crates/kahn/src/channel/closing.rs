@@ -367,7 +367,7 @@ fn free(channel: ChannelRef, end: End, access: Access) {
     channel.table().retire(channel, bytes, began_with);
     if let Some(task) = told {
         // SAFETY: the reference that this end had.
-        unsafe { task.scheduler().release(task, access) };
+        unsafe { Scheduler::of(task).release(task, access) };
     }
 }
 

@@ -9,7 +9,7 @@ use super::raw::ChannelRef;
 use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
-use kahn_engine::{EndCause, Hooks, Language, Park, Probe, Tag, TaskRef};
+use kahn_engine::{EndCause, Header, Hooks, Language, Park, Probe, Scheduler, Tag, TaskRef};
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
 use std::cell::Cell;
 use std::ptr;
@@ -43,7 +43,7 @@ pub(crate) struct Kahn {
     detection: OnceLock<Detecting>,
 }
 
-static KAHN: Tag = Tag::of::<Kahn>();
+static KAHN: Tag = Worker::tag();
 
 /// When it is looked for rings of waits; set when it is decided how the network is run.
 #[derive(Clone, Copy, Debug)]
@@ -149,11 +149,6 @@ impl Kahn {
         Self { to_prune: ToPrune::default(), network, detection: OnceLock::new() }
     }
 
-    /// The tag of the schedulers of networks.
-    pub(crate) fn tag() -> &'static Tag {
-        Self::TAG
-    }
-
     /// Ends the run for misuse.
     pub(super) fn misuse(&self, what: Misuse) {
         self.network.misuse(what);
@@ -186,13 +181,13 @@ impl Kahn {
     }
 }
 
-impl Language for Kahn {
-    const TAG: &'static Tag = &KAHN;
-
+impl Header for Kahn {
     type Hot = super::process::Hot;
 
     type Cold = super::process::Cold;
+}
 
+impl Language for Kahn {
     type OfWorker = OfWorker;
 
     fn of_worker(&self) -> OfWorker {
@@ -298,6 +293,11 @@ pub(super) fn failed_by(channel: ChannelRef) -> EndCause {
 }
 
 impl Hooks for Kahn {
+    #[inline]
+    fn tag() -> &'static Tag {
+        &KAHN
+    }
+
     fn ending(&self, _task: TaskRef, what: *const ()) -> Ending {
         // SAFETY: null, or a channel that the process has an open end of.
         let Some(channel) = (unsafe { ChannelRef::from_ptr(what) }) else { return Ending::Pruned };
@@ -339,7 +339,7 @@ impl Hooks for Kahn {
 
 /// The language of the network that a process belongs to.
 pub(super) fn of<'a>(task: TaskRef) -> &'a Kahn {
-    task.scheduler().language()
+    Scheduler::of(task).language()
 }
 
 /// Asks for a process to be parked when its poll returns.

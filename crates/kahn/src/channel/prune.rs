@@ -21,7 +21,7 @@
 use super::language::{Kahn, Worker, mark};
 use super::process::InNetwork;
 use kahn_engine::sync::{Access, AtomicBool, Mutex, Ordering::*, fence};
-use kahn_engine::{TaskRef, WorkerCore};
+use kahn_engine::{Scheduler, TaskRef, WorkerCore};
 
 /// The processes of a network that are to be pruned and may have to be woken for it.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ pub(crate) fn lose_observer(task: TaskRef, access: Access) {
         // It may wait for something foreign for a long time: let it look.
         foreign.wake();
     }
-    let scheduler = task.scheduler();
+    let scheduler = Scheduler::of(task);
     scheduler.language::<Kahn>().to_prune.note(task);
     // Also one that runs no process now, but looks at waits: it comes to one of the points above.
     let is_by_worker = WorkerCore::with_current(|worker| {

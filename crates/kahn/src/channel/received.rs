@@ -46,6 +46,7 @@ use super::sender::{FastPath, abandoned, fast_path, note_sent, owner_of, wait_in
 use super::slot::Slot;
 use super::slow_path::report;
 use super::weight::count_weight;
+use kahn_engine::Scheduler;
 use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::MisuseKind;
 use std::fmt;
@@ -367,7 +368,7 @@ pub(super) fn holder<'a>(channel: ChannelRef, end: End) -> Option<&'a Worker> {
 #[cold]
 fn ended_elsewhere(channel: ChannelRef, end: End) {
     let owner = owner_of(channel, end);
-    if owner.scheduler().is_running() && !owner.has_ended() {
+    if Scheduler::of(owner).is_running() && !owner.has_ended() {
         report(owner, MisuseKind::NotYours { channel: channel.name().clone() });
     }
 }

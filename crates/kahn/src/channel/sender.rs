@@ -13,7 +13,7 @@ use kahn_engine::Request;
 use kahn_engine::sync::{Access, Ordering::*, thread};
 use kahn_engine::task::TaskRef;
 use kahn_engine::task::foreign::{is_base_waker, polled_task};
-use kahn_engine::{Language, WorkerCore};
+use kahn_engine::{Language, Scheduler, WorkerCore};
 use kahn_report::{MisuseKind, Name};
 use std::fmt;
 use std::marker::PhantomData;
@@ -442,7 +442,7 @@ fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
     let owner = owner_of(channel, end);
     let name = channel.name().clone();
     assert!(
-        !owner.scheduler().is_building(),
+        !Scheduler::of(owner).is_building(),
         "an end of channel `{name}` is used before the network runs"
     );
     if Worker::holding(owner.as_ptr()).is_some() {
@@ -547,7 +547,7 @@ fn go_on(worker: &Worker, task: TaskRef) {
 pub(super) fn abandoned(channel: ChannelRef, end: End) {
     let Some(owner) = channel.owner(end) else { return };
     let held = Worker::holding(owner.as_ptr()).is_some();
-    if held && owner.notes() & own::ENDING != 0 || !owner.scheduler().is_running() {
+    if held && owner.notes() & own::ENDING != 0 || !Scheduler::of(owner).is_running() {
         return;
     }
     report(owner, MisuseKind::Abandoned { channel: channel.name().clone() });

@@ -22,7 +22,7 @@ use super::word::Seen;
 use kahn_engine::Language;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
-use kahn_engine::{EndCause, Kind, Request};
+use kahn_engine::{EndCause, Kind, Request, Scheduler};
 use kahn_report::{Misuse, MisuseKind, Name};
 use std::ptr;
 
@@ -231,7 +231,7 @@ fn find_no_room(
     let side = &channel.sender;
     if seen.is_closed() {
         // As below: a reader that was stopped has not left.
-        if task.scheduler().is_ending() {
+        if Scheduler::of(task).is_ending() {
             return must_end(worker, EndCause::Stopped);
         }
         return SlowPath::Over;
@@ -289,7 +289,7 @@ fn find_no_message(
         return wait_here(channel, End::Receiver, worker, task, waited);
     }
     // After the word: a process that was stopped and so closed this end was stopped before it did.
-    if task.scheduler().is_ending() {
+    if Scheduler::of(task).is_ending() {
         return must_end(worker, EndCause::Stopped);
     }
     if !channel.has_flag(flag::SEEN) {

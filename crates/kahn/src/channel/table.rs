@@ -9,11 +9,11 @@ use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use super::weight::Weighing;
 use crate::channel::digest::{DigestFn, Digests, History};
-use kahn_engine::TaskRef;
 use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
     Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering::*, PlainAtomicU64, PlainAtomicUsize,
 };
+use kahn_engine::{Scheduler, TaskRef};
 use kahn_report::{Identity, MisuseKind, Name};
 use std::collections::BTreeMap;
 use std::ptr;
@@ -435,7 +435,7 @@ impl ChannelTable {
 
     /// An end was dropped by a thread that does not hold its process.
     pub(super) fn dropped_elsewhere(channel: ChannelRef, owner: TaskRef) {
-        let scheduler = owner.scheduler();
+        let scheduler = Scheduler::of(owner);
         if scheduler.is_running() && !owner.has_ended() {
             super::slow_path::report(
                 owner,

@@ -51,7 +51,7 @@ fn one_of_resolver_and_peer_wakes_a_process_that_is_to_be_pruned() {
         rest(&model, 0);
         assert!(pruned.has_ended(), "it was not woken");
         Driven::work(&core, 0, [reads]);
-        for record in core.scheduler.table.lock().records() {
+        for record in core.scheduler.records() {
             let (name, ending) = (record.name, record.ending);
             let ended_well = matches!(ending, Some(Ending::Pruned | Ending::Finished));
             assert!(ended_well, "process `{name}` ended so: {ending:?}");

@@ -15,7 +15,7 @@ use crate::{Receiver, Sender};
 use kahn_engine::Park;
 use kahn_engine::sync::{Access, Arc, Ordering::*, Parker, thread};
 use kahn_engine::task::foreign::base_waker;
-use kahn_engine::{Kind, Language, TaskRef, Unparker};
+use kahn_engine::{Kind, Language, Scheduler, TaskRef, Unparker};
 use std::pin::pin;
 use std::task::{Context, Waker};
 
@@ -94,7 +94,7 @@ fn woken_from_outside(then: impl FnOnce(TaskRef, &Pair) + Send + 'static) {
     });
     parker.park();
     then(second, &pair);
-    let _ = second.scheduler().activity.go_idle();
+    let _ = Scheduler::of(second).activity.go_idle();
     sleeper.join().expect("no verdict is given");
     outside.join().expect("a waker does not panic");
     pair.forget();
@@ -107,7 +107,7 @@ fn who_is_woken_from_outside_may_wake_others() {
             let moved = pair.there.word(End::Sender).publish(1, Access::Shared);
             assert_eq!(moved, Moved::Wake);
             // Whoever runs the first from now on.
-            second.scheduler().activity.wake();
+            Scheduler::of(second).activity.wake();
             park(second, pair.back);
         });
     });

@@ -139,7 +139,7 @@ pub(crate) type By<'a> = Option<(TaskRef, &'a Worker)>;
 impl Core {
     pub(crate) fn new() -> Arc<Self> {
         let core = Arc::new(Self {
-            scheduler: Scheduler::new(Kahn::tag()),
+            scheduler: Scheduler::new::<Kahn>(),
             channels: Arc::new(ChannelTable::new()),
             resolver: OnceLock::new(),
             verdict: Mutex::new(None),
@@ -221,7 +221,7 @@ impl Core {
                 | if creates { attribute::CREATES } else { 0 }
                 | plan.role.attributes(),
             pinned: plan.pinned,
-            scheduler: Arc::as_ptr(&self.scheduler),
+            host: self.scheduler.host(),
             body: Some(body),
         }
     }
@@ -367,7 +367,7 @@ impl Core {
             kind: Kind::Outside,
             attributes: attribute::EFFECTS,
             pinned: None,
-            scheduler: Arc::as_ptr(&self.scheduler),
+            host: self.scheduler.host(),
             body: None,
         };
         let task = self.scheduler.table.lock().make::<Kahn>(plan);

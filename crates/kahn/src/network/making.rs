@@ -70,7 +70,7 @@ impl WhileRunning {
     /// Runs `f` with the process that runs now, which is of its network.
     fn within<R>(&self, f: impl FnOnce(&Core, TaskRef, &Worker) -> R) -> R {
         let (worker, task) = Worker::running().expect(ELSEWHERE);
-        let same = std::ptr::eq(task.scheduler(), self.scheduler.as_ptr());
+        let same = std::ptr::eq(Scheduler::of(task), self.scheduler.as_ptr());
         assert!(same, "{ELSEWHERE}");
         // SAFETY: one of its processes runs, and the thread that runs a network has its core until all have
         // ended. To count one reference more is two steps that other cores may have to wait for.

@@ -12,7 +12,7 @@ use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
 use kahn_engine::Accounting;
 use kahn_engine::policy::Misplaced;
-use kahn_engine::run::{Refused, RunPlan, listed as listed_records, outline};
+use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_records, outline};
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
 use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
@@ -451,7 +451,7 @@ pub(super) fn end_processes(core: &Arc<Core>) {
         party.end();
     }
     // SAFETY: the run is over, or there was none.
-    unsafe { core.scheduler.end_what_is_left::<Kahn>() };
+    unsafe { end_what_is_left::<Kahn>(&core.scheduler) };
 }
 
 fn channel_report(record: &ChannelRecord) -> ChannelReport {

@@ -19,7 +19,7 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
 use crate::channel::word::Word;
 use kahn_engine::sync::{Access, Arc, Mutex, Ordering::Acquire, Parker, thread};
-use kahn_engine::{EndCause, Language, Park, Request, TaskRef, Unparker};
+use kahn_engine::{EndCause, Language, Park, Request, Scheduler, TaskRef, Unparker};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
 use std::error::Error;
@@ -156,7 +156,7 @@ impl Party {
         state.worker = None;
         drop(state);
         // SAFETY: this is a party, whose operations say from now on that the run has ended.
-        unsafe { self.task.scheduler().unpark_ended(self.task) };
+        unsafe { Scheduler::of(self.task).unpark_ended(self.task) };
     }
 
     /// Runs `f` as this party's process would run it.
@@ -181,7 +181,7 @@ impl Party {
         waited: &mut bool,
         go: impl FnOnce(&Worker) -> R,
     ) -> Attempt<R> {
-        let scheduler = self.task.scheduler();
+        let scheduler = Scheduler::of(self.task);
         if scheduler.is_building() {
             self.task.set_unparker(unparker());
             // The start uses every unparker it finds; if it came before this one was there, the
@@ -234,7 +234,7 @@ impl Party {
         mut go: impl FnMut(&Worker) -> R,
     ) -> Result<Option<R>, Ended> {
         let parker = Arc::new(Parker::new());
-        let scheduler = self.task.scheduler();
+        let scheduler = Scheduler::of(self.task);
         let mut waited = false;
         loop {
             let unparker = || Unparker::Thread(Arc::clone(&parker));
@@ -267,7 +267,7 @@ impl Party {
             self.task.local().ends.get() == 0
         });
         if gone == Some(true) {
-            let scheduler = self.task.scheduler();
+            let scheduler = Scheduler::of(self.task);
             let ending = if thread::panicking() {
                 Ending::Failed(Failure::panic("its thread panicked".to_owned(), None))
             } else if scheduler.is_ending() {
@@ -311,7 +311,7 @@ impl<'a, F> Operation<'a, F> {
 
     fn woken(&mut self) {
         self.parked = None;
-        self.party.task.scheduler().activity.settle();
+        Scheduler::of(self.party.task).activity.settle();
     }
 }
 
@@ -323,7 +323,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let scheduler = this.party.task.scheduler();
+        let scheduler = Scheduler::of(this.party.task);
         if let Some(wait) = &this.parked {
             // First the new unparker, then the look: the thread that wakes us meanwhile uses one of the two.
             this.party.task.set_unparker(Unparker::Waker(context.waker().clone()));
@@ -368,7 +368,7 @@ impl<F> Drop for Operation<'_, F> {
             let word = unsafe { &*wait.word };
             if word.unpark(Word::parked(wait.seen)) {
                 // We took ourselves out: nobody else will count us as busy.
-                task.scheduler().activity.wake();
+                Scheduler::of(task).activity.wake();
             }
             self.woken();
         }

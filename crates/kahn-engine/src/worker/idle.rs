@@ -1,42 +1,21 @@
-//! What a worker does when it has nothing to run: search, watch, sleep.
+//! What a worker does when it has nothing to run: search, monitor, sleep.
 //!
 //! | stage | for how long | what it does |
 //! |---|---|---|
 //! | search | [`SEARCH`], if there are cores to spare | looks into the queues; takes the process in the LIFO slot of a worker that does not get on |
-//! | watch | while other workers are busy, one at a time | sleeps in short naps; between them has computing processes publish, glances at waits |
+//! | monitor | while other workers are busy, one at a time | sleeps in short naps; between them has computing processes publish, probes what waits |
 //! | sleep | until notified | nothing: an idle network uses no CPU |
-//!
-//! # The protocol
-//!
-//! *To sleep*: enter `sleepers` and count in `sleeping`, fence, look into the queues once more, stop
-//! being `busy`, park. *To notify*: fence (after the work is in a queue), and if `sleeping` is not
-//! zero and a core is free take one out of `sleepers`, count it `busy`, unpark it.
-//!
-//! A core is free while fewer workers are awake than there are cores. Without a free core neither
-//! side need act: a worker that is awake comes to the work, and the last of them to lie down sees a
-//! free core and looks. (What is pinned to a worker, that looks for itself.) So workers beyond the cores are asleep from the start ([`crate::thread::set`]); the
-//! watcher joins in if one that is awake dispatches nothing. All this only under policies that
-//! share their work.
-//!
-//! The race to fear: the sleeper looks before the work is there, and the notifier looks before the
-//! sleeper has entered. The two fences rule it out: in the order of the fences either the sleeper's
-//! comes first, then the notifier sees `sleeping`; or the notifier's does, then the sleeper sees
-//! the work. A worker that is taken out of `sleepers` finds its parker notified, so it does not sleep
-//! even if it had not parked yet.
-//!
-//! The list and the count change together, under the lock of the list. A worker that is in the list
-//! before it is counted can be taken out and counted off, and the count is one too low until it
-//! counts itself: a notifier of another sleeper may find zero then, and wake nobody.
 //!
 //! Only one searcher or newly woken worker is wanted at a time: the one that finds work notifies the next.
 
-use crate::language::{Language, Probe};
-use crate::policy::{Ready, Turn};
+use crate::policy::{Ready, Reason, Turn};
 use crate::queue::lane::Lane;
 use crate::sync::system::clock;
-use crate::sync::{MutexGuard, Ordering::*, fence, spin_loop};
+use crate::sync::{Ordering::*, spin_loop};
 use crate::task::{TaskRef, mark, own};
-use crate::{Reason, Scheduler, Worker};
+use crate::worker::WorkerCore;
+use crate::worker::dispatch::Worker;
+use crate::worker::language::{Language, Probe};
 use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
@@ -45,103 +24,8 @@ const SEARCH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_
 const LOOKS: usize = if cfg!(loom) { 1 } else { 4 };
 /// Spins between two looks. In a model a spin lets all others go first, until they wait.
 const SPINS: usize = if cfg!(loom) { 0 } else { 8 };
-/// A watcher's first and longest nap.
+/// A monitor's first and longest nap.
 const NAPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
-
-impl Scheduler {
-    /// Wakes one sleeping worker, if there is one and a core for it.
-    pub(crate) fn notify_anyone(&self) {
-        // Pairs with the fence in `Worker::go_to_sleep`.
-        fence(SeqCst);
-        if self.has_free_core() {
-            self.wake_one();
-        }
-    }
-
-    /// Whether more workers sleep than are beyond the cores: then one could be awake that is not.
-    /// More than there are cores would only take turns; if those that are awake do not get on, the
-    /// watcher takes part all the same.
-    #[inline]
-    fn has_free_core(&self) -> bool {
-        // A party may give up its ends before the run: nobody sleeps then.
-        let config = self.config_if_any();
-        // Relaxed: read after a fence, or as a hint.
-        config.is_some_and(|config| self.sleeping.load(Relaxed) > config.surplus)
-    }
-
-    /// Whether some worker has nothing to do.
-    #[inline]
-    pub(crate) fn is_hungry(&self) -> bool {
-        self.searching.load(Relaxed) > 0 || self.has_free_core()
-    }
-
-    fn wake_one(&self) {
-        let mut sleepers = self.sleepers.lock();
-        if let Some(worker) = sleepers.pop() {
-            self.wake_worker(sleepers, worker);
-        }
-    }
-
-    /// Wakes one sleeping worker unless one searches already. Called by a worker that is awake and
-    /// would run the process itself: a lost chance costs time, nothing else.
-    #[inline]
-    pub(crate) fn notify_thief(&self) {
-        if self.has_free_core() && self.searching.load(Relaxed) == 0 {
-            self.notify_anyone();
-        }
-    }
-
-    /// The same, if this worker has something that another would find.
-    #[inline]
-    pub(crate) fn invite(&self, by: usize) {
-        if self.has_free_core()
-            && self.searching.load(Relaxed) == 0
-            && self.run_queues().has_to_spare(by)
-        {
-            self.notify_anyone();
-        }
-    }
-
-    pub(crate) fn notify_worker(&self, worker: usize) {
-        fence(SeqCst);
-        if self.sleeping.load(Relaxed) == 0 {
-            return;
-        }
-        let mut sleepers = self.sleepers.lock();
-        if let Some(place) = sleepers.iter().position(|&sleeper| sleeper == worker) {
-            sleepers.remove(place);
-            self.wake_worker(sleepers, worker);
-            if place == 0 {
-                self.pass_on_monitoring();
-            }
-        }
-    }
-
-    /// Wakes a worker that was taken out of the sleepers. Counted under the lock: one that finds itself
-    /// taken out, whatever rang its bell, goes on as one that is busy.
-    fn wake_worker(&self, sleepers: MutexGuard<'_, Vec<usize>>, worker: usize) {
-        self.activity.wake();
-        self.sleeping.fetch_sub(1, SeqCst);
-        drop(sleepers);
-        self.slots()[worker].parker.unpark();
-    }
-
-    /// Whether every worker but the caller sleeps.
-    fn all_others_sleep(&self) -> bool {
-        self.sleeping.load(SeqCst) + 1 >= self.slots().len()
-    }
-
-    /// Takes a worker out of the sleepers; `false` if somebody has woken it already.
-    fn stay_awake(&self, worker: usize) -> bool {
-        let mut sleepers = self.sleepers.lock();
-        let Some(place) = sleepers.iter().position(|&sleeper| sleeper == worker) else {
-            return false;
-        };
-        sleepers.swap_remove(place);
-        self.sleeping.fetch_sub(1, SeqCst);
-        true
-    }
-}
 
 impl<L: Language> Worker<L> {
     /// Waits for something to run; `None` when the run has ended.
@@ -166,7 +50,7 @@ impl<L: Language> Worker<L> {
         times.idle_since.store(0, Relaxed);
         times.idle.store(times.idle.load(Relaxed) + (clock::ticks() - since), Relaxed);
         if found.is_some() {
-            // We are no longer looking: somebody else may.
+            // This worker no longer looks: another may.
             self.scheduler().invite(self.index());
         }
         found
@@ -276,51 +160,51 @@ impl<L: Language> Worker<L> {
         None
     }
 
-    /// Sleeps until notified; `Some` if the watch between naps found a process to run.
+    /// Sleeps until notified; `Some` if the monitor found a process to run.
     fn sleep(&self) -> Option<Ready> {
         L::probe(self, Probe::BeforeSleep);
         let times = &self.slot().times;
         times.sleeps.store(times.sleeps.load(Relaxed) + 1, Relaxed);
-        if self.go_to_sleep(false) { self.watch() } else { None }
+        if self.go_to_sleep(false) { self.monitor() } else { None }
     }
 
-    /// Sleeps, and watches the others between naps while it is the first of the sleepers, or looks
+    /// Sleeps, and looks after the others between naps while it is the first of the sleepers, or looks
     /// once more if it is the last that was awake.
-    pub(crate) fn watch(&self) -> Option<Ready> {
+    pub(crate) fn monitor(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
         let looks = self.language().looks();
         let mut nap = NAPS.0;
         let mut steps = self.others_steps();
-        // Only threads and parties run from now on: nobody else will look at what we leave behind.
+        // Only threads and parties run from now on: no other worker will look at what this one leaves behind.
         let was_last = !scheduler.workers_run();
         // What the others had run when this worker looked everywhere while they all slept.
         let mut looked_after: Option<Vec<u64>> = None;
         loop {
             let looked = !looks || looked_after.as_ref() == Some(&self.others_steps());
-            let is_first = scheduler.sleepers.lock().first() == Some(&self.index());
+            let is_first = scheduler.sleepers.monitor() == Some(self.index());
             let workers_run = scheduler.workers_run();
             let others_run = scheduler.activity.is_busy();
             let will_look = !workers_run && !looked && (is_first || was_last);
-            let watches = others_run && (is_first && workers_run || will_look);
-            let told = if watches {
+            let naps = others_run && (is_first && workers_run || will_look);
+            let told = if naps {
                 self.slot().parker.park_for(nap)
             } else {
                 self.slot().parker.park();
                 true
             };
             if told {
-                let still_sleeps = scheduler.sleepers.lock().contains(&self.index());
+                let still_sleeps = scheduler.sleepers.has(self.index());
                 if still_sleeps && scheduler.is_running() {
-                    // The watch was passed on to us.
+                    // This worker is the monitor now.
                     steps = self.others_steps();
                     continue;
                 }
                 return None;
             }
-            // The watcher: awake for a moment, to see that the others get on.
+            // The monitor: awake for a moment, to see that the others get on.
             scheduler.activity.wake();
-            if !scheduler.stay_awake(self.index()) {
-                // Somebody woke us just now and counted us busy as well.
+            if !scheduler.sleepers.stay_awake(self.index()) {
+                // Another thread woke this one just now, and counted it busy as well.
                 scheduler.activity.withdraw(1);
                 self.slot().parker.park();
                 return None;
@@ -330,8 +214,8 @@ impl<L: Language> Worker<L> {
             // Policies have no LIFO slots, and of the engine's own queues nothing is taken here.
             let found = kept.or(queued);
             if found.is_some() || is_any_stalled && self.has_work() {
-                // Another has to watch from now on: the one that was woken to work instead might
-                // not get on either, and then nobody would look.
+                // Another has to be the monitor from now on: the one that was woken to work instead might
+                // not get on either, and then none would look.
                 scheduler.pass_on_monitoring();
                 return found;
             }
@@ -354,29 +238,41 @@ impl<L: Language> Worker<L> {
     }
 
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
-    /// the list is the watcher.
-    pub(crate) fn go_to_sleep(&self, as_watcher: bool) -> bool {
+    /// the list is the monitor.
+    pub(crate) fn go_to_sleep(&self, as_monitor: bool) -> bool {
         let scheduler = self.scheduler();
-        {
-            let mut sleepers = scheduler.sleepers.lock();
-            let place = if as_watcher { 0 } else { sleepers.len() };
-            sleepers.insert(place, self.index());
-            scheduler.sleeping.fetch_add(1, SeqCst);
-        }
-        // Pairs with the fence in `notify_anyone`.
-        fence(SeqCst);
-        // Where all cores have a worker that is awake, those will come to the work: the last of
-        // them to lie down sees a free core and looks. But nobody else comes to what is pinned here.
-        let has_work = scheduler.has_pinned(self.index())
-            || scheduler.has_free_core() && self.has_work()
-            || self.is_waited_for()
-            || L::has_news(self);
-        if (has_work || !scheduler.is_running()) && scheduler.stay_awake(self.index()) {
-            return false;
-        }
-        if scheduler.activity.go_idle() {
-            L::quiet(self);
-        }
-        true
+        let has_work = || {
+            // Where all cores have a worker that is awake, those will come to the work: the last of
+            // them to go to sleep sees a free core and looks. But no other comes to what is pinned here.
+            scheduler.has_pinned(self.index())
+                || scheduler.has_free_core() && self.has_work()
+                || self.is_waited_for()
+                || L::has_news(self)
+                || !scheduler.is_running()
+        };
+        let last_one = || L::quiet(self);
+        scheduler.sleepers.go_to_sleep(
+            self.index(),
+            as_monitor,
+            &scheduler.activity,
+            has_work,
+            last_one,
+        )
+    }
+}
+
+impl WorkerCore {
+    /// Whether a grace period has begun that it has not passed.
+    pub fn is_waited_for(&self) -> bool {
+        // Relaxed: it is looked at again behind the lock of the sleepers, see above.
+        self.scheduler().grace_periods.load(Relaxed) > self.slot().passed.load(Relaxed)
+    }
+
+    /// Passes all grace periods that have begun. The worker is in no operation.
+    pub fn pass_grace(&self) {
+        // Acquire pairs with the Release of `Scheduler::begin_grace`, and Release with the Acquire of
+        // `Scheduler::last_grace`.
+        let begun = self.scheduler().grace_periods.load(Acquire);
+        self.slot().passed.store(begun, Release);
     }
 }

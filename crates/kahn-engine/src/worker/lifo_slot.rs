@@ -30,7 +30,7 @@ impl WorkerCore {
     pub(crate) fn take_lifo(&self, access: Access) -> Option<TaskRef> {
         let lifo = &self.slot().lifo;
         let seen = lifo.load(Relaxed);
-        // Nobody else puts anything there.
+        // No other thread puts anything there.
         if seen.is_null() {
             return None;
         }
@@ -86,7 +86,7 @@ impl WorkerCore {
         let lifo = &self.slot().lifo;
         if lifo.load(Relaxed).is_null() {
             // Release hands the process to the thread that swaps it out. Others only take what is there,
-            // so nobody else writes to an empty slot.
+            // so no other thread writes to an empty slot.
             lifo.store(task.as_ptr().cast_mut(), Release);
         } else {
             self.displace_lifo(task);

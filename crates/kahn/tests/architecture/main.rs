@@ -2,9 +2,12 @@
 //!
 //! What is checked here is told in `ARCHITECTURE.md`; this file keeps it true.
 
+mod reading;
+
+use reading::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The modules of `kahn`, lowest first: each may use those before it.
 ///
@@ -62,179 +65,15 @@ const NOT_THE_ENGINES: [&str; 7] =
 /// What a policy may use of the engine: the trait, queues that are safe to use, and the door to threads.
 const OF_THE_ENGINE_FOR_POLICIES: [&str; 3] = ["policy", "queue", "sync"];
 
-/// Folders that know each other, crate by crate: all others use only what stands below them. Each of
-/// these is a knot that is still to be untied.
-const KNOTS: [(&str, &[&[&str]]); 3] = [
-    ("kahn-csp", &[]),
-    // A task knows its scheduler, whose workers know the policy; a policy is given tasks.
-    (
-        "kahn-engine",
-        &[&[
-            "counters",
-            "language",
-            "policy",
-            "queue",
-            "scheduler",
-            "sleep",
-            "task",
-            "thread",
-            "worker",
-        ]],
-    ),
-    ("kahn", &[]),
-];
+/// The crates whose folders are rooms: none of them knows, by whatever way, one that knows it.
+const ROOMS: [&str; 3] = ["kahn-csp", "kahn-engine", "kahn"];
 
 /// The crates of the runtime, in which a type that is visible outside its module has a name of its own.
 const ONE_NAME_EACH: [&str; 6] =
     ["kahn", "kahn-csp", "kahn-engine", "kahn-mapreduce", "kahn-policies", "kahn-report"];
 
-/// A folder of models for loom: they are tests, and put together what they need.
-const MODELS: &str = "models";
-
 /// A longer file is two.
 const MOST_LINES: usize = 600;
-
-struct Source {
-    path: PathBuf,
-    text: String,
-}
-
-impl Source {
-    /// The module of the crate that a file under `src` belongs to.
-    fn module(&self) -> &str {
-        let path = self.path.strip_prefix(src()).expect("a file under src");
-        let within = path.strip_prefix("network").ok().filter(|path| path.starts_with("process"));
-        let mut parts = within.unwrap_or(path).iter();
-        let first = parts.next().and_then(|part| part.to_str()).expect("a file has a name");
-        first.strip_suffix(".rs").unwrap_or(first)
-    }
-
-    fn is_model(&self) -> bool {
-        self.path.iter().any(|part| part == MODELS || part == "model.rs")
-    }
-
-    /// The text without its comments, for links in prose may point anywhere; line for line.
-    fn code(&self) -> String {
-        let is_code = |line: &&str| !line.trim_start().starts_with("//");
-        let lines = self.text.lines().map(|line| Some(line).filter(is_code).unwrap_or_default());
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// What follows each `prefix` in the code, with the place: a word, or all words of a list.
-    fn after(&self, prefix: &str) -> Vec<(String, String)> {
-        let code = self.code();
-        let mut found = Vec::new();
-        for (start, _) in code.match_indices(prefix) {
-            let at = format!("{}:{}", self.path.display(), code[..start].lines().count());
-            let rest = &code[start + prefix.len()..];
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            let words = match rest.strip_prefix('{') {
-                Some(list) => list.split('}').next(),
-                None => rest.split(|c| !is_word(c)).next(),
-            };
-            for item in words.unwrap_or_default().split(',') {
-                let word: String = item.trim().chars().take_while(|c| is_word(*c)).collect();
-                if !word.is_empty() {
-                    found.push((at.clone(), word));
-                }
-            }
-        }
-        found
-    }
-}
-
-/// The paths that stand in code from a prefix on, word by word; those of a list each for itself.
-fn paths(code: &str, prefix: &str) -> Vec<Vec<String>> {
-    code.match_indices(prefix).flat_map(|(start, _)| tree(&code[start..]).0).collect()
-}
-
-/// The paths of a tree as it stands behind `use`, and what follows it.
-fn tree(text: &str) -> (Vec<Vec<String>>, &str) {
-    let mut rest = text.trim_start();
-    let mut path = Vec::new();
-    loop {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        path.push(rest[..end].to_owned());
-        rest = &rest[end..];
-        let Some(further) = rest.strip_prefix("::") else { return (vec![path], rest) };
-        rest = further;
-        let Some(list) = rest.strip_prefix('{') else { continue };
-        let mut paths = Vec::new();
-        rest = list.trim_start();
-        while !rest.is_empty() && !rest.starts_with('}') {
-            let (members, behind) = tree(rest);
-            paths.extend(members.into_iter().map(|member| [path.clone(), member].concat()));
-            // What a name is known as is no matter.
-            let end = behind.find([',', '}']).unwrap_or(behind.len());
-            rest = behind[end..].trim_start_matches(',').trim_start();
-        }
-        return (paths, rest.strip_prefix('}').unwrap_or_default());
-    }
-}
-
-/// For each folder or file right below `src` of a crate, those that it uses.
-fn used_by_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let src = workspace().join("crates").join(name).join("src");
-    let all = sources(&src);
-    let within = |source: &Source| -> Vec<String> {
-        let path = source.path.strip_prefix(&src).expect("a file under src").with_extension("");
-        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
-        parts.filter(|part| part != "mod").collect()
-    };
-    let lib = all.iter().find(|source| source.path.ends_with("lib.rs")).expect("a crate has it");
-    let lib = lib.code();
-    let exports = lib.match_indices("pub use ");
-    let exported: BTreeMap<_, _> = exports
-        .flat_map(|(start, what)| tree(&lib[start + what.len()..]).0)
-        .filter(|path| path.len() > 1)
-        .map(|path| (path[path.len() - 1].clone(), path[0].clone()))
-        .collect();
-    let running =
-        all.iter().filter(|source| !source.is_model() && !source.path.ends_with("lib.rs"));
-    let running: Vec<_> = running.map(|source| (within(source), source)).collect();
-    let folders: BTreeSet<_> = running.iter().map(|(place, _)| place[0].clone()).collect();
-    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (place, source) in &running {
-        let code = source.code();
-        // Tests that stand in a file may put together what they need.
-        let tests = code.find("\n#[cfg(test)]\nmod ").or_else(|| code.find("\n#[cfg(all(test"));
-        let code = &code[..tests.unwrap_or(code.len())];
-        let mut roots: Vec<_> =
-            paths(code, "crate::").into_iter().map(|mut p| p.split_off(1)).collect();
-        let up = format!("super::{}", "super::".repeat(place.len() - 1));
-        roots.extend(paths(code, &up).into_iter().map(|mut p| p.split_off(place.len())));
-        for root in roots {
-            let Some(first) = root.first() else { continue };
-            let folder = if folders.contains(first) { Some(first) } else { exported.get(first) };
-            let is_other = |folder: &&String| folders.contains(*folder) && **folder != place[0];
-            if let Some(folder) = folder.filter(is_other) {
-                used.entry(place[0].clone()).or_default().insert(folder.clone());
-            }
-        }
-    }
-    used
-}
-
-/// The sets of folders that use each other, by whatever way.
-fn knots(used: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
-    let reached = |from: &String| {
-        let mut reached = BTreeSet::new();
-        let mut next = vec![from];
-        while let Some(folder) = next.pop() {
-            let others = used.get(folder).into_iter().flatten();
-            next.extend(others.filter(|other| reached.insert((*other).clone())));
-        }
-        reached
-    };
-    let reach: BTreeMap<_, _> = used.keys().map(|folder| (folder, reached(folder))).collect();
-    let mutual = |folder: &String| {
-        let all = reach[folder]
-            .iter()
-            .filter(|other| reach.get(other).is_some_and(|theirs| theirs.contains(folder)));
-        all.cloned().collect::<Vec<_>>()
-    };
-    used.keys().map(mutual).filter(|knot| !knot.is_empty()).collect()
-}
 
 /// The files of this crate that run in a program.
 fn sources_of_the_crate() -> impl Iterator<Item = Source> {
@@ -258,31 +97,6 @@ fn sources_of_policies() -> Vec<Source> {
 fn sources_of_the_engine() -> impl Iterator<Item = Source> {
     let engine = workspace().join("crates/kahn-engine/src");
     sources(&engine).into_iter().filter(|source| !source.is_model())
-}
-
-fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// All Rust files below a folder, in the order of their names.
-fn sources(folder: &Path) -> Vec<Source> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
-    paths.sort();
-    let mut found = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("a source file is text");
-            found.push(Source { path, text });
-        }
-    }
-    found
 }
 
 #[test]
@@ -312,13 +126,11 @@ fn a_module_uses_only_what_stands_before_it() {
 
 #[test]
 fn no_two_folders_of_a_crate_know_each_other() {
-    for (name, told) in KNOTS {
+    for name in ROOMS {
         let used = used_by_folders(name);
         assert!(used.len() > 2, "{name} has folders, and they use each other: {used:?}");
-        let told: BTreeSet<Vec<_>> =
-            told.iter().map(|knot| knot.iter().map(|&folder| folder.into()).collect()).collect();
         let found = knots(&used);
-        assert_eq!(found, told, "folders of {name} that know each other; each uses {used:#?}");
+        assert!(found.is_empty(), "folders of {name} know each other: {found:?} of {used:#?}");
     }
 }
 
@@ -549,19 +361,6 @@ fn unsafe_code_stands_where_architecture_says() {
     assert!(missing.is_empty() && gone.is_empty(), "not told: {missing:?}; told in vain: {gone:?}");
 }
 
-/// The type that a line declares and shows to other modules.
-fn visible_type(line: &str) -> Option<&str> {
-    let public = line.trim_start().strip_prefix("pub")?;
-    let declared = match public.strip_prefix('(') {
-        Some(scope) => scope.split_once(") ")?.1,
-        None => public.strip_prefix(' ')?,
-    };
-    let declared = declared.strip_prefix("unsafe ").unwrap_or(declared);
-    let kinds = ["struct ", "enum ", "union ", "trait ", "type "];
-    let rest = kinds.iter().find_map(|kind| declared.strip_prefix(kind))?;
-    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
-}
-
 #[test]
 fn a_type_that_other_modules_see_shares_its_name_with_no_other() {
     for name in ONE_NAME_EACH {
@@ -577,5 +376,35 @@ fn a_type_that_other_modules_see_shares_its_name_with_no_other() {
             }
         }
         assert!(!seen.is_empty(), "{name} has types");
+    }
+}
+
+#[test]
+fn what_a_type_can_do_stands_in_its_folder() {
+    assert_eq!(inherent_impl("impl<'a, T: Into<Vec<T>>> Kept<T> {"), Some("Kept"));
+    assert_eq!(inherent_impl("impl Clone for Kept {"), None);
+    for name in ONE_NAME_EACH.into_iter().chain(["kahn-snet"]) {
+        let folder = workspace().join("crates").join(name).join("src");
+        let sources = sources(&folder).into_iter().filter(|source| !source.is_model());
+        let sources: Vec<_> = sources.map(|source| (source.code(), source.path)).collect();
+        let mut homes: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+        for (code, path) in &sources {
+            for line in code.lines() {
+                let words: Vec<_> = line.split([' ', '<', '(', ';', '{']).collect();
+                let declared =
+                    words.windows(2).find(|pair| ["struct", "enum", "union"].contains(&pair[0]));
+                if let Some(pair) = declared {
+                    homes.entry(pair[1]).or_default().push(path.parent().expect("a folder"));
+                }
+            }
+        }
+        assert!(!homes.is_empty(), "{name} has types");
+        for (code, path) in &sources {
+            for of in code.lines().filter_map(inherent_impl) {
+                let Some(homes) = homes.get(of) else { continue };
+                let is_at_home = homes.iter().any(|home| path.starts_with(home));
+                assert!(is_at_home, "{}: `{of}` is declared in {homes:?}", path.display());
+            }
+        }
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! A *grace period* ends when each worker has been outside of all operations since it began. What is
 //! stored before it begins is seen by every operation that goes on after its end. A worker passes it
-//! when the language has it do so, at a [`Probe`](crate::language::Probe): it is in no operation then. One
+//! when the language has it do so, at a [`Probe`](crate::Probe): it is in no operation then. One
 //! that sleeps is in no operation either, and wakes under the lock of the list of sleepers. A worker that
 //! has entered that list looks whether a thread that had not found it there waits for it. (The quiescent
 //! states of user-space RCU: Desnoyers et al. 2012.)
 
-use crate::Scheduler;
+use crate::scheduler::Scheduler;
 use crate::sync::Ordering::*;
-use crate::worker::WorkerCore;
 
 impl Scheduler {
     /// Begins a grace period; its number.
@@ -24,21 +23,5 @@ impl Scheduler {
         let awake = self.slots().iter().enumerate().filter(|(index, _)| !sleepers.contains(index));
         // Acquire pairs with the Release of `WorkerCore::pass_grace`.
         awake.map(|(_, slot)| slot.passed.load(Acquire)).min().unwrap_or(u64::MAX)
-    }
-}
-
-impl WorkerCore {
-    /// Whether a grace period has begun that it has not passed.
-    pub fn is_waited_for(&self) -> bool {
-        // Relaxed: it is looked at again behind the lock of the sleepers, see above.
-        self.scheduler().grace_periods.load(Relaxed) > self.slot().passed.load(Relaxed)
-    }
-
-    /// Passes all grace periods that have begun. The worker is in no operation.
-    pub fn pass_grace(&self) {
-        // Acquire pairs with the Release of `Scheduler::begin_grace`, and Release with the Acquire of
-        // `Scheduler::last_grace`.
-        let begun = self.scheduler().grace_periods.load(Acquire);
-        self.slot().passed.store(begun, Release);
     }
 }

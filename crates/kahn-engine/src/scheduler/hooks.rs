@@ -1,0 +1,67 @@
+//! What the scheduler asks of a language where there is no worker, and how it knows which it has.
+
+use crate::scheduler::Scheduler;
+use crate::sync::{Arc, Parker};
+use crate::task::TaskRef;
+use kahn_report::{Ending, ProcessCounter};
+use std::any::Any;
+
+/// What the scheduler asks of a language without a worker.
+pub trait Hooks: Any + Send + Sync {
+    /// Tells the networks of this language from others.
+    fn tag() -> &'static Tag
+    where
+        Self: Sized;
+
+    /// How a process ends for a cause of the language's own.
+    fn ending(&self, task: TaskRef, what: *const ()) -> Ending;
+
+    /// The thread of a process, or a party, has parked, and still counts as busy.
+    fn parked_outside(&self, task: TaskRef);
+
+    /// What the language has counted of a process, of a counter that it keeps.
+    fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
+        let _ = (task, counter);
+        0
+    }
+
+    /// The worker of this index begins a poll of a process, or has ended it. Asked of runs that are
+    /// [observed](crate::Settings::observed) alone.
+    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
+        let _ = (task, worker, begins);
+    }
+
+    /// Workers have been idle for long: asks the policy where processes belong. Returns how many are
+    /// to move, if anything changes.
+    fn share_out(&self) -> Option<u64> {
+        None
+    }
+
+    /// The system refused a thread that the run needs: which, and why.
+    fn out_of_threads(&self, text: String);
+}
+
+/// The language of a network: a static of each, with the functions by which its workers run.
+#[derive(Debug)]
+pub struct Tag {
+    /// Runs processes until the run ends, as the worker of this index.
+    pub(crate) work: fn(&Scheduler, usize),
+    /// Runs one process from its first poll to its end, on a thread of its own.
+    pub(crate) live: fn(&Scheduler, usize, Arc<Parker>, TaskRef),
+    /// Ends a process that has no thread to run on.
+    pub(crate) refuse: fn(&Scheduler, TaskRef),
+}
+
+impl Scheduler {
+    /// What all workers share of the language.
+    ///
+    /// # Panics
+    /// Panics if the network is of another language.
+    #[inline]
+    pub fn language<L: Hooks>(&self) -> &L {
+        assert!(std::ptr::eq(self.tag, L::tag()), "a network has one language");
+        let hooks = std::ptr::from_ref(self.hooks());
+        // SAFETY: set by `set_language`, which takes what belongs to the tag.
+        unsafe { &*hooks.cast::<L>() }
+    }
+}
