@@ -20,7 +20,7 @@ pub(crate) fn neighbours(load: &Load) -> Vec<Vec<usize>> {
 }
 
 /// All processes in the order of the graph: along the channels, depth first, beginning with
-/// those that receive from nobody, else with the first created. So a pipeline and a ring are
+/// those that receive nothing, else with the first created. So a pipeline and a ring are
 /// gone through from one neighbour to the next.
 pub(crate) fn order(load: &Load) -> Vec<usize> {
     let neighbours = neighbours(load);
@@ -77,7 +77,7 @@ mod tests {
     fn every_process_is_in_the_order_once_whatever_the_graph() {
         let strange = load_of(2, 6, &[(0, 0), (1, 2), (1, 2), (2, 1), (4, 3), (3, 4)]);
         let mut order = order(&strange);
-        assert_eq!(order[..2], [0, 5], "those that receive from nobody else come first");
+        assert_eq!(order[..2], [0, 5], "those that receive from no other come first");
         order.sort_unstable();
         assert_eq!(order, [0, 1, 2, 3, 4, 5]);
     }

@@ -19,7 +19,7 @@
 //! | module | what |
 //! |---|---|
 //! | `table` | the table of all policies, by name |
-//! | `ws_cur`, `ws_last` | work stealing of the Nornir papers |
+//! | `ws_cur`, `ws_last` | work stealing of the Nornir papers; `work_stealing`: what both share |
 //! | `static` | a worker for each process, for good; `placement`: which |
 //! | `partition` | parts of the graph, cut anew when workers idle; `parts`: how (feature `partition`) |
 //! | `batch` | CCSP's batches; `batches`: the run queue of a worker |
@@ -39,6 +39,7 @@ mod placement;
 mod queues;
 mod r#static;
 mod table;
+mod work_stealing;
 mod ws_cur;
 mod ws_last;
 

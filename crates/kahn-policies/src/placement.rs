@@ -35,7 +35,7 @@ pub enum Placement {
     /// Contiguous blocks in the order of the graph, one for each worker: few channels cross.
     ///
     /// The order of the graph goes along the channels, depth first, beginning with processes that
-    /// receive from nobody. In the ring benchmark, one message in ⌊n/k⌋ crosses.
+    /// receive nothing. In the ring benchmark, one message in ⌊n/k⌋ crosses.
     Good,
     /// Neighbours on different workers, as far as that can be: nearly all channels cross.
     ///

@@ -14,9 +14,8 @@
 //! The default policy, `stealing`, puts processes where this one does, in a cheaper way.
 
 use crate::queues::Queues;
-use kahn_engine::policy::{
-    Notify, Origin, Policy, PolicyChoice, Promises, Reach, Ready, Reason, Steals, Turn, Waiting,
-};
+use crate::work_stealing::WorkStealing;
+use kahn_engine::policy::{Notify, Origin, PolicyChoice, Ready, Reason};
 
 /// Work stealing; a woken process goes to the worker that woke it.
 ///
@@ -32,51 +31,24 @@ use kahn_engine::policy::{
 pub const WS_CUR: PolicyChoice = PolicyChoice::new(
     "ws-cur",
     "Nornir's work stealing: locked queues; a woken process goes to the worker that woke it",
-    |setup| Box::new(WsCur(Queues::new(setup.workers, setup.seed))),
+    |setup| WorkStealing::of("ws-cur", setup, push),
 )
-.promising(Promises { work_is_found: true, ..Promises::waiting(Waiting::Dispatches(64)) });
+.promising(WorkStealing::PROMISES);
 
-#[derive(Debug)]
-struct WsCur(Queues);
-
-impl Policy for WsCur {
-    fn name(&self) -> &'static str {
-        "ws-cur"
-    }
-
-    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
-        match (origin, reason) {
-            (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
-                self.0.push_front(worker, ready);
-                Notify::Nobody
-            }
-            (Origin::Worker(worker), Reason::Yielded) => {
-                self.0.push_back(worker, ready);
-                Notify::Nobody
-            }
-            (Origin::Outside, _) => {
-                self.0.push_back(self.0.next_worker(), ready);
-                Notify::Anyone
-            }
+/// Queues a process where the worker stands that has made it ready.
+fn push(queues: &Queues, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+    match (origin, reason) {
+        (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
+            queues.push_front(worker, ready);
+            Notify::Nobody
         }
-    }
-
-    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
-        match turn {
-            Turn::Back => self.0.pop_oldest(worker),
-            Turn::Front | Turn::Stalled(_) => self.0.pop(worker).or_else(|| self.0.steal(worker)),
+        (Origin::Worker(worker), Reason::Yielded) => {
+            queues.push_back(worker, ready);
+            Notify::Nobody
         }
-    }
-
-    fn has_work(&self, _worker: usize) -> bool {
-        !self.0.are_empty()
-    }
-
-    fn reach(&self) -> Reach {
-        Reach::EveryWorker
-    }
-
-    fn steals(&self, worker: usize) -> Steals {
-        self.0.steals(worker)
+        (Origin::Outside, _) => {
+            queues.push_back(queues.next_worker(), ready);
+            Notify::Anyone
+        }
     }
 }

@@ -4,9 +4,8 @@
 //! All else is as under `ws-cur`, whose table says where this differs from the paper.
 
 use crate::queues::Queues;
-use kahn_engine::policy::{
-    Notify, Origin, Policy, PolicyChoice, Promises, Reach, Ready, Reason, Steals, Turn, Waiting,
-};
+use crate::work_stealing::WorkStealing;
+use kahn_engine::policy::{Notify, Origin, PolicyChoice, Ready, Reason};
 
 /// Work stealing; a woken process goes to the worker that ran it last.
 ///
@@ -22,49 +21,22 @@ use kahn_engine::policy::{
 pub const WS_LAST: PolicyChoice = PolicyChoice::new(
     "ws-last",
     "Nornir's choice: the same, but a woken process goes to the worker that ran it last",
-    |setup| Box::new(WsLast(Queues::new(setup.workers, setup.seed))),
+    |setup| WorkStealing::of("ws-last", setup, push),
 )
-.promising(Promises { work_is_found: true, ..Promises::waiting(Waiting::Dispatches(64)) });
+.promising(WorkStealing::PROMISES);
 
-#[derive(Debug)]
-struct WsLast(Queues);
-
-impl Policy for WsLast {
-    fn name(&self) -> &'static str {
-        "ws-last"
-    }
-
-    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
-        let home = match (origin, reason) {
-            (Origin::Worker(creator), Reason::New) => creator,
-            (Origin::Outside, Reason::New) => self.0.next_worker(),
-            (_, Reason::Woken | Reason::Yielded | Reason::Preempted) => {
-                ready.last_worker() % self.0.workers()
-            }
-        };
-        match (origin, reason) {
-            (_, Reason::Yielded) | (Origin::Outside, Reason::New) => self.0.push_back(home, ready),
-            (_, Reason::Woken | Reason::New | Reason::Preempted) => self.0.push_front(home, ready),
+/// Queues a process with the worker that ran it last.
+fn push(queues: &Queues, origin: Origin, ready: Ready, reason: Reason) -> Notify {
+    let home = match (origin, reason) {
+        (Origin::Worker(creator), Reason::New) => creator,
+        (Origin::Outside, Reason::New) => queues.next_worker(),
+        (_, Reason::Woken | Reason::Yielded | Reason::Preempted) => {
+            ready.last_worker() % queues.workers()
         }
-        if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Anyone }
+    };
+    match (origin, reason) {
+        (_, Reason::Yielded) | (Origin::Outside, Reason::New) => queues.push_back(home, ready),
+        (_, Reason::Woken | Reason::New | Reason::Preempted) => queues.push_front(home, ready),
     }
-
-    fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {
-        match turn {
-            Turn::Back => self.0.pop_oldest(worker),
-            Turn::Front | Turn::Stalled(_) => self.0.pop(worker).or_else(|| self.0.steal(worker)),
-        }
-    }
-
-    fn has_work(&self, _worker: usize) -> bool {
-        !self.0.are_empty()
-    }
-
-    fn reach(&self) -> Reach {
-        Reach::EveryWorker
-    }
-
-    fn steals(&self, worker: usize) -> Steals {
-        self.0.steals(worker)
-    }
+    if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Anyone }
 }
