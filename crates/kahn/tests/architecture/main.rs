@@ -33,7 +33,7 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("kahn-csp", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
-    ("kahn-snet", &["kahn", "kahn-policies", "kahn-report"]),
+    ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
     ("kahn-apps", &["kahn", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
     ("kahn-command", &["kahn", "kahn-policies"]),
@@ -64,6 +64,9 @@ const NOT_THE_ENGINES: [&str; 7] =
 
 /// What a policy may use of the engine: the trait, queues that are safe to use, and the door to threads.
 const OF_THE_ENGINE_FOR_POLICIES: [&str; 3] = ["policy", "queue", "sync"];
+
+/// What S-Net's `front` may use of it, which has workers and tasks of its own.
+const OF_THE_ENGINE_FOR_SNET: [&str; 1] = ["sync"];
 
 /// The crates whose folders are rooms: none of them knows, by whatever way, one that knows it.
 const ROOMS: [&str; 3] = ["kahn-csp", "kahn-engine", "kahn"];
@@ -228,6 +231,19 @@ fn policies_stand_on_the_trait_and_on_nothing_of_the_inside() {
             let is_public = OF_THE_ENGINE_FOR_POLICIES.contains(&used.as_str());
             assert!(is_public, "{at}: a policy knows nothing of `{used}`");
         }
+    }
+}
+
+#[test]
+fn the_workers_of_snet_know_nothing_of_the_engines_tasks() {
+    let used = sources(&workspace().join("crates/kahn-snet/src"))
+        .iter()
+        .flat_map(|source| source.after("kahn_engine::"))
+        .collect::<Vec<_>>();
+    assert!(!used.is_empty(), "locks and atomics come through the engine's door");
+    for (at, used) in used {
+        let is_allowed = OF_THE_ENGINE_FOR_SNET.contains(&used.as_str());
+        assert!(is_allowed, "{at}: `{used}` is of tasks");
     }
 }
 

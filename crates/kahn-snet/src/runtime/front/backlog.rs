@@ -18,10 +18,10 @@ use super::emission::Origin;
 use super::frame::{Frame, Owner};
 use super::mailbox::{Duty, Mailbox};
 use super::order::Regions;
-use super::sync::Ordering::SeqCst;
-use super::sync::{AtomicUsize, Mutex};
 use crate::runtime::steps::graph::OpId;
 use crate::runtime::steps::tickets::{RegionId, Tickets};
+use kahn_engine::sync::Ordering::SeqCst;
+use kahn_engine::sync::{AtomicUsize, Mutex};
 
 /// How many records may wait in one place for others that come before them.
 pub(super) const MOST_EARLY: usize = 4096;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::sync::Ordering::Relaxed;
-use super::sync::{AtomicUsize, Mutex};
+use kahn_engine::sync::Ordering::Relaxed;
+use kahn_engine::sync::{AtomicUsize, Mutex};
 
 #[derive(Debug)]
 struct Calls<R> {

@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use super::emission::Origin;
 use super::role::Role;
-use super::sync::Mutex;
 use crate::runtime::steps::shape::Rec;
 use crate::runtime::steps::tickets::Tickets;
+use kahn_engine::sync::Mutex;
 
 /// How often the slots are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(2);

@@ -39,7 +39,6 @@ mod role;
 mod run;
 mod shared;
 mod sleep;
-mod sync;
 mod threads;
 mod worker;
 

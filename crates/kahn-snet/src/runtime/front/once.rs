@@ -15,8 +15,8 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use super::sync::AtomicPtr;
-use super::sync::Ordering::*;
+use kahn_engine::sync::AtomicPtr;
+use kahn_engine::sync::Ordering::*;
 
 /// A cell for a value, empty or filled for good.
 #[derive(Debug)]

@@ -19,7 +19,7 @@
 use std::collections::VecDeque;
 
 use super::once::Once;
-use super::sync::Mutex;
+use kahn_engine::sync::Mutex;
 
 #[derive(Debug)]
 struct Queue<R> {

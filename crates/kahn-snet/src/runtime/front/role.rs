@@ -8,9 +8,9 @@ use crossbeam_deque::Worker as Deque;
 use super::handoff::LeftOutputs;
 use super::mailbox::Mailbox;
 use super::order::End;
-use super::sync::{Condvar, Mutex, wait};
 use super::worker::{FAIR, Task, Worker};
 use crate::runtime::steps::shape::Rec;
+use kahn_engine::sync::{Condvar, Mutex};
 
 /// What a worker has, on whichever thread.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Seat {
         let mut handed = self.handed.lock();
         loop {
             match std::mem::replace(&mut *handed, Handed::Nothing) {
-                Handed::Nothing => handed = wait(&self.changed, handed),
+                Handed::Nothing => self.changed.wait(&mut handed),
                 Handed::Role(role) => return Some(role),
                 Handed::Over => return None,
             }

@@ -4,12 +4,12 @@
 //! that makes work shows it first, and then looks whether another sleeps. One of the two sees the other:
 //! between showing and looking both sides have a sequentially consistent fence.
 //!
-//! When the last one lies down, after the input was opened, and finds nothing, there is nothing:
+//! When the last one goes to sleep, after the input was opened, and finds nothing, there is nothing:
 //! work lies in deques of workers that are awake. That ends the run, unless a call of a box waits (see
 //! `threads`): then the last one is told, and has it go on.
 
-use super::sync::Ordering::*;
-use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence, wait};
+use kahn_engine::sync::Ordering::*;
+use kahn_engine::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence};
 
 #[derive(Debug, Default)]
 struct State {
@@ -20,7 +20,7 @@ struct State {
     input_open: bool,
 }
 
-/// What a worker that lay down finds.
+/// What a worker that went to sleep finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slept {
     /// There may be work.
@@ -132,7 +132,7 @@ impl Idle {
             self.woken.notify_all();
         }
         while state.wakes == before && !state.done && !self.is_stopped() {
-            state = wait(&self.woken, state);
+            self.woken.wait(&mut state);
         }
         self.sleeping.fetch_sub(1, SeqCst);
         if state.done { Slept::Over } else { Slept::Again }

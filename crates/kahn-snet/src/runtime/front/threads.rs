@@ -44,11 +44,11 @@ use super::order::Regions;
 use super::role::{Counted, Handed, Role, Seat};
 use super::shared::Shared;
 use super::sleep::{Idle, PendingCalls};
-use super::sync::Ordering::{Relaxed, SeqCst};
-use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence, wait, wait_for};
 use super::worker::Worker;
 use crate::runtime::error::RunError;
 use crate::runtime::steps::tickets::Tickets;
+use kahn_engine::sync::Ordering::{Relaxed, SeqCst};
+use kahn_engine::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence};
 
 /// The stack of a worker; records are carried through nested replicas by recursion.
 const STACK: usize = 64 << 20;
@@ -408,14 +408,10 @@ impl Threads {
                 return news;
             }
             if self.unattended.load(SeqCst) {
-                state = wait(&self.told, state);
-                continue;
-            }
-            let (again, timed_out) = wait_for(&self.told, state, LOOK);
-            if timed_out {
+                self.told.wait(&mut state);
+            } else if self.told.wait_for(&mut state, LOOK).timed_out() {
                 return News::Look;
             }
-            state = again;
         }
     }
 
