@@ -99,7 +99,7 @@ impl<T: Send> Split<T> {
     ///
     /// # Examples
     ///
-    /// How far everybody is from `ann`: a round goes one step from those that were reached last.
+    /// How far each person is from `ann`: a round goes one step from those that were reached last.
     ///
     /// ```
     /// use std::ops::ControlFlow::{Break, Continue};

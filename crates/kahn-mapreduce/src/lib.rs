@@ -60,7 +60,7 @@
 //!
 //! # Readers that leave
 //!
-//! A process that has read enough of the merged stream, or of a part, leaves: what of the job nobody can observe
+//! A process that has read enough of the merged stream, or of a part, leaves: what of the job no process can observe
 //! any more is ended. Before the first result there is nothing to have enough of: a job reduces when
 //! it has all items.
 //!

@@ -28,7 +28,7 @@ pub enum Ending {
         /// The process that left the mark.
         process: Name,
     },
-    /// Nobody could observe it any more.
+    /// No process could observe it any more.
     Pruned,
     /// The run ended before it did.
     Stopped,

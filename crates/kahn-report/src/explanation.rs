@@ -174,7 +174,7 @@ pub enum Activity {
     Sleeps,
     /// It waits for something that is not of this network, and may come.
     WaitsForeign,
-    /// It waits for something that is not of this network, and that nobody can wake it for.
+    /// It waits for something that is not of this network, and that nothing can wake it for.
     Orphaned,
     /// An outside party that is in no operation: the run waits until it has dropped its ends.
     Outside {
@@ -276,7 +276,7 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // When all are stuck, nobody is told apart from the others by it.
+        // When all are stuck, none is told apart from the others by it.
         let tells = self.waiting.iter().any(|waiting| !waiting.is_stuck);
         for waiting in self.waiting.iter().take(SHOWN) {
             let for_ever = if tells && waiting.is_stuck { ": for ever" } else { "" };

@@ -16,7 +16,7 @@
 //! | `report` | what happened in a run, and what it cost |
 //! | `picture` | a network, or what has run, as SVG |
 //!
-//! Reports are made by runtimes and read by everybody else. All that is counted is one table
+//! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
 //! version: `kahn-report` is pinned exactly by the crates that fill it.
 
