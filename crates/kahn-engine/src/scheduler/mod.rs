@@ -36,6 +36,7 @@ use crate::sync::{
     Padded,
     system::{clock, next_number},
 };
+use crate::task::extension::Extensions;
 use crate::task::table::Table;
 use crate::task::{self, Host, Kind, TaskRef};
 use crate::thread::ProcessThreads;
@@ -70,6 +71,8 @@ pub struct Scheduler {
     pub(crate) phase: AtomicU8,
     /// All processes.
     pub table: Mutex<Table>,
+    /// Behind the table, whose headers look at theirs when it is dropped.
+    pub(crate) extensions: Extensions,
     /// Grace periods that have begun; see `sleep::grace`.
     pub(crate) grace_periods: AtomicU64,
     tag: &'static Tag,
@@ -102,6 +105,7 @@ impl Scheduler {
             live: AtomicUsize::new(0),
             phase: AtomicU8::new(BUILDING),
             table: Mutex::new(Table::new()),
+            extensions: Extensions::default(),
             grace_periods: AtomicU64::new(0),
             tag: L::tag(),
             hooks: OnceLock::new(),

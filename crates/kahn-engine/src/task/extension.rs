@@ -35,7 +35,7 @@ pub(crate) struct Extensions(AtomicPtr<Extension>);
 
 impl Extensions {
     /// Takes over what was made for a block.
-    fn add(&self, made: &Extension) {
+    pub(crate) fn add(&self, made: &Extension) {
         let made_at = ptr::from_ref(made).cast_mut();
         let mut first = self.0.load(Relaxed);
         loop {
@@ -209,7 +209,7 @@ impl TaskRef {
             Ok(_) => {
                 // SAFETY: it stays until the scheduler goes.
                 let made = unsafe { &*made };
-                self.host().extensions.add(made);
+                self.host().scheduler().expect("its processes live in it").keep(made);
                 made
             }
             Err(first) => {

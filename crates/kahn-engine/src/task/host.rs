@@ -2,7 +2,7 @@
 
 use crate::sleep::activity::ActivityCount;
 use crate::sync::Arc;
-use crate::task::extension::Extensions;
+use crate::task::extension::Extension;
 use crate::task::{Ready, TaskRef};
 use std::fmt;
 use std::sync::Weak;
@@ -20,6 +20,9 @@ pub(crate) trait Runs: Send + Sync {
 
     /// Has a worker check whether anything can still run.
     fn look_again(&self);
+
+    /// Keeps the extension of a process until the table is gone.
+    fn keep(&self, extension: &Extension);
 }
 
 impl fmt::Debug for dyn Runs {
@@ -33,12 +36,11 @@ impl fmt::Debug for dyn Runs {
 #[derive(Debug)]
 pub struct Host {
     scheduler: Weak<dyn Runs>,
-    pub(crate) extensions: Extensions,
 }
 
 impl Host {
     pub(crate) fn new(scheduler: Weak<dyn Runs>) -> Self {
-        Self { scheduler, extensions: Extensions::default() }
+        Self { scheduler }
     }
 
     /// The scheduler, unless it is being dropped.

@@ -3,6 +3,7 @@
 use crate::policy::{Origin, Ready, Reason};
 use crate::scheduler::Scheduler;
 use crate::sleep::activity::ActivityCount;
+use crate::task::extension::Extension;
 use crate::task::{Runs, TaskRef};
 use crate::worker::WorkerCore;
 
@@ -27,5 +28,9 @@ impl Runs for Scheduler {
 
     fn look_again(&self) {
         Self::look_again(self);
+    }
+
+    fn keep(&self, extension: &Extension) {
+        self.extensions.add(extension);
     }
 }
