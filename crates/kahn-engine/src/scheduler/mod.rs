@@ -85,6 +85,13 @@ pub struct Scheduler {
     threads: ProcessThreads,
 }
 
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        // What is left in a queue asks the host when it is dropped, and the host would go first.
+        drop(self.config.take());
+    }
+}
+
 impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scheduler").field("config", &self.config).finish_non_exhaustive()

@@ -23,6 +23,7 @@ impl Runs for Scheduler {
     fn requeue(&self, task: TaskRef) {
         if self.is_running() {
             self.make_ready(Origin::Outside, Ready::new(task), Reason::Yielded);
+            Self::look_again(self);
         }
     }
 
