@@ -54,7 +54,12 @@ impl Packer {
     ///
     /// What stood there before is overwritten as far as is needed: filling memory with zeros first takes
     /// three instructions of a hundred at level 1.
-    pub(crate) fn pack(&mut self, plain: &[u8], dictionary: &[u8], packed: &mut Vec<u8>) -> Block {
+    pub(crate) fn pack(
+        &mut self,
+        plain: &[u8],
+        dictionary: &[u8],
+        packed: &mut Vec<u8>,
+    ) -> Compressed {
         let room = bound(self.format, plain.len());
         if packed.len() < room {
             packed.resize(room, 0);
@@ -69,13 +74,13 @@ impl Packer {
                 (pack_part(self.level, plain, dictionary, packed), libdeflater::crc32(plain))
             }
         };
-        Block { length, checksum }
+        Compressed { length, checksum }
     }
 }
 
 /// What a block was compressed to.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Block {
+pub(crate) struct Compressed {
     /// How many bytes it has.
     pub(crate) length: usize,
     /// The checksum of its input, for formats in which one stands for all blocks.

@@ -125,7 +125,7 @@ struct Block {
     /// What it was compressed to, in the beginning.
     packed: Vec<u8>,
     /// How much of it that is.
-    done: pack::Block,
+    done: pack::Compressed,
 }
 
 fn network<'env>(
