@@ -146,7 +146,10 @@ fn files_asked_for_are_written_whole_or_not_at_all() {
     let after = kahn(&["run", "kmeans"]).args(points).arg("--svg").arg(&picture).output();
     assert_eq!(after.unwrap().status.code(), Some(0));
     let drawn = fs::read_to_string(&picture).unwrap();
-    assert!(drawn.contains("colour: share of the processors' time") && drawn.contains(" KiB"));
+    assert!(
+        drawn.contains("colour: share of the processors' time") && drawn.contains(" B<"),
+        "{drawn}"
+    );
 
     // Refused: not even an empty file is left.
     let refused = folder.join("refused.svg");

@@ -301,7 +301,7 @@ impl<T: Send> Channel<T> {
 #[derive(Clone, Debug)]
 #[must_use = "a process is made by `Network::process_with`"]
 pub struct Process {
-    name: Name,
+    pub(super) name: Name,
     effects: bool,
     worker: Option<u32>,
 }

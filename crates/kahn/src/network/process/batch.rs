@@ -66,8 +66,10 @@ impl<'env, M: Making> Network<'env, M> {
         items: Receiver<T>,
         size: usize,
     ) -> Receiver<Vec<T>> {
-        assert!(size > 0, "a batch has a message at least");
-        self.stage(name, items, move |ports| batch(ports, size))
+        let mut channel = name.into();
+        let process = channel.writer();
+        assert!(size > 0, "process `{}`: a batch has a message at least", process.name);
+        self.stage(channel.written_by(process), items, move |ports| batch(ports, size))
     }
 
     /// Sends the items of each message, in order: the reverse of [`batch`](Self::batch).

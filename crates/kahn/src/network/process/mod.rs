@@ -155,9 +155,9 @@ impl<'env, M: Making> Network<'env, M> {
         F: FnOnce((Receiver<T>, Vec<Sender<T>>)) -> R + Send + 'env,
         R: Future<Output = ()> + Send + 'env,
     {
-        assert!(count > 0, "a process with several outputs has one at least");
         let mut channel = outs.into();
         let process = channel.writer();
+        assert!(count > 0, "process `{}` needs an output at least", process.name);
         let (outs, made) = (0..count).map(|index| self.channel_with(channel.one_of(index))).unzip();
         self.process_with(process, (items, outs), code);
         made
