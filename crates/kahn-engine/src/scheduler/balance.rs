@@ -13,7 +13,7 @@ const THRIFT: u32 = 10;
 /// # Examples
 ///
 /// ```
-/// use kahn_engine::policy::placing::Balance;
+/// use kahn_engine::scheduler::Balance;
 /// use std::time::Duration;
 ///
 /// let balance = Balance::new(Duration::from_millis(10));
@@ -32,7 +32,7 @@ pub struct Balance {
 /// # Examples
 ///
 /// ```
-/// use kahn_engine::policy::placing::BalanceCounts;
+/// use kahn_engine::scheduler::BalanceCounts;
 ///
 /// let counts = BalanceCounts::default();
 /// assert_eq!((counts.asked, counts.changed, counts.moved), (0, 0, 0));
@@ -57,7 +57,7 @@ impl Balance {
     /// # Examples
     ///
     /// ```
-    /// use kahn_engine::policy::placing::Balance;
+    /// use kahn_engine::scheduler::Balance;
     /// use std::time::Duration;
     ///
     /// let balance = Balance::new(Duration::from_secs(1));
@@ -72,7 +72,7 @@ impl Balance {
     /// # Examples
     ///
     /// ```
-    /// use kahn_engine::policy::placing::Balance;
+    /// use kahn_engine::scheduler::Balance;
     /// use std::time::Duration;
     ///
     /// let counts = Balance::new(Duration::from_secs(1)).counts();

@@ -69,7 +69,7 @@ impl<'env, M: Making> Network<'env, M> {
     /// });
     /// let all = network.collect("all", sums);
     /// let error = network.run().expect_err("`three` is no number");
-    /// assert!(error.to_string().starts_with("process `parse` failed: invalid digit"));
+    /// assert!(error.to_string().contains("message 3 of `texts`: invalid digit"), "{error}");
     /// # drop(all);
     /// ```
     ///
