@@ -9,7 +9,8 @@
 
 The input is FILE, or words made from a seed. Tools that are not installed are skipped with a line. Each
 cell of the first table is a command, printed with what came of it by `--commands`. Times are medians of
-processor seconds, taken in turn; memory is the most of one run. Needs Python 3 and Linux.
+processor seconds, taken in turn; memory is the most of one run. Needs Python 3, GNU time and Linux.
+Tools that put the time into what they write are told not to.
 """
 
 import argparse
@@ -46,12 +47,12 @@ def tools(kgz):
         Tool("kgz", kgz, ["-{l}", "-p", "{p}", "-c"], ["-dc", "-p", "{p}"]),
         Tool("kgz gzip", kgz, ["--format", "gzip", "-{l}", "-p", "{p}", "-c"], ["-dc", "-p", "{p}"]),
         Tool("kgz zstd", kgz, ["--format", "zstd", "-{l}", "-p", "{p}", "-c"], ["-dc", "-p", "{p}"]),
-        Tool("pigz", "pigz", ["-{l}", "-p", "{p}", "-c"], ["-dc", "-p", "{p}"]),
+        Tool("pigz", "pigz", ["-n", "-{l}", "-p", "{p}", "-c"], ["-dc", "-p", "{p}"]),
         Tool("bgzip", "bgzip", ["-l", "{l}", "-@", "{p}", "-c"], ["-dc", "-@", "{p}"]),
         Tool("crabz bgzf", "crabz", ["-f", "bgzf", "-l", "{l}", "-p", "{p}"], ["-d", "-f", "bgzf", "-p", "{p}"]),
         Tool("crabz gzip", "crabz", ["-f", "gzip", "-l", "{l}", "-p", "{p}"], ["-d", "-f", "gzip", "-p", "{p}"]),
         Tool("zstd", "zstd", ["-{l}", "-T{p}", "-cq"], ["-dcq"]),
-        Tool("gzip", "gzip", ["-{l}", "-c"], ["-dc"]),
+        Tool("gzip", "gzip", ["-n", "-{l}", "-c"], ["-dc"]),
     ]
 
 
@@ -107,17 +108,12 @@ def damage(tool, text):
 
 
 def measure(command, path):
-    """Processor seconds, seconds and most memory of one run on a file, to nowhere."""
+    """Processor seconds, seconds and most memory in kB of one run on a file, to nowhere, by GNU time."""
     with open(path, "rb") as data:
-        script = ("import resource,subprocess,sys,time\n"
-                  "begun=time.monotonic()\n"
-                  "subprocess.run(sys.argv[1:],stdin=0,stdout=subprocess.DEVNULL,check=True)\n"
-                  "wall=time.monotonic()-begun\n"
-                  "used=resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-                  "print(used.ru_utime+used.ru_stime,wall,used.ru_maxrss)")
-        done = subprocess.run([sys.executable, "-c", script, *command], stdin=data, capture_output=True, check=True)
-    cpu, wall, memory = done.stdout.split()
-    return float(cpu), float(wall), int(memory)
+        done = subprocess.run(["/usr/bin/time", "-f", "%U %S %e %M", *command], stdin=data,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    user, system, wall, memory = done.stderr.split()[-4:]
+    return float(user) + float(system), float(wall), int(memory)
 
 
 def instructions(kgz, floor, path):
