@@ -26,9 +26,13 @@ struct Cause(Option<Arc<dyn Error + Send + Sync>>);
 
 impl Drop for Cause {
     fn drop(&mut self) {
-        // Its destructor is the user's code. What it panics with is lost with it.
+        // Its destructor is the user's code. What it panics with is lost with it: dropped if it is a text,
+        // as nearly always, and forgotten otherwise, for dropping that may panic for ever.
         let error = self.0.take();
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(error))) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(error)))
+            && !payload.is::<&str>()
+            && !payload.is::<String>()
+        {
             std::mem::forget(payload);
         }
     }
