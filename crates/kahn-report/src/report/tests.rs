@@ -122,7 +122,7 @@ fn what_limits_a_run_is_told() {
     let idle = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[forth], 0.15);
     assert!(idle.starts_with("limited by waiting: for 85 %"), "{idle}");
     assert!(idle.contains("no process or loop was busy throughout"), "{idle}");
-    // `driver` is no process: whoever reads from it alone waited for it.
+    // `driver` is no process: what reads from it alone waited for it.
     let told = ("told", "driver", "a");
     let outside = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[told, forth], 0.15);
     assert!(

@@ -3,7 +3,7 @@
 //! ```text
 //!   Requests ─┐  ask                                      answer k to question k
 //!   Requests ─┼──────► desk ─► one process ─► questions …… answers ─► the same process
-//!   Requests ─┘                                                          └─► whoever asked
+//!   Requests ─┘                                                          └─► the caller
 //! ```
 //!
 //! The process has two tasks: one waits at the desk and sends questions, the other receives answers. Both

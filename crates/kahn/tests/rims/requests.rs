@@ -1,4 +1,4 @@
-//! Whoever asks gets its own answer, or an error; and nobody waits for ever.
+//! Each caller gets its own answer, or an error; none waits for ever.
 
 use super::each_way;
 use kahn::testing::{VerifyError, verify};

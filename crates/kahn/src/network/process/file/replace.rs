@@ -1,4 +1,4 @@
-//! Writing a file so that whoever looks finds the old one or the new one, and never a part.
+//! Writing a file so that its name means the old one or the new one, and never a part.
 //!
 //! | step | if it fails, or the process is ended before the last |
 //! |---|---|
