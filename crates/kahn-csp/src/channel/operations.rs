@@ -99,7 +99,7 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
         meeting.ask_to_enter(Side::Sender, worker, task, self.slot(), false);
     }
 
-    /// One whose message was taken waits to be let go.
+    /// One whose message was taken waits to be released.
     fn park(&self, worker: &Worker, task: TaskRef) -> Park {
         let channel = self.end.channel;
         wait::enter_alone(task, |how| {

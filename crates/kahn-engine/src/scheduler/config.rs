@@ -38,7 +38,7 @@ pub struct WorkerSlot {
     pub(crate) lifo: AtomicPtr<Task>,
     /// The process it runs now.
     pub(crate) current: AtomicPtr<Task>,
-    /// Processes it has run; tells whether it gets on.
+    /// Processes it has run; tells whether it makes progress.
     pub(crate) steps: AtomicU64,
     /// The last grace period that it has passed; see `sleep::grace`.
     pub(crate) passed: AtomicU64,
