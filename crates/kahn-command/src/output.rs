@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// Writes a whole file: who looks sees the old content or all of the new, never a part.
+/// Writes a whole file: a reader sees the old content or all of the new, never a part.
 ///
 /// The content goes to a new file beside it, which then takes its place. What is not a regular
 /// file (a pipe, `/dev/stderr`) cannot be replaced and is written directly.
@@ -45,7 +45,7 @@ fn try_write(
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let old = fs::metadata(path).ok();
-    // `/dev/stdout` may lead to a regular file, but that file belongs to somebody else.
+    // `/dev/stdout` may lead to a regular file, but that file is not ours.
     let is_lent = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
     if is_lent || old.as_ref().is_some_and(|facts| !facts.is_file()) {
         return fill(&OpenOptions::new().append(true).open(path)?, content);

@@ -80,7 +80,7 @@ impl Policy for Own {
             Origin::Worker(_) | Origin::Outside => OUTSIDE,
         };
         self.with(queue, |queue| queue.push_back(ready));
-        Notify::Nobody
+        Notify::NoWorker
     }
 
     fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {

@@ -1,6 +1,6 @@
 //! Random choices that are counted by name.
 //!
-//! A generator that never draws a choice tests nothing about it, and nobody sees that it does not.
+//! A generator that never draws a choice tests nothing about it, and it does not show.
 //! So each question that a generator asks is a [`Choice`] in a list of the campaign, each answer is
 //! counted, and a campaign of some hundred cases in which an answer never came is an error.
 

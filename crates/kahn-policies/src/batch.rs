@@ -156,7 +156,7 @@ impl Policy for Batch {
             Reason::Preempted => open.queue.give_way_to_urgent(ready),
         }
         let can_be_stolen = open.shelf.window.has_some();
-        if can_be_stolen { Notify::Thief } else { Notify::Nobody }
+        if can_be_stolen { Notify::Thief } else { Notify::NoWorker }
     }
 
     fn pop(&self, worker: usize, turn: Turn) -> Option<Ready> {

@@ -8,7 +8,7 @@
 //! better than what there is, nothing changes; otherwise each process moves when it is queued next,
 //! and parts get those workers that already have most of them.
 //!
-//! A process that is created while the network runs belongs to the part of its creator, with whom
+//! A process that is created while the network runs belongs to the part of its creator, with which
 //! it shares channels, unless more than its share is waiting there: then where least waits. The
 //! next cut knows it.
 

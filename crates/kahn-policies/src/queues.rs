@@ -130,7 +130,7 @@ impl Queues {
             Reason::Preempted => self.push_front(home, ready),
             Reason::New | Reason::Woken | Reason::Yielded => self.push_back(home, ready),
         }
-        if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Worker(home) }
+        if origin == Origin::Worker(home) { Notify::NoWorker } else { Notify::Worker(home) }
     }
 
     /// Takes the process that stands first in a worker's own queue.

@@ -40,11 +40,11 @@ fn push(queues: &Queues, origin: Origin, ready: Ready, reason: Reason) -> Notify
     match (origin, reason) {
         (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
             queues.push_front(worker, ready);
-            Notify::Nobody
+            Notify::NoWorker
         }
         (Origin::Worker(worker), Reason::Yielded) => {
             queues.push_back(worker, ready);
-            Notify::Nobody
+            Notify::NoWorker
         }
         (Origin::Outside, _) => {
             queues.push_back(queues.next_worker(), ready);

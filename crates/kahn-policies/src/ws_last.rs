@@ -38,5 +38,5 @@ fn push(queues: &Queues, origin: Origin, ready: Ready, reason: Reason) -> Notify
         (_, Reason::Yielded) | (Origin::Outside, Reason::New) => queues.push_back(home, ready),
         (_, Reason::Woken | Reason::New | Reason::Preempted) => queues.push_front(home, ready),
     }
-    if origin == Origin::Worker(home) { Notify::Nobody } else { Notify::Anyone }
+    if origin == Origin::Worker(home) { Notify::NoWorker } else { Notify::Anyone }
 }

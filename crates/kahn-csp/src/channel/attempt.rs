@@ -2,7 +2,7 @@
 //!
 //! | step | the process | then |
 //! |---|---|---|
-//! | look | comes behind the gate; nobody waits at its own side | nothing to do: enter |
+//! | look | comes behind the gate; no process waits at its own side | nothing to do: enter |
 //! | keep | keeps its own offer `BUSY`, if it is entered elsewhere | it was taken meanwhile: that counts |
 //! | act | takes what is buffered, or a partner, or learns the end, or fills the buffer | nothing after all: the offer is open again, enter |
 //! | settle | says in its offer that it has chosen | opens the gate, wakes the partner |
@@ -36,7 +36,7 @@ pub(crate) enum Step {
 }
 
 impl Rendezvous {
-    /// Behind the gate, which this opens: does what there is to do, by `act`, which tells whom to
+    /// Behind the gate, which this opens: does what there is to do, by `act`, which tells what to
     /// wake if it has done something.
     #[inline(always)]
     pub(crate) fn attempt(

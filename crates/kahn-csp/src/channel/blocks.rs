@@ -30,7 +30,7 @@ use crate::language::common::Common;
 use kahn_engine::sync::Arc;
 use std::ptr::NonNull;
 
-/// Messages that nobody receives: dropped with it.
+/// Messages that are never received: dropped with it.
 pub(crate) struct Unread {
     pub(super) messages: *mut (),
     pub(super) drop: unsafe fn(*mut ()),
@@ -197,7 +197,7 @@ mod chunks {
         f()
     }
 
-    /// A network has ended: drops what stands in the buffers of its channels, for nobody can receive
+    /// A network has ended: drops what stands in the buffers of its channels, for nothing can receive
     /// it. It may be the end of a channel that is kept by nothing else, its own receiver even.
     pub(crate) fn clear_buffers(common: &Common) {
         let channels = common.memory::<Blocks>().0.lock().channels(common.number);
@@ -223,7 +223,7 @@ mod chunks {
     }
 }
 
-/// In a model each channel has memory of its own: nobody looks from outside, and nobody wants a report.
+/// In a model each channel has memory of its own: no other thread looks, and no report is made.
 #[cfg(loom)]
 pub(crate) struct Blocks;
 

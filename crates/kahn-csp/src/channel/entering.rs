@@ -101,8 +101,8 @@ impl Rendezvous {
         Park::Asleep
     }
 
-    /// Behind the gate: enters somebody who waits. There is room for one: who waits at both ends is
-    /// entered at the first, for nobody else can come.
+    /// Behind the gate: enters a process that waits. There is room for one: a process that waits at
+    /// both ends is entered at the first, for no other can come.
     pub(crate) fn enter(&self, side: Side, flags: &mut u32, entry: Entry) {
         debug_assert_eq!(*flags & LEFT, 0, "a partner is there");
         if *flags & side.other().waits() != 0 {

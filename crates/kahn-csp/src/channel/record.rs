@@ -11,13 +11,13 @@ pub(crate) struct Record {
     pub(crate) capacity: usize,
     pub(crate) messages: u64,
     pub(crate) state: MeetingState,
-    /// The processes at the two ends, by the digests of their identities; 0 for nobody known.
+    /// The processes at the two ends, by the digests of their identities; 0 for none known.
     pub(crate) ends: [usize; 2],
 }
 
 impl Rendezvous {
-    /// What is to be told of the channel, of which nobody uses an end now.
-    #[cfg_attr(loom, expect(dead_code, reason = "nobody wants the report of a model"))]
+    /// What is to be told of the channel, of which no end is used now.
+    #[cfg_attr(loom, expect(dead_code, reason = "a model makes no report"))]
     pub(crate) fn record(&self) -> Record {
         let flags = self.gate.peek();
         let is_up = |either: u32| flags & either != 0;

@@ -1,13 +1,13 @@
 //! The place where a sender and a receiver meet, without the type of their messages.
 //!
 //! ```text
-//!   word · network · messages so far · who used each end last
-//!   who waits:  its slot, its offer          name, or the buffer with its name      one cache line
+//!   word · network · messages so far · the last user of each end
+//!   the waiter: its slot, its offer          name, or the buffer with its name      one cache line
 //! ```
 //!
 //! | flag | means |
 //! |---|---|
-//! | `SENDER_WAITS`, `RECEIVER_WAITS` | the side is entered; it may be an offer that somebody took elsewhere |
+//! | `SENDER_WAITS`, `RECEIVER_WAITS` | the side is entered; it may be an offer that was taken elsewhere |
 //! | `SENDER_HELD` | the sender's message is taken, and the receiver acts before it lets the sender go |
 //! | `SENDER_RUNS` | … and the sender has not come back to wait for that; its slot is known |
 //! | `RETURNED`, `RETURNED_POISON` | … and got its message back before it came: the receiver has failed |
@@ -17,7 +17,7 @@
 //! | `EXCHANGE` | both give and both take; for the report |
 //! | `SENDER_KEPT`, `RECEIVER_KEPT` | that end was there when the run was over; likewise |
 //!
-//! **The second who comes does the work.** The first enters itself after it has left its poll
+//! **The second to come does the work.** The first enters itself after it has left its poll
 //! ([`Rendezvous::enter_alone`]); the second, running, finds it, moves the message straight from slot to
 //! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
 //! process for each communication, and no memory but the two slots in the futures.
@@ -26,24 +26,24 @@
 //! [`word`](crate::channel::word). Its slot stands in its header then, and all that follows is for
 //! whatever is entered in another way, and for those that look.
 //!
-//! *Who may touch what.* Everything is in plain cells behind the gate, which is the word. Who used an
+//! *What may be touched when.* Everything is in plain cells behind the gate, which is the word. Who used an
 //! end is written by that end's process alone, before it is entered. The slot of a side that is
 //! entered belongs to the one that holds the gate and owns the waiting process: for a plain entry that
 //! is the one that finds it under the gate, for an offer the one that took it (see `wait::select`). Its owner
 //! touches it again when it is resumed, or after it has left, which needs the gate.
 //!
-//! *At most one side is entered*, so there is room for one. Who enters has found nobody at the other
-//! side behind the same gate, or an offer that somebody took elsewhere, and has struck that out. A
+//! *At most one side is entered*, so there is room for one. The one that enters has found none at the other
+//! side behind the same gate, or an offer that was taken elsewhere, and has struck that out. A
 //! sender that is held enters while its receiver acts; a receiver that comes back first lets it go,
 //! and so does one that is dropped.
-//! Who leaves knows its own entry by its slot. Who looks is not entered: if its side's flag is up, an
-//! alternation was forgotten there, and the flag comes down.
+//! A process that leaves knows its own entry by its slot. One that looks is not entered: if its side's
+//! flag is up, an alternation was forgotten there, and the flag comes down.
 //!
-//! *Nobody runs a process twice.* A process is entered when it has left its poll. Finding it under
+//! *No process runs twice at once.* A process is entered when it has left its poll. Finding it under
 //! the gate comes after its entry under the gate, so all that it did is visible.
 //!
-//! *No wake-up is lost.* Who enters looks, under the same gate, whether there is something to do; if
-//! there is, the process is polled again, and does it.
+//! *No wake-up is lost.* The one that enters looks, under the same gate, whether there is something to
+//! do; if there is, the process is polled again, and does it.
 //!
 //! *Memory.* A rendezvous is a block of type-stable memory (see `blocks`). Each end marks itself gone under the gate;
 //! the one that is second gives the block back.
@@ -144,7 +144,7 @@ impl Side {
 pub(crate) const HELD: u32 =
     flag::SENDER_HELD | flag::SENDER_RUNS | flag::RETURNED | flag::RETURNED_POISON;
 
-/// Somebody who waits at a side.
+/// What waits at a side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) task: TaskRef,
@@ -168,7 +168,7 @@ impl Entry {
 pub(crate) enum Partner {
     /// Its slot and its process are ours; `wake` it unless it is not asleep yet.
     Found { entry: Entry, wake: Wake },
-    /// Nobody is there.
+    /// No process is there.
     None,
     /// We were taken ourselves meanwhile.
     WeWere,
@@ -241,10 +241,11 @@ pub(crate) struct Rendezvous {
     network: Cell<u32>,
     /// Communications so far.
     met: PlainAtomicU64,
-    /// The process that used each end last; of a side that is entered, who waits there. Of an end
-    /// that was dropped an odd number, which is no process: the digest of who did it.
+    /// The process that used each end last; of a side that is entered, the one that waits there. Of an end
+    /// that was dropped an odd number, which is no process: the digest of the one that dropped it.
     users: [AtomicPtr<Task>; 2],
-    /// Where the message of who is entered behind the lock stands, or is to stand; null without one.
+    /// Where the message of the one that is entered behind the lock stands, or is to stand; null
+    /// without one.
     pub(super) slot: Cell<*const ()>,
     pub(super) terms: Cell<Terms>,
     /// Written behind the gate, before anyone has an end.
@@ -302,35 +303,35 @@ impl Rendezvous {
         self.network.set(network);
         self.met.store(0, Relaxed);
         self.users.iter().for_each(|user| user.store(ptr::null_mut(), Relaxed));
-        // SAFETY: behind the gate, and nobody has an end yet.
+        // SAFETY: behind the gate, and no end exists yet.
         unsafe { *self.label.get() = label };
         self.gate.unlock(flags);
     }
 
-    /// Ends the channel: what looks at the block finds nobody. Its buffer is left.
+    /// Ends the channel: what looks at the block finds no process. Its buffer is left.
     pub(crate) fn end(&self) -> Option<NonNull<BufferHead>> {
         self.gate.lock(Access::Shared);
         let buffer = self.buffer();
         self.network.set(NO_NETWORK);
-        // SAFETY: behind the gate, and nobody has an end any more.
+        // SAFETY: behind the gate, and no end exists any more.
         unsafe { *self.label.get() = Label::Name(Name::from("")) };
         self.gate.unlock(0);
         buffer
     }
 
-    /// The network it was made in; for who has an end.
+    /// The network it was made in; for the holder of an end.
     #[inline]
     pub(crate) fn network(&self) -> u32 {
         self.network.get()
     }
 
-    /// For who has an end or holds the gate.
+    /// For the holder of an end or of the gate.
     fn label(&self) -> &Label {
-        // SAFETY: changes only while nobody has an end, behind the gate.
+        // SAFETY: changes only while no end exists, behind the gate.
         unsafe { &*self.label.get() }
     }
 
-    /// Its name; for who has an end or holds the gate.
+    /// Its name; for the holder of an end or of the gate.
     pub(crate) fn name(&self) -> &Name {
         match self.label() {
             Label::Name(name) => name,
@@ -376,7 +377,7 @@ impl Rendezvous {
         }
     }
 
-    /// Behind the gate: a process that runs uses an end, so nobody waits there.
+    /// Behind the gate: a process that runs uses an end, so none waits there.
     #[inline]
     pub(crate) fn looks(&self, side: Side, flags: &mut u32, task: TaskRef) {
         debug_assert_ne!(*flags & (LEFT | side.waits()), LEFT | side.waits(), "it would sleep");
@@ -392,7 +393,7 @@ impl Rendezvous {
         self.users[side as usize].load(Relaxed)
     }
 
-    /// Behind the gate: notes that an end is dropped, by whom, and whether the run is over. Nobody
+    /// Behind the gate: notes that an end is dropped, by which process, and whether the run is over. Nobody
     /// waits there.
     pub(crate) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
         let held = if side == Side::Sender { HELD } else { 0 };
@@ -420,8 +421,8 @@ impl Rendezvous {
         self.met.load(Relaxed)
     }
 
-    /// Behind the gate: takes the one that waits at `side`, if anyone does. `by` is who asks, if it is
-    /// itself entered elsewhere and `BUSY`.
+    /// Behind the gate: takes the one that waits at `side`, if one does. `by` is the process that asks,
+    /// if it is itself entered elsewhere and `BUSY`.
     #[inline]
     pub(crate) fn partner(&self, side: Side, flags: &mut u32, by: Option<TaskRef>) -> Partner {
         if *flags & side.waits() == 0 {
@@ -454,10 +455,10 @@ impl Rendezvous {
         Partner::Found { entry, wake }
     }
 
-    /// Behind the gate, with the flag of `side` up: who waits there.
+    /// Behind the gate, with the flag of `side` up: the one that waits there.
     #[inline]
     fn entry(&self, side: Side) -> Entry {
-        // SAFETY: somebody waits, so it has not ended; or its block has a header all the same.
+        // SAFETY: it waits, so it has not ended; or its block has a header all the same.
         let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
         let terms = self.terms.get();
         Entry { task, how: terms.how(), slot: self.slot.get(), extended: terms.is_extended() }
@@ -471,7 +472,7 @@ impl Rendezvous {
     }
 
     /// The partner of one that has left the word at `side`: that one, and its slot. They are the
-    /// caller's, who clears the word.
+    /// caller's, which clears the word.
     #[inline(always)]
     pub(super) fn left_at(&self, side: Side) -> (TaskRef, *const ()) {
         // SAFETY: it sleeps, so it has not ended.
@@ -479,12 +480,12 @@ impl Rendezvous {
         (task, task.slot().get())
     }
 
-    /// Behind the gate: nobody is entered any more.
+    /// Behind the gate: none is entered any more.
     pub(crate) fn forget(&self) {
         self.slot.set(ptr::null());
     }
 
-    /// The run is over: takes what nobody will receive any more out of the buffer of a channel of
+    /// The run is over: takes what will not be received any more out of the buffer of a channel of
     /// that network, if it is still one.
     #[cfg_attr(loom, expect(dead_code, reason = "no model looks at channels from outside"))]
     pub(super) fn take_unread(&self, network: u32) -> Option<Unread> {

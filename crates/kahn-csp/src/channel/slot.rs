@@ -36,7 +36,7 @@ impl<T> Slot<T> {
     /// Moves the message out.
     ///
     /// # Safety
-    /// There is one, it is the caller's, and nobody moves it out again.
+    /// There is one, it is the caller's, and nothing else moves it out.
     #[inline]
     pub(crate) unsafe fn read(&self) -> T {
         // SAFETY: said by the caller.
@@ -57,7 +57,7 @@ impl<T> Slot<T> {
     /// Gets back a message that was sent and has failed; the outcome is told by the caller.
     ///
     /// # Safety
-    /// There is none, and nobody else looks at it meanwhile.
+    /// There is none, and nothing else looks at it meanwhile.
     pub(super) unsafe fn put_back(&self, message: T) {
         // SAFETY: said by the caller.
         unsafe { self.value.get().cast::<T>().write(message) };

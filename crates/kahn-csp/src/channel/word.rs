@@ -9,7 +9,7 @@
 //!
 //! | word | means | changed by | how |
 //! |---|---|---|---|
-//! | 0 | nobody waits, nobody is behind it | the first party's worker, when the poll has returned | compare-and-swap to `LEFT` + its side |
+//! | 0 | no process waits, no thread is behind it | the first party's worker, when the poll has returned | compare-and-swap to `LEFT` + its side |
 //! | `LEFT` + a side | a process sleeps at that side, for this alone, and cannot be ended; what is behind the word is its partner's | the partner, while it runs | load, then a plain store |
 //! | flags | anything else: an end is gone, a buffer, an offer, a sender that is held | any thread | compare-and-swap to flags + `LOCKED` |
 //! | flags + `LOCKED` | a thread is behind it, for a few instructions | that thread | store |
@@ -49,7 +49,7 @@ pub(crate) const FIRST_FLAG: u32 = 1 << 2;
 pub(crate) struct Word(AtomicU32);
 
 impl Word {
-    /// Makes a word behind which nobody is.
+    /// Makes a word with no thread behind it.
     pub(crate) fn new(flags: u32) -> Self {
         Self(AtomicU32::new(flags))
     }
@@ -67,7 +67,7 @@ impl Word {
         self.0.load(Acquire)
     }
 
-    /// The first party: leaves the word to its partner, if nobody is there.
+    /// The first party: leaves the word to its partner, if no thread is behind it.
     #[inline(always)]
     #[must_use = "a process that has not left it is not entered"]
     pub(crate) fn leave(&self, side: u32, access: Access) -> bool {
@@ -82,7 +82,7 @@ impl Word {
         self.0.compare_exchange(0, side | LEFT, Release, Relaxed).is_ok()
     }
 
-    /// The partner of the one that has left it: nobody is there any more.
+    /// The partner of the one that has left it: no process waits there any more.
     #[inline(always)]
     pub(crate) fn clear(&self) {
         // Release: what comes behind the lock next sees what was done.

@@ -55,7 +55,7 @@ impl Csp {
 
     /// How many channels were ever made.
     pub(crate) fn channels(&self) -> u64 {
-        // Relaxed: nobody makes channels any more.
+        // Relaxed: no channels are made any more.
         self.channels.load(Relaxed)
     }
 }

@@ -3,7 +3,7 @@
 //! Ends and handles are values, so they may come to a thread that runs no process of their network.
 //! There they only can be dropped. While the network runs, the call that closes the end is deferred to it:
 //! its workers alone may touch what stands behind the gates, for with one worker these are not
-//! locked. After the run nobody waits for anything, and the end is dropped on the spot.
+//! locked. After the run nothing waits, and the end is dropped on the spot.
 //!
 //! # A sender that is held
 //!
@@ -118,7 +118,7 @@ impl Calls {
         *self.0.lock() = Some(Running { scheduler, calls: VecDeque::new(), releases: 0 });
     }
 
-    /// The network has ended: nobody waits in it any more.
+    /// The network has ended: nothing waits in it any more.
     pub(crate) fn end(&self) {
         let running = self.0.lock().take();
         for call in running.into_iter().flat_map(|running| running.calls) {

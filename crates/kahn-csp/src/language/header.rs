@@ -70,7 +70,7 @@ pub(crate) struct Spawned {
 /// What only the holder touches.
 pub(crate) struct Cold(UnsafeCell<MaybeUninit<Spawned>>);
 
-// SAFETY: others read it only of a process whose block is nobody else's meanwhile.
+// SAFETY: others read it only of a process whose block is not shared meanwhile.
 unsafe impl Kept for Cold {
     fn new() -> Self {
         Self(UnsafeCell::new(MaybeUninit::uninit()))

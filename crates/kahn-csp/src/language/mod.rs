@@ -1,4 +1,4 @@
-//! What does the engine keep for communicating processes, and who runs here?
+//! What does the engine keep for communicating processes, and which of them runs here?
 //!
 //! | file | what |
 //! |---|---|

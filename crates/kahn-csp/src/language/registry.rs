@@ -51,7 +51,7 @@ mod list {
     }
 }
 
-/// In a model nobody looks from outside.
+/// In a model no other thread looks.
 #[cfg(loom)]
 #[derive(Debug)]
 pub(crate) struct Registry;

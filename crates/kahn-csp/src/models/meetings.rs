@@ -1,4 +1,4 @@
-//! Pairs at one channel: every message once, the end learnt, nobody left asleep.
+//! Pairs at one channel: every message once, the end learnt, none left asleep.
 
 use super::{Driven, check};
 use crate::channel::gone::Gone;

@@ -10,7 +10,7 @@
 //!
 //! Each thread is a worker that runs its own processes and those it wakes. loom sees every access
 //! to what stands behind a gate, and to the slots. What the processes assert fails the model: a
-//! process that panics does not finish, and neither does one that nobody wakes.
+//! process that panics does not finish, and neither does one that is never woken.
 
 mod choices;
 mod meetings;
@@ -113,8 +113,8 @@ impl Driven {
         F: Future<Output: Send> + Send,
     {
         let sentinel = Sentinel(Arc::clone(&self.panicked));
-        // Boxed, so that processes are of one size and stand in one block of memory: who gives way to
-        // whom goes by their addresses, and must be the same in every run of a model.
+        // Boxed, so that processes are of one size and stand in one block of memory: which gives way to
+        // which goes by their addresses, and must be the same in every run of a model.
         let code = Box::pin(code);
         let code = async move {
             let _sentinel = sentinel;
@@ -132,7 +132,7 @@ impl Driven {
         self.run_with_time(0);
     }
 
-    /// The same, while time jumps so often to the next deadline; then until nobody waits for it.
+    /// The same, while time jumps so often to the next deadline; then until none waits for it.
     fn run_with_time(&mut self, jumps: usize) {
         let core = Shared(&raw const *self.core);
         let time = (jumps > 0).then(|| {
@@ -155,11 +155,11 @@ impl Driven {
         }
     }
 
-    /// The same, while somebody does something, and then is the last worker, for those that it made
+    /// The same, while one does something, and then is the last worker, for those that it made
     /// ready.
     fn run_beside(&mut self, does: impl FnOnce() + Send + 'static) {
         let begin = self.begin.pop().expect("the last worker begins with nothing");
-        assert!(begin.is_empty(), "the last worker is whoever does it");
+        assert!(begin.is_empty(), "the last worker is the one that does it");
         let (scheduler, index) = (Arc::clone(&self.core.scheduler), self.begin.len());
         let beside = thread::spawn(move || {
             does();

@@ -107,7 +107,7 @@ fn three_offers_go_on_together() {
     });
 }
 
-/// The one that is resigned lets go those who only offer.
+/// The one that is resigned lets go those that only offer.
 #[test]
 fn resigning_completes_a_phase_of_offers() {
     check(2, || {

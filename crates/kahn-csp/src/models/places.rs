@@ -18,7 +18,7 @@ fn a_claim_goes_from_hand_to_hand() {
             let _ = model.process(worker, "client".into(), async move {
                 for _ in 0..2 - worker {
                     let claim = shared.claim().await;
-                    assert_eq!(claim.get(), 0, "somebody else has it");
+                    assert_eq!(claim.get(), 0, "another has it");
                     claim.set(1);
                     // The one that was woken may run on this worker meanwhile.
                     yield_now().await;

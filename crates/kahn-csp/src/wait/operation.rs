@@ -8,7 +8,7 @@
 //! | `Over` | has given its result | never |
 //!
 //! A process is entered where it waits after it has left its poll. If it waits for one thing alone
-//! and nobody may end it meanwhile, its entry is plain: who finds it owns it. Otherwise it is an
+//! and nothing may end it meanwhile, its entry is plain: the one that finds it owns it. Otherwise it is an
 //! offer.
 
 use crate::language::csp::{self, Commit, Enter, Worker};

@@ -82,7 +82,7 @@ pub struct Awaited {
 pub(crate) enum At {
     /// Where an operation waits that stands by itself.
     Place(Place),
-    /// Somebody may do it, nobody knows which process.
+    /// Some process may do it; which one is not known.
     Somebody,
     /// It comes by itself.
     Time,

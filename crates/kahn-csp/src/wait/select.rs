@@ -1,4 +1,4 @@
-//! The offer of a process that waits for one of several things: who gets it?
+//! The offer of a process that waits for one of several things: which process gets it?
 //!
 //! One word in the header of each process, in type-stable memory:
 //!
@@ -13,20 +13,20 @@
 //! |---|---|---|
 //! | `IDLE` | it offers nothing | the process's worker → `OPEN`, with the next ticket |
 //! | `OPEN` | the one that comes first may have it | a partner → `TAKEN` with its guard; the worker → `BUSY`; a killer → `IDLE` |
-//! | `BUSY` | somebody keeps others off for a moment: its worker, still entering it at its guards, that has found a partner there; the one that completes a barrier; the one that explains | who made it so → `TAKEN` or back to `OPEN` |
+//! | `BUSY` | a thread keeps others off for a moment: its worker, still entering it at its guards, that has found a partner there; the one that completes a barrier; the one that explains | the one that made it so → `TAKEN` or back to `OPEN` |
 //! | `TAKEN` | a guard was chosen | the process, resumed → `IDLE` |
 //!
 //! **The one that moves `OPEN` to `TAKEN` owns the process** and must make it ready, unless it is still
-//! `ENTERING`: then its worker, who takes that bit away at the end, finds `TAKEN` and runs it again.
+//! `ENTERING`: then its worker, which takes that bit away at the end, finds `TAKEN` and runs it again.
 //! The owner completes the communication while it holds the gate of the channel, so the process,
 //! which must lock that gate to leave, cannot be gone.
 //!
 //! *No message is lost or doubled.* Each offer is taken once, for a compare-and-swap decides; the
 //! ticket makes an entry that was left behind somewhere worthless.
 //!
-//! *Two offers that want each other.* A process that is not entered anywhere is *active*: nobody
+//! *Two offers that want each other.* A process that is not entered anywhere is *active*: none
 //! can take it, so it may take any `OPEN` partner. One that is being entered is visible already. If
-//! it finds a partner it first moves itself to `BUSY`, so that nobody takes it meanwhile, and then
+//! it finds a partner it first moves itself to `BUSY`, so that none takes it meanwhile, and then
 //! takes the partner, or goes back to `OPEN`. Two that find each other `BUSY` would wait for ever;
 //! so the one with the greater address goes back to `OPEN` and lets itself be taken. Waiting for a
 //! `BUSY` partner is bounded: the one that waits has the smaller address, so chains of waits are finite,
@@ -54,7 +54,7 @@ const BUSY: u64 = 2;
 const TAKEN: u64 = 3;
 /// A waker of another library may resume the process too: it is woken through its foreign waker.
 const FOREIGN: u64 = 4;
-/// Somebody wants the process to end.
+/// The process is to end.
 const KILL: u64 = 8;
 /// Its worker has not entered it everywhere yet: the one that takes it leaves waking to that worker.
 const ENTERING: u64 = 16;
@@ -77,7 +77,7 @@ pub(crate) type Ticket = u32;
 pub(crate) enum Taken {
     /// The process is ours, to be made ready so.
     Yes(Wake),
-    /// Somebody else has it, or it offers something else by now.
+    /// Another has it, or it offers something else by now.
     No,
     /// We were taken ourselves meanwhile.
     WeWere,
@@ -98,8 +98,8 @@ pub(crate) fn open(task: TaskRef, foreign: bool, guards: usize) -> Option<Ticket
     let ticket = ticket_of(seen).wrapping_add(1);
     let next = u64::from(ticket) << TICKET_SHIFT | flags;
     if task.notes() & own::KILLABLE == 0 {
-        // Nobody else writes while it is `IDLE`. Release is not needed for the slots, which are
-        // handed over by the gates, but for who reads the ticket without a gate.
+        // No other thread writes while it is `IDLE`. Release is not needed for the slots, which are
+        // handed over by the gates, but for one that reads the ticket without a gate.
         task.offer().store(next, Release);
         return Some(ticket);
     }
@@ -174,7 +174,7 @@ pub(super) fn make_busy(task: TaskRef) -> bool {
 }
 
 /// Keeps others off an offer that may be another's; `false` if it is not open with this ticket any
-/// more. Who holds several has taken them in the order of their addresses.
+/// more. A holder of several has taken them in the order of their addresses.
 pub(crate) fn hold(task: TaskRef, ticket: Ticket) -> bool {
     let mut seen = task.offer().load(Acquire);
     loop {
@@ -203,10 +203,10 @@ pub(crate) fn take_held(task: TaskRef, guard: u32) -> Wake {
     wake_of(task, leave_busy(task, Leave::Taken(guard)))
 }
 
-/// Moves `BUSY` on: only who made it so may. A killer's bit stays. Returns what the offer was.
+/// Moves `BUSY` on: only the one that made it so may. A killer's bit stays. Returns what the offer was.
 pub(crate) fn leave_busy(task: TaskRef, to: Leave) -> u64 {
     let mut seen = task.offer().load(Relaxed);
-    debug_assert_eq!(seen & STATE, BUSY, "only who made it busy ends that");
+    debug_assert_eq!(seen & STATE, BUSY, "only the one that made it busy ends that");
     loop {
         let next = seen & !(STATE | GUARD)
             | match to {
@@ -227,7 +227,7 @@ pub(crate) fn leave_busy(task: TaskRef, to: Leave) -> u64 {
 /// then its offer says so no more.
 fn wake_of(task: TaskRef, seen: u64) -> Wake {
     if seen & FOREIGN != 0 {
-        // It is left to its foreign waker too: that one decides who makes it ready.
+        // It is left to its foreign waker too: that one decides which makes it ready.
         return Wake::foreign(task);
     }
     match seen & (ENTERING | PATIENT) {
@@ -244,8 +244,8 @@ pub(crate) enum Leave {
     Taken(u32),
 }
 
-/// Takes the offer of `task` if it is still the one with this ticket. `by` is who wants it, if that
-/// process is itself `BUSY`: entered elsewhere.
+/// Takes the offer of `task` if it is still the one with this ticket. `by` is the process that wants
+/// it, if that process is itself `BUSY`: entered elsewhere.
 pub(crate) fn take(task: TaskRef, ticket: Ticket, guard: u32, by: Option<TaskRef>) -> Taken {
     let mut spins = 0;
     loop {

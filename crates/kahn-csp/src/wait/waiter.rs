@@ -6,17 +6,17 @@ use kahn_engine::sync::Arc;
 use kahn_engine::task::foreign::Foreign;
 use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
 
-/// How somebody is entered at a side.
+/// How a process is entered at a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It waits for this alone: who finds it owns it.
+    /// It waits for this alone: the one that finds it owns it.
     #[default]
     Plain,
     /// It offers this among others, or may be ended meanwhile.
     Offer { ticket: Ticket, guard: u32 },
 }
 
-/// Somebody who waits.
+/// A process that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiter {
     pub(crate) task: TaskRef,
@@ -43,7 +43,7 @@ impl Waiter {
 pub enum Attempt {
     /// The outcome stands in the slot.
     Done,
-    /// Nobody is there; the process is entered, if it asked for that.
+    /// None is there; the process is entered, if it asked for that.
     Nothing,
     /// The process's own offer was taken meanwhile.
     WeWere,
@@ -111,7 +111,7 @@ impl Wake {
         }
     }
 
-    /// The same, by somebody who is no worker.
+    /// The same, by a thread that is no worker.
     pub(crate) fn up_from_outside(self, scheduler: &Scheduler) {
         match self {
             Self::Plain(task) | Self::Asleep(task) | Self::Patient(task) => {

@@ -6,7 +6,7 @@ use crate::queue::bias::Bias;
 use crate::queue::fifo::Fifo;
 use crate::sync::{Access, Arc, Cell, thread};
 
-/// Something that a worker has for itself, or shares with nobody.
+/// Something that a worker has for itself, or shares with none.
 struct Behind(Bias, Cell<usize>);
 
 // SAFETY: the cell is touched as the bias allows; loom sees whether that is so.

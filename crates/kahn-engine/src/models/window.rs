@@ -59,7 +59,7 @@ fn assert_all_taken_once(
     for thief in thieves {
         taken.extend(thief.join().expect("a thief does not panic"));
     }
-    assert!(!window.hides_one(), "a batch that nobody can see");
+    assert!(!window.hides_one(), "a batch that no thread can see");
     while range.len() > 0 {
         note(window.dequeue(&mut range), &mut taken);
     }

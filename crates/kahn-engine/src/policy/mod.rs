@@ -165,7 +165,7 @@ pub enum Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
     /// None: the worker that made it ready will come to it.
-    Nobody,
+    NoWorker,
     /// Any one, unless a worker searches already: there is some work to steal.
     Thief,
     /// Any one.

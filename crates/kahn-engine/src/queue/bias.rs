@@ -1,6 +1,6 @@
-//! Who takes from a worker's queues: that worker alone, without read-modify-writes, or thieves as well.
+//! What takes from a worker's queues: that worker alone, without read-modify-writes, or thieves as well.
 //!
-//! Most of the time nobody steals, but a process may hold its worker for long, and then what stands in
+//! Most of the time no worker steals, but a process may hold its worker for long, and then what stands in
 //! its queues must be found by others. So the queues are *biased* to their worker, and a thief revokes
 //! that before it comes.
 //!

@@ -86,7 +86,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// `alone`: nobody steals here.
+    /// `alone`: no thread steals here.
     pub(crate) fn new(alone: bool) -> Self {
         Self {
             hot: Deque::new(),
@@ -112,7 +112,8 @@ impl Lane {
         self.bias.section(take)
     }
 
-    /// Anybody else: may take from the LIFO slot of its worker, and from its queues, while this is there.
+    /// Any other thread: may take from the LIFO slot of its worker, and from its queues, while this is
+    /// there.
     pub(crate) fn as_thief(&self) -> Thief<'_> {
         self.bias.come()
     }
@@ -131,7 +132,7 @@ impl Lane {
         self.rate.count_migration();
     }
 
-    /// Anybody: its worker makes no progress; thieves may have what it has, at once.
+    /// Any thread: its worker makes no progress; thieves may have what it has, at once.
     pub fn stands_still(&self) {
         self.rate.end_backoff();
     }
@@ -141,7 +142,7 @@ impl Lane {
         self.rate.is_open()
     }
 
-    /// Whether nobody but its worker takes anything here.
+    /// Whether only its worker takes anything here.
     #[inline]
     pub fn is_alone(&self) -> bool {
         self.bias.is_alone()
@@ -232,7 +233,7 @@ impl Lane {
         asked.is_multiple_of(2)
     }
 
-    /// Anybody: what has waited longest outside of the deque; of what is its worker's own only if that
+    /// Any thread: what has waited longest outside of the deque; of what is its worker's own only if that
     /// stands still, and if thieves do not back off.
     pub(crate) fn take_cold(&self) -> Option<Ready> {
         let front = if self.has_front() && self.is_still() && self.rate.is_open() {
@@ -279,13 +280,13 @@ impl Lane {
         self.rest_len.store(rest.len(), Relaxed);
     }
 
-    /// Anybody: behind all that waits.
+    /// Any thread: behind all that waits.
     #[inline(never)]
     pub(crate) fn queue_rest(&self, ready: Ready) {
         self.extend_rest(iter::once(ready));
     }
 
-    /// Anybody: the same, for many.
+    /// Any thread: the same, for many.
     pub(crate) fn extend_rest(&self, ready: impl Iterator<Item = Ready>) {
         let mut rest = self.rest.lock();
         let (_, end) = self.hot.ends();
@@ -319,7 +320,7 @@ impl Lane {
         self.has_hot() || self.has_front()
     }
 
-    /// Whether something is there that anybody puts there, also while its worker sleeps: it is for
+    /// Whether something is there that any thread puts there, also while its worker sleeps: it is for
     /// all, at any time.
     pub(crate) fn has_rest(&self) -> bool {
         self.rest_len.load(Relaxed) > 0

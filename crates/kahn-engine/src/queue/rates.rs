@@ -5,7 +5,7 @@
 //! on one; those that compute for long run twice as fast. The queues do not show which is the case,
 //! so thieves measure: how many processes thief and victim take from their queues together from a
 //! steal until the thief's queues are empty, how many of those ran on another worker before
-//! (*migrations*), and how many the victim takes while nobody steals from it (*baseline*).
+//! (*migrations*), and how many the victim takes while no worker steals from it (*baseline*).
 //!
 //! ```text
 //!              steal             queues empty           backoff over, some process is aged
@@ -34,7 +34,7 @@
 //! Nothing is lost by a backoff. It holds for the deque and the front of what waits, which only their
 //! own worker fills and which that empties before it sleeps. The rest, for what comes from outside,
 //! may fill while its worker sleeps, and no backoff holds for it: a worker that is woken for it and
-//! finds the owner's backoff would sleep again, and nobody would run what is there. All fields are
+//! finds the owner's backoff would sleep again, and no worker would run what is there. All fields are
 //! Relaxed, and no model looks at them: a race spoils one judgement. A batch that is woken at its home
 //! worker counts as if that worker had stolen it.
 
@@ -285,7 +285,7 @@ impl Rate {
         }
     }
 
-    /// Anybody: from now on thieves may come.
+    /// Any thread: from now on thieves may come.
     pub(crate) fn end_backoff(&self) {
         if !self.has_no_backoff() {
             self.backoff_until.store(0, Relaxed);

@@ -3,11 +3,11 @@
 //!
 //! Each worker has a deque of its own, hot at its end, and a queue for what should wait: processes
 //! that yielded, new ones from outside, what overflows the deque. That queue is in two parts: its
-//! front, which the worker fills and empties without a lock, and the rest under one, where anybody
+//! front, which the worker fills and empties without a lock, and the rest under one, where any thread
 //! may add. While there is a rest, what is added goes there, and an empty front is filled from it in
 //! one go: so what came first runs first. A worker whose queues are empty takes half of what another
 //! has, from the cold end. The process that a worker has woken last it runs next, without asking
-//! anybody.
+//! any thread.
 //!
 //! A thief takes only what is *aged*: the oldest process of a deque that has been its oldest for
 //! `AGED`. A victim that needs no help takes it sooner. And it steals only while that pays: see
@@ -79,11 +79,11 @@ impl Stealing {
         match (origin, reason) {
             (Origin::Worker(worker), Reason::Woken | Reason::New | Reason::Preempted) => {
                 self.lanes[worker].queue_hot(ready);
-                Notify::Nobody
+                Notify::NoWorker
             }
             (Origin::Worker(worker), Reason::Yielded) => {
                 self.lanes[worker].queue_cold(ready);
-                Notify::Nobody
+                Notify::NoWorker
             }
             (Origin::Outside, _) => {
                 let worker = self.turn.fetch_add(1, Relaxed) % self.open;
@@ -156,7 +156,7 @@ impl Stealing {
         true
     }
 
-    /// Not the process that the worker is about to run: for that alone nobody need wake up. Nor
+    /// Not the process that the worker is about to run: for that alone no worker need wake up. Nor
     /// what would not pay.
     pub(crate) fn has_to_spare(&self, worker: usize) -> bool {
         let lane = &self.lanes[worker];

@@ -13,20 +13,20 @@
 //! |---|---|---|---|
 //! | enqueue | owner | swap the batch into a null slot, then a blind write of the state | the window full: the oldest batch is knocked out, and stays the owner's |
 //! | dequeue | owner | swap null into the oldest slot, then a blind write of the state | null: the batch was stolen |
-//! | steal | thief | clear the slot's bit, then swap null into it | null: somebody was faster, try the next bit |
+//! | steal | thief | clear the slot's bit, then swap null into it | null: another was faster, try the next bit |
 //!
 //! Each step ends after a bounded number of operations, whatever the others do: it is wait-free.
 //!
 //! **Each batch is taken once**, for it is in one slot and leaves it by a swap. Only the owner puts
 //! anything but null into a slot, and only where it knows null to be: outside of its own range, in
-//! slots that it has emptied itself, or that a thief has. Each swap is a Release and an Acquire: who
-//! takes a batch sees what is in it. Blind writes are swaps as well, whose result nobody looks at: a
-//! batch lasts for many dispatches, so what they cost is not to be seen, and the order of all steps
-//! on a word is plain.
+//! slots that it has emptied itself, or that a thief has. Each swap is a Release and an Acquire: a
+//! thread that takes a batch sees what is in it. Blind writes are swaps as well, whose result is not
+//! looked at: a batch lasts for many dispatches, so what they cost is not to be seen, and the order of
+//! all steps on a word is plain.
 //!
 //! **The bits may claim too much, never too little.** A blind write of the owner may set bits again
 //! that thieves have cleared; a thread that looks there finds null. The race to fear is the other one: a
-//! thief clears the bit of a batch that was enqueued after it looked, and nobody sees that batch any
+//! thief clears the bit of a batch that was enqueued after it looked, and no thread sees that batch any
 //! more. So a thief clears *first* and swaps then: if its clearing meets the bit of a younger batch,
 //! that batch is in the slot already (the owner's Release of the state pairs with the thief's
 //! Acquire), and the thief takes it. The paper has it the other way round; its authors' program has
@@ -163,7 +163,7 @@ impl<T: Send> Window<T> {
         (!batch.is_null()).then(|| unsafe { Box::from_raw(batch) })
     }
 
-    /// Whether a slot holds a batch without saying so; for models, when nobody uses the window.
+    /// Whether a slot holds a batch without saying so; for models, when no thread uses the window.
     #[cfg(all(test, loom))]
     pub(crate) fn hides_one(&self) -> bool {
         let state = self.state.load(Relaxed);

@@ -15,7 +15,7 @@ impl Scheduler {
             return;
         }
         match self.push(origin, ready, reason) {
-            Notify::Nobody | Notify::Thief if origin == Origin::Outside => self.notify_anyone(),
+            Notify::NoWorker | Notify::Thief if origin == Origin::Outside => self.notify_anyone(),
             told => self.notify(told),
         }
     }
@@ -24,7 +24,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn notify(&self, told: Notify) {
         match told {
-            Notify::Nobody => {}
+            Notify::NoWorker => {}
             Notify::Thief => self.notify_thief(),
             Notify::Anyone => self.notify_anyone(),
             Notify::Worker(worker) => self.notify_worker(worker),

@@ -45,7 +45,7 @@ pub(super) fn check(
             Ok(Ok(report)) => report,
             Ok(Err(RunError::Ended(report))) => report,
             Ok(Err(RunError::Check(_))) if has_unheld_ends(program) => {
-                tally.note("cases refused for an end that nobody holds");
+                tally.note("cases refused for an end that no process holds");
                 return Ok(());
             }
             Ok(Err(RunError::Check(_))) if schedule.budget.is_some() => {
@@ -217,7 +217,7 @@ fn outcome(meaning: &Meaning, report: &Report, quiescence: bool) -> Result<(), B
             }
             Ending::Failed => has_failed(ending),
             Ending::FailedWith(_) => is_good_end(ending) || has_failed(ending),
-            // Whether it began to wait before nobody read on is nobody's affair.
+            // Whether it began to wait before its readers left is not told.
             Ending::Stuck if outlook.is_unread => !ending.contains("fail"),
             Ending::Stuck => !is_good_end(ending) && !ending.contains("fail"),
         };
@@ -233,7 +233,7 @@ fn outcome(meaning: &Meaning, report: &Report, quiescence: bool) -> Result<(), B
     Ok(())
 }
 
-/// Whether somebody has not ended.
+/// Whether a process has not ended.
 fn is_left(report: &Report) -> bool {
     report.processes.iter().any(|process| process.ending == kahn::ProcessEnd::Never)
 }

@@ -1,7 +1,7 @@
 //! Draws programs.
 //!
 //! A process begins with the body of a *role* (a source, a relay, a fold, …), so that messages go
-//! through most networks, and gets some statements drawn freely, so that what nobody would write
+//! through most networks, and gets some statements drawn freely, so that what no author would write
 //! happens as well.
 
 use super::machine::PLACES;
@@ -286,7 +286,7 @@ fn sieve(draw: &mut Draw, scope: &Scope, senders: &[Place], receivers: &[Place])
     vec![Statement::Loop { times: draw.between(1, 4) as u64, body }]
 }
 
-/// Receives some, and hands the receiver on to a process that somebody may read.
+/// Receives some, and hands the receiver on to a process that may be read.
 fn hand_on(
     draw: &mut Draw,
     scope: &Scope,

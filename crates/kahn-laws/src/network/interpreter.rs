@@ -225,7 +225,7 @@ fn may_be_pruned(
             if found.contains(&actor.name) || actor.process.effects || actor.process.creates {
                 continue;
             }
-            // Who is found, in either order: one of them may have to go on for others to be pruned.
+            // What is found, in either order: one of them may have to go on for others to be pruned.
             for reversed in [false, true] {
                 let mut late: Vec<&str> = found.iter().map(String::as_str).collect();
                 if reversed {

@@ -123,7 +123,7 @@ impl<'p> World<'p> {
             });
             world.actor(format!("p{number}"), process, 0, places.collect());
         }
-        // What nobody holds is dropped before the start.
+        // What no process holds is dropped before the start.
         for wire in &mut world.wires {
             if wire.sender.is_none() {
                 wire.end = Some(Mark::Clean);
@@ -196,7 +196,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Whether nobody will receive what is sent.
+    /// Whether what is sent will not be received.
     fn is_unread(&self, wire: usize) -> bool {
         match self.wires[wire].receiver {
             None => true,
@@ -204,7 +204,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Whether it runs on though nobody reads what it sends.
+    /// Whether it runs on though no process reads what it sends.
     pub(super) fn is_never_pruned(&self, number: usize) -> bool {
         let process = self.actors[number].process;
         process.effects || process.creates || process.how() == How::Party
@@ -521,7 +521,7 @@ impl<'p> World<'p> {
         more
     }
 
-    /// Runs to the end; those in `late` only when nobody else can, first those that are pruned.
+    /// Runs to the end; those in `late` only when no other can, first those that are pruned.
     pub(super) fn run(&mut self, late: &[&str]) -> Result<(), Unending> {
         let mut steps = 0;
         loop {
@@ -530,7 +530,7 @@ impl<'p> World<'p> {
             let mut giving_way = Vec::new();
             let mut at = 0;
             while at < self.actors.len() {
-                // A few at a time, so that nobody is far ahead.
+                // A few at a time, so that none is far ahead.
                 for _ in 0..8 {
                     if self.actors[at].fate != Fate::Running || is_late(self, at) {
                         break;
@@ -573,7 +573,7 @@ impl<'p> World<'p> {
                 self.actors.iter().position(is)
             };
             let mut held_back: Vec<usize> = late.iter().filter_map(running).collect();
-            // Who is pruned now lets others be pruned that would run on otherwise.
+            // A process that is pruned now lets others be pruned that would run on otherwise.
             held_back.sort_by_key(|&at| !self.is_prunable(at));
             for at in held_back {
                 if !moved {

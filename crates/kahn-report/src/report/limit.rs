@@ -29,8 +29,8 @@ pub(super) enum Limit<'report> {
     NoWorkers,
 }
 
-/// Who waited for what the workers do not run: a party outside the network, or a process on a thread of
-/// its own.
+/// What waited for something that the workers do not run: a party outside the network, or a process on
+/// a thread of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outside<'report> {
     other: &'report Name,
@@ -147,7 +147,7 @@ impl Report {
         let places = self.places();
         let mut next = vec![Vec::new(); count];
         let channels = self.channels.iter().map(|channel| (&channel.from, &channel.to));
-        // Who meets waits for the other, in both directions.
+        // Each side of a rendezvous waits for the other, in both directions.
         let meetings = self
             .meetings
             .iter()

@@ -75,7 +75,7 @@ pub struct Report {
     pub most_bytes: u64,
     /// Channels that had to grow, in the order of their creation.
     pub grown: Vec<GrowthReport>,
-    /// Channels whose messages may own memory that nobody weighed: the budget counted their slots
+    /// Channels whose messages may own memory that was not weighed: the budget counted their slots
     /// alone. See `kahn::Weigh`.
     pub weight_unknown: Vec<Name>,
     /// Walks along processes that wait for each other, in search of a deadlock.

@@ -103,12 +103,12 @@ struct SenderSink<T: Send> {
     /// A message that was started and has no slot: the process did something else after
     /// `poll_ready` that took the credit away.
     pending: Option<T>,
-    /// Nobody receives any more.
+    /// No process receives any more.
     is_over: bool,
 }
 
 impl<T: Send> SenderSink<T> {
-    /// Waits until there is room for a message, or nobody to send it to; sends the one that is
+    /// Waits until there is room for a message, or no reader to send it to; sends the one that is
     /// pending.
     fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
         loop {
@@ -153,7 +153,7 @@ impl<T: Send> Sink<T> for SenderSink<T> {
         let this = self.get_mut();
         debug_assert!(this.pending.is_none(), "`poll_ready` comes before each message");
         let side = &this.sender.channel().sender;
-        // Credit is the process's own, as is its poll; somebody else must not even look.
+        // Credit is the process's own, as is its poll; another must not even look.
         match Worker::holding(side.owner.load(Relaxed)) {
             _ if this.is_over => drop(message),
             Some(worker) if side.credit.get() > 0 => {

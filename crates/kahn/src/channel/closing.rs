@@ -12,7 +12,7 @@
 //!
 //! *How a process ends is seen* by the readers of the senders it held last, if they see those end, or
 //! receive what it sent after it could be pruned last; and by the process itself, if it had both ends of a
-//! channel then. All this is noted with the channel, for the report tells of nothing that nobody could see
+//! channel then. All this is noted with the channel, for the report tells of nothing that could not be seen
 //! (`network/observed.rs`). A reader may hand the receiver on. Then
 //! it may create processes, and is never pruned itself: what it saw counts whichever process has the receiver after
 //! it. How much it had received is compared with what was sent when both are known, in the end; the table
@@ -20,7 +20,7 @@
 //!
 //! *What is named.* An end that is open names a process that has not ended, or that has left the end
 //! behind and keeps its memory. So the one at the open end may be woken and counted down. One that
-//! closes its end while the other is open is named no more, and goes without anybody having to come
+//! closes its end while the other is open is named no more, and goes without a process having to come
 //! back to it; unless a report or a failure mark is to tell its name, for which the channel then has
 //! a reference.
 
@@ -45,7 +45,7 @@ use std::task::{Poll, Waker};
 
 /// Gives both ends of a new channel to the process that makes it.
 ///
-/// Nobody else names the channel, so nobody hands an end on or closes one: no gate. What makes
+/// Nothing else names the channel, so no end is handed on or closed: no gate. What makes
 /// channels is never pruned: no observer.
 pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
     debug_assert!(maker.creates(), "asked when it began to create");
@@ -66,7 +66,7 @@ pub(crate) fn hand_over(
 ) {
     let is_sender = end == End::Sender;
     let access = from.map_or(Access::Shared, |(_, worker)| worker.access());
-    // Nobody else closes an end or hands one on if both are the giver's, which runs and is not dead.
+    // No other process closes an end or hands one on if both are the giver's, which runs and is not dead.
     let has_both = from.is_some_and(|(from, _)| channel.owner(end.peer()) == Some(from));
     let of_gate = if has_both { Access::Alone } else { access };
     let is_within = !is_sender && channel.before(channel.receiver.local.get()) > 0;
@@ -145,7 +145,7 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
     let is_to_be_noted = end == End::Sender
         && (owner.has_just_sent(channel.as_ptr().cast()) || owner.has_just_kept());
     if channel.is_closed_for_good(end.peer()) && !is_to_be_noted {
-        // There is nobody to be told how it ends.
+        // There is no process to be told how it ends.
         owner.lose_end(end == End::Sender);
         free(channel, end, worker.access());
     } else {
@@ -186,7 +186,7 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
 }
 
 /// Makes all that a process has done visible, if it is the one that asks. It is an operation: what
-/// was dropped takes effect, a process that nobody observes any more ends here, and one that has run
+/// was dropped takes effect, a process that is not observed any more ends here, and one that has run
 /// long yields.
 pub(super) async fn flush(task: TaskRef) {
     match Worker::holding(task.as_ptr()) {
@@ -384,14 +384,14 @@ fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
     is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
 }
 
-/// Drops all messages of a channel that nobody uses any more, and frees its slots; what goes back
+/// Drops all messages of a channel that is not used any more, and frees its slots; what goes back
 /// to the budget.
 pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
     let types = channel.types.get();
     if channel.sender.is_set_up() {
         // SAFETY: messages from the receiver's count to the sender's are in their slots.
         channel.for_each_slot(|slot| unsafe { (types.drop_message)(slot) });
-        // SAFETY: emptied, and nobody uses the channel any more.
+        // SAFETY: emptied, and the channel is not used any more.
         unsafe { channel.free_slots() };
     }
     let counted = channel.scales(End::Sender).map_or(0, |scales| scales.counted.swap(0, Relaxed));

@@ -105,7 +105,7 @@ impl ColdPart {
     }
 
     pub(super) fn restart(&self, label: Label) {
-        // SAFETY: the old channel is gone, and nobody knows the new one.
+        // SAFETY: the old channel is gone, and no process knows the new one.
         unsafe { *self.label.get() = Some(label) };
         self.set_capacity(0);
         self.publisher.store(0, Relaxed);
@@ -146,7 +146,7 @@ impl RawChannel {
         Gate { bits: self.cold.gate.peek_after() }.is_closed(end)
     }
 
-    /// Whether the sender was among the last that its process held. Nobody closes an end meanwhile.
+    /// Whether the sender was among the last that its process held. No end is closed meanwhile.
     pub(crate) fn was_last(&self) -> bool {
         self.cold.gate.peek_after() & gate::LAST != 0
     }
@@ -158,18 +158,18 @@ impl RawChannel {
     }
 
     /// Whether the sender's process had both ends of a channel, so that it could not be pruned, until it
-    /// closed its last senders, of which this is one. Nobody closes an end meanwhile.
+    /// closed its last senders, of which this is one. No end is closed meanwhile.
     pub(super) fn was_kept(&self) -> bool {
         self.cold.gate.peek_after() & gate::KEPT != 0
     }
 
-    /// Whether the process that saw its end has handed the receiver on. Nobody does so meanwhile.
+    /// Whether the process that saw its end has handed the receiver on. None is handed on meanwhile.
     pub(super) fn was_handed_on(&self) -> bool {
         self.cold.gate.peek_after() & gate::HANDED != 0
     }
 
     /// Whether the receiver was handed on after messages had been received: the table knows how many.
-    /// Nobody does so meanwhile.
+    /// None is handed on meanwhile.
     pub(super) fn was_handed_on_within(&self) -> bool {
         self.cold.gate.peek_after() & gate::HANDED_WITHIN != 0
     }
@@ -193,7 +193,7 @@ impl ChannelRef {
         }
     }
 
-    /// Whether somebody may have hidden a guard of a slot, with the end that it borrows; asked when
+    /// Whether a process may have hidden a guard of a slot, with the end that it borrows; asked when
     /// nothing runs. What lies in the channel stays then, for good: it may be in use.
     pub(super) fn may_lend(self) -> bool {
         let may = |bit, end| self.has_flag(bit) && !self.seen(end).is_closed();
@@ -204,7 +204,7 @@ impl ChannelRef {
 /// The number of a worker as channels keep it.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "nobody has 2^16 workers; the rest is a party's"
+    reason = "there are never 2^16 workers; the rest is a party's"
 )]
 fn short(worker: u32) -> u16 {
     worker as u16

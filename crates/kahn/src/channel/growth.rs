@@ -35,19 +35,19 @@
 //!
 //! # Why it is right
 //!
-//! *Nobody comes to a slot too early.* Let the cycle before have `T` slots, all full or free for the
+//! *No side comes to a slot too early.* Let the cycle before have `T` slots, all full or free for the
 //! sender alone when message `A` is to be sent, and the new segment `s`. Messages `A` to `A + s - 1`
 //! take the new slots. Message `A + s + k` takes the slot of `A - T + k`, the `k`-th oldest, and is
 //! sent only if fewer than the capacity, at most `T + s`, are on their way: then `A - T + k` has been
 //! received, and that was published. From there on the cycle repeats itself.
 //!
-//! *The receiver takes every message where it was put.* It goes through a cycle that nobody changes,
+//! *The receiver takes every message where it was put.* It goes through a cycle that does not change,
 //! as the sender did that put the messages there. It leaves it at `switch_at`, and knows of that in
 //! time: `next` is written before message `switch_at` is published, so a receiver that sees that
 //! message, or a later one, sees `next`. It asks at every look and takes no credit beyond.
 //!
 //! *A cycle that is left is the receiver's alone*: the sender went on when it linked the next, and
-//! nobody else looks at cycles.
+//! nothing else looks at cycles.
 //!
 //! *By exactly one.* The centralised form raises the capacity by one each time; the slots of a segment
 //! are there before the capacity counts them. A segment is linked only when all are counted.
@@ -226,7 +226,7 @@ impl Growth {
         self.sender.enter(new);
     }
 
-    /// Frees the segments. All messages are gone, and nobody uses the channel any more.
+    /// Frees the segments. All messages are gone, and the channel is not used any more.
     unsafe fn free(this: *mut Self, types: &MessageType) {
         // SAFETY: made by `new`; the caller gives it up.
         let this = unsafe { Box::from_raw(this) };
@@ -335,7 +335,7 @@ impl ChannelRef {
         self.cold.slot.get().cast()
     }
 
-    /// Calls `f` with the slot of each message that is in the channel, which nobody uses.
+    /// Calls `f` with the slot of each message that is in the channel, which is not in use.
     pub(super) fn for_each_slot(self, mut f: impl FnMut(*mut u8)) {
         let stride = self.types.get().stride;
         let (side, end) = (&self.receiver, self.sender.local.get());
@@ -356,7 +356,7 @@ impl ChannelRef {
     /// Frees the slots, which are empty. There may be none.
     ///
     /// # Safety
-    /// Nobody uses the channel.
+    /// The channel is not in use.
     pub(super) unsafe fn free_slots(self) {
         // SAFETY: said by the caller.
         unsafe { self.take_slots().free(self.types.get()) };
@@ -375,7 +375,7 @@ impl ChannelRef {
         slots
     }
 
-    /// Gives the channel another capacity, with room for the messages in it. Nobody uses it yet.
+    /// Gives the channel another capacity, with room for the messages in it. It is not in use yet.
     pub(super) fn resize(self, capacity: u32) {
         let (types, begin) = (self.types.get(), self.receiver.local.get());
         let mut from = Vec::new();
@@ -395,7 +395,7 @@ impl ChannelRef {
                 growth.receiver.end.set(0);
             }
         }
-        // SAFETY: emptied, and nobody uses them.
+        // SAFETY: emptied, and not in use.
         unsafe { slots.free(types) };
     }
 }
@@ -410,7 +410,7 @@ struct Slots {
 
 impl Slots {
     /// # Safety
-    /// They are those of a channel with such messages, empty, and nobody uses them.
+    /// They are those of a channel with such messages, empty, and not in use.
     unsafe fn free(self, types: &MessageType) {
         if !self.growth.is_null() {
             // SAFETY: said by the caller.

@@ -183,7 +183,7 @@ impl ChannelRef {
     /// Writes a new channel into a block.
     ///
     /// # Safety
-    /// `block` has room for such a channel and nobody else knows it; `recycled`: it holds an old
+    /// `block` has room for such a channel and nothing else knows it; `recycled`: it holds an old
     /// channel of the same layout, whose words count on.
     pub(super) unsafe fn place(
         block: NonNull<u8>,
@@ -232,7 +232,7 @@ impl ChannelRef {
     /// Frees what a channel owns when its table goes.
     ///
     /// # Safety
-    /// Nobody uses the channel any more, or ever will.
+    /// The channel is not used any more, nor ever will be.
     pub(super) unsafe fn drop_in_place(self) {
         if self.sender.is_kind(kind::ROOMY) {
             // SAFETY: such a channel was written by `place`; the rest is said by the caller.
@@ -298,10 +298,10 @@ impl ChannelRef {
         self.receiver.is_recorded().then(|| &self.line(End::Receiver).history)
     }
 
-    /// Records what is received from now on. Nobody knows the channel yet.
+    /// Records what is received from now on. No process knows the channel yet.
     pub(super) fn record_in(&self, history: History) {
         self.receiver.set_kind(kind::RECORDED, true);
-        // SAFETY: nobody else knows the channel.
+        // SAFETY: nothing else knows the channel.
         unsafe { *self.line(End::Receiver).history.get() = Some(Box::new(history)) };
     }
 
@@ -321,7 +321,7 @@ impl ChannelRef {
         self.sender.is_kind(kind::INNER)
     }
 
-    /// Joins the parts of one process, or not. Nobody knows the channel yet.
+    /// Joins the parts of one process, or not. No process knows the channel yet.
     pub(super) fn set_inner(self, is_inner: bool) {
         self.sender.set_kind(kind::INNER, is_inner);
     }

@@ -22,7 +22,7 @@
 //!
 //! *The credit is used up at the beginning.* So a process that waits elsewhere with a guard in its hands
 //! has no credit at this end that is not on its worker's list, and release publishes at once what
-//! nobody would publish otherwise: if there is credit left, the side is listed.
+//! nothing would publish otherwise: if there is credit left, the side is listed.
 //!
 //! *Waits and verdicts are those of a process that has not received yet.* A sender that finds the
 //! channel full waits for the holder; if that waits for the sender in turn, the ring has a full
@@ -33,7 +33,7 @@
 //!
 //! *A guard may be used anywhere, and ends where its process runs.* References to the message may go
 //! to other threads. Release touches the cells of the side, so it asks first whether this thread
-//! holds the process; if not, that is misuse and the message stays where it is. Somebody may hide a
+//! holds the process; if not, that is misuse and the message stays where it is. A process may hide a
 //! guard for good (in a leaked receiver, on another thread), so slots of which one may still be lent
 //! are not freed with the messages that are left after a run: see [`ChannelRef::lend`].
 
@@ -228,7 +228,7 @@ impl<T> Received<'_, T> {
         };
         // SAFETY: the slot of the guard, which is gone: as in `lend`.
         let slot = unsafe { next_slot::<T>(&channel.receiver) };
-        // SAFETY: full, and nobody looks at it any more.
+        // SAFETY: full, and not looked at any more.
         let message = unsafe { slot.cast::<T>().read() };
         advance(channel, End::Receiver, worker);
         message
@@ -261,7 +261,7 @@ impl<T> Received<'_, T> {
     #[inline]
     pub fn forward(self, slot: Slot<'_, T>) {
         let from = self.channel;
-        // Dropped where there is nobody to send it to.
+        // Dropped where there is no reader to send it to.
         let Some((to, worker)) = slot.into_place() else { return };
         if holder(from, End::Receiver).is_none() {
             return;
@@ -311,7 +311,7 @@ impl<T> Drop for Received<'_, T> {
         let _release = Release { channel: self.channel, worker };
         // SAFETY: the slot of this guard: as in `lend`.
         let slot = unsafe { next_slot::<T>(&self.channel.receiver) };
-        // SAFETY: full, and nobody looks at it any more.
+        // SAFETY: full, and not looked at any more.
         unsafe { slot.cast::<T>().drop_in_place() };
     }
 }
@@ -330,7 +330,7 @@ impl Drop for Release<'_> {
 }
 
 /// The slot of the next message of a side. Asked for again at the end of an operation in place,
-/// which shows a model that nobody else has touched it.
+/// which shows a model that nothing else has touched it.
 ///
 /// # Safety
 /// The side has a row of slots, which were made for messages of this type.

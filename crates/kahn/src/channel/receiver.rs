@@ -20,8 +20,8 @@ const LARGE: usize = 128;
 /// The receiving end of a channel.
 ///
 /// It belongs to the process that got it when that was created. Dropping it is invisible to the
-/// sender, whose messages are discarded from then on; a process that nobody can observe any more is
-/// ended, so infinite sources end when nobody listens.
+/// sender, whose messages are discarded from then on; a process that cannot be observed any more is
+/// ended, so infinite sources end when no process reads.
 ///
 /// There is no `try_recv` and no `len`: a process that could ask whether a message is there would
 /// compute something that depends on time.

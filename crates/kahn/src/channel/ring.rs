@@ -105,17 +105,17 @@ unsafe fn free_segment<T>(segment: *mut u8, slots: u32) {
     let layout = Layout::array::<Place<T>>(slots as usize).expect("as when it was made");
     #[cfg(loom)]
     for index in 0..slots as usize {
-        // SAFETY: written by `new_segment`, and nobody uses it any more.
+        // SAFETY: written by `new_segment`, and not used any more.
         unsafe { ptr::drop_in_place(&raw mut (*segment.cast::<Place<T>>().add(index)).touched) };
     }
     if layout.size() > 0 {
-        // SAFETY: made by `new_segment::<T>` with as many slots, and nobody uses it any more.
+        // SAFETY: made by `new_segment::<T>` with as many slots, and not used any more.
         unsafe { dealloc(segment, layout) };
     }
 }
 
 unsafe fn drop_message<T>(slot: *mut u8) {
-    // A message whose destructor panics is lost like any other; nobody is there to be told.
+    // A message whose destructor panics is lost like any other; there is no process to tell.
     let dropped = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the caller says that the slot is full, and gives it up.
         unsafe { slot.cast::<T>().drop_in_place() };
@@ -167,7 +167,7 @@ unsafe fn runs<T>(
     let first = count.min(mask as usize + 1 - index);
     // SAFETY: said by the caller.
     let from = unsafe { slot::<T>(row, mask, number) };
-    // The second run begins where the row does; nobody follows the pointer if there is none.
+    // The second run begins where the row does; the pointer is not followed if there is none.
     [(from, 0, first), (row.cast(), first, count - first)]
 }
 

@@ -73,7 +73,7 @@ impl<T: Send> Sender<T> {
         self.channel.seen(End::Receiver).is_closed()
     }
 
-    /// Puts the initial messages into a new channel, before anybody knows it.
+    /// Puts the initial messages into a new channel, before any process knows it.
     pub(crate) fn put_initial(&mut self, mut messages: Vec<T>) {
         let count = messages.len();
         if count == 0 {
@@ -99,7 +99,7 @@ impl<T: Send> Sender<T> {
         }
         // SAFETY: as above.
         unsafe { messages.set_len(0) };
-        // Nobody waits yet.
+        // No process waits yet.
         let _ = channel.word(End::Sender).publish(channel.sender.local.get(), Access::Shared);
     }
 
@@ -240,7 +240,7 @@ impl<T: Send> Sender<T> {
     ///
     /// The runtime does so by itself when the process waits, yields or ends; call this before a
     /// long computation that others should not wait for. Like any operation it lets senders end that
-    /// were dropped before, and a process ends here that nobody can observe any more.
+    /// were dropped before, and a process ends here that cannot be observed any more.
     ///
     /// # Examples
     ///

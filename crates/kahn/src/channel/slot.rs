@@ -4,7 +4,7 @@
 //! for the receiver. A slot that is reserved is not published, for `local` does not count it; one
 //! that is dropped or forgotten is the next to be reserved.
 //!
-//! *Nobody can ask whether there is room.* A reservation waits as a send does and is misuse if it is
+//! *No program can ask whether there is room.* A reservation waits as a send does and is misuse if it is
 //! given up; and it gives a slot to the process that asks, also when the receiver has left, before or after.
 //! The message is then made as well, somewhere else, and dropped.
 
@@ -132,7 +132,7 @@ impl<T: Send> Sender<T> {
 /// ```
 #[must_use = "nothing is sent unless a message is given to it"]
 pub struct Slot<'a, T> {
-    /// `None`: nobody receives any more.
+    /// `None`: no process receives any more.
     channel: Option<ChannelRef>,
     sender: PhantomData<&'a mut Sender<T>>,
 }
@@ -253,7 +253,7 @@ impl<T> Slot<'_, T> {
         if let Some((channel, worker)) = self.into_place() {
             // SAFETY: as in `send`.
             let mut slot = unsafe { next_slot::<T>(&channel.sender) };
-            // SAFETY: as in `send`; and nobody else looks at it.
+            // SAFETY: as in `send`; and nothing else looks at it.
             make_in(unsafe { slot.as_mut() }, make);
             count_weight(channel, End::Sender, slot.cast::<T>().as_ptr());
             advance(channel, End::Sender, worker);

@@ -219,7 +219,7 @@ fn look_for_credit(
     find_no_room(channel, worker, task, seen, waited)
 }
 
-/// The channel is full, or there are no slots yet, or nobody receives any more.
+/// The channel is full, or there are no slots yet, or no process receives any more.
 #[inline(never)]
 fn find_no_room(
     channel: ChannelRef,

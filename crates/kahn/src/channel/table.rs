@@ -131,7 +131,7 @@ pub(crate) struct ChannelTable {
     /// there may be.
     listed: PlainAtomicUsize,
     limit: PlainAtomicUsize,
-    /// Open ends that nobody has any more, or that keep the memory themselves.
+    /// Open ends that have no owner any more, or that keep the memory themselves.
     gone: AtomicU64,
     /// Whether the graph is as it was when the run started.
     is_fixed: AtomicBool,
@@ -167,7 +167,7 @@ impl ChannelTable {
         Identity::fixed(inner.fixed - 1)
     }
 
-    /// Makes a channel; nobody knows it yet.
+    /// Makes a channel; no process knows it yet.
     pub(crate) fn make(&self, plan: Plan) -> ChannelRef {
         let capacities = self.capacities.get().copied().filter(|_| !plan.is_inner);
         let wanted = capacities.unwrap_or_default().of(plan.capacity);
@@ -233,7 +233,7 @@ impl ChannelTable {
         self.record_all.store(record, Relaxed);
         if !record {
             for channel in self.all() {
-                // SAFETY: nobody receives before the run.
+                // SAFETY: no process receives before the run.
                 drop(unsafe { channel.take_history() });
             }
         }
@@ -422,7 +422,7 @@ impl ChannelTable {
         self.gone.fetch_add(1, Release);
     }
 
-    /// How many ends somebody still has; memory may go only when there are none. No channel is
+    /// How many ends still have an owner; memory may go only when there are none. No channel is
     /// made any more. One end too many, while a party gives one up, does no harm: the memory stays.
     pub(crate) fn ends_left(&self) -> u64 {
         let is_open = |end: &(ChannelRef, End)| !end.0.seen(end.1).is_closed();
@@ -470,7 +470,7 @@ impl ChannelTable {
             inner.folded.0 += 1;
             inner.folded.1.add(&channel.counts());
         }
-        // SAFETY: both ends are closed: nobody records any more.
+        // SAFETY: both ends are closed: nothing records any more.
         drop(unsafe { channel.take_history() });
         channel.cold.clear();
         // SAFETY: taken by `make`; both ends are closed.
@@ -496,7 +496,7 @@ impl ChannelTable {
         inner.last_senders.iter().copied().chain(alive).collect()
     }
 
-    /// Drops all messages that are left when a run has ended and nobody runs any more.
+    /// Drops all messages that are left when a run has ended and no process runs any more.
     pub(crate) fn drop_messages(&self) {
         for channel in self.all() {
             if !channel.may_lend() {
@@ -550,7 +550,7 @@ impl ChannelRef {
         let name_of = |end| self.owner(end).map(|task| task.info().name.clone());
         let types = self.types.get();
         let history = if take {
-            // SAFETY: both ends are closed: nobody records any more.
+            // SAFETY: both ends are closed: nothing records any more.
             unsafe { self.take_history() }.map(|history| *history)
         } else {
             None

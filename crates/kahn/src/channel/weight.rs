@@ -353,7 +353,7 @@ impl Ordinary {
 /// Weighs the messages of an end.
 #[derive(Debug, Default)]
 pub(super) struct Scales {
-    /// Set before anybody knows the channel.
+    /// Set before any process knows the channel.
     pub(super) weigh: Cell<Option<WeighFn>>,
     /// All of its messages together. Read where it is compared with the budget.
     pub(super) total: PlainAtomicU64,
@@ -389,7 +389,7 @@ impl ChannelRef {
         self.side(end).is_kind(kind::WEIGHED).then(|| &self.line(end).scales)
     }
 
-    /// Weighs its messages so, or not. Nobody knows the channel yet.
+    /// Weighs its messages so, or not. No process knows the channel yet.
     pub(super) fn weigh_by(self, weigh: Option<WeighFn>) {
         for end in [End::Sender, End::Receiver] {
             self.side(end).set_kind(kind::WEIGHED, weigh.is_some());

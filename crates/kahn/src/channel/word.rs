@@ -25,11 +25,11 @@
 //! the next publish finds PARKED. One read-modify-write does the whole handshake; there is no
 //! store-then-load, so no fence.
 //!
-//! *Nobody runs a process twice.* PARKED is set when the process has left its poll. The Release of
+//! *No process runs twice at once.* PARKED is set when the process has left its poll. The Release of
 //! `park` pairs with the Acquire of the thread that clears PARKED, so all that the process did is visible
 //! to its next worker.
 //!
-//! *Load before swap.* If the word already shows PARKED the peer sleeps, and nobody but us may wake
+//! *Load before swap.* If the word already shows PARKED the peer sleeps, and only this process may wake
 //! it: a plain store replaces the swap. (A resolver acts in a ring in which we sleep as well, or tells us to
 //! swap and waits until we know, see `deadlock::prune`.)
 //!
@@ -75,14 +75,14 @@ impl Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a process whose PARKED bit was cleared and that is not woken is lost"]
 pub(crate) enum Moved {
-    /// Nobody slept there.
+    /// No process slept there.
     Quiet,
     /// The peer's process is ours now: it must be made ready.
     Wake,
 }
 
 impl Word {
-    /// Makes a word that starts at `count`, open, nobody parked.
+    /// Makes a word that starts at `count`, open, no process parked.
     pub(crate) fn new(count: u64) -> Self {
         Self { value: AtomicU64::new(count << SHIFT) }
     }
@@ -162,7 +162,7 @@ impl Word {
     /// For the resolver, which holds its lock and knows that the owner sleeps in the same ring, that all
     /// stands still, or that the owner swaps; and for a party that cancels its own wait.
     pub(crate) fn unpark(&self, seen: Seen) -> bool {
-        debug_assert!(seen.is_parked(), "there is somebody to wake");
+        debug_assert!(seen.is_parked(), "there is a process to wake");
         self.value.compare_exchange(seen.0, seen.0 & !PARKED, AcqRel, Relaxed).is_ok()
     }
 

@@ -6,7 +6,7 @@
 //!
 //! # Why a ring that is found is real
 //!
-//! Only the peer may resume a process that is parked at a channel, so nobody outside a ring can
+//! Only the peer may resume a process that is parked at a channel, so nothing outside a ring can
 //! undo it: a real ring is *stable*, and may be found late, twice, by anyone. A wrong report can
 //! only come from edges that were read at different times. So the ring is looked at twice, and
 //! counts only if every word is the same both times. A word that shows PARKED with a count, and
@@ -22,7 +22,7 @@
 //! | a busy worker | every 1024 picks, on a budget | the same |
 //! | a thread or a party that parks | at once | from where it parks |
 //! | the last worker to sleep while threads or parties run | once, after a nap | everywhere |
-//! | the last to park | nobody is busy any more | everywhere |
+//! | the last to park | no process is busy any more | everywhere |
 //!
 //! The turn comes to every channel again and again, and a ring that needs growth holds a parked
 //! sender, so a stuck part is freed while another part runs for ever. When nothing runs, the look
@@ -36,7 +36,7 @@
 //! | the same, and the budget is used up | the run ends, over budget |
 //! | empty channels alone | its processes are dead, and so is what waits for them; sends to them are discarded |
 //!
-//! A verdict is given only when nobody can act any more; see [`kahn_engine`].
+//! A verdict is given only when nothing can act any more; see [`kahn_engine`].
 //!
 //! The centralised form of the paper (Vrba 2009, section 4.4) keeps a map of all waits: it takes the
 //! lock at every block and at every wake-up, follows the waits in the map at every block, and grows
@@ -88,7 +88,7 @@ pub enum Detection {
 pub(crate) enum Found {
     /// No ring, or none that anything can be done about.
     Nothing,
-    /// Somebody can go on now.
+    /// A process can go on now.
     Freed,
     /// This channel had to grow and must not.
     OverBudget(ChannelRef),
@@ -119,12 +119,12 @@ impl Resolver {
         Self { detection, lock: Mutex::new(State::default()), walks: PlainAtomicU64::new(0) }
     }
 
-    /// How often somebody has followed the waits from a process on.
+    /// How often the waits were followed from a process on.
     pub(crate) fn walks(&self) -> u64 {
         self.walks.load(Relaxed)
     }
 
-    /// Counts walks. The lock is held, so nobody else counts.
+    /// Counts walks. The lock is held, so no other thread counts.
     fn count_walks(&self, more: usize) {
         self.walks.store(self.walks.load(Relaxed) + more as u64, Relaxed);
     }
@@ -193,7 +193,7 @@ impl Resolver {
         }
     }
 
-    /// Looks everywhere; for when nobody is busy. If the processes stand still for certain, it also
+    /// Looks everywhere; for when no process is busy. If the processes stand still for certain, it also
     /// finds what waits for the dead.
     pub(crate) fn look_everywhere(
         &self,
@@ -308,7 +308,7 @@ impl Resolver {
 
 /// Propagates the end of dead processes to their dependents, which wait for them, and finds which
 /// need not wait for them. The lock is held, and the
-/// processes stand still, parties as well: those that wait cannot change their minds. `true` if somebody
+/// processes stand still, parties as well: those that wait cannot go on by themselves. `true` if one
 /// can go on.
 fn propagate_end(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
     let mut dependents: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();

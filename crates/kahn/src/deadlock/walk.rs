@@ -37,7 +37,7 @@ pub(crate) fn edge_of(task: TaskRef) -> Option<Edge> {
     // SAFETY: set by `waiting_at` of a channel of this network, or null.
     let (channel, end) = unsafe { ChannelRef::from_waiting(waits_at) }?;
     let seen = channel.seen(end.peer());
-    // An end that was handed on since is somebody else's wait.
+    // An end that was handed on since is the wait of another.
     (seen.is_parked() && channel.owner(end) == Some(task)).then_some(Edge {
         task,
         channel,
@@ -101,7 +101,7 @@ pub(crate) fn ring_from(
 pub(crate) fn ring_through(start: TaskRef, waits: &BTreeMap<TaskRef, Edge>) -> Option<Vec<Edge>> {
     let mut ring = Vec::new();
     let mut at = start;
-    // A wait may be over that is still in the map, so the walk may come round to somebody else.
+    // A wait may be over that is still in the map, so the walk may come round to another.
     while ring.len() <= waits.len() {
         let edge = waits.get(&at)?;
         ring.push(*edge);
@@ -130,7 +130,7 @@ pub(crate) fn all_rings(processes: &[TaskRef]) -> Vec<Vec<Edge>> {
     let mut rings = Vec::new();
     for (number, &start) in processes.iter().enumerate() {
         let mut at = start;
-        // Until we come to nobody, to an older walk, or to our own track.
+        // Until we come to no process, to an older walk, or to our own track.
         let closed = loop {
             let Some(index) = place(at) else { break None };
             if walked[index] == number {

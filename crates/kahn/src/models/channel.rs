@@ -183,8 +183,8 @@ fn a_message_that_is_held_keeps_its_slot_in_a_cycle_that_is_left() {
     check(3, || held(1, Some(2)));
 }
 
-/// The receiver leaves after the first message: the sender goes on, to nobody, whether it may ask
-/// who that was or not.
+/// The receiver leaves after the first message: the sender goes on, without a reader, whether it may ask
+/// which that was or not.
 #[test]
 fn a_sender_outlives_its_receiver() {
     for new in [Driven::new, Driven::listing_none] {
@@ -290,8 +290,8 @@ fn a_token_goes_round_published_late() {
     check(3, || token(4));
 }
 
-/// A process hands its sender on to another while the receiver leaves: whoever has the sender then
-/// is not observed any more, and nobody is told so twice.
+/// A process hands its sender on to another while the receiver leaves: the process that has the sender then
+/// is not observed any more, and none is told so twice.
 #[test]
 fn an_end_changes_hands_while_its_peer_leaves() {
     check(3, || {

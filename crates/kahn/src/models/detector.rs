@@ -4,8 +4,8 @@
 //! the processes' workers would. Bounds: two or three processes, two threads besides the first.
 //!
 //! What a walk must not be taken in by is a *gap*: one process is awake, wakes the next, waits, and
-//! so on round the ring. Wherever a walk comes the gap has just left, so it meets everybody parked,
-//! though never all of them at once. Nobody need be interrupted for that: a walker that is behind
+//! so on round the ring. Wherever a walk comes the gap has just left, so it meets every process parked,
+//! though never all of them at once. No process need be interrupted for that: a walker that is behind
 //! reads old values, in any mixture that the orderings allow, and loom tries them all.
 
 use super::{Driven, check};
@@ -72,12 +72,12 @@ impl Round {
         word.publish(word.load().count() + 1, Access::Shared) == Moved::Wake
     }
 
-    /// All but one process wait, and that goes round, so many steps: who is awake wakes the next
+    /// All but one process wait, and that goes round, so many steps: the one that is awake wakes the next
     /// and waits.
     fn gap_goes_round(&self, from: usize, steps: usize) {
         for awake in (from..from + steps).map(|step| step % self.tasks.len()) {
             assert!(self.send(awake), "the next one was parked");
-            assert!(self.park(awake), "nobody has sent to it");
+            assert!(self.park(awake), "nothing was sent to it");
         }
     }
 
@@ -124,7 +124,7 @@ fn one_of_those_who_complete_a_ring_finds_it() {
         assert!(round.park(0));
         let found_here = round.finds_ring(0);
         let found_there = other.join().expect("the other does not panic");
-        assert!(found_here || found_there, "nobody has seen the ring");
+        assert!(found_here || found_there, "no walk has seen the ring");
         round.forget();
     });
 }
@@ -199,7 +199,7 @@ fn a_gap_among_three_is_no_ring_across_workers() {
     });
 }
 
-/// Who stands still is found by anyone, from anywhere.
+/// A process that stands still is found from anywhere.
 #[test]
 fn a_ring_that_stands_is_found_from_everywhere() {
     check(1, || {

@@ -77,7 +77,7 @@ fn a_process_whose_last_waker_is_dropped_is_an_orphan() {
         let dropping = thread::spawn(move || drop(waker));
         assert!(process.foreign.wait());
         dropping.join().expect("a waker does not panic");
-        assert!(process.foreign.is_orphan(), "it waits for a waker that nobody has");
+        assert!(process.foreign.is_orphan(), "it waits for a waker that no longer exists");
         assert_eq!(process.times_ready(), 0);
         assert_eq!(process.counted(), 0);
     });
@@ -99,7 +99,7 @@ fn one_waker_is_used_and_one_is_dropped() {
     });
 }
 
-/// Who is ready is handed over: what the process did before it waited is seen by who runs it next.
+/// A ready process is handed over: what it did before it waited is seen by the thread that runs it next.
 #[test]
 fn a_wake_up_hands_the_process_over() {
     check(3, || {

@@ -8,7 +8,7 @@
 //! | `prune` | a resolver against the peer of a process that is parked and to be pruned | 2 |
 //! | `sleep` | a worker that goes to sleep beside another, against one that wakes both | 2 |
 //! | `run` | whole runs: workers look for work, sleep, are woken; growth; verdicts | 2 to 3 |
-//! | `verdict` | whoever gives the verdict against wakers and parties that may still act | 3 |
+//! | `verdict` | the thread that gives the verdict against wakers and parties that may still act | 3 |
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
 //!
@@ -63,7 +63,7 @@ impl Driven {
         Self { core: Core::new() }
     }
 
-    /// The same, whose report lists no channel: who closes the first end of one is forgotten.
+    /// The same, whose report lists no channel: which process closes the first end of one is forgotten.
     fn listing_none() -> Self {
         let model = Self::new();
         model.core.channels.configure(u64::MAX, Capacities::default(), 0, false);
@@ -144,7 +144,7 @@ impl Driven {
         self.assert_finished();
     }
 
-    /// Runs, as worker `index`, what was made ready by somebody who is no worker.
+    /// Runs, as worker `index`, what was made ready by a thread that is no worker.
     fn work_for_others(core: &Arc<Core>, index: usize) {
         work_for_others(&core.scheduler, index);
     }

@@ -1,7 +1,7 @@
 //! Whole runs, from the first step to the last: workers look for work, go to sleep, are woken, find
 //! out that nothing can go on.
 //!
-//! A lost wake-up is a model in which everybody sleeps: loom calls that a deadlock. There is no
+//! A lost wake-up is a model in which every thread sleeps: loom calls that a deadlock. There is no
 //! time under loom, so no nap ends by itself and hides one, but where a model wants that. Bounds:
 //! two workers, once three, one or two processes, one message or two, one thread outside.
 
@@ -133,7 +133,7 @@ fn a_network_that_stands_still_is_told() {
     check(2, stand_still);
 }
 
-/// The system has refused the second worker: nobody may wait for it.
+/// The system has refused the second worker: no thread may wait for it.
 #[test]
 fn a_network_that_stands_still_is_told_by_one() {
     check(2, || {
@@ -230,7 +230,7 @@ fn a_foreign_waker_that_is_dropped_is_told() {
             thread::spawn(move || answer.refuse())
         };
         let ended = network.run_with(options(SHARED, Detection::Off).workers(1));
-        assert!(matches!(ended, Err(RunError::Ended(_))), "nobody can wake it");
+        assert!(matches!(ended, Err(RunError::Ended(_))), "nothing can wake it");
         other.join().expect("it does not panic");
     });
 }
@@ -250,7 +250,7 @@ fn a_blocking_process_is_woken_and_wakes() {
     });
 }
 
-/// Somebody outside, on a thread of its own.
+/// A party outside, on a thread of its own.
 #[test]
 fn a_party_outside_is_woken_and_wakes() {
     check(2, || {
@@ -267,7 +267,7 @@ fn a_party_outside_is_woken_and_wakes() {
     });
 }
 
-/// Somebody outside who polls without having been woken, gives up, and comes back.
+/// A party outside that polls without having been woken, gives up, and comes back.
 #[test]
 fn a_party_outside_polls_in_vain_and_cancels() {
     check(2, || {
@@ -298,9 +298,9 @@ fn a_party_outside_polls_in_vain_and_cancels() {
     });
 }
 
-/// Somebody outside who begins to wait while the run starts: the start rings its bell, but that is
+/// A party outside that begins to wait while the run starts: the start rings its bell, but that is
 /// not what it waits for. If it took that for a wake-up, it would be counted as busy once too few,
-/// and nobody would find out that nothing can go on.
+/// and no thread would find out that nothing can go on.
 #[test]
 fn a_party_outside_is_not_woken_by_the_start() {
     check(2, || {
@@ -334,7 +334,7 @@ impl Wake for Unparks {
 }
 
 /// A task of another executor that is polled with one waker and then waits with another, as one
-/// does that was moved: whoever wakes it meanwhile rings one of the two.
+/// does that was moved: a thread that wakes it meanwhile rings one of the two.
 #[test]
 fn a_party_outside_changes_its_waker() {
     check(2, || {
@@ -360,7 +360,7 @@ fn a_party_outside_changes_its_waker() {
     });
 }
 
-/// More workers than cores: those beyond sit out, and whoever lies down last still sees the work.
+/// More workers than cores: those beyond sit out, and the last to go to sleep still sees the work.
 #[test]
 fn a_foreign_waker_wakes_more_workers_than_cores() {
     check(0, || {

@@ -1,8 +1,8 @@
-//! The verdict, against those who may still act though no worker is busy: foreign wakers, and
+//! The verdict, against those that may still act though no worker is busy: foreign wakers, and
 //! parties that may cancel.
 //!
 //! One process waits to receive from another vertex, which is woken, wakes it, and waits for it in
-//! turn. At every moment one of the two is awake or about to be; whoever gives a verdict has seen
+//! turn. At every moment one of the two is awake or about to be; the thread that gives a verdict has seen
 //! them at different times. Bounds: two vertices, two threads besides the first.
 
 use super::{Driven, check};
@@ -57,7 +57,7 @@ impl Pair {
                 Kahn::quiet(&worker);
             }
             let verdict = core.verdict.lock();
-            assert!(verdict.is_none(), "a verdict, though somebody can go on: {verdict:?}");
+            assert!(verdict.is_none(), "a verdict, though a process can go on: {verdict:?}");
         })
     }
 
@@ -106,7 +106,7 @@ fn who_is_woken_from_outside_may_wake_others() {
         woken_from_outside(|second, pair| {
             let moved = pair.there.word(End::Sender).publish(1, Access::Shared);
             assert_eq!(moved, Moved::Wake);
-            // Whoever runs the first from now on.
+            // The thread that runs the first from now on.
             Scheduler::of(second).activity.wake();
             park(second, pair.back);
         });
@@ -133,7 +133,7 @@ fn cancels(sends: bool) {
     };
     if sends {
         assert!(pin!(sender.send(0)).poll(&mut context).is_ready());
-        // Whoever runs the first from now on.
+        // The thread that runs the first from now on.
         pair.model.core.scheduler.activity.wake();
     }
     let mut receiving = Box::pin(receiver.recv());

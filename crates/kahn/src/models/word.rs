@@ -17,7 +17,7 @@ enum Who {
     Receiver,
 }
 
-/// What a process keeps to itself; whoever runs it touches that.
+/// What a process keeps to itself; the thread that runs it touches that.
 #[derive(Debug, Default)]
 struct State {
     done: u64,
@@ -71,13 +71,13 @@ impl Channel {
         }
     }
 
-    /// Runs a process until it parks or ends; whom it wakes is made ready.
+    /// Runs a process until it parks or ends; what it wakes is made ready.
     fn run(&self, who: Who, ready: &mut Vec<Who>) {
         let (own, peers, state) = self.parts(who);
         let peer = if who == Who::Sender { Who::Receiver } else { Who::Sender };
         loop {
             let stop = state.with_mut(|state| {
-                // SAFETY: loom checks that nobody else is here.
+                // SAFETY: loom checks that no other thread is here.
                 let state = unsafe { &mut *state };
                 assert!(!state.has_ended, "an ended process runs");
                 let stop = loop {
@@ -124,7 +124,7 @@ impl Channel {
                 if state.done - seen.count() == self.slots.len() as u64 {
                     return Some(Stop::Wait(seen));
                 }
-                // SAFETY: loom checks that nobody else is at this slot.
+                // SAFETY: loom checks that no other thread is at this slot.
                 self.slot(state.done).with_mut(|slot| unsafe { *slot = state.done });
             }
             Who::Receiver => {
@@ -151,7 +151,7 @@ impl Channel {
         }
     }
 
-    /// Both processes ran on two workers; nobody sleeps, and every message came once.
+    /// Both processes ran on two workers; neither sleeps, and every message came once.
     fn run_on_two(self) {
         let channel = Arc::new(self);
         let other = {
@@ -212,7 +212,7 @@ fn a_party_that_cancels_is_not_woken_as_well() {
         let seen = word.load();
         let state = Arc::new(UnsafeCell::new(0));
         let touch = |state: &UnsafeCell<u32>| {
-            // SAFETY: loom checks that nobody else is here.
+            // SAFETY: loom checks that no other thread is here.
             state.with_mut(|state| unsafe { *state += 1 });
         };
         let publisher = {
@@ -232,6 +232,6 @@ fn a_party_that_cancels_is_not_woken_as_well() {
             touch(&state);
         }
         let woke = publisher.join().expect("it does not panic");
-        assert_eq!(woke, parked && !cancelled, "owned by both, or by nobody");
+        assert_eq!(woke, parked && !cancelled, "owned by both, or by neither");
     });
 }

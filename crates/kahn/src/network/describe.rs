@@ -288,7 +288,7 @@ impl<T: Send> Channel<T> {
 ///
 /// let mut network = Network::new();
 /// let (out, unused) = network.channel("unused");
-/// // Nobody reads its output, but it must run to its end all the same.
+/// // No process reads its output, but it must run to its end all the same.
 /// network.process_with(Process::named("log").effects(), out, async |mut out| {
 ///     for line in 0..3_u32 {
 ///         out.send(line).await;
@@ -332,7 +332,7 @@ impl Process {
     }
 
     /// Declares that the process does something that can be seen without its channels: it is never
-    /// ended because nobody reads its output. Processes without senders need no such word.
+    /// ended because no process reads its output. Processes without senders need no such word.
     ///
     /// # Examples
     ///

@@ -208,7 +208,7 @@ where
             // The runtime ends the process that has misused an end.
             Err(payload) if payload.is::<Unwound>() => resume_unwind(payload),
             Err(payload) => {
-                // Nobody knows what state it is in.
+                // Its state is not known.
                 *memory = None;
                 let at = panics::place_of(&*payload);
                 Made::Panicked(payload, at)

@@ -35,7 +35,7 @@ struct Place {
 }
 
 impl Left {
-    /// Looks at all that is left. Nobody runs.
+    /// Looks at all that is left. No process runs.
     pub(super) fn new(scheduler: &Scheduler, channels: &ChannelTable) -> Self {
         // While both tables are locked nothing is recycled.
         let table = scheduler.table.lock();
@@ -66,7 +66,7 @@ impl Left {
         readers.filter(|(writer, reader)| !self.is_dead_without(*reader, *writer))
     }
 
-    /// Tells of those that are left, in their order, but for those of whom nothing is to be told.
+    /// Tells of those that are left, in their order, but for those of which nothing is to be told.
     pub(super) fn tell<T>(&self, all: &mut Vec<T>, is_untold: impl Fn(&Identity) -> bool) {
         if all.len() == self.processes.len() {
             let mut processes = self.processes.iter();
@@ -171,7 +171,7 @@ mod tests {
                         assert_eq!(left.is_dead_without(process, other), !meets, "{waits:?}");
                     }
                 }
-                assert!(!left.is_dead_without(one(count), one(0)), "nobody knows it");
+                assert!(!left.is_dead_without(one(count), one(0)), "it is not known");
             }
         }
     }

@@ -381,7 +381,7 @@ impl<'env, M: Making> Network<'env, M> {
 }
 
 impl<'env> Network<'env> {
-    /// Gives ends to somebody outside: an ordinary thread, a task of another executor.
+    /// Gives ends to a party outside: an ordinary thread, a task of another executor.
     ///
     /// One party waits in one operation at a time; two threads are two parties. The run waits until
     /// the party has dropped its ends.

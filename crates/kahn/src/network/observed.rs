@@ -1,6 +1,6 @@
-//! Which processes nobody could observe to their end, and so what a report tells of failures.
+//! Which processes could not be observed to their end, and so what a report tells of failures.
 //!
-//! A process that nobody can observe any more is pruned when it next waits or begins an operation:
+//! A process that cannot be observed any more is pruned when it next waits or begins an operation:
 //! how far it comes before, whether it fails or reaches a failure mark on its way, is a matter of
 //! the schedule. So it is not told. In every run of a network on the same input the same processes
 //! *may be pruned*:
@@ -51,14 +51,14 @@
 //! handed it on is the same in every run. The senders a process held last are the same if it was not
 //! pruned, and if it was, they were among those it had then, whose readers leave in every run before an
 //! end, or are dead, or may be pruned. A process that may be pruned is told as pruned also if it came to a
-//! wait for the dead first: nobody reads on, so whether it was ended before it began to wait is a matter
+//! wait for the dead first: nothing reads on, so whether it was ended before it began to wait is a matter
 //! of the schedule.
 //!
 //! A failure counts if its process may not be pruned, and if one of those readers has reached its
 //! failure mark if it left any, or it was its own reader. It leaves none if it has no sender any more,
 //! because it dropped them or gave them away. If it could have been ended before, when it still had them,
 //! it is told as pruned: in some runs it was, and then there was no failure. So is one whose last message
-//! was received and whose mark nobody reached: its readers left, and it still had senders.
+//! was received and whose mark was not reached: its readers left, and it still had senders.
 
 use crate::channel::endings::LastSender;
 use crate::channel::process::attribute;

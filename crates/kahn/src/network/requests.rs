@@ -75,7 +75,7 @@ impl<Q, A> fmt::Debug for Requests<Q, A> {
     }
 }
 
-/// Closes the desk when nobody can ask any more.
+/// Closes the desk when no more questions can come.
 struct Open<Q, A>(Arc<Desk<Q, A>>);
 
 impl<Q, A> Drop for Open<Q, A> {
@@ -140,7 +140,7 @@ impl<Q, A> Desk<Q, A> {
         Ok(reply)
     }
 
-    /// The next question; none if nobody asks any more.
+    /// The next question; none if no more can come.
     fn next(&self, context: &Context<'_>) -> Poll<Option<Q>> {
         let mut queues = self.0.lock();
         match queues.asked.pop_front() {
@@ -161,7 +161,7 @@ impl<Q, A> Desk<Q, A> {
         reply.expect("an answer to each question, and no more").complete(Ok(answer));
     }
 
-    /// Nobody may ask from now on.
+    /// No question may come from now on.
     fn close(&self) {
         let waker = {
             let mut queues = self.0.lock();
@@ -293,7 +293,7 @@ impl<'env> Network<'env> {
     /// [`map`](Self::map), an [`ordered_map`](Self::ordered_map), or whatever keeps the order and answers each question
     /// once. `capacity` is that of the two channels.
     ///
-    /// All who ask are one process in the network, so the order in which questions come is *from outside*:
+    /// All that ask are one process in the network, so the order in which questions come is *from outside*:
     /// the report says so, and [`testing::verify`](crate::testing::verify) refuses the network, for two runs
     /// may differ. What is answered to which question still depends on the questions and their order alone.
     ///

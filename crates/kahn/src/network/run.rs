@@ -35,7 +35,7 @@ use std::task::{Context, Poll, Waker};
 /// let mut network = Network::new();
 /// let (_out, numbers) = network.channel::<u32>("numbers");
 /// network.for_each("ignore", numbers, |_| {});
-/// let error = network.run().expect_err("nobody has the sender");
+/// let error = network.run().expect_err("the sender is gone");
 /// assert!(matches!(error, RunError::Check(_)));
 /// assert!(error.to_string().contains("the sender of channel `numbers` belongs to no process"));
 /// ```
@@ -503,7 +503,7 @@ impl Drop for Whole<'_> {
             end_processes(&self.core);
             self.core.channels.drop_messages();
         }
-        // Ends that somebody has hidden point into the network's memory: then it stays.
+        // Ends that a process has hidden point into the network's memory: then it stays.
         if self.core.channels.ends_left() > 0 {
             mem::forget(Arc::clone(&self.core));
         }

@@ -21,7 +21,7 @@ pub(super) fn growth(record: &ChannelRecord) -> GrowthReport {
     }
 }
 
-/// The channels whose messages own nobody knows what, if there was any message.
+/// The channels whose messages own an unknown amount, if there was any message.
 pub(super) fn weight_unknown(channels: &[ChannelRecord]) -> Vec<Name> {
     let unknown = |record: &&ChannelRecord| record.weight.is_none() && record.counts.sent > 0;
     channels.iter().filter(unknown).map(|record| record.name.clone()).collect()

@@ -173,7 +173,7 @@ impl fmt::Display for Difference {
                 match unlike {
                     Unlike::Contents => writeln!(f, ", differs between two runs:")?,
                     Unlike::Missing | Unlike::Extra => {
-                        let reader = to.as_ref().map_or("nobody", Name::as_str);
+                        let reader = to.as_ref().map_or("no process", Name::as_str);
                         writeln!(
                             f,
                             ", was received by process `{reader}` in one of two runs only:"

@@ -320,7 +320,7 @@ impl Schedules {
     /// [digest](crate::Digest), by number elsewhere. Those of ordinary types have one, and those of
     /// types named by [`digest`](Self::digest); other channels are given it when they are
     /// [created](crate::Channel::digest). Then failures, outcomes, and how the
-    /// processes ended. Of readers that nobody could observe any more, and of runs that were cut
+    /// processes ended. Of readers that could not be observed any more, and of runs that were cut
     /// short, what one received must be the beginning of what the other did.
     ///
     /// `build` is called for each run anew, and must do the same each time.

@@ -149,7 +149,8 @@ impl Shared {
         }
         let text = self.say(&self.state.lock());
         let text = format!("{text}\nit could not be stopped either: the program is aborted\n");
-        // Past the capture of tests, which would be lost. If it cannot be written, nobody reads it.
+        // Past the capture of tests, which would be lost. If it cannot be written, there is nothing to
+        // be done.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         std::process::abort();
     }

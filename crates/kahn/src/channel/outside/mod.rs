@@ -277,7 +277,7 @@ impl<T: Send> Drop for OutsideReceiver<T> {
     }
 }
 
-/// An end that a party gives up: dropped like any other, but that nobody counts on it any more.
+/// An end that a party gives up: dropped like any other, but that nothing counts on it any more.
 struct Kept(ChannelRef, End);
 
 impl Drop for Kept {

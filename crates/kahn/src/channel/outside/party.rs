@@ -1,6 +1,6 @@
 //! A party: a vertex of the graph that is no process, and its operations.
 //!
-//! What it waits for is an edge, and rings through it are found and grown. But nobody can end a party, so
+//! What it waits for is an edge, and rings through it are found and grown. But nothing can end a party, so
 //! its operations tell when the run is over instead. A party that is not inside an operation counts as
 //! running.
 //!
@@ -347,7 +347,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
                 Attempt::Failed(ended) => return Poll::Ready(Err(ended)),
                 Attempt::Wait(Some(wait)) => {
                     this.parked = Some(wait);
-                    // Before we stop being busy: there is no moment in which nobody counts us.
+                    // Before we stop being busy: there is no moment in which we are not counted.
                     scheduler.activity.expect();
                     scheduler.look_from(this.party.task);
                     scheduler.rest();
@@ -367,7 +367,7 @@ impl<F> Drop for Operation<'_, F> {
             // SAFETY: as in `sleeps`.
             let word = unsafe { &*wait.word };
             if word.unpark(Word::parked(wait.seen)) {
-                // We took ourselves out: nobody else will count us as busy.
+                // We took ourselves out: no other thread will count us as busy.
                 Scheduler::of(task).activity.wake();
             }
             self.woken();

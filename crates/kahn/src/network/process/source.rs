@@ -24,7 +24,7 @@ impl<'env, M: Making> Network<'env, M> {
     /// Sends what an iterator gives, and ends with it.
     ///
     /// The iterator is made and run by the process, and asked for the next item as
-    /// [`Sender::send_all`] does. An endless one ends when nobody reads any more.
+    /// [`Sender::send_all`] does. An endless one ends when no process reads any more.
     ///
     /// # Examples
     ///
