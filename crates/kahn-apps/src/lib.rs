@@ -16,6 +16,7 @@
 //! | [`random_network`] | work through layers at random                | drawn from a seed, with cycles       |
 //! | [`aes`]            | encryption of a file or a block              | a root and many around it            |
 //! | [`h264_graph`]     | frames through a video encoder's graph       | twenty stages, three of them divided |
+//! | [`streamit`]       | five problems of signals and bits            | filters with rates, split-joins      |
 //!
 //! The others are communicating processes, which may choose ([`kahn_csp`]); they too see to it that
 //! their results depend on nothing but their arguments:
@@ -66,6 +67,7 @@ mod slot;
 #[cfg(feature = "snet")]
 pub mod snet;
 mod stop;
+pub mod streamit;
 mod table;
 pub mod wordcount;
 pub mod work;

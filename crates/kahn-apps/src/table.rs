@@ -2,6 +2,7 @@
 
 use clap::{Args as _, FromArgMatches as _};
 
+use crate::streamit::{bitonic_sort, des, fft, filter_bank, fm_radio};
 use crate::{
     App, Variant, aes, agents, bank, commstime, h264_graph, hamming, kmeans, mandelbrot,
     philosophers, pipeline, proxy, random_network, ring, scatter_gather, sieve, wordcount,
@@ -136,6 +137,71 @@ pub const APPS: &[App] = &[
         prepare: |matches, settings| {
             let arguments = h264_graph::Arguments::from_arg_matches(matches)?;
             Ok(Box::new(h264_graph::EncoderProgram::new(&arguments, settings)))
+        },
+    },
+    App {
+        name: "fm-radio",
+        summary: "receives a radio station and equalises its sound",
+        examples: fm_radio::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: fm_radio::Arguments::augment_args,
+        prepare: |matches, _| {
+            let arguments = fm_radio::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(fm_radio::FmRadio::prepare(&arguments)?))
+        },
+    },
+    App {
+        name: "filter-bank",
+        summary: "takes a signal apart into bands and puts it together",
+        examples: filter_bank::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: filter_bank::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = filter_bank::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(filter_bank::FilterBank::prepare(&arguments, settings)?))
+        },
+    },
+    App {
+        name: "fft",
+        summary: "transforms blocks of points as Fourier does",
+        examples: fft::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: fft::DEFAULT_PARTS,
+        most_parts: fft::MOST_PARTS,
+        arguments: fft::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = fft::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(fft::Fft::prepare(&arguments, settings)?))
+        },
+    },
+    App {
+        name: "bitonic-sort",
+        summary: "sorts blocks of numbers, with one process a comparator",
+        examples: bitonic_sort::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: bitonic_sort::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = bitonic_sort::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(bitonic_sort::BitonicSort::prepare(&arguments, settings)?))
+        },
+    },
+    App {
+        name: "des",
+        summary: "encrypts with the Data Encryption Standard, a bit a message",
+        examples: des::EXAMPLES,
+        variants: &[Variant::Network, Variant::Sequential],
+        default_parts: 1,
+        most_parts: usize::MAX,
+        arguments: des::Arguments::augment_args,
+        prepare: |matches, settings| {
+            let arguments = des::Arguments::from_arg_matches(matches)?;
+            Ok(Box::new(des::Des::prepare(&arguments, settings)?))
         },
     },
     App {

@@ -73,3 +73,31 @@ fn both_write_the_same_bytes_and_read_those_of_the_other() {
         }
     }
 }
+
+#[test]
+fn des_writes_the_bytes_of_openssl_too() {
+    if !is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    let key = "133457799bbcdff1";
+    for length in [0, 5, 8, 1000] {
+        std::fs::write(&text, vec![b'x'; length]).unwrap();
+        // Where DES is still to be had at all: distributions may leave it out.
+        let mut openssl = Command::new("openssl");
+        openssl.args(["enc", "-des-ecb", "-provider", "legacy", "-provider", "default", "-K", key]);
+        let theirs = openssl.arg("-in").arg(&text).output().expect("it is there");
+        if !theirs.status.success() {
+            let _ = writeln!(std::io::stderr(), "skipped: this `openssl` has no DES");
+            return;
+        }
+        let text = text.to_str().expect("a path of this test is text");
+        let des = App::named("des").expect("it is in the table");
+        let des = des.prepare_from(&[text, "--key", key], None, 0).expect("arguments are right");
+        let ran = run(&*des, Variant::Network, Options::new().workers(2), |_| {});
+        let mut ours = Vec::new();
+        (ran.expect("the run finishes").answer.lines)(&mut ours).expect("memory takes it");
+        assert!(ours == theirs.stdout, "{length} bytes");
+    }
+}
