@@ -103,6 +103,19 @@ package=kahn-engine mutation owned-beside-thieves bias:: queue/bias.rs \
 package=kahn-engine mutation owned-beside-thieves-that-come bias:: queue/bias.rs \
     's/if seen == REVOKED \{/if seen == REVOKED \&\& spins > 0 {/'
 
+package=kahn-engine mutation lock-owned-without-a-light-fence biased_lock:: sync/biased_lock.rs \
+    's/fences::light\(\);//'
+package=kahn-engine mutation lock-taken-away-without-a-heavy-fence biased_lock:: sync/biased_lock.rs \
+    's/fences::heavy\(\);//'
+package=kahn-engine mutation lock-taken-away-without-waiting biased_lock:: sync/biased_lock.rs \
+    's/while self\.inside\.load\(Acquire\) \{/while false {/'
+package=kahn-engine mutation lock-left-relaxed biased_lock:: sync/biased_lock.rs \
+    's/(self\.lock\.inside\.store\(false, )Release/$1Relaxed/'
+package=kahn-engine mutation lock-not-taken-away biased_lock:: sync/biased_lock.rs \
+    's/self\.take_away\(\);//'
+package=kahn-engine mutation oldest-taken-without-exchange bias:: queue/deque.rs \
+    's/if !access\.is_alone\(\) \{/if false {/'
+
 mutation lifo-taken-without-swap lifo_slot:: ../../kahn-engine/src/worker/lifo_slot.rs \
     's/(A swap: a worker with nothing to do.*?\n\s*)lifo\.swap\(ptr::null_mut\(\), AcqRel\)/$1let task = lifo.load(Acquire);\n lifo.store(ptr::null_mut(), Release);\n task/s'
 mutation lifo-relaxed lifo_slot:: ../../kahn-engine/src/worker/lifo_slot.rs \

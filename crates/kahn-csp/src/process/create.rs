@@ -9,7 +9,7 @@ use crate::process::placement::{self, Priority};
 use crate::process::scope::Process;
 use kahn_engine::sync::{Access, Arc, Cell};
 use kahn_engine::task::{BodyType, Info, Plan, Task};
-use kahn_engine::{Kind, Table, TaskRef, Urgency};
+use kahn_engine::{Kind, Table, TaskRef};
 use kahn_report::BoxError;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -44,16 +44,17 @@ where
 {
     let types = &const { Type::<F, End<F::Output>, Join>::FORKED };
     let take: unsafe fn(NonNull<Task>) -> _ = body::take_result::<F, F::Output>;
-    let task = core.scheduler.enlist_new(|table| {
+    let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+    let task = core.scheduler.enlist_new(access, |table| {
         let task = make(core, table, process, by, types);
         let spawned = spawned(core, site, task);
         let place = body::place::<Join, F, End<F::Output>>;
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { place(task.non_null(), spawned, Join::new(), code) };
-        task.add_references(1, by.map_or(Access::Shared, |(_, worker)| worker.access()));
+        task.add_references(1, access);
         task
     });
-    begin(core, task, by.map(|(_, worker)| worker));
+    begin(task, by.map(|(_, worker)| worker));
     Forked::new(task, Arc::clone(&core.common), take)
 }
 
@@ -83,14 +84,14 @@ fn create_detached_boxed<F>(
     F: Future<Output = Option<BoxError>> + Send,
 {
     let types = &const { Type::<F, (), ()>::DETACHED };
-    let task = core.scheduler.enlist_new(|table| {
+    let task = core.scheduler.enlist_new(by.1.access(), |table| {
         let task = make(core, table, process, Some(by), types);
         let spawned = spawned(core, site, task);
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code) };
         task
     });
-    begin(core, task, Some(by.1));
+    begin(task, Some(by.1));
 }
 
 fn make(
@@ -133,12 +134,10 @@ fn spawned(core: &Core, site: &'static Location<'static>, task: TaskRef) -> Spaw
     Spawned { site, draw: Cell::new(task.info().identity.draw_from(core.seed)) }
 }
 
-fn begin(core: &Core, task: TaskRef, by: Option<&Worker>) {
+fn begin(task: TaskRef, by: Option<&Worker>) {
     if let Some(worker) = by {
         worker.has_made_one();
-        let (urgency, pinned) = (Urgency::of(task.notes()), task.pinned());
         // SAFETY: it was made a moment ago, and is started once.
-        core.scheduler.start(unsafe { task.claim() }, worker.origin());
-        worker.gives_way_to(urgency, pinned);
+        worker.start(unsafe { task.claim() });
     }
 }

@@ -47,8 +47,9 @@ impl Language for Csp {
     }
 
     fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
-        let has_handle = body::join_if_any(task).is_some_and(|join| join.end(worker));
-        if has_handle {
+        // What no process can join has left nothing in its block.
+        let Some(join) = body::join_if_any(task) else { return false };
+        if join.end(worker) {
             return false;
         }
         if matches!(ending, Ending::Finished) {

@@ -13,7 +13,7 @@ use crate::language::common::Common;
 use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
 use crate::language::running;
-use crate::sharing::phases::{Member, NEVER, Phases};
+use crate::sharing::phases::{Member, NEVER, Phases, PhasesRef};
 use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How};
@@ -54,7 +54,7 @@ use std::fmt;
 ///
 /// Source: Welch and Barnes, *Mobile barriers for occam-pi*, 2005; CCSP sections 1.1 and 4.
 pub struct Barrier {
-    phases: Arc<Phases>,
+    phases: PhasesRef,
     member: Member,
 }
 
@@ -76,12 +76,12 @@ impl Barrier {
     /// # Panics
     /// Panics outside of a process of [`csp::run`](crate::run()).
     pub fn new(name: impl Into<Name>) -> Self {
-        Self::enrolled(Phases::new(running::common("a barrier"), name.into(), false))
+        Self::enrolled(Phases::create(running::common("a barrier"), name.into(), false))
     }
 
     /// Makes a barrier that forks resign from when they end.
     pub(crate) fn of_forks(name: Name) -> Self {
-        Self::enrolled(Phases::new(running::common("a scope of forks"), name, true))
+        Self::enrolled(Phases::create(running::common("a scope of forks"), name, true))
     }
 
     /// Says that this handle is with the process that runs, for explanations.
@@ -94,12 +94,12 @@ impl Barrier {
     /// Makes a barrier before a model runs, with so many handles.
     #[cfg(all(test, loom))]
     pub(crate) fn for_model(common: &Arc<Common>, count: usize) -> Vec<Self> {
-        let phases = Phases::new(common, "barrier".into(), false);
-        let handle = |_| Self { member: phases.enrol(Access::Shared), phases: Arc::clone(&phases) };
+        let phases = Phases::create(common, "barrier".into(), false);
+        let handle = |_| Self { member: phases.enrol(Access::Shared), phases };
         (0..count).map(handle).collect()
     }
 
-    fn enrolled(phases: Arc<Phases>) -> Self {
+    fn enrolled(phases: PhasesRef) -> Self {
         let (worker, _) = running::in_network(phases.network, "a barrier");
         let member = phases.enrol(worker.access());
         Self { phases, member }
@@ -155,7 +155,7 @@ impl Clone for Barrier {
     /// # Panics
     /// Panics outside of a process of the barrier's network.
     fn clone(&self) -> Self {
-        Self::enrolled(Arc::clone(&self.phases))
+        Self::enrolled(self.phases)
     }
 }
 
@@ -166,23 +166,25 @@ impl fmt::Debug for Barrier {
 }
 
 struct Resigned {
-    phases: Arc<Phases>,
+    phases: PhasesRef,
     member: Member,
 }
 
 unsafe fn resign_at(resigned: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
     // SAFETY: made by `drop` below, and run once.
     let resigned = unsafe { Box::from_raw(resigned.cast_mut().cast::<Resigned>()) };
-    resigned.phases.resign(resigned.member, worker);
+    // SAFETY: the handle's own, which was dropped.
+    unsafe { resigned.phases.resign(resigned.member, worker) };
 }
 
 impl Drop for Barrier {
     fn drop(&mut self) {
         if let Some((worker, _)) = Worker::running_in(self.phases.network) {
-            self.phases.resign(self.member, Some(worker));
+            // SAFETY: this handle's own.
+            unsafe { self.phases.resign(self.member, Some(worker)) };
             return;
         }
-        let resigned = Resigned { phases: Arc::clone(&self.phases), member: self.member };
+        let resigned = Resigned { phases: self.phases, member: self.member };
         let what = Box::into_raw(Box::new(resigned)).cast_const().cast();
         Arc::clone(&self.phases.common).defer(Deferred::call(what, resign_at));
     }
@@ -214,7 +216,7 @@ unsafe impl Operation for Syncing<'_> {
     }
 
     fn place(&self) -> Place {
-        Place::Barrier(Arc::as_ptr(&self.barrier.phases).cast())
+        Place::Barrier(self.barrier.phases.as_ptr().cast())
     }
 
     fn awaited(&self) -> Awaited {

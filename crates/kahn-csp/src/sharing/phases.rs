@@ -53,6 +53,11 @@
 //! processes that ran elsewhere: each worker gets its batch as it is, so that release is
 //! parallel, and what each of them has in the cache of its core stays there.
 //!
+//! *Who frees it.* The last handle: handles are counted behind the gate, with the enrolments, so a clone takes no
+//! read-modify-write of its own. A handle that resigns counts until the phase is released that it
+//! completes thereby, for those that are released may resign as well. A thread that looks from outside holds
+//! the registry, from which the last handle strikes the barrier out before it frees it.
+//!
 //! *Two handles of one process in one alternation* can never both be had by one branch, so a phase
 //! that needs both does not come; the explanation says so.
 
@@ -65,7 +70,9 @@ use kahn_engine::task::Task;
 use kahn_engine::{TaskRef, Waiters};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
-use std::{mem, ptr};
+use std::mem;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
 
 /// One process that is missing, as the flags count it.
 const ONE: u32 = ShortLock32::FIRST_FLAG;
@@ -100,6 +107,8 @@ struct Enrolment {
 #[derive(Debug, Default)]
 struct State {
     enrolled: u32,
+    /// Handles that there are: those enrolled, and one that is resigning.
+    handles: u32,
     waiters: Waiters,
     selecting: Vec<Selecting>,
     members: Vec<Enrolment>,
@@ -108,6 +117,12 @@ struct State {
     spare: Waiters,
     order: Vec<u32>,
     wakes: Vec<Wake>,
+}
+
+impl State {
+    fn has_waiters(&self) -> bool {
+        !self.waiters.are_empty() || !self.selecting.is_empty()
+    }
 }
 
 /// A barrier, as all its handles share it. See the module's tables.
@@ -124,6 +139,44 @@ pub(crate) struct Phases {
     state: UnsafeCell<State>,
 }
 
+/// A barrier, for one that has a handle of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PhasesRef(NonNull<Phases>);
+
+// SAFETY: as a shared reference.
+unsafe impl Send for PhasesRef {}
+// SAFETY: as above.
+unsafe impl Sync for PhasesRef {}
+
+impl Deref for PhasesRef {
+    type Target = Phases;
+
+    #[inline]
+    fn deref(&self) -> &Phases {
+        // SAFETY: the caller has a handle, and the last one frees it.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl PhasesRef {
+    /// Its address, for explanations.
+    pub(super) fn as_ptr(self) -> *const Phases {
+        self.0.as_ptr()
+    }
+
+    /// Takes a handle off, and the barrier itself with the last one.
+    ///
+    /// # Safety
+    /// The handle is the caller's, and not used again.
+    pub(super) unsafe fn resign(self, member: Member, worker: Option<&Worker>) {
+        let is_last = self.take_off(member, worker);
+        if is_last {
+            // SAFETY: made by `create`; no other handle is left.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
 // SAFETY: the state is behind the gate, and the pointers in it are to type-stable memory or to
 // pinned futures that leave behind the gate.
 unsafe impl Send for Phases {}
@@ -131,8 +184,9 @@ unsafe impl Send for Phases {}
 unsafe impl Sync for Phases {}
 
 impl Phases {
-    pub(crate) fn new(common: &Arc<Common>, name: Name, joins_forks: bool) -> Arc<Self> {
-        let phases = Arc::new(Self {
+    /// Makes a barrier, which has no handle yet.
+    pub(super) fn create(common: &Arc<Common>, name: Name, joins_forks: bool) -> PhasesRef {
+        let phases = Box::new(Self {
             gate: ShortLock32::new(0),
             network: common.number,
             common: Arc::clone(common),
@@ -142,7 +196,7 @@ impl Phases {
             state: UnsafeCell::new(State::default()),
         });
         common.registry.add(&*phases);
-        phases
+        PhasesRef(NonNull::from(Box::leak(phases)))
     }
 
     /// Behind the gate.
@@ -156,6 +210,7 @@ impl Phases {
         let flags = self.gate.lock(access);
         let state = self.state();
         state.enrolled += 1;
+        state.handles += 1;
         let new =
             Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
         let member = state.free.pop().unwrap_or_else(|| {
@@ -174,19 +229,24 @@ impl Phases {
         self.gate.unlock(flags);
     }
 
-    pub(super) fn resign(&self, member: Member, worker: Option<&Worker>) {
-        let flags = self.gate.lock(access_of(worker));
+    /// Takes a handle off; `true` if it was the last.
+    fn take_off(&self, member: Member, worker: Option<&Worker>) -> bool {
+        let access = access_of(worker);
+        let flags = self.gate.lock(access);
         let state = self.state();
         state.enrolled -= 1;
         state.members[member as usize].is_enrolled = false;
         state.free.push(member);
-        let flags = flags - ONE;
-        let has_waiters = !state.waiters.are_empty() || !state.selecting.is_empty();
-        if flags < ONE && has_waiters && self.hold_selecting() {
+        let mut flags = flags - ONE;
+        if flags < ONE && state.has_waiters() && self.hold_selecting() {
             self.complete(worker, None);
-        } else {
-            self.gate.unlock(flags);
+            flags = self.gate.lock(access);
         }
+        let state = self.state();
+        state.handles -= 1;
+        let is_last = state.handles == 0;
+        self.gate.unlock(flags);
+        is_last
     }
 
     /// Whether the process that asks may be the last one missing: a hint.

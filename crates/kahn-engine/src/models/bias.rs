@@ -3,6 +3,7 @@
 use super::check;
 use super::taking::{Processes, Thief, assert_all_taken_once, thief};
 use crate::queue::bias::Bias;
+use crate::queue::deque::{Deque, Steal};
 use crate::queue::fifo::Fifo;
 use crate::sync::{Access, Arc, Cell, thread};
 
@@ -116,4 +117,45 @@ fn each_is_taken_once_beside_a_thief() {
 #[test]
 fn each_is_taken_once_beside_two_thieves() {
     each_is_taken_once(2, 2);
+}
+
+/// A worker takes the oldest of its deque, from the end that thieves take from.
+struct Oldest {
+    bias: Bias,
+    deque: Deque,
+    processes: Processes,
+}
+
+impl Oldest {
+    fn push(&self, number: usize, taken: &mut Vec<usize>) {
+        self.processes.push(number, taken, |task| self.deque.push(task));
+    }
+
+    fn take(&self, taken: &mut Vec<usize>) -> bool {
+        let task = self.bias.section(|access| self.deque.take_oldest(access));
+        self.processes.run(task, taken)
+    }
+}
+
+#[test]
+fn the_oldest_is_taken_once_beside_a_thief() {
+    check(3, || {
+        let model =
+            Oldest { bias: Bias::new(false), deque: Deque::new(), processes: Processes::default() };
+        model.bias.look();
+        let model = Arc::new(model);
+        let mut taken = Vec::new();
+        (1..=2).for_each(|number| model.push(number, &mut taken));
+        let thief = thief(&model, |model, taken| {
+            let _thief = model.bias.come();
+            if let Steal::Taken(task) = model.deque.steal() {
+                model.processes.run(Some(task), taken);
+            }
+        });
+        model.take(&mut taken);
+        model.bias.look();
+        model.push(3, &mut taken);
+        let rest = |taken: &mut Vec<usize>| while model.take(taken) {};
+        assert_all_taken_once(taken, vec![thief], rest, 3);
+    });
 }

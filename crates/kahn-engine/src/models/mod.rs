@@ -3,6 +3,7 @@
 //! | file | what is checked | threads |
 //! |---|---|---|
 //! | `bias` | what a worker has for itself against thieves | 2 to 3 |
+//! | `biased_lock` | the owner of a lock against those that come to it | 2 to 3 |
 //! | `deque` | the owner against thieves, round and round | 2 to 3 |
 //! | `fifo` | the same of the queue of those that wait, and what becomes of what is stolen | 2 to 3 |
 //! | `window` | the owner of a migration window against thieves | 2 to 3 |
@@ -11,6 +12,7 @@
 //! `taking` is what the models of queues share. Models of whole networks are those of `kahn`.
 
 mod bias;
+mod biased_lock;
 mod deque;
 mod fifo;
 mod parker;

@@ -103,6 +103,23 @@ impl Deque {
         taken(task)
     }
 
+    /// Owner: takes a process from the cold end. `access`: whether there may be thieves now.
+    pub(crate) fn take_oldest(&self, access: Access) -> Option<TaskRef> {
+        if !access.is_alone() {
+            return match self.steal() {
+                Steal::Taken(task) => Some(task),
+                Steal::Retry | Steal::Nothing => None,
+            };
+        }
+        let top = self.top.load(Relaxed);
+        if top == self.bottom.load(Relaxed) {
+            return None;
+        }
+        let task = self.slots.at(top).load(Relaxed);
+        self.top.store(top.wrapping_add(1), Relaxed);
+        taken(task)
+    }
+
     /// Thief: takes a process from the cold end.
     pub(crate) fn steal(&self) -> Steal<TaskRef> {
         let top = self.top.load(Acquire);

@@ -157,10 +157,7 @@ impl Lane {
 
     /// Owner: from the other end.
     fn pop_oldest_hot(&self) -> Option<Ready> {
-        match self.hot.steal() {
-            Steal::Taken(task) => Some(Ready::new(task)),
-            Steal::Retry | Steal::Nothing => None,
-        }
+        self.section(|access| self.hot.take_oldest(access)).map(Ready::new)
     }
 
     /// Owner: what has waited longest here.

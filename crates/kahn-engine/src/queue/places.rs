@@ -36,6 +36,7 @@ pub enum Urgency {
 
 impl Urgency {
     /// That of a process with these notes.
+    #[inline]
     pub fn of(notes: u8) -> Self {
         match notes & (own::URGENT | own::BACKGROUND) {
             0 => Self::Usual,

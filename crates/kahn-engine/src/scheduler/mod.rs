@@ -31,7 +31,7 @@ use crate::queue::run_queues::RunQueues;
 use crate::sleep::activity::ActivityCount;
 use crate::sleep::sleepers::Sleepers;
 use crate::sync::{
-    Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Mutex,
+    Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, BiasedLock,
     Ordering::*,
     Padded,
     system::{clock, next_number},
@@ -70,7 +70,7 @@ pub struct Scheduler {
     pub live: AtomicUsize,
     pub(crate) phase: AtomicU8,
     /// All processes.
-    pub table: Mutex<Table>,
+    pub table: BiasedLock<Table>,
     /// Behind the table, whose headers look at theirs when it is dropped.
     pub(crate) extensions: Extensions,
     /// Grace periods that have begun; see `sleep::grace`.
@@ -111,7 +111,7 @@ impl Scheduler {
             activity: ActivityCount::new(),
             live: AtomicUsize::new(0),
             phase: AtomicU8::new(BUILDING),
-            table: Mutex::new(Table::new()),
+            table: BiasedLock::new(Table::new()),
             extensions: Extensions::default(),
             grace_periods: AtomicU64::new(0),
             tag: L::tag(),

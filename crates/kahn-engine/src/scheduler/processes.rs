@@ -9,8 +9,8 @@ use kahn_report::{Ending, ProcessCounts};
 impl Scheduler {
     /// Makes a process while the table is locked, and registers it.
     #[inline]
-    pub fn enlist_new(&self, make: impl FnOnce(&mut Table) -> TaskRef) -> TaskRef {
-        let mut table = self.table.lock();
+    pub fn enlist_new(&self, access: Access, make: impl FnOnce(&mut Table) -> TaskRef) -> TaskRef {
+        let mut table = self.table.lock_as(access);
         let task = make(&mut table);
         self.add(&mut table, task);
         task
@@ -45,7 +45,7 @@ impl Scheduler {
         // Nothing unparks it any more; its block may be named for long by an end that was misused.
         task.forget_unparker();
         let counts = self.counts_of(task);
-        let mut table = self.table.lock();
+        let mut table = self.table.lock_as(access);
         table.retire(task, ending, counts);
         if !is_named && task.drop_reference(access) {
             table.recycle(task);
@@ -70,7 +70,7 @@ impl Scheduler {
     /// The reference is the caller's.
     pub unsafe fn release(&self, task: TaskRef, access: Access) {
         if task.drop_reference(access) {
-            self.table.lock().recycle(task);
+            self.table.lock_as(access).recycle(task);
         }
     }
 

@@ -7,12 +7,14 @@
 //! [`panics`] notes where processes panic. [`system`] holds the few things that depend on the machine, each with a portable fallback.
 
 mod access;
+mod biased_lock;
 pub mod panics;
 mod parker;
 mod short_lock;
 pub mod system;
 
 pub use access::Access;
+pub use biased_lock::{BiasedGuard, BiasedLock};
 pub use parker::Parker;
 /// A lock for what belongs to the program and not to a network: no model sees it.
 pub use parking_lot::Mutex as StaticMutex;

@@ -146,7 +146,7 @@ impl Task {
     }
 
     /// Nothing unparks it any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forget_unparker(&self) {
         if let Some(extension) = self.extension_if_any() {
             *extension.unparker.lock() = None;

@@ -327,7 +327,8 @@ impl Task {
                 extension.restart();
             }
             // SAFETY: `info` is read only while a process lives, and none does.
-            unsafe { *task.info.get() = Some(plan.info) };
+            // No value is dropped: `clear` has left none.
+            unsafe { task.info.get().write(Some(plan.info)) };
         } else {
             let task = Self {
                 hot: Room::holding(L::Hot::new()),

@@ -107,6 +107,8 @@ impl Table {
         } else {
             self.folded.0 += 1;
             self.folded.1.add(&counts);
+            // It owns nothing.
+            std::mem::forget(ending);
         }
     }
 

@@ -192,7 +192,7 @@ impl<L: Language> Worker<L> {
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
         let polled = if self.watched { self.poll_watched(task) } else { poll_body(task) };
         if let Polled::Ready(result) = polled {
-            self.complete(task, result.map_err(|failure| *failure));
+            self.complete(task, result);
             return None;
         }
         let request = self.request.take();
@@ -249,7 +249,16 @@ impl<L: Language> Worker<L> {
     }
 
     /// A poll has returned `Ready`.
-    fn complete(&self, task: TaskRef, result: Result<(), Failure>) {
+    #[inline]
+    fn complete(&self, task: TaskRef, result: Result<(), Box<Failure>>) {
+        if result.is_ok() && !self.is_dedicated() && !matches!(self.request.get(), Request::End) {
+            return self.finish(task, Ending::Finished);
+        }
+        self.complete_otherwise(task, result.map_err(|failure| *failure));
+    }
+
+    #[cold]
+    fn complete_otherwise(&self, task: TaskRef, result: Result<(), Failure>) {
         let ending = match (self.unwinding.take(), self.request.take(), result) {
             (Some(unwinding), _, Err(failure)) if unwinding.is_own_panic => Ending::Failed(failure),
             (Some(unwinding), ..) => unwinding.ending,
@@ -310,6 +319,7 @@ impl<L: Language> Worker<L> {
     }
 
     /// Ends a process whose body is gone.
+    #[inline]
     fn finish(&self, task: TaskRef, ending: Ending) {
         L::flush(self);
         task.note(own::ENDING);

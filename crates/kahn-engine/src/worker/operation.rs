@@ -11,6 +11,14 @@ impl WorkerCore {
     /// Makes a process ready.
     pub fn make_ready(&self, ready: Ready, reason: Reason) {
         let scheduler = self.scheduler();
+        if let Some(lane) = self.lane_for(ready.notes(), ready.kind()) {
+            match reason {
+                Reason::Yielded => lane.queue_cold(ready),
+                Reason::Woken | Reason::New | Reason::Preempted => lane.queue_hot(ready),
+            }
+            self.has_queued(lane);
+            return;
+        }
         if self.is_dedicated() || ready.kind() != Kind::Pooled {
             return scheduler.make_ready(self.origin(), ready, reason);
         }
@@ -19,6 +27,32 @@ impl WorkerCore {
         scheduler.notify(scheduler.push(Origin::Worker(self.index()), ready, reason));
         scheduler.invite(self.index());
         self.gives_way_to(urgency, pinned);
+    }
+
+    /// The worker's own lane, if a process with these notes is to stand there: where the engine's own
+    /// queues would put it, without asking them.
+    #[inline]
+    fn lane_for(&self, notes: u8, kind: Kind) -> Option<&Lane> {
+        self.lane().filter(|_| notes & own::APART == 0 && kind == Kind::Pooled)
+    }
+
+    /// Usual processes were queued in the worker's own lane.
+    #[inline]
+    pub(crate) fn has_queued(&self, lane: &Lane) {
+        if !lane.is_alone() {
+            self.scheduler().invite(self.index());
+        }
+        self.gives_way_to(Urgency::Usual, None);
+    }
+
+    /// Starts a process that the running one has made, and that is enlisted.
+    pub fn start(&self, ready: Ready) {
+        let (notes, pinned) = (ready.notes(), ready.pinned_to());
+        match self.lane_for(notes, ready.kind()) {
+            Some(lane) if !self.scheduler().is_ending() => lane.queue_hot(ready),
+            _ => self.scheduler().start(ready, self.origin()),
+        }
+        self.gives_way_to(Urgency::of(notes), pinned);
     }
 
     /// Whether a worker with nothing to do may come for what this one makes ready: then results are

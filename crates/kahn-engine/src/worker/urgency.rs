@@ -9,9 +9,17 @@ use crate::worker::{PATIENCE, WorkerCore};
 impl WorkerCore {
     /// A process was made ready: if it is more urgent than the running one, and may run here, that
     /// gives way to it before its next operation is complete.
-    pub fn gives_way_to(&self, urgency: Urgency, pinned: Option<u32>) {
+    #[inline]
+    pub(crate) fn gives_way_to(&self, urgency: Urgency, pinned: Option<u32>) {
         let Some(running) = self.current.get() else { return };
-        if urgency >= Urgency::of(running.notes()) || self.is_dedicated() || self.is_preempted() {
+        if urgency < Urgency::of(running.notes()) {
+            self.gives_way_to_more_urgent(pinned);
+        }
+    }
+
+    #[cold]
+    fn gives_way_to_more_urgent(&self, pinned: Option<u32>) {
+        if self.is_dedicated() || self.is_preempted() {
             return;
         }
         if pinned.is_some_and(|worker| !self.is_home_of(worker)) {

@@ -7,6 +7,7 @@
 //! but wait for each other are faster on one core.
 
 use crate::policy::Ready;
+use crate::queue::lane::Lane;
 use crate::task::{Task, own};
 use crate::worker::WorkerCore;
 use crate::{Kind, TaskRef};
@@ -68,8 +69,22 @@ impl WorkerCore {
             }
         }
         if let Some(batch) = waiters.lists.get_mut(own) {
-            self.wake_all(batch.drain(..));
+            match self.lane().filter(|_| own > 0) {
+                Some(lane) => self.wake_usual(lane, batch),
+                None => self.wake_all(batch.drain(..)),
+            }
         }
+    }
+
+    /// Queues processes that are usual, without a look at them, and runs the last next.
+    fn wake_usual(&self, lane: &Lane, batch: &mut Vec<TaskRef>) {
+        let Some(last) = batch.pop() else { return };
+        let has_more = !batch.is_empty();
+        batch.drain(..).for_each(|task| lane.queue_hot(Ready::new(task)));
+        if has_more {
+            self.has_queued(lane);
+        }
+        self.wake(Ready::new(last));
     }
 
     /// Hands a batch to its home worker; `false`, and nothing done, if it is small or the policy

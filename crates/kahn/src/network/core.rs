@@ -14,7 +14,7 @@ use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Resolver, explain};
-use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
+use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{EndCause, Kind, Scheduler, TaskRef};
 use kahn_report::{Explanation, Identity, Misuse, Name};
@@ -308,7 +308,8 @@ impl Core {
         {
             worker.gets_company();
         }
-        let task = self.scheduler.enlist_new(|table| {
+        let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
+        let task = self.scheduler.enlist_new(access, |table| {
             let task = table.make::<Kahn>(plan);
             // SAFETY: the block was made for this type of body, a moment ago.
             unsafe { body::place(task.non_null(), body) };
@@ -328,7 +329,7 @@ impl Core {
                     self.channels.graph_changes();
                 }
                 // SAFETY: it was made above, and is started once.
-                self.scheduler.start(unsafe { task.claim() }, worker.origin());
+                worker.start(unsafe { task.claim() });
             }
         }
     }
