@@ -8,6 +8,7 @@
 //!               each a promise of the paper with what we find and a verdict that follows
 //! ```
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use kahn_apps::Failure;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::sha256;
 use crate::plot::Panel;
 use crate::{Claim, Machine, Point, Rows};
 
@@ -42,6 +44,11 @@ impl Size {
             Self::Default => "default",
             Self::Paper => "paper",
         }
+    }
+
+    /// Finds the size of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Quick, Self::Default, Self::Paper].into_iter().find(|size| size.name() == name)
     }
 
     /// Chooses by the size.
@@ -81,11 +88,6 @@ impl Plan {
         [1, 2, 4, 6, 8].into_iter().filter(|cpus| *cpus <= self.cores).collect()
     }
 
-    /// The same plan for the machine that measured.
-    pub(crate) fn on(self, machine: &Machine) -> Self {
-        Self { cores: machine.cores, ..self }
-    }
-
     /// As many as the papers have at most, or as this machine has.
     pub fn most_cpus(&self) -> usize {
         self.cores.min(8)
@@ -99,9 +101,21 @@ pub struct Bench<'run> {
     pub plan: Plan,
     /// A folder for generated input, which may be there from an earlier run.
     pub inputs: &'run Path,
+    /// Folders of other programs, by the variables that name them.
+    pub peers: &'run BTreeMap<String, PathBuf>,
+    /// Files that measurements depend on, with their digests.
+    used: RefCell<BTreeMap<String, String>>,
 }
 
-impl Bench<'_> {
+impl<'run> Bench<'run> {
+    pub(crate) fn new(
+        plan: Plan,
+        inputs: &'run Path,
+        peers: &'run BTreeMap<String, PathBuf>,
+    ) -> Self {
+        Self { plan, inputs, peers, used: RefCell::default() }
+    }
+
     /// Gives a file of generated input; `write` makes it if it is not there yet.
     ///
     /// # Errors
@@ -116,7 +130,23 @@ impl Bench<'_> {
         if !path.exists() {
             kahn_apps::output::write_whole(&path, write)?;
         }
+        self.depends_on(name, &path)?;
         Ok(path)
+    }
+
+    /// Remembers the digest of a file: an input, or the program of a peer.
+    pub(crate) fn depends_on(&self, name: &str, path: &Path) -> Result<(), Failure> {
+        if !self.used.borrow().contains_key(name) {
+            let unreadable = |cause| Failure::Output { path: path.to_owned(), cause };
+            let digest = sha256(path).map_err(unreadable)?;
+            self.used.borrow_mut().insert(name.to_owned(), digest);
+        }
+        Ok(())
+    }
+
+    /// Gives the files that measurements so far depended on.
+    pub(crate) fn used(&self) -> BTreeMap<String, String> {
+        self.used.borrow().clone()
     }
 }
 
@@ -155,6 +185,13 @@ impl fmt::Display for Refused {
     }
 }
 
+impl Refused {
+    /// Whether another try may fare better: a variable can be set.
+    pub(crate) fn is_for_a_variable(&self) -> bool {
+        self.limit.starts_with("KAHN_PEER_")
+    }
+}
+
 /// What came of one measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
@@ -168,10 +205,11 @@ pub enum Outcome {
 pub struct Study {
     /// The name of its file.
     pub name: &'static str,
-    /// How often each point is measured, in the sizes but quick, which has three.
+    /// How often each point is measured, in the sizes but quick, which has three: too few for a
+    /// verdict.
     pub rounds: usize,
-    /// The points, in the order in which they are measured in each round: neighbours are compared,
-    /// so that a noisy machine is noisy for both.
+    /// The points. Each round measures all of them, in an order of its own: what is compared is
+    /// measured in the same minutes.
     pub points: fn(&Plan) -> Vec<Point>,
     /// Measures a point once.
     pub measure: fn(&Point, &Bench<'_>) -> Result<Outcome, Failure>,
@@ -188,15 +226,6 @@ impl fmt::Debug for Study {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Study").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-/// What stands for the rounds of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
-    /// The middle one; how far the others reach from the least to the most.
-    Median,
-    /// Their mean, and the standard deviation.
-    Mean,
 }
 
 /// A paper whose experiments are done again.
@@ -224,8 +253,6 @@ pub struct Experiment {
     pub method: &'static str,
     /// What is measured for it.
     pub studies: &'static [&'static Study],
-    /// What stands for the rounds.
-    pub statistic: Statistic,
     /// Draws it, like the paper.
     pub panels: fn(&View) -> Vec<Panel>,
     /// Compares it with the paper.
@@ -245,16 +272,17 @@ pub struct View {
     pub plan: Plan,
     /// What measured them.
     pub machine: Machine,
+    /// How often each point was to be measured.
+    pub rounds: usize,
+    /// What the order in each round was drawn from.
+    pub seed: u64,
+    /// The files that they depend on, with their digests.
+    pub used: BTreeMap<String, String>,
     /// The rows of each study.
     pub studies: BTreeMap<&'static str, Rows>,
 }
 
 impl View {
-    /// Says how often each point of a study is measured.
-    pub fn rounds(&self, study: &Study) -> usize {
-        study.rounds(self.plan.size)
-    }
-
     /// Gives the rows of a study; none if nothing of it is measured.
     ///
     /// # Panics

@@ -13,35 +13,42 @@
 //! |---|---|
 //! | `experiment` | what an experiment is |
 //! | `point`, `rows` | parameters; measurements summed up |
-//! | `claim` | a promise, what we find, the verdict |
-//! | `store`, `machine` | measurements on disk, and whose they are |
-//! | `plot`, `page`, `summary` | what is written |
+//! | `claim`, `side`, `interval` | a promise, the rows that it compares, the verdict |
+//! | `measure`, `store`, `machine` | measurements, on disk, and whose they are |
+//! | `plot`, `page` | what is written |
 //! | `perform` | the one loop that carries all of them out |
-//! | `native` | what the papers compare with: POSIX message queues |
+//! | `judge` | from raw data to verdicts |
+//! | `native`, `peers` | what the papers compare with: POSIX message queues, other programs |
 //! | `studies` | the experiments, a file a workload |
 
 mod claim;
 mod experiment;
+mod interval;
+mod judge;
 mod machine;
 mod measure;
 mod native;
 mod page;
 mod papers;
+mod peers;
 mod perform;
 mod plot;
 mod point;
 mod rows;
+mod side;
 mod store;
 mod studies;
-mod summary;
 
-pub use claim::{Claim, Verdict, show};
+pub use claim::{Claim, Finding, Verdict, show};
 pub use experiment::{
-    Bench, Experiment, Measured, Outcome, Paper, Plan, Refused, Size, Statistic, Study, View,
+    Bench, Experiment, Measured, Outcome, Paper, Plan, Refused, Size, Study, View,
 };
+pub use interval::Interval;
+pub use judge::{Evaluation, Judged, judge};
 pub use machine::Machine;
 pub use perform::{Order, Watcher, perform};
 pub use plot::{Axis, Marks, Panel, Series, Spread};
 pub use point::{Point, Value, float};
-pub use rows::{Curve, Row, Rows, Spot};
+pub use rows::{Curve, Row, Rows, Run, Spot};
+pub use side::{Pick, Side};
 pub use studies::EXPERIMENTS;

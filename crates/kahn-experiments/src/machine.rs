@@ -5,9 +5,8 @@ use std::io::{self, Read as _};
 use std::num::NonZero;
 use std::path::Path;
 
-use foldhash::quality::FixedState;
 use serde::{Deserialize, Serialize};
-use std::hash::{BuildHasher as _, Hasher as _};
+use sha2::{Digest as _, Sha256};
 
 /// What measured: figures of different ones are not mixed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,17 +23,20 @@ pub struct Machine {
     pub kahn: String,
     /// The compiler, and whether it optimised.
     pub compiler: String,
-    /// The digest of the program, for two builds of one version may differ.
+    /// What it was built from, a commit, if that is known.
+    #[serde(default)]
+    pub source: String,
+    /// The SHA-256 of the program, for two builds of one version may differ.
     pub program: String,
 }
 
 impl Machine {
-    /// Looks at the machine and at this program.
+    /// Looks at the machine and at this program, which was built from `source`.
     ///
     /// # Errors
     ///
     /// Returns an error if the program cannot be read.
-    pub fn here() -> io::Result<Self> {
+    pub fn here(source: &str) -> io::Result<Self> {
         let names = rustix::system::uname();
         let name = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
         Ok(Self {
@@ -46,7 +48,8 @@ impl Machine {
             system: format!("{} {}", name(names.sysname()), name(names.release())),
             kahn: env!("CARGO_PKG_VERSION").to_owned(),
             compiler: compiler(),
-            program: digest(&std::env::current_exe()?)?,
+            source: source.to_owned(),
+            program: sha256(&std::env::current_exe()?)?,
         })
     }
 
@@ -70,15 +73,31 @@ fn line_of(path: &str, name: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn digest(path: &Path) -> io::Result<String> {
+/// The SHA-256 of a file, as `sha256sum` writes it.
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
-    let mut hasher = FixedState::with_seed(0).build_hasher();
+    let mut hasher = Sha256::new();
     let mut piece = vec![0; 1 << 20];
     loop {
         let read = file.read(&mut piece)?;
         if read == 0 {
-            return Ok(format!("{:016x}", hasher.finish()));
+            let bytes = hasher.finalize();
+            return Ok(bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}")));
         }
-        hasher.write(&piece[..read]);
+        hasher.update(&piece[..read]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_that_of_sha256sum() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "abc").unwrap();
+        // FIPS 180-2, appendix B.1.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(file.path()).unwrap(), expected);
     }
 }

@@ -1,24 +1,19 @@
 //! The page of an experiment, and its figures as CSV.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::claim::{Claim, show};
-use crate::experiment::{Experiment, Size, Statistic, View};
+use crate::claim::{Finding, show};
+use crate::experiment::{Experiment, Size, View};
+use crate::measure::{LOAD, STEAL};
 use crate::plot::Panel;
 use crate::rows::{Row, Rows};
-
-/// Quantities that say how a measurement went and not what it found.
-pub(crate) const OTHERS: &str = "seconds of other programs";
-/// See [`OTHERS`].
-pub(crate) const ELAPSED: &str = "seconds in all";
 
 /// Writes the page, in Markdown.
 pub(crate) fn page(
     experiment: &Experiment,
     view: &View,
     panels: &[Panel],
-    claims: &[Claim],
+    findings: &[Finding],
 ) -> String {
     let name = experiment.name;
     let mut text = format!("# {name}: {}\n\n", experiment.summary);
@@ -31,13 +26,16 @@ pub(crate) fn page(
     );
     let _ = writeln!(text, "## What the paper found\n\n{}\n", experiment.found);
     let _ = writeln!(text, "## What we find\n");
-    let _ = writeln!(text, "| promise | here | verdict | why |\n|---|---|---|---|");
-    for claim in claims {
-        let Claim { promise, ours, verdict, why } = claim;
-        let _ = writeln!(text, "| {promise} | {ours} | **{verdict}** | {why} |");
+    let _ = writeln!(text, "| promise | paper | here | verdict |\n|---|---|---|---|");
+    for Finding { promise, paper, ours, verdict } in findings {
+        let _ = writeln!(text, "| {promise} | {paper} | {ours} | **{verdict}** |");
     }
-    let _ =
-        writeln!(text, "\n## How it was done\n\n{} {}", experiment.method, how(experiment, view));
+    let _ = writeln!(
+        text,
+        "\n## How it was done\n\n{} Each figure is the median of {} rounds, with its interval of \
+         99 %; a round measures all points, in an order drawn from the seed {}.",
+        experiment.method, view.rounds, view.seed
+    );
     conditions(&mut text, view);
     let _ = writeln!(text, "\n## Figures");
     for panel in panels {
@@ -56,24 +54,6 @@ fn size(size: Size) -> String {
     format!("Size: **{}** ({what}).", size.name())
 }
 
-/// Says how the rounds were summed up.
-fn how(experiment: &Experiment, view: &View) -> String {
-    let rounds: BTreeSet<_> =
-        experiment.studies.iter().map(|study| study.rounds(view.plan.size)).collect();
-    let rounds: Vec<_> = rounds.iter().map(ToString::to_string).collect();
-    let rounds = rounds.join(" or ");
-    match experiment.statistic {
-        Statistic::Median => format!(
-            "Each figure is the median of {rounds} rounds, with the least and the most; the \
-             points of a round are measured in turn."
-        ),
-        Statistic::Mean => format!(
-            "Each figure is the mean of {rounds} rounds, with the standard deviation; the points \
-             of a round are measured in turn."
-        ),
-    }
-}
-
 /// Says what measured, and under which conditions.
 fn conditions(text: &mut String, view: &View) {
     let machine = &view.machine;
@@ -87,8 +67,26 @@ fn conditions(text: &mut String, view: &View) {
         machine.kahn,
         machine.compiler,
     );
-    let others = others(view);
-    let _ = writeln!(text, "| other programs meanwhile | {others:.2} cores busy on average |");
+    let most = |quantity: &str| {
+        let rows = view.studies.values().flat_map(Rows::iter);
+        let figures = rows.flat_map(|row| row.figures(quantity)).map(|(_, figure)| figure);
+        figures.fold(0.0, f64::max)
+    };
+    let sum = |(loud, all): (usize, usize), row: &Row| {
+        let (more, of) = row.loud();
+        (loud + more, all + of)
+    };
+    let (loud, all) = view.studies.values().flat_map(Rows::iter).fold((0, 0), sum);
+    let _ = writeln!(
+        text,
+        "| meanwhile | other programs kept at most {:.2} cores busy, the host took at most {:.1} % of \
+         the time; {loud} of {all} measurements were not quiet |",
+        most(LOAD),
+        most(STEAL) * 100.0
+    );
+    for (file, digest) in &view.used {
+        let _ = writeln!(text, "| `{file}` | SHA-256 {digest} |");
+    }
     let one = crate::Value::from(1_usize);
     let by_cpus = |row: &Row| row.point.get("cpus").is_some_and(|cpus| *cpus != one);
     if machine.cores < 8 && view.studies.values().flat_map(Rows::iter).any(by_cpus) {
@@ -101,15 +99,6 @@ fn conditions(text: &mut String, view: &View) {
     if machine.is_development_build() {
         let _ = writeln!(text, "\n**A development build was measured: the figures mean nothing.**");
     }
-}
-
-/// How many cores other programs kept busy while it was measured.
-pub(crate) fn others(view: &View) -> f64 {
-    let total = |quantity: &str| -> f64 {
-        let rows = view.studies.values().flat_map(Rows::iter);
-        rows.filter_map(|row| row.figures.get(quantity)).flatten().sum()
-    };
-    total(OTHERS) / total(ELAPSED).max(1e-9)
 }
 
 /// Writes the figures of a panel: places down, series across.
@@ -152,19 +141,16 @@ fn refusals(text: &mut String, view: &View) {
 
 /// Writes all figures, a line each point.
 pub(crate) fn csv(view: &View) -> String {
-    let rows = || {
-        view.studies
-            .iter()
-            .flat_map(|(study, rows)| rows.iter().map(move |row| (*study, rows, row)))
-    };
+    let rows =
+        || view.studies.iter().flat_map(|(study, rows)| rows.iter().map(move |row| (*study, row)));
     let (mut parameters, mut quantities) = (Vec::<String>::new(), Vec::<String>::new());
-    for (_, _, row) in rows() {
+    for (_, row) in rows() {
         for (name, _) in row.point.parameters() {
             if !parameters.iter().any(|known| known == name) {
                 parameters.push(name.to_owned());
             }
         }
-        for quantity in row.figures.keys() {
+        for quantity in row.runs.iter().flat_map(|run| run.figures.keys()) {
             if !quantities.contains(quantity) {
                 quantities.push(quantity.clone());
             }
@@ -181,17 +167,17 @@ pub(crate) fn csv(view: &View) -> String {
         }
     }
     text.push('\n');
-    for (study, rows, row) in rows() {
+    for (study, row) in rows() {
         text.push_str(study);
         for name in &parameters {
             let value = row.point.get(name).map(ToString::to_string).unwrap_or_default();
             let _ = write!(text, ",{}", field(&value));
         }
-        let rounds = row.figures.values().map(Vec::len).max().unwrap_or(0);
+        let rounds = row.runs.len();
         let refused = row.refused.as_ref().map(ToString::to_string).unwrap_or_default();
         let _ = write!(text, ",{rounds},{}", field(&refused));
         for quantity in &quantities {
-            let _ = match rows.spot(row, 0.0, quantity) {
+            let _ = match Rows::spot(row, 0.0, quantity) {
                 Some(spot) => write!(text, ",{},{},{}", spot.y, spot.low, spot.high),
                 None => write!(text, ",,,"),
             };

@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 
 use kahn_apps::{Failure, output};
 
-use crate::experiment::{Bench, Experiment, Outcome, Plan, Size, Study, View};
+use kahn_apps::random::Random;
+
+use crate::experiment::{Bench, Experiment, Outcome, Plan, Size, Study};
+use crate::judge::{Evaluation, view};
 use crate::measure::Meanwhile;
-use crate::rows::Rows;
 use crate::store::{Owner, Store};
-use crate::summary::{Finding, summary};
-use crate::{EXPERIMENTS, Machine, page, plot};
+use crate::{Machine, Point, page, plot};
+
+/// How often a measurement is made again that was not quiet.
+const AGAIN: usize = 3;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -23,6 +27,14 @@ pub struct Order {
     pub size: Size,
     /// The folder for pages, plots and measurements.
     pub out: PathBuf,
+    /// How often each point is measured, if not as often as its study says.
+    pub rounds: Option<usize>,
+    /// What the order of the points in each round is drawn from.
+    pub seed: u64,
+    /// Folders of other programs, by the name that `peers` has for them: `KAHN_PEER_CCSP`.
+    pub peers: BTreeMap<String, PathBuf>,
+    /// What this program was built from, a commit, if that is known.
+    pub source: String,
     /// Whether to measure. If not, pages and plots are written from the measurements there are,
     /// also from those of another version.
     pub measure: bool,
@@ -54,7 +66,8 @@ pub trait Watcher {
 /// written to, or the first failure of an experiment.
 pub fn perform(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> {
     make_folder(&order.out)?;
-    let machine = Machine::here().map_err(|cause| unreadable("this program", cause))?;
+    let machine =
+        Machine::here(&order.source).map_err(|cause| unreadable("this program", cause))?;
     let plan = Plan { size: order.size, cores: machine.cores };
     let mut failure = None;
     for experiment in &order.experiments {
@@ -63,11 +76,11 @@ pub fn perform(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> 
         } else {
             Ok(())
         };
-        match result.and_then(|()| write(experiment, plan, order)) {
-            Ok(Some(_)) => {
+        match result.and_then(|()| write(experiment, order)) {
+            Ok(true) => {
                 watcher.written(&order.out.join(format!("{}.md", experiment.name)));
             }
-            Ok(None) => watcher.note(&format!(
+            Ok(false) => watcher.note(&format!(
                 "{}: nothing is measured in size {}",
                 experiment.name,
                 order.size.name()
@@ -79,7 +92,7 @@ pub fn perform(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> 
             }
         }
     }
-    sum_up(plan, order, watcher)?;
+    sum_up(order, watcher)?;
     failure.map_or(Ok(()), Err)
 }
 
@@ -94,9 +107,12 @@ fn unreadable(what: &str, cause: io::Error) -> Failure {
     Failure::Output { path: PathBuf::from(what), cause }
 }
 
+fn folder_of(order: &Order) -> PathBuf {
+    order.out.join("measurements").join(order.size.name())
+}
+
 fn file_of(study: &Study, order: &Order) -> PathBuf {
-    let folder = order.out.join("measurements").join(order.size.name());
-    folder.join(format!("{}.jsonl", study.name))
+    folder_of(order).join(format!("{}.jsonl", study.name))
 }
 
 /// Measures what is not on disk yet.
@@ -112,42 +128,48 @@ fn measure(
     for study in experiment.studies {
         let path = file_of(study, order);
         let cannot = |cause| Failure::Output { path: path.clone(), cause };
+        let rounds = order.rounds.unwrap_or_else(|| study.rounds(plan.size));
         let owner = Owner {
             study: study.name.to_owned(),
             size: plan.size.name().to_owned(),
+            rounds,
+            seed: order.seed,
             machine: machine.clone(),
         };
         let mut store = Store::open(&path, owner).map_err(cannot)?;
         if store.put_aside() {
             watcher.note(&format!(
-                "{}: measured before by another version or machine, so once more",
+                "{}: measured before by another version, machine or order, so once more",
                 study.name
             ));
         }
         let points = (study.points)(&plan);
-        let rounds = study.rounds(plan.size);
-        let there = |round| points.iter().filter(|point| store.get(point, round).is_some()).count();
-        let there: usize = (0..rounds).map(there).sum();
-        watcher.begin(study.name, there, points.len() * rounds);
-        let bench = Bench { plan, inputs: &inputs };
-        for round in 0..rounds {
-            for point in &points {
-                if store.get(point, round).is_some() {
-                    continue;
-                }
-                if let Some(refused @ Outcome::Refused(_)) = store.get(point, 0).cloned() {
-                    store.keep(point, round, refused).map_err(cannot)?;
+        let known = |point: &Point, round| match store.get(point, round) {
+            Some(Outcome::Refused(refused)) => !refused.is_for_a_variable(),
+            known => known.is_some(),
+        };
+        let missing: Vec<Vec<Point>> = (0..rounds)
+            .map(|round| {
+                let mut points = points.clone();
+                shuffle(&mut points, order.seed.wrapping_add(round as u64));
+                points.retain(|point| !known(point, round));
+                points
+            })
+            .collect();
+        let all = points.len() * rounds;
+        watcher.begin(study.name, all - missing.iter().map(Vec::len).sum::<usize>(), all);
+        let bench = Bench::new(plan, &inputs, &order.peers);
+        for (round, points) in missing.into_iter().enumerate() {
+            for point in points {
+                let before = store.get(&point, 0).filter(|_| round > 0).cloned();
+                if let Some(refused @ Outcome::Refused(_)) = before {
+                    store.keep(&point, round, refused, bench.used()).map_err(cannot)?;
                     watcher.measured();
                     continue;
                 }
                 watcher.measuring(&point.to_string());
-                let meanwhile = Meanwhile::begin();
-                let outcome = (study.measure)(point, &bench)?;
-                let outcome = match outcome {
-                    Outcome::Measured(measured) => Outcome::Measured(meanwhile.end(measured)),
-                    refused @ Outcome::Refused(_) => refused,
-                };
-                store.keep(point, round, outcome).map_err(cannot)?;
+                let outcome = quietly(study, &point, &bench)?;
+                store.keep(&point, round, outcome, bench.used()).map_err(cannot)?;
                 watcher.measured();
             }
         }
@@ -155,73 +177,80 @@ fn measure(
     Ok(())
 }
 
-/// Sums up what is measured of an experiment, if anything is.
-fn view(experiment: &Experiment, plan: Plan, order: &Order) -> Result<Option<View>, Failure> {
-    let mut machine = None;
-    let mut studies = BTreeMap::new();
-    for study in experiment.studies {
-        let path = file_of(study, order);
-        let store = Store::read_only(&path);
-        let store = store.map_err(|cause| Failure::Output { path: path.clone(), cause })?;
-        let measured_with = store.as_ref().map(|store| store.owner().machine.clone());
-        let plan = measured_with.as_ref().map_or(plan, |machine| plan.on(machine));
-        machine = machine.or(measured_with);
-        let rows = Rows::collect(
-            experiment.statistic,
-            (study.points)(&plan),
-            study.rounds(plan.size),
-            |point, round| store.as_ref()?.get(point, round),
-        );
-        studies.insert(study.name, rows);
+/// Puts the points into an order that is drawn from a seed (Fisher and Yates).
+fn shuffle(points: &mut [Point], seed: u64) {
+    let mut random = Random::new(seed);
+    for last in (1..points.len()).rev() {
+        let chosen = usize::try_from(random.below(last as u64 + 1)).unwrap_or(last);
+        points.swap(last, chosen);
     }
-    let Some(machine) = machine else { return Ok(None) };
-    if studies.values().all(Rows::is_empty) {
-        return Ok(None);
+}
+
+/// Measures a point; again if something else ran meanwhile, except where it is only a look.
+fn quietly(study: &Study, point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
+    let again = bench.plan.size.of(0, AGAIN, AGAIN);
+    let mut before = 0;
+    loop {
+        let meanwhile = Meanwhile::begin();
+        let measured = match (study.measure)(point, bench)? {
+            Outcome::Measured(measured) => meanwhile.end(measured, before),
+            refused @ Outcome::Refused(_) => return Ok(refused),
+        };
+        if before == again || Meanwhile::was_quiet(&measured.0) {
+            return Ok(Outcome::Measured(measured));
+        }
+        before += 1;
     }
-    Ok(Some(View { plan: plan.on(&machine), machine, studies }))
 }
 
 /// Writes CSV, plots and page; there is nothing to write if nothing is measured.
-fn write(
-    experiment: &'static Experiment,
-    plan: Plan,
-    order: &Order,
-) -> Result<Option<Finding>, Failure> {
-    let Some(view) = view(experiment, plan, order)? else { return Ok(None) };
+fn write(experiment: &'static Experiment, order: &Order) -> Result<bool, Failure> {
+    let Some(view) = view(experiment, &folder_of(order))? else { return Ok(false) };
     let panels = (experiment.panels)(&view);
-    let claims = (experiment.claims)(&view);
+    let findings: Vec<_> =
+        (experiment.claims)(&view).iter().map(|claim| claim.judge(&view)).collect();
     let path = |ending: &str| order.out.join(format!("{}.{ending}", experiment.name));
-    let title = format!("{} ({}, size {})", experiment.summary, experiment.name, plan.size.name());
+    let title = format!("{} ({}, size {})", experiment.summary, experiment.name, order.size.name());
     let svg = plot::svg(&title, &panels).map_err(|error| drawing(&path("svg"), &*error))?;
     let png = plot::png(&svg).map_err(|error| drawing(&path("png"), &*error))?;
     let csv = page::csv(&view);
-    let page = page::page(experiment, &view, &panels, &claims);
+    let page = page::page(experiment, &view, &panels, &findings);
     for (ending, content) in
         [("csv", csv.as_bytes()), ("svg", svg.as_bytes()), ("png", &png), ("md", page.as_bytes())]
     {
         output::write_whole(&path(ending), &|out| out.write_all(content))?;
     }
-    let others = page::others(&view);
-    Ok(Some(Finding { experiment, machine: view.machine, others, claims }))
+    Ok(true)
 }
 
 fn drawing(path: &Path, error: &dyn std::error::Error) -> Failure {
     Failure::Output { path: path.to_owned(), cause: io::Error::other(error.to_string()) }
 }
 
-/// Writes the summary of all experiments of which anything is measured in this size.
-fn sum_up(plan: Plan, order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> {
-    let mut findings = Vec::new();
-    for experiment in EXPERIMENTS {
-        if let Some(view) = view(experiment, plan, order)? {
-            let claims = (experiment.claims)(&view);
-            let others = page::others(&view);
-            findings.push(Finding { experiment, machine: view.machine, others, claims });
-        }
-    }
+/// Writes the summary of the experiments that were asked for, as far as they are measured.
+fn sum_up(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> {
+    let evaluation = Evaluation::of(&order.experiments, &folder_of(order))?;
     let path = order.out.join("summary.md");
-    let text = summary(&findings, order.size);
-    output::write_whole(&path, &|out| out.write_all(text.as_bytes()))?;
+    output::write_whole(&path, &|out| write!(out, "{evaluation}"))?;
     watcher.written(&path);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_drawn_from_its_seed_and_has_every_point() {
+        let order = |seed| {
+            let mut points = Point::new().each("size", 0..20_usize);
+            shuffle(&mut points, seed);
+            points.iter().map(|point| point.count("size")).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let mut sorted = order(1);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..20).collect::<Vec<_>>());
+    }
 }

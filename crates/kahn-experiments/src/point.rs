@@ -60,6 +60,11 @@ pub fn float(count: usize) -> f64 {
     count as f64
 }
 
+/// Writes a number of processors.
+pub(crate) fn cpus(count: usize) -> String {
+    format!("{count} CPU{}", if count == 1 { "" } else { "s" })
+}
+
 /// One combination of parameters at which something is measured.
 ///
 /// All that decides the measurement is in it, also what is the same at every point: a point that

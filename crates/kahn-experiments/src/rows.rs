@@ -2,119 +2,123 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Outcome, Refused, Statistic};
+use crate::experiment::{Outcome, Refused};
+use crate::interval::{Interval, quantile};
+use crate::measure::Meanwhile;
 use crate::point::{Point, Value};
+
+/// The figures of one round.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The round.
+    pub round: usize,
+    /// The figures, by quantity.
+    pub figures: BTreeMap<String, f64>,
+}
 
 /// A point with the figures of all its rounds.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The point.
     pub point: Point,
-    /// The figures of each quantity, a round each, in order.
-    pub figures: BTreeMap<String, Vec<f64>>,
-    /// Why there are none.
+    /// What was measured, by rounds.
+    pub runs: Vec<Run>,
+    /// Why there is nothing.
     pub refused: Option<Refused>,
 }
 
+impl Row {
+    /// Gives a quantity of each round that has it.
+    pub fn figures<'row>(
+        &'row self,
+        quantity: &'row str,
+    ) -> impl Iterator<Item = (usize, f64)> + 'row {
+        self.runs.iter().filter_map(|run| Some((run.round, *run.figures.get(quantity)?)))
+    }
+
+    /// How many rounds were not quiet, and how many there are.
+    pub fn loud(&self) -> (usize, usize) {
+        let loud = self.runs.iter().filter(|run| !Meanwhile::was_quiet(&run.figures)).count();
+        (loud, self.runs.len())
+    }
+}
+
 /// A quantity summed up, at a place on an axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
     /// The place on the other axis.
     pub x: f64,
-    /// The median or the mean.
+    /// The median.
     pub y: f64,
-    /// The least, or the mean less the deviation.
+    /// Where the interval of 99 % begins.
     pub low: f64,
-    /// The most, or the mean and the deviation.
+    /// Where it ends.
     pub high: f64,
     /// The first and the third quartile.
     pub quartiles: (f64, f64),
+    /// Each figure that it sums up.
+    pub all: Vec<f64>,
 }
 
 impl Spot {
     /// Makes a spot of a figure that has no others beside it.
     pub fn exact(x: f64, y: f64) -> Self {
-        Self { x, y, low: y, high: y, quartiles: (y, y) }
+        Self { x, y, low: y, high: y, quartiles: (y, y), all: Vec::new() }
     }
 
     /// Sums up figures; there is nothing to sum up if there are none.
-    fn of(x: f64, figures: &[f64], statistic: Statistic) -> Option<Self> {
-        let mut sorted = figures.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (first, last) = (*sorted.first()?, *sorted.last()?);
-        let quartiles = (quantile(&sorted, 0.25), quantile(&sorted, 0.75));
-        let (y, low, high) = match statistic {
-            Statistic::Median => (quantile(&sorted, 0.5), first, last),
-            Statistic::Mean => {
-                let mean = mean(&sorted);
-                let deviation = deviation(&sorted, mean);
-                (mean, mean - deviation, mean + deviation)
-            }
+    fn of(x: f64, mut figures: Vec<f64>) -> Option<Self> {
+        figures.sort_by(f64::total_cmp);
+        let Interval { median, low, high, figures: 1.. } = Interval::of(&figures) else {
+            return None;
         };
-        Some(Self { x, y, low, high, quartiles })
+        let quartiles = (quantile(&figures, 0.25), quantile(&figures, 0.75));
+        Some(Self { x, y: median, low, high, quartiles, all: figures })
     }
-}
 
-fn mean(figures: &[f64]) -> f64 {
-    figures.iter().sum::<f64>() / crate::point::float(figures.len())
-}
-
-/// The standard deviation of a sample.
-fn deviation(figures: &[f64], mean: f64) -> f64 {
-    if figures.len() < 2 {
-        return 0.0;
+    /// Moves it to another place.
+    #[must_use]
+    pub fn at(self, x: f64) -> Self {
+        Self { x, ..self }
     }
-    let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-    (squares / crate::point::float(figures.len() - 1)).sqrt()
-}
-
-/// Gives the figure that this share of the others is below, between neighbours if need be.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * crate::point::float(sorted.len() - 1);
-    let (below, rest) = (place.floor() as usize, place.fract());
-    let next = sorted[(below + 1).min(sorted.len() - 1)];
-    sorted[below] + rest * (next - sorted[below])
 }
 
 /// Rows of a study, all or some.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rows {
-    statistic: Statistic,
     rows: Vec<Row>,
 }
 
 impl Rows {
-    /// Collects the rounds of each point; points of which nothing is measured are left out.
+    /// Collects the rounds of each point, in the order in which the points come first.
     pub(crate) fn collect<'a>(
-        statistic: Statistic,
-        points: Vec<Point>,
-        rounds: usize,
-        find: impl Fn(&Point, usize) -> Option<&'a Outcome>,
+        outcomes: impl Iterator<Item = (&'a Point, usize, &'a Outcome)>,
     ) -> Self {
-        let row = |point: Point| {
-            let mut row = Row { point, figures: BTreeMap::new(), refused: None };
-            for round in 0..rounds {
-                match find(&row.point, round) {
-                    Some(Outcome::Measured(measured)) => {
-                        for (quantity, figure) in &measured.0 {
-                            row.figures.entry(quantity.clone()).or_default().push(*figure);
-                        }
-                    }
-                    Some(Outcome::Refused(refused)) => row.refused = Some(refused.clone()),
-                    None => {}
+        let mut places = BTreeMap::new();
+        let mut rows: Vec<Row> = Vec::new();
+        for (point, round, outcome) in outcomes {
+            let place = *places.entry(point.key()).or_insert_with(|| {
+                rows.push(Row { point: point.clone(), runs: Vec::new(), refused: None });
+                rows.len() - 1
+            });
+            match outcome {
+                Outcome::Measured(measured) => {
+                    rows[place].runs.push(Run { round, figures: measured.0.clone() });
                 }
+                Outcome::Refused(refused) => rows[place].refused = Some(refused.clone()),
             }
-            row
-        };
-        let rows = points.into_iter().map(row);
-        let rows = rows.filter(|row| !row.figures.is_empty() || row.refused.is_some());
-        Self { statistic, rows: rows.collect() }
+        }
+        Self { rows }
     }
 
     /// Gives the rows.
     pub fn iter(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.rows.iter_mut()
     }
 
     /// Whether there are none.
@@ -127,7 +131,7 @@ impl Rows {
     pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         let rows = self.rows.iter().filter(|row| row.point.get(name) == Some(&value));
-        Self { statistic: self.statistic, rows: rows.cloned().collect() }
+        Self { rows: rows.cloned().collect() }
     }
 
     /// Gives the values of a parameter, each once, in order.
@@ -152,20 +156,20 @@ impl Rows {
     }
 
     /// Sums up a quantity of a row.
-    pub fn spot(&self, row: &Row, x: f64, quantity: &str) -> Option<Spot> {
-        Spot::of(x, row.figures.get(quantity)?, self.statistic)
+    pub fn spot(row: &Row, x: f64, quantity: &str) -> Option<Spot> {
+        Spot::of(x, row.figures(quantity).map(|(_, figure)| figure).collect())
     }
 
     /// Gives a quantity of the first row that has it.
     pub fn figure(&self, quantity: &str) -> Option<f64> {
-        self.rows.iter().find_map(|row| self.spot(row, 0.0, quantity)).map(|spot| spot.y)
+        self.rows.iter().find_map(|row| Self::spot(row, 0.0, quantity)).map(|spot| spot.y)
     }
 
     /// Draws a quantity over a parameter.
     pub fn curve(&self, parameter: &str, quantity: &str) -> Curve {
         let spots = self.rows.iter().filter_map(|row| {
             let Value::Number(x) = row.point.get(parameter)? else { return None };
-            self.spot(row, *x, quantity)
+            Self::spot(row, *x, quantity)
         });
         let mut spots: Vec<_> = spots.collect();
         spots.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -195,12 +199,12 @@ impl Curve {
 
     /// Gives the least figure.
     pub fn least(&self) -> Option<Spot> {
-        self.0.iter().copied().min_by(|a, b| a.y.total_cmp(&b.y))
+        self.0.iter().cloned().min_by(|a, b| a.y.total_cmp(&b.y))
     }
 
     /// Gives the greatest figure.
     pub fn most(&self) -> Option<Spot> {
-        self.0.iter().copied().max_by(|a, b| a.y.total_cmp(&b.y))
+        self.0.iter().cloned().max_by(|a, b| a.y.total_cmp(&b.y))
     }
 
     /// Divides by another curve, where both have a figure; the reach becomes that of both.
@@ -217,6 +221,7 @@ impl Curve {
                     spot.quartiles.0 / below.quartiles.1,
                     spot.quartiles.1 / below.quartiles.0,
                 ),
+                all: Vec::new(),
             })
         });
         Self(spots.collect())
@@ -240,6 +245,7 @@ impl Curve {
                 low: low.min(high),
                 high: low.max(high),
                 quartiles: (first.min(third), first.max(third)),
+                all: spot.all.iter().map(|figure| change(*figure)).collect(),
             }
         });
         Self(spots.collect())
@@ -250,20 +256,9 @@ impl Curve {
     pub fn in_steps(&self, order: &[f64]) -> Self {
         let spots = self.0.iter().filter_map(|spot| {
             let place = order.iter().position(|x| x.total_cmp(&spot.x).is_eq())?;
-            Some(Spot { x: crate::point::float(place), ..*spot })
+            Some(spot.clone().at(crate::point::float(place)))
         });
         Self(spots.collect())
-    }
-
-    /// Finds where the curve first reaches `height`, between its spots on a logarithmic axis.
-    pub fn reaches(&self, height: f64) -> Option<f64> {
-        let first = self.0.iter().position(|spot| spot.y >= height)?;
-        let above = self.0[first];
-        let Some(below) = first.checked_sub(1).map(|index| self.0[index]) else {
-            return Some(above.x);
-        };
-        let share = (height - below.y) / (above.y - below.y);
-        Some(below.x * (above.x / below.x).powf(share))
     }
 }
 
@@ -272,23 +267,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_ones() {
-        let spot = Spot::of(0.0, &[4.0, 1.0, 2.0, 3.0], Statistic::Median).unwrap();
+    fn a_spot_has_its_median_interval_and_quartiles() {
+        let spot = Spot::of(0.0, vec![4.0, 1.0, 2.0, 3.0]).unwrap();
         assert_eq!((spot.y, spot.low, spot.high), (2.5, 1.0, 4.0));
         assert_eq!(spot.quartiles, (1.75, 3.25));
+        assert_eq!(Spot::of(0.0, vec![]), None);
     }
 
     #[test]
-    fn the_mean_reaches_as_far_as_the_deviation() {
-        let spot = Spot::of(0.0, &[1.0, 3.0], Statistic::Mean).unwrap();
-        assert!((spot.high - spot.y - 2.0_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(Spot::of(0.0, &[], Statistic::Mean), None);
-    }
-
-    #[test]
-    fn a_crossover_lies_between_the_spots_around_it() {
-        let spots = [(16.0, 0.5), (64.0, 1.5)].map(|(x, y)| Spot::exact(x, y));
-        assert_eq!(Curve(spots.to_vec()).reaches(1.0), Some(32.0));
-        assert_eq!(Curve(spots.to_vec()).reaches(2.0), None);
+    fn no_interval_of_times_goes_below_zero() {
+        let spot = Spot::of(0.0, vec![0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 9.0]).unwrap();
+        assert!(spot.low > 0.0, "{spot:?}");
     }
 }

@@ -1,20 +1,23 @@
 //! Measurements on disk, a line each, written as they are made.
 //!
 //! ```text
-//! {"study":"ring","size":"quick","points":1,"machine":{…}}                   whose they are
-//! {"point":[["policy","static"],["processes",10]],"round":0,"measured":{"seconds":0.01}}
+//! {"study":"ring","size":"quick","seed":1,"machine":{…}}                       whose they are
+//! {"file":"zipf-10-260000.txt","sha256":"…"}                                  an input, a peer's program
+//! {"point":[["policy","static"],["processes",10]],"round":0,"measured":{"seconds":0.01,"load of others":0,…}}
 //! {"point":[…],"round":0,"refused":{"what":…,"limit":…,"value":…}}
 //! ```
 //!
 //! Whatever ends the program, the lines before stay: at the next start they are read, and what is
-//! there is not measured again. A line cut short is dropped. Lines that belong to another program,
-//! machine or size are not mixed with new ones: the file is put aside, as `….jsonl.old`.
+//! there is not measured again. A line cut short is dropped. Of two lines about one round the later
+//! one counts. Lines that belong to another program, machine or size are not mixed with new ones: the
+//! file is put aside, as `….jsonl.old`. What is read only may be compressed by `gzip`: `….jsonl.gz`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -27,6 +30,10 @@ pub(crate) struct Owner {
     pub(crate) study: String,
     /// In which size.
     pub(crate) size: String,
+    /// How often each point is measured.
+    pub(crate) rounds: usize,
+    /// What the order of the points in each round is drawn from.
+    pub(crate) seed: u64,
     /// By what.
     pub(crate) machine: Machine,
 }
@@ -37,6 +44,13 @@ struct Line {
     round: usize,
     #[serde(flatten)]
     outcome: Written,
+}
+
+/// A file that measurements depend on.
+#[derive(Serialize, Deserialize)]
+struct Used {
+    file: String,
+    sha256: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,7 +66,9 @@ pub(crate) struct Store {
     path: PathBuf,
     file: Option<File>,
     owner: Owner,
-    lines: BTreeMap<(String, usize), Outcome>,
+    lines: Vec<(Point, usize, Outcome)>,
+    places: BTreeMap<(String, usize), usize>,
+    used: BTreeMap<String, String>,
     put_aside: bool,
 }
 
@@ -77,8 +93,15 @@ impl Store {
     }
 
     fn empty(path: &Path, owner: Owner) -> Self {
-        let path = path.to_owned();
-        Self { path, file: None, owner, lines: BTreeMap::new(), put_aside: false }
+        Self {
+            path: path.to_owned(),
+            file: None,
+            owner,
+            lines: Vec::new(),
+            places: BTreeMap::new(),
+            used: BTreeMap::new(),
+            put_aside: false,
+        }
     }
 
     /// Whether there were measurements of another owner, which are put aside.
@@ -86,17 +109,37 @@ impl Store {
         self.put_aside
     }
 
-    /// Reads the measurements there are, whoever made them; there may be none.
+    /// Reads the measurements there are, whatever made them; there may be none.
     ///
     /// # Errors
     ///
     /// Returns what the system said about the file.
     pub(crate) fn read_only(path: &Path) -> io::Result<Option<Self>> {
-        let Some(text) = read(path)? else { return Ok(None) };
+        let text = match read(path)? {
+            Some(text) => text,
+            None => match read(&path.with_extension("jsonl.gz"))? {
+                Some(text) => text,
+                None => return Ok(None),
+            },
+        };
         let first = text.lines().next().unwrap_or_default();
-        let Ok(owner) = serde_json::from_str(first) else { return Ok(None) };
+        let wrong = |line: usize, expected: &str, error: &serde_json::Error| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("line {line}: expected {expected}: {error}"),
+            )
+        };
+        let owner = serde_json::from_str(first)
+            .map_err(|error| wrong(1, "study, size, rounds, seed and machine", &error))?;
         let mut store = Self::empty(path, owner);
-        store.take(&text);
+        let whole = store.take(&text).unwrap_or(0);
+        // What is wrong in a file that is only read is not measured again.
+        for (index, line) in text[..whole].lines().enumerate().skip(1) {
+            let is_used = serde_json::from_str::<Used>(line).is_ok();
+            if let (false, Err(error)) = (is_used, serde_json::from_str::<Line>(line)) {
+                return Err(wrong(index + 1, "point, round, and measured or refused", &error));
+            }
+        }
         Ok(Some(store))
     }
 
@@ -109,15 +152,28 @@ impl Store {
             return None;
         }
         for line in lines {
+            if let Ok(Used { file, sha256 }) = serde_json::from_str(line) {
+                self.used.insert(file, sha256);
+                continue;
+            }
             // What is not a line of ours is measured again.
             let Ok(line) = serde_json::from_str::<Line>(line) else { continue };
             let outcome = match line.outcome {
                 Written::Measured(figures) => Outcome::Measured(Measured(figures)),
                 Written::Refused(refused) => Outcome::Refused(refused),
             };
-            self.lines.insert((line.point.key(), line.round), outcome);
+            self.insert(line.point, line.round, outcome);
         }
         Some(whole)
+    }
+
+    fn insert(&mut self, point: Point, round: usize, outcome: Outcome) {
+        let place = *self.places.entry((point.key(), round)).or_insert(self.lines.len());
+        if let Some(line) = self.lines.get_mut(place) {
+            line.2 = outcome;
+        } else {
+            self.lines.push((point, round, outcome));
+        }
     }
 
     /// Whose they are.
@@ -125,26 +181,50 @@ impl Store {
         &self.owner
     }
 
-    /// Finds a measurement.
-    pub(crate) fn get(&self, point: &Point, round: usize) -> Option<&Outcome> {
-        self.lines.get(&(point.key(), round))
+    /// The files that they depend on, with their digests.
+    pub(crate) fn used(&self) -> &BTreeMap<String, String> {
+        &self.used
     }
 
-    /// Keeps a measurement: when this returns, it is in the file.
+    /// All measurements, in the order in which they were made.
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Point, usize, &Outcome)> {
+        self.lines.iter().map(|(point, round, outcome)| (point, *round, outcome))
+    }
+
+    /// Finds a measurement.
+    pub(crate) fn get(&self, point: &Point, round: usize) -> Option<&Outcome> {
+        self.places.get(&(point.key(), round)).map(|place| &self.lines[*place].2)
+    }
+
+    /// Keeps a measurement, and the files that it depends on: when this returns, they are written.
     ///
     /// # Errors
     ///
     /// Returns what the system said about the file.
-    pub(crate) fn keep(&mut self, point: &Point, round: usize, outcome: Outcome) -> io::Result<()> {
+    pub(crate) fn keep(
+        &mut self,
+        point: &Point,
+        round: usize,
+        outcome: Outcome,
+        used: BTreeMap<String, String>,
+    ) -> io::Result<()> {
+        let mut text = String::new();
+        for (file, sha256) in used {
+            if self.used.get(&file) != Some(&sha256) {
+                text +=
+                    &serde_json::to_string(&Used { file: file.clone(), sha256: sha256.clone() })?;
+                text.push('\n');
+                self.used.insert(file, sha256);
+            }
+        }
         let written = match &outcome {
             Outcome::Measured(measured) => Written::Measured(measured.0.clone()),
             Outcome::Refused(refused) => Written::Refused(refused.clone()),
         };
-        let line = Line { point: point.clone(), round, outcome: written };
-        let mut text = serde_json::to_string(&line)?;
+        text += &serde_json::to_string(&Line { point: point.clone(), round, outcome: written })?;
         text.push('\n');
         self.file()?.write_all(text.as_bytes())?;
-        self.lines.insert((point.key(), round), outcome);
+        self.insert(point.clone(), round, outcome);
         Ok(())
     }
 
@@ -169,18 +249,26 @@ impl Store {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(match String::from_utf8(bytes) {
-            Ok(text) => text,
-            // Whatever it is, we have not written it: what stands before is ours.
-            Err(error) => {
-                let whole = error.utf8_error().valid_up_to();
-                let mut bytes = error.into_bytes();
-                bytes.truncate(whole);
-                String::from_utf8(bytes).unwrap_or_default()
-            }
-        })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
+        let mut plain = Vec::new();
+        MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
+        plain
+    } else {
+        bytes
+    };
+    Ok(Some(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        // Whatever it is, we have not written it: what stands before is ours.
+        Err(error) => {
+            let whole = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(whole);
+            String::from_utf8(bytes).unwrap_or_default()
+        }
+    }))
 }

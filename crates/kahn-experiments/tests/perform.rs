@@ -1,12 +1,13 @@
 //! Experiments from end to end: measured, interrupted, gone on with, written.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use kahn_apps::Failure;
 use kahn_experiments::{
-    Axis, Bench, Claim, EXPERIMENTS, Experiment, Measured, Order, Outcome, Panel, Paper, Plan,
-    Point, Refused, Series, Size, Statistic, Study, Verdict, View, Watcher, perform,
+    Axis, Bench, Claim, EXPERIMENTS, Experiment, Measured, Order, Outcome, Panel, Paper, Pick,
+    Plan, Point, Refused, Series, Size, Study, View, Watcher, judge, perform,
 };
 
 static PAPER: Paper = Paper { short: "Nobody (2009)", full: "Nobody: On nothing. 2009." };
@@ -21,7 +22,6 @@ static TOY: Experiment = Experiment {
     found: "Twice the size takes twice the time.",
     method: "Nothing is measured.",
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels: |view| {
         let panel = Panel::new("toy", Axis::logarithmic("size"), Axis::linear("seconds"));
         vec![panel.and(Series::line("here", &view.rows(&STUDY).curve("size", "seconds")))]
@@ -49,12 +49,9 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     Ok(Outcome::Measured(Measured::seconds(size)))
 }
 
-fn claims(view: &View) -> Vec<Claim> {
-    let curve = view.rows(&STUDY).curve("size", "seconds");
-    let ratio = curve.at(2.0).zip(curve.at(1.0)).map(|(two, one)| two / one);
-    vec![Claim::judge("twice the time", ratio, |ratio| {
-        (format!("{ratio} times"), Verdict::at_most(ratio, 2.0, 1.5))
-    })]
+fn claims(_view: &View) -> Vec<Claim> {
+    let of = |size: usize| Pick::of(&STUDY, "seconds").with("size", size);
+    vec![Claim::advantage("half the size takes half the time", 2.0).between(of(1), of(2))]
 }
 
 /// Remembers what was told.
@@ -87,7 +84,17 @@ impl Watcher for Told {
 }
 
 fn order(out: &Path, measure: bool) -> Order {
-    Order { experiments: vec![&TOY], size: Size::Quick, out: out.to_owned(), measure }
+    let (experiments, out) = (vec![&TOY], out.to_owned());
+    Order {
+        experiments,
+        size: Size::Quick,
+        out,
+        rounds: None,
+        seed: 1,
+        peers: BTreeMap::new(),
+        source: String::new(),
+        measure,
+    }
 }
 
 fn carry_out(out: &Path) -> Told {
@@ -111,10 +118,12 @@ fn an_experiment_writes_figures_pictures_and_a_page_with_the_verdict() {
     let page = text("toy.md");
     for part in [
         "After Nobody (2009), figure 1. Size: **quick**",
-        "| twice the time | 2 times | **reproduced** |  |",
+        "| half the size takes half the time | 2.00 times |",
+        "2.00 times, of 3 rounds, 8 needed",
+        "| **cannot tell** |",
         "| size 4 | four of them (RLIMIT_TOYS is 3) |",
         "| 2 | 2.00 |",
-        "median of 3 rounds",
+        "the median of 3 rounds, with its interval of 99 %",
         " cores",
     ] {
         assert!(page.contains(part), "{part}\n{page}");
@@ -125,6 +134,119 @@ fn an_experiment_writes_figures_pictures_and_a_page_with_the_verdict() {
     assert!(csv.contains("\ntoy,4,0,four of them (RLIMIT_TOYS is 3),"), "{csv}");
     assert!(text("toy.svg").contains("<svg"));
     assert!(read("toy.png").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn with_nine_rounds_there_is_a_verdict_and_the_summary_has_what_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = Order { rounds: Some(9), ..order(folder.path(), true) };
+    perform(&order, &mut Told::default()).unwrap();
+    // Whether something else ran meanwhile is not what is tested here.
+    let text = fs::read_to_string(lines(folder.path())).unwrap();
+    let quiet: Vec<_> = text.lines().map(hushed).collect();
+    assert_eq!(quiet.len(), 1 + 27);
+    fs::write(lines(folder.path()), quiet.join("\n") + "\n").unwrap();
+    perform(&Order { measure: false, ..order }, &mut Told::default()).unwrap();
+    let summary = fs::read_to_string(folder.path().join("summary.md")).unwrap();
+    let row = "| `toy` | half the size takes half the time | 2.00 times | 2.00 times, 2.00 to 2.00 \
+               (1.00 against 2.00) | reproduced |";
+    assert!(summary.contains(row), "{summary}");
+    assert!(summary.contains("\n1 promises: 1 reproduced.\n"), "{summary}");
+    assert!(summary.contains("| rounds | 9, each in an order drawn from a seed |"), "{summary}");
+}
+
+/// A line as if nothing else had run.
+fn hushed(line: &str) -> String {
+    let mut line: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
+    if let Some(measured) = line.get_mut("measured") {
+        measured["load of others"] = 0.0.into();
+        measured["steal time"] = 0.0.into();
+    }
+    line.to_string()
+}
+
+#[test]
+fn each_round_has_an_order_of_its_own_and_the_same_for_the_same_seed() {
+    let orders = |seed| {
+        let folder = tempfile::tempdir().unwrap();
+        let order = Order { rounds: Some(9), seed, ..order(folder.path(), true) };
+        perform(&order, &mut Told::default()).unwrap();
+        let text = fs::read_to_string(lines(folder.path())).unwrap();
+        let points = text.lines().skip(1).map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["point"].to_string()
+        });
+        points.collect::<Vec<_>>()
+    };
+    let one = orders(1);
+    assert_eq!(one, orders(1));
+    assert_ne!(one, orders(2));
+    assert!(one.chunks(3).any(|round| round != &one[..3]));
+}
+
+#[test]
+fn what_is_judged_is_told_by_file_and_line_if_it_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let nothing = judge(folder.path()).unwrap_err();
+    assert!(
+        nothing.to_string().ends_with("there are no measurements of any experiment"),
+        "{nothing}"
+    );
+    fs::write(folder.path().join("ring.jsonl"), "{}\n").unwrap();
+    let wrong = judge(folder.path()).unwrap_err().to_string();
+    assert!(wrong.contains("ring.jsonl: line 1: expected study, size"), "{wrong}");
+}
+
+/// The row of a promise.
+fn row<'text>(text: &'text str, promise: &str) -> &'text str {
+    text.lines().find(|line| line.contains(promise)).unwrap_or_else(|| panic!("{promise}\n{text}"))
+}
+
+/// Raw data of another program, by hand: KPN-FLEX takes one second, KPN-MR five. If the names of the
+/// two change places, so do the verdicts.
+#[test]
+fn anybodys_raw_data_are_judged_and_rows_that_change_places_turn_the_verdict() {
+    let data = |flex: f64, mr: f64| {
+        let machine = serde_json::json!({
+            "processor": "theirs", "cores": 2, "memory": 1, "system": "s", "kahn": "0",
+            "compiler": "c, release build", "program": "p"
+        });
+        let owner = serde_json::json!({
+            "study": "wordcount", "size": "default", "rounds": 9, "seed": 7, "machine": machine
+        });
+        let mut text = format!("{owner}\n{{\"file\":\"a.txt\",\"sha256\":\"12\"}}\n");
+        for round in 0..9_u8 {
+            for (form, seconds) in [("KPN-FLEX", flex), ("KPN-MR", mr)] {
+                let point = serde_json::json!([
+                    ["MB", 10.0],
+                    ["vocabulary", 260_000.0],
+                    ["cpus", 1.0],
+                    ["workers", 8.0],
+                    ["form", form]
+                ]);
+                let seconds = seconds + 0.01 * f64::from(round);
+                let measured = serde_json::json!({
+                    "seconds": seconds, "seconds in all": seconds, "load of others": 0.01,
+                    "steal time": 0.0
+                });
+                let line =
+                    serde_json::json!({"point": point, "round": round, "measured": measured});
+                text.push_str(&line.to_string());
+                text.push('\n');
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("wordcount.jsonl"), text).unwrap();
+        judge(folder.path()).unwrap().to_string()
+    };
+    let promise = "10 MB, 1 CPU: KPN-FLEX is faster than KPN-MR";
+    let (ours, theirs) = (data(1.0, 5.0), data(5.0, 1.0));
+    let better = "| 3.41 times | 4.85 times, 4.70 to 5.00 (1.04 against 5.04) | better |";
+    assert!(row(&ours, promise).ends_with(better), "{}", row(&ours, promise));
+    assert!(row(&theirs, promise).ends_with("| worse |"), "{}", row(&theirs, promise));
+    assert!(ours.contains("| `a.txt` | SHA-256 12 |"), "{ours}");
+    assert!(ours.contains("theirs, 2 cores"), "{ours}");
+    assert!(row(&ours, "50 MB, 1 CPU").contains("not measured: seconds of wordcount"), "{ours}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use aes::cipher::{Array, BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyIn
 use ctr::Ctr128BE;
 use ctr::cipher::{KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _};
 
+use super::portable::Portable;
+
 /// The bytes of a block, a key, and a counter.
 pub const BLOCK: usize = 16;
 
@@ -57,6 +59,8 @@ pub struct Cipher {
     blocks: Aes128,
     mode: Mode,
     direction: Direction,
+    /// What encrypts in its place, for measurements.
+    portable: Option<Portable>,
 }
 
 /// Leaves out the key.
@@ -70,7 +74,31 @@ impl fmt::Debug for Cipher {
 impl Cipher {
     /// Expands the key.
     pub fn new(key: Block, mode: Mode, direction: Direction) -> Self {
-        Self { key, blocks: Aes128::new(&key.into()), mode, direction }
+        let blocks = Aes128::new(&key.into());
+        Self { key, blocks, mode, direction, portable: None }
+    }
+
+    /// Encrypts whole blocks without the processor's own instructions, as the papers' machines did:
+    /// for measurements, not for secrets, for how long it takes depends on the key.
+    ///
+    /// ```
+    /// use kahn_apps::aes::{Cipher, Direction, Mode};
+    ///
+    /// let own = Cipher::new([7; 16], Mode::Ecb, Direction::Encrypt);
+    /// let (mut one, mut other) = ([1; 32], [1; 32]);
+    /// own.apply(0, &mut one);
+    /// own.portable().apply(0, &mut other);
+    /// assert_eq!(one, other);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the mode is not ECB or the direction is not to encrypt.
+    #[must_use]
+    pub fn portable(self) -> Self {
+        let encrypts = (self.mode, self.direction) == (Mode::Ecb, Direction::Encrypt);
+        assert!(encrypts, "the portable cipher encrypts whole blocks");
+        Self { portable: Some(Portable::new(self.key)), ..self }
     }
 
     /// Says how the blocks are joined.
@@ -88,6 +116,9 @@ impl Cipher {
             Mode::Ecb => {
                 let (blocks, rest) = Array::slice_as_chunks_mut(part);
                 assert!(rest.is_empty() && offset.is_multiple_of(BLOCK as u64), "whole blocks");
+                if let Some(portable) = &self.portable {
+                    return blocks.iter_mut().for_each(|block| portable.encrypt(&mut block.0));
+                }
                 match self.direction {
                     Direction::Encrypt => self.blocks.encrypt_blocks(blocks),
                     Direction::Decrypt => self.blocks.decrypt_blocks(blocks),
@@ -186,6 +217,26 @@ mod tests {
         let mut text = block("00112233445566778899aabbccddeeff");
         Cipher::new(key, Mode::Ecb, Direction::Encrypt).apply(0, &mut text);
         assert_eq!(text, block("69c4e0d86a7b0430d8cdb78070b4c55a"));
+    }
+
+    #[test]
+    fn the_portable_cipher_is_that_of_the_standard_and_of_the_processor() {
+        // FIPS 197, appendix C.1.
+        let own = |key| Cipher::new(key, Mode::Ecb, Direction::Encrypt);
+        let key = block("000102030405060708090a0b0c0d0e0f");
+        let mut text = block("00112233445566778899aabbccddeeff");
+        own(key).portable().apply(0, &mut text);
+        assert_eq!(text, block("69c4e0d86a7b0430d8cdb78070b4c55a"));
+
+        let mut random = crate::random::Random::new(1);
+        let mut bytes = || u128::from(random.next()).to_be_bytes().map(|byte| byte ^ 0x5a);
+        for _ in 0..200 {
+            let (key, mut one) = (bytes(), [bytes(), bytes()].concat());
+            let mut other = one.clone();
+            own(key).apply(0, &mut one);
+            own(key).portable().apply(0, &mut other);
+            assert_eq!(one, other);
+        }
     }
 
     #[test]

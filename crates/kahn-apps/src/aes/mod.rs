@@ -17,6 +17,7 @@ mod block;
 mod cipher;
 mod file;
 mod network;
+mod portable;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,6 +91,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<u32>)]
     #[arg(conflicts_with = "file")]
     passes: u32,
+
+    /// Without a file: encrypts without the processor's own instructions, as the papers' machines did
+    #[arg(long, conflicts_with_all = ["file", "iv"])]
+    portable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -110,6 +115,13 @@ pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Pro
     let Some(file) = &arguments.file else {
         let key = key(arguments)?.unwrap_or_default();
         let cipher = Cipher::new(key, mode, Direction::Encrypt);
+        let cipher = match (arguments.portable, mode) {
+            (true, Mode::Ecb) => cipher.portable(),
+            (true, Mode::Ctr(_)) => {
+                return Err(Failure::input("--portable is for --mode ecb, which the papers have"));
+            }
+            (false, _) => cipher,
+        };
         let encryption = Encryption { cipher, passes: arguments.passes, workers };
         let block = block::BlockProgram::prepare(encryption, arguments.size, settings.seed)?;
         return Ok(Box::new(block));

@@ -1,9 +1,10 @@
 //! The ring with a thread of the system for each process, and the channels of the standard library.
 //!
-//! This is how one would write it without a runtime, to compare with.
+//! This is how one would write it without a runtime, to compare with. A channel holds one message, as in
+//! the measurements of the paper; where that would not be enough for the tokens, it holds all of them.
 
 use std::fs;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, scope};
 
 use super::{Moment, Ring};
@@ -44,9 +45,11 @@ impl Ring {
             .with_help("take fewer, or raise the limit on threads (`ulimit -u`)")
         };
         scope(|scope| {
-            let (right, mut left) = channel();
+            // A process has a token in its hand, and one stays free to move.
+            let room = if self.tokens < self.processes { 1 } else { self.tokens as usize };
+            let (right, mut left) = sync_channel(room);
             for element in 1..self.processes {
-                let (out, next) = channel();
+                let (out, next) = sync_channel(room);
                 let input = std::mem::replace(&mut left, next);
                 let builder = Builder::new().stack_size(STACK);
                 // If it fails, the ends go, and with them, one after the other, those who wait.
@@ -62,7 +65,7 @@ impl Ring {
     fn root_thread(
         self,
         left: &Receiver<u64>,
-        right: &Sender<u64>,
+        right: &SyncSender<u64>,
         mut watch: impl FnMut(Moment),
     ) -> Result<u64, Gone> {
         let send = |token| right.send(token).map_err(|_| Gone);
@@ -108,7 +111,7 @@ fn most_threads() -> u32 {
 }
 
 /// An element: passes tokens on, and ends with the 0 behind them.
-fn pass_on(left: &Receiver<u64>, right: &Sender<u64>) {
+fn pass_on(left: &Receiver<u64>, right: &SyncSender<u64>) {
     for token in left {
         let passed = right.send(if token == 0 { 0 } else { token + 1 });
         if token == 0 || passed.is_err() {

@@ -9,7 +9,7 @@ use kahn_apps::h264_graph::{Encoder, StageShape};
 use kahn_apps::work::Work;
 
 use super::limits::{no_thread, room_for};
-use super::queue::{QueueReceiver, QueueSender, queue};
+use super::queue::{LEAST_MESSAGE, QueueReceiver, QueueSender, queue};
 use crate::experiment::{Measured, Outcome, Refused};
 use crate::measure::Clock;
 
@@ -41,14 +41,15 @@ fn bodies(encoder: &Encoder) -> Result<Vec<Body>, Refused> {
     let mut bodies: Vec<Body> = Vec::new();
     for (place, shape) in shapes.iter().enumerate() {
         for (from, before) in &shape.inputs {
-            let (sender, receiver) = queue(1)?;
+            let (sender, receiver) = queue(1, LEAST_MESSAGE)?;
             stages[*from].outputs.push(sender);
             stages[place].inputs.push((receiver, *before));
         }
         if shape.divided {
             let count = u64::from(encoder.workers);
             for worker in 0..count {
-                let ((task, tasks), (reply, replies)) = (queue(1)?, queue(1)?);
+                let ((task, tasks), (reply, replies)) =
+                    (queue(1, LEAST_MESSAGE)?, queue(1, LEAST_MESSAGE)?);
                 let part = shape.work.between(worker, worker + 1, count);
                 stages[place].workers.push((task, replies));
                 let frames = encoder.frames;

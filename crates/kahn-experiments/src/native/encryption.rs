@@ -5,16 +5,17 @@ use std::thread;
 use kahn_apps::aes::{Cipher, Direction, Encryption, Mode};
 
 use super::limits::{no_thread, room_for};
-use super::queue::queue;
+use super::queue::{LEAST_MESSAGE, queue};
 use crate::experiment::{Measured, Outcome};
 use crate::measure::{Clock, forget_peak_memory, peak_memory};
 
-/// Encrypts a block of so many bytes, so many times over, with a thread for each part.
+/// Encrypts a block of so many bytes, so many times over, with a thread for each part, without the
+/// processor's own instructions.
 pub(crate) fn thread_encryption(bytes: usize, passes: usize, workers: usize) -> Outcome {
     if let Err(refused) = room_for(workers) {
         return Outcome::Refused(refused);
     }
-    let cipher = Cipher::new([0; 16], Mode::Ecb, Direction::Encrypt);
+    let cipher = Cipher::new([0; 16], Mode::Ecb, Direction::Encrypt).portable();
     let passes = u32::try_from(passes).unwrap_or(u32::MAX);
     let encryption = Encryption { cipher, passes, workers };
     let block = vec![1; bytes];
@@ -23,7 +24,7 @@ pub(crate) fn thread_encryption(bytes: usize, passes: usize, workers: usize) -> 
     let clock = Clock::start();
     let mut queues = Vec::with_capacity(workers);
     for _ in 0..workers {
-        let pair = queue(1).and_then(|task| Ok((task, queue(1)?)));
+        let pair = queue(1, LEAST_MESSAGE).and_then(|task| Ok((task, queue(1, LEAST_MESSAGE)?)));
         match pair {
             Ok(pair) => queues.push(pair),
             Err(refused) => return Outcome::Refused(refused),

@@ -17,4 +17,5 @@ mod ring;
 pub(crate) use encoder::thread_encoder;
 pub(crate) use encryption::thread_encryption;
 pub(crate) use limits::refused_thread;
+pub(crate) use queue::LEAST_MESSAGE;
 pub(crate) use ring::{network_ring, thread_ring};

@@ -5,8 +5,8 @@
 
 use crate::experiment::Refused;
 
-/// The most bytes of a message.
-pub(super) const MESSAGE: usize = 16;
+/// The bytes of a message that is not meant to be large.
+pub(crate) const LEAST_MESSAGE: usize = 16;
 
 #[cfg(target_os = "linux")]
 mod posix {
@@ -19,7 +19,6 @@ mod posix {
     };
     use nix::sys::stat::Mode;
 
-    use super::MESSAGE;
     use crate::experiment::Refused;
     use crate::native::limits::no_queue;
 
@@ -41,33 +40,37 @@ mod posix {
 
     /// The end that sends.
     #[derive(Debug)]
-    pub(in crate::native) struct QueueSender(Arc<Queue>);
+    pub(in crate::native) struct QueueSender(Arc<Queue>, Box<[u8]>);
 
     /// The end that receives.
     #[derive(Debug)]
-    pub(in crate::native) struct QueueReceiver(Arc<Queue>);
+    pub(in crate::native) struct QueueReceiver(Arc<Queue>, Box<[u8]>);
 
-    /// Makes a queue that holds so many messages.
-    pub(in crate::native) fn queue(messages: u32) -> Result<(QueueSender, QueueReceiver), Refused> {
+    /// Makes a queue that holds so many messages of so many bytes, 8 at least.
+    pub(in crate::native) fn queue(
+        messages: u32,
+        bytes: usize,
+    ) -> Result<(QueueSender, QueueReceiver), Refused> {
         // Two queues at the same time have two names.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Relaxed);
         let name = format!("/kahn-{}-{number}", std::process::id());
         let flags = MQ_OFlag::O_CREAT | MQ_OFlag::O_EXCL | MQ_OFlag::O_RDWR;
-        let bytes = mq_attr_member_t::try_from(MESSAGE).expect("a small number");
-        let shape = MqAttr::new(0, mq_attr_member_t::from(messages), bytes, 0);
+        let room = mq_attr_member_t::try_from(bytes).expect("a small number");
+        let shape = MqAttr::new(0, mq_attr_member_t::from(messages), room, 0);
         let descriptor = mq_open(name.as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR, Some(&shape))
             .map_err(no_queue)?;
         let queue = Arc::new(Queue(Some(descriptor)));
         mq_unlink(name.as_str()).map_err(no_queue)?;
-        Ok((QueueSender(Arc::clone(&queue)), QueueReceiver(queue)))
+        let message = || vec![0; bytes].into_boxed_slice();
+        Ok((QueueSender(Arc::clone(&queue), message()), QueueReceiver(queue, message())))
     }
 
     impl QueueSender {
         /// Sends a number, waiting while the queue is full.
         pub(in crate::native) fn send(&mut self, number: u64) {
-            let bytes = number.to_ne_bytes();
-            while let Err(error) = mq_send(self.0.descriptor(), &bytes, 0) {
+            self.1[..8].copy_from_slice(&number.to_ne_bytes());
+            while let Err(error) = mq_send(self.0.descriptor(), &self.1, 0) {
                 assert_eq!(error, Errno::EINTR, "a queue with two ends takes a message");
             }
         }
@@ -76,12 +79,12 @@ mod posix {
     impl QueueReceiver {
         /// Receives a number, waiting for it.
         pub(in crate::native) fn recv(&mut self) -> u64 {
-            let (mut message, mut priority) = ([0; MESSAGE], 0);
+            let mut priority = 0;
             loop {
-                match mq_receive(self.0.descriptor(), &mut message, &mut priority) {
+                match mq_receive(self.0.descriptor(), &mut self.1, &mut priority) {
                     Ok(_) => {
                         let mut bytes = [0; 8];
-                        bytes.copy_from_slice(&message[..8]);
+                        bytes.copy_from_slice(&self.1[..8]);
                         return u64::from_ne_bytes(bytes);
                     }
                     Err(error) => {
@@ -111,6 +114,7 @@ mod missing {
 
     pub(in crate::native) fn queue(
         _messages: u32,
+        _bytes: usize,
     ) -> Result<(QueueSender, QueueReceiver), Refused> {
         Err(Refused {
             what: "POSIX message queues are used on Linux alone".to_owned(),
@@ -138,9 +142,10 @@ pub(super) use missing::{QueueReceiver, QueueSender, queue};
 /// Makes a ring of queues: the ends of each process, left and right.
 pub(super) fn ring_of_queues(
     processes: usize,
+    bytes: usize,
 ) -> Result<Vec<(QueueReceiver, QueueSender)>, Refused> {
     let (mut senders, receivers): (Vec<_>, Vec<_>) = {
-        let queues = (0..processes).map(|_| queue(1)).collect::<Result<Vec<_>, _>>()?;
+        let queues = (0..processes).map(|_| queue(1, bytes)).collect::<Result<Vec<_>, _>>()?;
         queues.into_iter().unzip()
     };
     // Each sends to the next one.

@@ -10,13 +10,13 @@ use kahn::{Channel, Network, Options, Process, Receiver, Sender};
 use kahn_apps::Failure;
 
 use super::limits::{no_thread, refused_thread, room_for};
-use super::queue::{QueueReceiver, QueueSender, ring_of_queues};
+use super::queue::{LEAST_MESSAGE, QueueReceiver, QueueSender, ring_of_queues};
 use crate::experiment::{Measured, Outcome};
 use crate::measure::time;
 
 /// Runs the ring with a thread for each process; the time is that of all laps, after one to warm up.
 pub(crate) fn thread_ring(processes: usize, laps: usize) -> Outcome {
-    let ends = match room_for(processes).and_then(|()| ring_of_queues(processes)) {
+    let ends = match room_for(processes).and_then(|()| ring_of_queues(processes, LEAST_MESSAGE)) {
         Ok(ends) => ends,
         Err(refused) => return Outcome::Refused(refused),
     };
@@ -71,13 +71,14 @@ fn pass_on(mut left: QueueReceiver, mut right: QueueSender) {
 type In = (Receiver<()>, QueueReceiver);
 type Out = (Sender<()>, QueueSender);
 
-/// Runs the ring on the workers of a network, the messages in queues.
+/// Runs the ring on the workers of a network, the messages of so many bytes in queues.
 pub(crate) fn network_ring(
     processes: usize,
     laps: usize,
+    bytes: usize,
     options: Options,
 ) -> Result<Outcome, Failure> {
-    let queues = match ring_of_queues(processes) {
+    let queues = match ring_of_queues(processes, bytes) {
         Ok(queues) => queues,
         Err(refused) => return Ok(Outcome::Refused(refused)),
     };
@@ -158,7 +159,7 @@ mod tests {
     fn a_ring_of_queues_comes_round() {
         for processes in [1, 2, 5] {
             let options = Options::new().workers(1);
-            let network = network_ring(processes, 3, options).unwrap();
+            let network = network_ring(processes, 3, 128, options).unwrap();
             for outcome in [thread_ring(processes, 3), network] {
                 match outcome {
                     Outcome::Measured(measured) => assert!(measured.0["seconds"] > 0.0),

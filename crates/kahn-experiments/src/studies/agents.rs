@@ -5,13 +5,15 @@ use kahn_apps::agents::World;
 use kahn_csp::RunError;
 
 use super::communicating::{POLICIES, linear, on_cores, options, over_cores, refused};
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Measured, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Measured, Outcome, Plan, Study};
 use crate::measure::time;
 use crate::papers::CCSP;
+use crate::peers::CCSP as CCSP_PEER;
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::Curve;
+use crate::side::{Pick, Side};
 use crate::{Bench, View};
 
 static CORES: Study = Study { name: "agents-cores", rounds: 9, points: points_of_cores, measure };
@@ -42,6 +44,8 @@ fn points_of_cores(plan: &Plan) -> Vec<Point> {
         let all = [POLICIES[0], POLICIES[1], DATA_PARALLEL];
         points.extend(world(10, cycles).and("cpus", cpus).each("implementation", all));
         points.push(world(10, few).and("cpus", cpus).and("implementation", THREADS));
+        // Its program always makes so many.
+        points.push(world(10, 1024).and("cpus", cpus).and("implementation", CCSP_PEER.name));
     }
     points
 }
@@ -56,10 +60,22 @@ fn points_of_grids(plan: &Plan) -> Vec<Point> {
     points.flat_map(|point| point.each("implementation", all)).collect()
 }
 
-fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
+fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let count = |name: &str| u32::try_from(point.count(name)).unwrap_or(u32::MAX);
     let (cycles, cpus) = (point.count("cycles"), point.count("cpus"));
     let world = World { grid: count("grid"), agents: count("agents"), cycles: count("cycles") };
+    if point.text("implementation") == CCSP_PEER.name {
+        let [grid, agents] = ["grid", "agents"].map(|name| point.count(name).to_string());
+        let outcome =
+            on_cores(cpus, || CCSP_PEER.measure("agents", &[&grid, &agents], cpus, bench));
+        return Ok(match outcome? {
+            Outcome::Measured(measured) => {
+                let each = measured.0["seconds"] * 1e3 / float(cycles);
+                Outcome::Measured(measured.and("ms per cycle", each))
+            }
+            refused @ Outcome::Refused(_) => refused,
+        });
+    }
     let seconds = on_cores(cpus, || -> Result<f64, RunError> {
         match point.text("implementation") {
             LOOP => Ok(time(|| world.sequential()).0),
@@ -86,7 +102,8 @@ const METHOD: &str = "The paper's simulation: a process for each agent, two for 
                       has its share of the agents in each cycle and there are no others; where \
                       the paper has locks on places, ours read the places of the cycle before. \
                       `loop` is a loop on one core, `threads` the processes with a thread of the \
-                      system each, which make fewer cycles. The time is divided by the cycles: \
+                      system each, which make fewer cycles, `CCSP` the paper's own program, if `KAHN_PEER_CCSP` \
+                      names its folder. The time is divided by the cycles: \
                       1024 in the paper, fewer in the smaller sizes.";
 
 /// The same world on more cores.
@@ -99,7 +116,6 @@ pub(super) static FIGURE_15: Experiment = Experiment {
             better than the data-parallel program with threads, and has half of its speed.",
     method: METHOD,
     studies: &[&CORES],
-    statistic: Statistic::Median,
     panels: panels_of_cores,
     claims: claims_of_cores,
 };
@@ -115,7 +131,6 @@ pub(super) static FIGURE_16: Experiment = Experiment {
             behind the more, the larger the world.",
     method: METHOD,
     studies: &[&GRIDS],
-    statistic: Statistic::Median,
     panels: panels_of_grids,
     claims: claims_of_grids,
 };
@@ -136,7 +151,7 @@ fn speed_up(view: &View, implementation: &str) -> Curve {
 }
 
 fn panels_of_cores(view: &View) -> Vec<Panel> {
-    let names = [POLICIES[0], POLICIES[1], DATA_PARALLEL, LOOP, THREADS];
+    let names = [POLICIES[0], POLICIES[1], DATA_PARALLEL, LOOP, THREADS, CCSP_PEER.name];
     let times = Panel::new("a cycle", Axis::linear("cores"), Axis::logarithmic("ms per cycle"));
     let times = names
         .iter()
@@ -150,60 +165,35 @@ fn panels_of_cores(view: &View) -> Vec<Panel> {
 }
 
 fn claims_of_cores(view: &View) -> Vec<Claim> {
-    let cores = float(view.plan.most_cpus());
-    let all = |curve: Curve| curve.at(cores).filter(|_| cores > 1.0);
-    let share = |name: &str| all(speed_up(view, name)).map(|times| times / cores);
-    let scales = |name: &str, promise: &str| {
-        Claim::judge(promise, share(name), |share| {
-            let text = format!("{} of {cores} ({:.0} %)", show(share * cores), share * 100.0);
-            (text, Verdict::at_least(share, 0.625, 0.95))
-        })
+    let cores = view.plan.most_cpus();
+    let at = |name: &str, cpus: usize| {
+        Pick::of(&CORES, "ms per cycle").with("implementation", name).with("cpus", cpus)
     };
+    let scales = |name: &str, promise: &str| {
+        Claim::scaling(promise, 5.0, 8, cores).between(at(name, cores), at(name, 1))
+    };
+    let gain = |name: &str| Side::from(at(name, cores)).over(at(name, 1));
+    // The paper says half of the speed.
     let half = |name: &str, promise: &str| {
-        let ratio = all(per_cycle(view, DATA_PARALLEL)).zip(all(per_cycle(view, name)));
-        Claim::judge(promise, ratio.map(|(optimal, ours)| optimal / ours), |share| {
-            let text = format!("{:.0} % of the speed", share * 100.0);
-            (text, Verdict::at_least(share, 0.5, 0.7))
-        })
+        let rival = Side::from(at(DATA_PARALLEL, cores)).times(2.0);
+        Claim::advantage(promise, 1.0).between(at(name, cores), rival).on(8)
     };
     vec![
-        scales("default", "5 times as fast on 8 cores (62 %)").because(
-            "agents of different locations look side by side; all wait for the slowest at the \
-             barrier. Fewer cores lose less",
-        ),
-        scales("batch", "the same under the paper's own policy").because(
-            "the last who comes to a barrier makes all others ready, in its own active queue; \
-             from there they come to another core as batches are split, a process a turn. CCSP \
-             has batches ready at the barrier",
-        ),
-        Claim::judge(
-            "it scales better than the data-parallel program",
-            share("default").zip(share(DATA_PARALLEL)),
-            |(ours, optimal)| {
-                let text =
-                    format!("{} times, the other {}", show(ours * cores), show(optimal * cores));
-                (text, Verdict::holds(ours >= optimal))
-            },
-        )
-        .because(
-            "the data-parallel program deals the agents out once a cycle, alone; in the paper it \
-             took locks. Both lose where cores wait for the last of them",
-        ),
-        half("default", "half of the speed of the data-parallel program").because(
-            "an agent gives way about a hundred times a cycle: what that costs decides, and not \
-             the messages",
-        ),
-        half("batch", "the same under the paper's own policy")
-            .because("who gives way goes to the end of the active queue, as in the paper"),
-        Claim::judge(
-            "threads become 1.5 times as fast on 8 cores (19 %)",
-            share(THREADS),
-            |share| {
-                let text = format!("{} of {cores} ({:.0} %)", show(share * cores), share * 100.0);
-                (text, Verdict::at_least(share, 0.19, 0.8))
-            },
-        )
-        .because("the kernel carries every yield and every message"),
+        scales("default", "5 times as fast on 8 cores"),
+        scales("batch", "5 times as fast under the paper's policy"),
+        Claim::effect("it scales better than the data-parallel program")
+            .between(gain("default"), gain(DATA_PARALLEL))
+            .on(8),
+        half("default", "half of the speed of the data-parallel program"),
+        half("batch", "half of that speed under the paper's policy"),
+        Claim::effect_of("it scales better than threads, 5 times to 1.5", 5.0 / 1.5)
+            .between(gain("default"), gain(THREADS))
+            .on(8),
+        Claim::advantage("the agents: as fast as CCSP's own program, on one core", 1.0)
+            .between(at("default", 1), at(CCSP_PEER.name, 1)),
+        Claim::advantage("the agents: as fast as CCSP's own program, on all cores", 1.0)
+            .between(at("default", cores), at(CCSP_PEER.name, cores))
+            .on(8),
     ]
 }
 
@@ -229,32 +219,23 @@ fn beside_optimal(view: &View, implementation: &str) -> Curve {
 }
 
 fn claims_of_grids(view: &View) -> Vec<Claim> {
-    let ends = |name: &str| {
-        let curve = beside_optimal(view, name);
-        let (first, last) = (curve.0.first()?, curve.0.last()?);
-        (first.x < last.x).then_some((*first, *last))
+    let grids = view.rows(&GRIDS).numbers("grid");
+    let (first, last) = (grids.first().copied(), grids.last().copied());
+    let at = |name: &str, grid: Option<f64>| {
+        let rows = Pick::of(&GRIDS, "ms per cycle").with("implementation", name);
+        rows.with("grid", grid.unwrap_or_default())
     };
-    let same_curve = |name: &str, promise: &str| {
-        Claim::judge(promise, ends(name), |(first, last)| {
-            let text = format!(
-                "{:.2} times its time with {} x {}, {:.2} with {} x {}",
-                first.y, first.x, first.x, last.y, last.x, last.x
-            );
-            (text, Verdict::at_most(last.y / first.y, 1.25, 0.8))
-        })
+    let growth = |name: &str| Side::from(at(name, last)).over(at(name, first));
+    let same = |name: &str, promise: &str| {
+        let claim = Claim::advantage(promise, 1.0).within(1.25).on(8);
+        claim.between(growth(name), growth(DATA_PARALLEL))
     };
+    let rival = Side::from(at(DATA_PARALLEL, last)).times(2.0);
     vec![
-        same_curve("default", "it grows as the optimal case does").because(
-            "the work of a cycle grows with the agents in both; what the processes add is so much \
-             for each agent, until the states no longer fit into the caches",
-        ),
-        same_curve("batch", "the same under the paper's own policy")
-            .because("batches are as large as what communicates, whatever the size of the world"),
-        Claim::judge(
-            "in the largest world it takes about twice the time of the optimal case",
-            ends("default").map(|(_, last)| last.y),
-            |ratio| (format!("{ratio:.2} times"), Verdict::at_most(ratio, 2.0, 1.4)),
-        )
-        .because("yields, above all: about a hundred for each agent and cycle"),
+        same("default", "with the world it grows as the optimal case does"),
+        same("batch", "with the world it grows so under the paper's policy"),
+        Claim::advantage("in the largest world it takes twice the time of the optimal case", 1.0)
+            .between(at("default", last), rival)
+            .on(8),
     ]
 }

@@ -4,15 +4,16 @@ use kahn_apps::h264_graph::Encoder;
 use kahn_apps::work::{Work, parse_time};
 use kahn_apps::{Failure, Variant};
 
-use super::options::options;
+use super::options::{options, pinned};
 use super::program::{Job, counted};
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::native::thread_encoder;
 use crate::papers::{NORNIR, TECHNIQUES};
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::Curve;
+use crate::side::{Pick, Side};
 use crate::{Bench, View};
 
 static SCALING: Study = Study { name: "h264", rounds: 9, points: scaling_points, measure };
@@ -57,6 +58,7 @@ fn many_points(plan: &Plan) -> Vec<Point> {
             if cpus <= plan.cores {
                 points.push(
                     Point::new()
+                        .and("pin", pinned(policy))
                         .and("configuration", name)
                         .and("policy", policy)
                         .and("frames", frames)
@@ -109,52 +111,44 @@ pub(super) static FIGURE_7: Experiment = Experiment {
             it repartitions hundreds of times a second.",
     method: METHOD,
     studies: &[&SCALING],
-    statistic: Statistic::Median,
     panels: |view| {
         let panels = POLICIES.map(|policy| {
             let panel = Panel::new(policy, Axis::logarithmic("workers"), Axis::linear("seconds"));
             view.plan.cpus().into_iter().fold(panel, |panel, cpus| {
-                panel.and(Series::line(format!("{cpus} CPUs"), &curve(view, policy, cpus)))
+                panel.and(Series::line(crate::point::cpus(cpus), &curve(view, policy, cpus)))
             })
         });
         panels.to_vec()
     },
     claims: |view| {
         let cpus = view.plan.most_cpus();
-        let ratio = curve(view, "partition", cpus).over(&curve(view, "ws-last", cpus));
-        let rows = view.rows(&SCALING).with("policy", "partition").with("cpus", cpus);
-        let rate = rows.curve("workers", "repartitions per second").most();
-        let gain = curve(view, "partition", 1).over(&curve(view, "partition", cpus));
+        let workers = || view.rows(&SCALING).numbers("workers").into_iter();
+        let slower = Claim::effect("GP is slower than WS-LAST, with any number of workers").on(8);
+        let gains = Claim::effect("in some cases GP takes longer on several CPUs than on one");
+        let rate = Pick::of(&SCALING, "repartitions per second").with("policy", "partition");
+        let often =
+            Claim::effect("GP repartitions hundreds of times a second, in some cases").rates();
+        let at = |policy: &str, cpus: usize, workers: f64| {
+            scaling("seconds", policy, cpus).with("workers", workers)
+        };
         vec![
-            Claim::judge(
-                "GP is slower than WS-LAST",
-                ratio.least().zip(ratio.most()).filter(|_| cpus > 1),
-                |(least, most)| {
-                    let text = format!("{} to {} times the time", show(least.y), show(most.y));
-                    let verdict = if most.y < 1.02 { Verdict::Better } else { Verdict::Reproduced };
-                    (text, verdict)
-                },
-            )
-            .because(
-                "a worker whose part has nothing ready stays idle until the next partition; work \
-                 stealing gives it something at once",
-            ),
-            Claim::judge("it repartitions hundreds of times a second", rate, |most| {
-                let verdict = if most.y >= 100.0 { Verdict::Reproduced } else { Verdict::Better };
-                (format!("{} a second at most", show(most.y)), verdict)
-            })
-            .because("a new partition is taken only if it is better than the one there is"),
-            Claim::judge(
-                "in some cases GP takes longer on several CPUs than on one",
-                gain.least().filter(|_| cpus > 1),
-                |least| {
-                    let verdict = if least.y < 1.0 { Verdict::Reproduced } else { Verdict::Better };
-                    (format!("speed-up {} at least", show(least.y)), verdict)
-                },
-            ),
+            workers().fold(slower, |claim, workers| {
+                claim.between(at("ws-last", cpus, workers), at("partition", cpus, workers))
+            }),
+            workers().fold(often.for_one().on(8), |claim, workers| {
+                let rate = rate.clone().with("cpus", cpus).with("workers", workers);
+                claim.between(rate, Side::paper(100.0))
+            }),
+            workers().fold(gains.for_one().on(8), |claim, workers| {
+                claim.between(at("partition", 1, workers), at("partition", cpus, workers))
+            }),
         ]
     },
 };
+
+fn scaling(quantity: &str, policy: &str, cpus: usize) -> Pick {
+    Pick::of(&SCALING, quantity).with("policy", policy).with("cpus", cpus)
+}
 
 /// The speed-up by the number of workers.
 pub(super) static FIGURE_10: Experiment = Experiment {
@@ -166,7 +160,6 @@ pub(super) static FIGURE_10: Experiment = Experiment {
             512; the speed-up on 8 CPUs is 2.8, for frames depend on each other.",
     method: METHOD,
     studies: &[&SCALING],
-    statistic: Statistic::Median,
     panels: |view| {
         let workers = || Axis::logarithmic("workers");
         let mut time = Panel::new("time", workers(), Axis::linear("seconds"));
@@ -174,43 +167,29 @@ pub(super) static FIGURE_10: Experiment = Experiment {
         let one = curve(view, "ws-last", 1);
         for cpus in view.plan.cpus() {
             let curve = curve(view, "ws-last", cpus);
-            time = time.and(Series::line(format!("{cpus} CPUs"), &curve));
-            speed = speed.and(Series::line(format!("{cpus} CPUs"), &one.over(&curve)));
+            time = time.and(Series::line(crate::point::cpus(cpus), &curve));
+            speed = speed.and(Series::line(crate::point::cpus(cpus), &one.over(&curve)));
         }
         vec![time, speed]
     },
     claims: |view| {
         let cpus = view.plan.most_cpus();
-        let all = curve(view, "ws-last", cpus);
-        let speed_up = curve(view, "ws-last", 1).over(&all).most();
-        // From as many workers as CPUs on.
-        let later = all.0.iter().filter(|spot| spot.x >= float(cpus)).copied().collect();
-        let later = Curve(later);
+        let all = || scaling("seconds", "ws-last", cpus);
+        let workers = view.rows(&SCALING).numbers("workers");
+        let enough: Vec<_> =
+            workers.into_iter().filter(|workers| *workers >= float(cpus)).collect();
+        let same = Claim::advantage("from as many workers as CPUs on it stays the same", 1.0);
+        let same = same.within(1.1).on(8);
+        let pairs = enough.first().into_iter().flat_map(|first| {
+            enough[1..]
+                .iter()
+                .map(|more| (all().with("workers", *more), all().with("workers", *first)))
+        });
         vec![
-            Claim::judge(
-                "the speed-up is limited by dependencies: 2.8 on 8 CPUs",
-                speed_up.filter(|_| cpus > 1),
-                |most| {
-                    // The paper's graph keeps 2.8 CPUs busy, whatever there is beyond them.
-                    let verdict = Verdict::at_least(most.y / float(cpus.min(3)), 0.85, 1.0);
-                    (format!("{} on {cpus} CPUs", show(most.y)), verdict)
-                },
-            )
-            .because(
-                "a frame needs the one before, so only the divided stages can use many CPUs; two \
-                 CPUs are fewer than the graph keeps busy",
-            ),
-            Claim::judge(
-                "from as many workers as CPUs on it stays the same, up to 512",
-                later.least().zip(later.most()).filter(|_| cpus > 1),
-                |(least, most)| {
-                    let ratio = most.y / least.y;
-                    let text =
-                        format!("the slowest takes {} times the time of the fastest", show(ratio));
-                    (text, Verdict::at_most(ratio, 1.1, 0.0))
-                },
-            )
-            .because("more workers are more messages, and those are cheap"),
+            Claim::effect_of("more CPUs help, as far as dependencies let them: 2.8 times", 2.8)
+                .between(all(), scaling("seconds", "ws-last", 1))
+                .on(8),
+            pairs.fold(same, |claim, (more, first)| claim.between(more, first)),
         ]
     },
 };
@@ -234,7 +213,6 @@ pub(super) static FIGURE_5: Experiment = Experiment {
              policy, which the paper did not have, is measured beside them. N are threads that wait in \
              POSIX message queues, two for each worker, as far as the machine has so many.",
     studies: &[&MANY],
-    statistic: Statistic::Mean,
     panels: |view| {
         let axis = Axis::logarithmic("workers in each of ME, MC and P");
         let panel = Panel::new("time", axis, Axis::linear("seconds"));
@@ -244,50 +222,29 @@ pub(super) static FIGURE_5: Experiment = Experiment {
         vec![panel]
     },
     claims: |view| {
-        let grows = |name: &str| {
-            let curve = many(view, name);
-            curve.at(1000.0).zip(curve.at(1.0)).map(|(far, near)| far / near)
+        let at = |name: &str, workers: usize| {
+            let rows = Pick::of(&MANY, "seconds").with("configuration", name);
+            rows.with("workers", workers)
         };
-        let few = many(view, "U/2/O").over(&many(view, "P/n/O")).at(1.0);
-        let linear = many(view, "U/1/O").over(&many(view, "default/2/O")).most();
+        let growth = |name: &str| Side::from(at(name, 1000)).over(at(name, 1));
+        let cpus = view.plan.most_cpus().min(2);
+        let best = |name: &str| Pick::of(&MANY, "seconds").with("configuration", name);
         vec![
-            Claim::judge(
-                "from 1 to 1000 workers our scheduler loses about 10 %",
-                grows("U/2/O"),
-                |ratio| {
-                    (format!("{} times the time", show(ratio)), Verdict::at_most(ratio, 1.12, 1.0))
-                },
+            Claim::advantage("from 1 to 1000 workers our scheduler loses about 10 %", 1.0)
+                .between(growth("U/2/O"), Side::paper(1.1)),
+            Claim::effect_of(
+                "threads, which lose nearly half there, lose more than ours",
+                1.9 / 1.1,
             )
-            .because("with one worker a divided stage keeps one CPU busy, with many it keeps two"),
-            Claim::judge(
-                "threads lose nearly half of their speed there",
-                grows("P/n/O").zip(grows("U/2/O")),
-                |(threads, ours)| {
-                    let text =
-                        format!("threads {} times the time, ours {}", show(threads), show(ours));
-                    (text, Verdict::holds(threads > ours))
-                },
-            )
-            .because("each message wakes a thread, and there are 3000 a frame"),
-            Claim::judge("with few workers threads win over the static assignment", few, |ratio| {
-                let verdict = if ratio > 1.02 { Verdict::Reproduced } else { Verdict::Better };
-                (format!("static takes {} times the time", show(ratio)), verdict)
-            })
-            .because("what is ready at the same time may belong to the same worker"),
-            Claim::judge(
-                "the transport has no influence: P/N is as fast as P/O",
-                many(view, "P/n/N").over(&many(view, "P/n/O")).at(1.0),
-                |ratio| {
-                    let text = format!("{} times the time with one worker a stage", show(ratio));
-                    (text, Verdict::holds((0.9..1.1).contains(&ratio)))
-                },
-            )
-            .because("few messages are exchanged; with more workers queues may be refused"),
-            Claim::judge("no linear speed-up", linear.filter(|_| view.plan.cores > 1), |most| {
-                let verdict = if most.y < 1.9 { Verdict::Reproduced } else { Verdict::Better };
-                (format!("{} on two CPUs at most", show(most.y)), verdict)
-            })
-            .because("two CPUs are fewer than the graph keeps busy, eight are more"),
+            .between(growth("U/2/O"), growth("P/n/O")),
+            Claim::effect("with few workers threads win over the static assignment")
+                .between(at("P/n/O", 1), at("U/2/O", 1)),
+            Claim::advantage("the transport has no influence: P/O as fast as P/N", 1.0)
+                .within(1.1)
+                .between(at("P/n/O", 1), at("P/n/N", 1)),
+            Claim::effect("dependencies prevent linear speed-up")
+                .between(Side::from(best("U/1/O")).times(1.0 / float(cpus)), best("default/2/O"))
+                .on(2),
         ]
     },
 };

@@ -4,12 +4,13 @@ use kahn_apps::{Failure, Variant};
 
 use super::options::options;
 use super::program::Job;
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::papers::NORNIR;
 use crate::plot::{Axis, Panel, Series};
-use crate::point::{Point, float};
+use crate::point::{Point, cpus, float};
 use crate::rows::Curve;
+use crate::side::Pick;
 use crate::{Bench, View};
 
 static STUDY: Study = Study { name: "copy-or-move", rounds: 9, points, measure };
@@ -58,7 +59,6 @@ pub(super) static COPY_OR_MOVE: Experiment = Experiment {
              allocated by the source and freed by the sink. Times are for a message from source to \
              sink.",
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels,
     claims,
 };
@@ -69,50 +69,31 @@ fn curve(view: &View, cpus: usize, form: &str) -> Curve {
 }
 
 fn panels(view: &View) -> Vec<Panel> {
-    let cpus = view.plan.cpus().into_iter().take(2);
-    let panels = cpus.map(|cpus| {
-        let title = format!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" });
+    let panels = view.plan.cpus().into_iter().take(2).map(|count| {
+        let title = cpus(count);
         let bytes = Axis::logarithmic("bytes of a message");
         FORMS
             .iter()
             .fold(Panel::new(title, bytes, Axis::linear("ns per message")), |panel, form| {
-                panel.and(Series::line(*form, &curve(view, cpus, form)))
+                panel.and(Series::line(*form, &curve(view, count, form)))
             })
     });
     panels.collect()
 }
 
 fn claims(view: &View) -> Vec<Claim> {
-    let cpus = view.plan.cpus().into_iter().take(2);
-    let claims = cpus.map(|cpus| {
-        let ratio = curve(view, cpus, "copied").over(&curve(view, cpus, "moved"));
-        let least = ratio.0.first().map(|spot| spot.y);
-        Claim::judge(
-            &format!("copying is cheaper up to about 256 bytes (with {cpus} workers)"),
-            least.map(|least| (least, ratio.reaches(1.0), ratio.last())),
-            |(least, crossover, most)| {
-                let text = match crossover {
-                    Some(bytes) => format!("up to {} bytes", show(bytes)),
-                    None => format!(
-                        "up to 2048 bytes at least, where it takes {} of the time of moving",
-                        show(most.unwrap_or(f64::NAN))
-                    ),
-                };
-                let verdict = match crossover {
-                    _ if least >= 1.0 => Verdict::Worse,
-                    Some(bytes) if bytes < 128.0 => Verdict::Worse,
-                    Some(bytes) if bytes <= 512.0 => Verdict::Reproduced,
-                    _ => Verdict::Better,
-                };
-                (text, verdict)
-            },
-        )
-        .because(
-            "an allocation and its release, on another core the more so, cost about as much as \
-             copying some hundred bytes between the caches; where the crossover lies depends on \
-             the allocator. In Rust the program chooses: a channel of `Box<T>` moves, one of `T` \
-             copies",
-        )
+    let claims = view.plan.cpus().into_iter().take(2).flat_map(|count| {
+        let at = |form: &str, bytes: usize| {
+            let rows = Pick::of(&STUDY, "ns per message").with("cpus", count);
+            rows.with("form", form).with("bytes", bytes)
+        };
+        let on = cpus(count);
+        [
+            Claim::effect(format!("below 256 bytes copying is cheaper: at 128, on {on}"))
+                .between(at("copied", 128), at("moved", 128)),
+            Claim::effect(format!("above it moving is cheaper: at 1024, on {on}"))
+                .between(at("moved", 1024), at("copied", 1024)),
+        ]
     });
     claims.collect()
 }

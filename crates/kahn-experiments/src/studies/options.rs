@@ -8,6 +8,8 @@
 //! | `accounting` | `off`, `counters`, `timing` |
 //! | `placement` | for `static`: `round-robin`, `good`, `bad` |
 //! | `tau` | for `partition`: seconds |
+//! | `capacity` | of channels, in messages |
+//! | `pin` | `on`: each worker is bound to a core |
 
 use std::time::Duration;
 
@@ -24,6 +26,11 @@ use crate::point::{Point, Value};
 pub(super) fn policy(name: &str) -> PolicyChoice {
     let named = kahn_policies::named(name).or_else(|| (name == "default").then_some(DEFAULT));
     named.unwrap_or_else(|| panic!("there is no policy `{name}`"))
+}
+
+/// What stands for `pin`: the papers bind the runners of their static assignments to cores.
+pub(super) fn pinned(policy: &str) -> &'static str {
+    if policy == "static" { "on" } else { "off" }
 }
 
 /// Makes the options of a point; what it does not say is as the library has it.
@@ -62,6 +69,12 @@ pub(crate) fn options(point: &Point) -> Options {
     }
     if point.get("tau").is_some() {
         options = options.policy(partition_after(Duration::from_secs_f64(point.number("tau"))));
+    }
+    if point.get("capacity").is_some() {
+        options = options.capacity(u32::try_from(point.count("capacity")).unwrap_or(u32::MAX));
+    }
+    if text("pin") == Some("on") {
+        options = options.pin(true);
     }
     options
 }

@@ -4,12 +4,13 @@ use kahn_apps::{Failure, Variant};
 
 use super::options::options;
 use super::program::Job;
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::papers::NORNIR;
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::{Curve, Rows};
+use crate::side::Pick;
 use crate::{Bench, View};
 
 static STUDY: Study = Study { name: "pipeline", rounds: 9, points, measure };
@@ -62,7 +63,6 @@ pub(super) static FIGURE_14: Experiment = Experiment {
              stages, divided by the time. So it is over a program that does nothing but the work. \
              Policy ws-last.",
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels,
     claims,
 };
@@ -88,38 +88,27 @@ fn panels(view: &View) -> Vec<Panel> {
 }
 
 fn claims(view: &View) -> Vec<Claim> {
-    let cpus = float(view.plan.most_cpus());
-    let at = |division, bytes| curve(view, division, bytes).at(cpus);
-    let drop = |bytes| at(100_000, bytes).zip(at(1_000, bytes)).map(|(short, long)| short / long);
-    let middle = at(10_000, 8.0).zip(at(1_000, 8.0)).map(|(short, long)| short / long);
-    let large = at(100_000, 2048.0).zip(at(100_000, 8.0)).map(|(large, small)| large / small);
-    let sizes = at(10_000, 512.0).or(at(10_000, 2048.0)).zip(at(10_000, 8.0));
+    let at = |division: usize, bytes: f64| {
+        let rows = Pick::of(&STUDY, "work per second").with("cpus", view.plan.most_cpus());
+        rows.with("d", division).with("bytes", bytes)
+    };
+    let sizes = view.rows(&STUDY).numbers("bytes");
+    let sizes = sizes.into_iter().filter(|bytes| (9.0..=512.0).contains(bytes));
+    let no_difference =
+        Claim::advantage("sizes up to 512 bytes make no difference (d = 10^4)", 1.0).rates().on(8);
     vec![
-        Claim::judge("no slow-down down to d = 10^4 (100 µs a message)", middle, |share| {
-            (format!("{:.0} % of the speed at d = 1000", share * 100.0), Verdict::at_least(share, 0.95, 1.5))
-        })
-        .because("a message costs some ten nanoseconds"),
-        Claim::judge(
-            "a noticeable slow-down at d = 10^5 (10 µs a message)",
-            drop(8.0),
-            |share| {
-                let verdict = if share >= 0.95 { Verdict::Better } else { Verdict::Reproduced };
-                (format!("{:.0} % of the speed at d = 1000", share * 100.0), verdict)
-            },
-        )
-        .because(
-            "10 µs was seven transactions for Nornir, and is several hundred here: there is none to \
-             notice, which is what a reader of the figure would wish for",
-        ),
-        Claim::judge(
-            "sizes up to 512 bytes make no difference (d = 10^4)",
-            sizes.map(|(large, small)| large / small),
-            |share| (format!("{:.0} % of the speed with 8 bytes", share * 100.0), Verdict::at_least(share, 0.97, 1.5)),
-        ),
-        Claim::judge("at 2048 bytes the drop is clear (d = 10^5)", large, |share| {
-            let verdict = if share >= 0.95 { Verdict::Better } else { Verdict::Reproduced };
-            (format!("{} of the speed with 8 bytes", show(share)), verdict)
-        })
-        .because("two copies of 2048 bytes a stage take some 50 ns each, half a per cent of 10 µs"),
+        Claim::advantage("no slow-down down to d = 10^4, 100 µs of work on a message", 1.0)
+            .rates()
+            .between(at(10_000, 8.0), at(1_000, 8.0))
+            .on(8),
+        Claim::effect("a noticeable slow-down at d = 10^5, 10 µs of work on a message")
+            .rates()
+            .between(at(1_000, 8.0), at(100_000, 8.0))
+            .on(8),
+        sizes.fold(no_difference, |claim, bytes| claim.between(at(10_000, bytes), at(10_000, 8.0))),
+        Claim::effect("messages of 2048 bytes are clearly slower than of 8 (d = 10^5)")
+            .rates()
+            .between(at(100_000, 8.0), at(100_000, 2048.0))
+            .on(8),
     ]
 }

@@ -6,12 +6,13 @@ use super::options::options;
 use super::program::Job;
 use super::scatter::{POLICIES, policy};
 use crate::Bench;
-use crate::claim::{Claim, Verdict};
-use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::papers::NORNIR;
 use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::{Curve, Rows};
+use crate::side::Pick;
 
 static STUDY: Study = Study { name: "policies", rounds: 9, points, measure };
 
@@ -113,7 +114,6 @@ pub(super) static STEALING: Experiment = Experiment {
     method: "Each workload once in a size of a fraction of a second, on all CPUs. The default \
              policy of this library is measured beside them.",
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels: |view| {
         let rows = view.rows(&STUDY);
         let names: Vec<_> = rows.values("workload");
@@ -123,31 +123,22 @@ pub(super) static STEALING: Experiment = Experiment {
             let spots = names.iter().enumerate().filter_map(|(step, name)| {
                 let name = name.to_string();
                 let ratio = curve(rows, &name, policy).over(&curve(rows, &name, "ws-last"));
-                Some(crate::Spot { x: float(step), ..*ratio.0.first()? })
+                Some(ratio.0.into_iter().next()?.at(float(step)))
             });
             Series::columns(policy, &Curve(spots.collect()))
         });
         vec![series.into_iter().fold(panel, Panel::and)]
     },
     claims: |view| {
-        let rows = view.rows(&STUDY);
-        let claims = rows.values("workload").into_iter().map(|workload| {
-            let workload = workload.to_string();
-            let ratio = curve(rows, &workload, "ws-cur").over(&curve(rows, &workload, "ws-last"));
-            let ratio = ratio.0.first().copied();
-            Claim::judge(&format!("{workload}: WS-CUR within 2 % of WS-LAST"), ratio, |ratio| {
-                let text = format!(
-                    "{:+.1} % (over {} rounds)",
-                    (ratio.y - 1.0) * 100.0,
-                    view.rounds(&STUDY)
-                );
-                (text, Verdict::holds((ratio.y - 1.0).abs() <= 0.02))
-            })
-            .because(
-                "each policy keeps its own queues behind a mutex; which is better where depends on \
-                 whether the message or the process is dearer to move. The default keeps a woken \
-                 process on the worker that woke it, with deques without locks",
-            )
+        let claims = view.rows(&STUDY).values("workload").into_iter().map(|workload| {
+            let under = |policy: &str| {
+                let rows = Pick::of(&STUDY, "seconds").with("workload", workload.clone());
+                rows.with("policy", policy)
+            };
+            Claim::advantage(format!("{workload}: WS-LAST within 2 % of WS-CUR"), 1.0)
+                .within(1.02)
+                .between(under("ws-last"), under("ws-cur"))
+                .on(8)
         });
         claims.collect()
     },

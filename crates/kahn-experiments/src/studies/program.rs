@@ -42,6 +42,10 @@ impl Job<'_> {
         // A network says how long it ran, without what its program does before and after.
         let seconds = ran.report.as_ref().map_or_else(|| clock.seconds(), |report| report.seconds);
         let mut measured = Measured::seconds(seconds);
+        // What a program counts of itself: the rounds of k-means.
+        for (what, count) in &ran.answer.notes {
+            measured = measured.and(what, counted(*count));
+        }
         if let Some(bytes) = peak_memory() {
             measured = measured.and("peak memory", bytes);
         }

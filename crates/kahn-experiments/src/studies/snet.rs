@@ -4,20 +4,22 @@ use kahn_apps::Failure;
 use kahn_apps::snet::SnetProgram;
 use kahn_snet::runtime::{Concurrency, Options, Runtime};
 
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Measured, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Measured, Outcome, Plan, Study};
 use crate::measure::time;
 use crate::papers::FRONT;
+use crate::peers::FRONT as FRONT_PEER;
 use crate::plot::{Axis, Panel, Series};
-use crate::point::{Point, float};
+use crate::point::Point;
 use crate::rows::Curve;
+use crate::side::Pick;
 use crate::{Bench, View};
 
 static RECURSION: Study =
     Study { name: "snet-fibonacci", rounds: 9, points: recursion_points, measure };
 static BRANCHES: Study = Study { name: "snet-branches", rounds: 9, points: branch_points, measure };
 static CALLS: Study = Study { name: "snet-calls", rounds: 9, points: call_points, measure };
-static TILES: Study = Study { name: "snet-tiles", rounds: 5, points: tile_points, measure };
+static TILES: Study = Study { name: "snet-tiles", rounds: 9, points: tile_points, measure };
 
 /// What carries the records: its name, and the policy that runs processes, if it has any.
 const RUNTIMES: [(&str, Option<&str>); 3] =
@@ -34,6 +36,10 @@ fn points(plan: &Plan, program: &str, sizes: &[usize], threads: fn(usize) -> usi
                 continue;
             }
             let point = Point::new().and("program", program).and("runtime", runtime);
+            points.extend(point.and("size", *size).each("cpus", plan.cpus()));
+        }
+        if program != "cholesky" {
+            let point = Point::new().and("program", program).and("runtime", FRONT_PEER.name);
             points.extend(point.and("size", *size).each("cpus", plan.cpus()));
         }
     }
@@ -72,7 +78,12 @@ fn tile_points(plan: &Plan) -> Vec<Point> {
     points(plan, "cholesky", sizes, |_| usize::MAX)
 }
 
-fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
+fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
+    if point.text("runtime") == FRONT_PEER.name {
+        let name = if point.text("program") == "fibonacci" { "fibonacci" } else { "poweroftwo" };
+        let size = point.count("size").to_string();
+        return FRONT_PEER.measure(name, &[&size], point.count("cpus"), bench);
+    }
     let failed = |text: String| Failure::input(format!("{point}: {text}"));
     let name = point.text("program");
     let program = SnetProgram::named(name).ok_or_else(|| failed("no such program".to_owned()))?;
@@ -114,7 +125,7 @@ fn size_panels(view: &View, study: &'static Study) -> Vec<Panel> {
         for cpus in
             view.plan.cpus().into_iter().filter(|cpus| [1, view.plan.most_cpus()].contains(cpus))
         {
-            let label = format!("{runtime}, {cpus} CPU{}", if cpus == 1 { "" } else { "s" });
+            let label = format!("{runtime}, {}", crate::point::cpus(cpus));
             let drawn = curve(view, study, runtime, cpus, "seconds");
             seconds = seconds.and(Series::line(label.clone(), &drawn));
             let drawn = curve(view, study, runtime, cpus, "records per second");
@@ -124,37 +135,32 @@ fn size_panels(view: &View, study: &'static Study) -> Vec<Panel> {
     vec![seconds, rate]
 }
 
-/// How many times faster workers that follow records are, at the largest size both were run at.
-fn faster(view: &View, study: &Study, than: &str, quantity: &str) -> Option<f64> {
-    let cpus = view.plan.most_cpus();
-    let (front, other) =
-        (curve(view, study, "front", cpus, quantity), curve(view, study, than, cpus, quantity));
-    other.over(&front).last()
+/// What a runtime measured at a size, on all CPUs.
+fn at(view: &View, study: &Study, runtime: &str, size: f64, quantity: &str) -> Pick {
+    let rows = Pick::of(study, quantity).with("runtime", runtime).with("size", size);
+    rows.with("cpus", view.plan.most_cpus())
 }
 
-fn size_claims(view: &View, study: &'static Study, promise: &str) -> Vec<Claim> {
-    let threads = Claim::judge(
-        promise,
-        faster(view, study, "network, threads", "seconds"),
-        |ratio| {
-            let text = format!("{} times faster than a thread for each component", show(ratio));
-            (text, Verdict::at_least(ratio, 2.0, 50.0))
-        },
-    )
-    .because(
-        "a record costs a few steps of a worker in one and a hand-over between processes for each \
-         component in the other; between threads that is a system call",
-    );
-    let own = Claim::judge(
-        "(ours) processes on our own scheduler are slower than workers that follow records",
-        faster(view, study, "network", "seconds"),
-        |ratio| {
-            let verdict = Verdict::at_least(ratio, 1.0, 50.0);
-            (format!("{} times slower", show(ratio)), verdict)
-        },
-    )
-    .because("a component there is a process with a channel, here an entry in a table");
-    vec![threads, own]
+/// The largest size that a runtime was measured at; 0 if there is none.
+fn largest(view: &View, study: &Study, runtime: &str) -> f64 {
+    let measured = curve(view, study, runtime, view.plan.most_cpus(), "seconds");
+    measured.0.last().map_or(0.0, |spot| spot.x)
+}
+
+const THREADS: &str = "network, threads";
+
+/// `front` against what stands for the runtime before it, and against the authors' own.
+fn size_claims(view: &View, study: &'static Study, faster: Claim) -> Vec<Claim> {
+    let pair = |runtime: &str, size| {
+        (at(view, study, "front", size, "seconds"), at(view, study, runtime, size, "seconds"))
+    };
+    let (ours, threads) = pair(THREADS, largest(view, study, THREADS));
+    let (front, own) = pair(FRONT_PEER.name, largest(view, study, "front"));
+    vec![
+        faster.between(ours, threads),
+        Claim::advantage(format!("as fast as the authors' own runtime ({})", study.name), 1.0)
+            .between(front, own),
+    ]
 }
 
 /// Fibonacci: time and records per second.
@@ -170,9 +176,12 @@ pub(super) static FIGURE_7: Experiment = Experiment {
              `network` is a Kahn process for each component, on our scheduler and with a thread \
              each, as S-RTS was. A record is counted at each component it comes to.",
     studies: &[&RECURSION],
-    statistic: Statistic::Median,
     panels: |view| size_panels(view, &RECURSION),
-    claims: |view| size_claims(view, &RECURSION, "FRONT is about 50 times faster than S-RTS"),
+    claims: |view| {
+        let promise =
+            "records that are followed are about 50 times faster than a thread for each component";
+        size_claims(view, &RECURSION, Claim::advantage(promise, 50.0))
+    },
 };
 
 /// Powers of two: many branches.
@@ -187,26 +196,20 @@ pub(super) static FIGURE_8: Experiment = Experiment {
              split makes by the path to the call. With a thread for each component only sizes are \
              run that the system has threads for.",
     studies: &[&BRANCHES],
-    statistic: Statistic::Median,
     panels: |view| size_panels(view, &BRANCHES),
     claims: |view| {
-        let kept = |runtime: &str| {
-            let cpus = view.plan.most_cpus();
-            let rate = curve(view, &BRANCHES, runtime, cpus, "records per second");
-            rate.most().zip(rate.last()).map(|(most, last)| last / most.y)
+        let sizes = view.rows(&BRANCHES).numbers("size");
+        let rate = |size: Option<&f64>| {
+            let size = size.copied().unwrap_or_default();
+            at(view, &BRANCHES, "front", size, "records per second")
         };
-        let share = |share: f64| {
-            let text = format!("{:.0} % of its best rate with the most branches", share * 100.0);
-            (text, Verdict::at_least(share, 0.4, 0.9))
-        };
-        let mut claims = size_claims(view, &BRANCHES, "FRONT is faster than S-RTS");
+        let promise = "records that are followed are faster than a thread for each component";
+        let mut claims = size_claims(view, &BRANCHES, Claim::effect(promise));
         claims.push(
-            Claim::judge("FRONT's rate does not fall with the branches", kept("front"), share)
-                .because("who has records is in a deque, and nobody looks through branches"),
-        );
-        claims.push(
-            Claim::judge("(ours) nor does that of processes", kept("network"), share)
-                .because("branches meet in one queue, not in one for each"),
+            Claim::advantage("the rate does not fall with the branches", 1.0)
+                .within(1.1)
+                .rates()
+                .between(rate(sizes.last()), rate(sizes.first())),
         );
         claims
     },
@@ -224,7 +227,6 @@ pub(super) static FIGURE_9: Experiment = Experiment {
              half a millisecond each; outputs keep their order. With as few cores as boxes one \
              call of each keeps all busy.",
     studies: &[&CALLS],
-    statistic: Statistic::Median,
     panels: |view| {
         let limits = || Axis::linear("calls at once");
         let seconds = Panel::new("time", limits(), Axis::linear("seconds"));
@@ -240,20 +242,14 @@ pub(super) static FIGURE_9: Experiment = Experiment {
         let speed_up = over.map_or_else(Curve::default, |time| front.speed_up_over(time));
         vec![seconds, speed.and(Series::line("front", &speed_up))]
     },
-    claims: |view| {
-        let front = view.rows(&CALLS).with("runtime", "front").curve("limit", "seconds");
-        let gain = front.at(1.0).zip(front.least()).map(|(one, best)| one / best.y);
-        let cores = view.plan.most_cpus();
+    claims: |_view| {
+        let calls = |limit: usize| {
+            Pick::of(&CALLS, "seconds").with("runtime", "front").with("limit", limit)
+        };
         vec![
-            Claim::judge("several calls at once are faster than one", gain, |gain| {
-                // Two boxes keep two cores busy without.
-                let possible = (float(cores) / 2.0).max(1.0);
-                let text = format!("{} times, with {cores} CPUs for two boxes", show(gain));
-                (text, Verdict::at_least(gain, 0.9 * possible, 1.1 * possible.max(1.2)))
-            })
-            .because(
-                "more calls than cores cannot help; the order of outputs costs next to nothing",
-            ),
+            Claim::effect("nine calls of a box at once are faster than one")
+                .between(calls(9), calls(1))
+                .on(48),
         ]
     },
 };
@@ -270,7 +266,6 @@ pub(super) static FIGURE_10: Experiment = Experiment {
              there. The factor is compared with the matrix. Tiles have 64 rows, and 128 if the \
              matrix has 8192; drawn is the largest matrix.",
     studies: &[&TILES],
-    statistic: Statistic::Median,
     panels: |view| {
         let largest = view.rows(&TILES).numbers("size").into_iter().fold(0.0, f64::max);
         let mut speed = Panel::new("speed-up", Axis::linear("CPUs"), Axis::linear("times"));
@@ -286,17 +281,15 @@ pub(super) static FIGURE_10: Experiment = Experiment {
         vec![speed, seconds]
     },
     claims: |view| {
-        let cpus = view.plan.most_cpus();
-        let one = curve(view, &TILES, "front", 1, "seconds");
-        let all = curve(view, &TILES, "front", cpus, "seconds");
-        let speed_up = one.over(&all).last().filter(|_| cpus > 1);
+        let size = largest(view, &TILES, "front");
+        let on = |cpus: usize| {
+            let rows = Pick::of(&TILES, "seconds").with("runtime", "front").with("size", size);
+            rows.with("cpus", cpus)
+        };
         vec![
-            Claim::judge("good speed-up on a few cores", speed_up, |times| {
-                let share = times / float(cpus);
-                let text = format!("{} times on {cpus} CPUs", show(times));
-                (text, Verdict::at_least(share, 0.8, 0.97))
-            })
-            .because("no worker waits for a column: a tile is ready as soon as its inputs are"),
+            Claim::effect("good speed-up on a few cores")
+                .between(on(view.plan.most_cpus()), on(1))
+                .on(6),
         ]
     },
 };

@@ -5,13 +5,14 @@ use kahn_apps::Compare;
 use kahn_apps::ring::{Moment, Ring};
 
 use super::options::options;
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Measured, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Measured, Outcome, Plan, Study};
 use crate::measure::Clock;
 use crate::papers::NORNIR;
 use crate::plot::{Axis, Marks, Panel, Series};
 use crate::point::{Point, float};
-use crate::{Bench, View};
+use crate::side::{Pick, Side};
+use crate::{Bench, Rows, View};
 use kahn_apps::Failure;
 
 /// The levels of accounting, and what the paper has in their place.
@@ -76,7 +77,6 @@ pub(super) static TRANSACTION: Experiment = Experiment {
              to warm up, divided by the number of messages. Accounting has three levels here; the \
              paper's, with CPU times, is `timing`.",
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels,
     claims,
 };
@@ -86,10 +86,10 @@ fn panels(view: &View) -> Vec<Panel> {
     let spots = LEVELS.iter().enumerate().filter_map(|(step, level)| {
         let rows = rows.with("accounting", *level);
         let row = rows.iter().next()?;
-        rows.spot(row, float(step), "ns per transaction")
+        Rows::spot(row, float(step), "ns per transaction")
     });
     let ours = crate::Curve(spots.collect());
-    let paper = [(0.0, 680.0), (2.0, 1400.0)];
+    let paper = [(0.0, PAPER[0]), (2.0, PAPER[1])];
     let axis = Axis::steps("accounting", LEVELS);
     vec![
         Panel::new("one transaction", axis, Axis::logarithmic("ns"))
@@ -98,28 +98,18 @@ fn panels(view: &View) -> Vec<Panel> {
     ]
 }
 
-fn claims(view: &View) -> Vec<Claim> {
-    let rows = view.rows(&STUDY);
-    let level = |level: &str| rows.with("accounting", level).figure("ns per transaction");
-    let (off, timing) = (level("off"), level("timing"));
-    let within = |most: f64| {
-        move |ns: f64| (format!("{} ns", show(ns)), Verdict::at_most(ns, most, most / 2.0))
-    };
+/// What the paper has, in nanoseconds, without accounting and with it.
+const PAPER: [f64; 2] = [680.0, 1400.0];
+
+fn claims(_view: &View) -> Vec<Claim> {
+    let level = |level: &str| Pick::of(&STUDY, "ns per transaction").with("accounting", level);
+    let [off, timing] = PAPER;
     vec![
-        Claim::judge("a transaction takes 0.68 µs without accounting", off, within(680.0)).because(
-            "a process is a future that is polled: there is no stack to switch, and on one worker \
-             no atomic operation on the way of a message",
-        ),
-        Claim::judge("and 1.4 µs with accounting", timing, within(1400.0))
-            .because("times come from the time-stamp counter, not from a system call"),
-        Claim::judge(
-            "accounting about doubles the price of a transaction (2.1 times)",
-            timing.zip(off).map(|(timing, off)| timing / off),
-            |ratio| (format!("{} times", show(ratio)), Verdict::at_most(ratio, 2.1, 1.5)),
-        )
-        .because(
-            "in absolute terms reading the counter twice a switch is what is left; beside a \
-             transaction this short it shows",
-        ),
+        Claim::advantage("a transaction takes 0.68 µs without accounting", 1.0)
+            .between(level("off"), Side::paper(off)),
+        Claim::advantage("and 1.4 µs with accounting", 1.0)
+            .between(level("timing"), Side::paper(timing)),
+        Claim::advantage("accounting doubles the price of a transaction at most", 1.0)
+            .between(Side::from(level("timing")).over(level("off")), Side::paper(timing / off)),
     ]
 }

@@ -4,18 +4,23 @@ use kahn_apps::{Failure, Variant, zipf};
 
 use super::options::options;
 use super::program::Job;
-use crate::claim::{Claim, Verdict, show};
-use crate::experiment::{Experiment, Outcome, Plan, Statistic, Study};
+use crate::claim::Claim;
+use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::papers::{FLEXIBLE, NORNIR};
+use crate::peers::PHOENIX;
 use crate::plot::{Axis, Marks, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::{Curve, Spot};
+use crate::side::{Pick, Side};
 use crate::{Bench, View};
 
 pub(super) static STUDY: Study = Study { name: "wordcount", rounds: 10, points, measure };
 
 /// The forms, by the names of the papers.
 pub(super) const FORMS: [&str; 2] = ["KPN-FLEX", "KPN-MR"];
+
+/// The second with a combiner, as Phoenix++ has: what is like it.
+pub(super) const COMBINED: &str = "KPN-MR, combined";
 
 /// Words of the large vocabulary, which the papers' files are closer to, and of the small one.
 pub(super) const VOCABULARIES: [usize; 2] = [260_000, 20_000];
@@ -35,11 +40,13 @@ fn points(plan: &Plan) -> Vec<Point> {
                 continue;
             }
             for cpus in plan.cpus() {
+                let point = Point::new().and("MB", megabytes).and("vocabulary", vocabulary);
+                let point = point.and("cpus", cpus);
                 for workers in &workers {
-                    let point = Point::new().and("MB", megabytes).and("vocabulary", vocabulary);
-                    let point = point.and("cpus", cpus).and("workers", *workers);
-                    points.extend(point.each("form", FORMS));
+                    let forms = [FORMS[0], FORMS[1], COMBINED];
+                    points.extend(point.clone().and("workers", *workers).each("form", forms));
                 }
+                points.push(point.and("workers", cpus).and("form", PHOENIX.name));
             }
         }
     }
@@ -52,12 +59,14 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let name = format!("zipf-{megabytes}-{vocabulary}.txt");
     let text = bench.input(&name, &|out| zipf::write_text(megabytes * 1_000_000, words, 1, out))?;
     let text = text.to_string_lossy();
-    let variant = match point.text("form") {
-        "KPN-MR" => Variant::MapReduce,
-        _ => Variant::Network,
+    let (variant, arguments): (_, &[&str]) = match point.text("form") {
+        "KPN-MR" => (Variant::MapReduce, &[&text]),
+        COMBINED => (Variant::MapReduce, &[&text, "--combine"]),
+        "Phoenix" => return PHOENIX.measure("wordcount", &[&text], point.count("cpus"), bench),
+        _ => (Variant::Network, &[&text]),
     };
     let parts = Some(point.count("workers"));
-    let job = Job { app: "wordcount", arguments: &[&text], parts, variant };
+    let job = Job { app: "wordcount", arguments, parts, variant };
     job.measure(options(point), |_, measured| measured)
 }
 
@@ -105,7 +114,8 @@ const METHOD: &str = "\
 Text with words as in natural language (Zipf's law, fixed seed), with 260 000 words and, for the \
 largest size, also with 20 000 (marked `s`): the vocabulary decides much. KPN-FLEX is split, n \
 counting and n summing processes, and a merge; KPN-MR two chained MapReduce jobs with n processes \
-in each of the four stages, without a combiner.";
+in each of the four stages, which send the pairs of a piece of text together, as the paper's do, and \
+combine none; the form with a combiner is measured beside it.";
 
 const FOUND: &str = "\
 KPN-FLEX is 3 to 6.7 times faster than KPN-MR, more so for larger files. Both get faster with more \
@@ -121,48 +131,30 @@ pub(super) static FIGURE_8: Experiment = Experiment {
     found: FOUND,
     method: METHOD,
     studies: &[&STUDY],
-    statistic: Statistic::Mean,
     panels: figure_8,
     claims: |view| {
         let largest = (sizes(&view.plan)[2], VOCABULARIES[0]);
-        let cpus = view.plan.most_cpus();
-        let rise = |form| {
-            let curve = curve(view, largest, cpus, form);
-            Some((curve.least()?, curve.0.last().copied()?))
+        let with = |workers: usize| {
+            pick(largest, view.plan.most_cpus(), FORMS[0]).with("workers", workers)
         };
         vec![
-            Claim::judge(
-                "with too many workers the time rises again, for KPN-FLEX from 32 on",
-                rise(FORMS[0]),
-                |(least, last)| {
-                    let text = format!(
-                        "best with {}; with {} {} times that",
-                        least.x,
-                        last.x,
-                        show(last.y / least.y)
-                    );
-                    let verdict =
-                        if last.y < 1.05 * least.y { Verdict::Better } else { Verdict::Reproduced };
-                    (text, verdict)
-                },
+            Claim::effect("KPN-FLEX is slower with 128 workers than with 32")
+                .between(with(32), with(128))
+                .on(8),
+            Claim::advantage(
+                "KPN-FLEX is 1.75 times faster on two CPUs than on one (largest file)",
+                1.75,
             )
-            .because(
-                "every counter has a table of its own, so more of them are more tables to fill \
-                 and to add up; switching between processes costs next to nothing",
-            ),
-            scaling(view, largest, FORMS[0]),
+            .between(pick(largest, 2, FORMS[0]), pick(largest, 1, FORMS[0]))
+            .on(2),
         ]
     },
 };
 
-fn scaling(view: &View, text: (usize, usize), form: &str) -> Claim {
-    let ratio = best(view, text, 1, form)
-        .zip(best(view, text, 2, form).filter(|_| view.plan.cores >= 2))
-        .map(|(one, two)| one.y / two.y);
-    Claim::judge("two CPUs: speed-up 1.71 to 1.77 (KPN-FLEX)", ratio, |ratio| {
-        (format!("{ratio:.2}"), Verdict::at_least(ratio, 1.65, 1.85))
-    })
-    .because("counting is split evenly; the merge of the sorted lists and the output are not")
+/// The seconds of a text and form on so many CPUs, with the best number of workers.
+pub(super) fn pick((megabytes, vocabulary): (usize, usize), cpus: usize, form: &str) -> Pick {
+    let rows = Pick::of(&STUDY, "seconds").with("MB", megabytes).with("vocabulary", vocabulary);
+    rows.with("cpus", cpus).with("form", form)
 }
 
 fn figure_8(view: &View) -> Vec<Panel> {
@@ -173,7 +165,7 @@ fn figure_8(view: &View) -> Vec<Panel> {
             let mut panel = Panel::new(title, Axis::linear("workers"), Axis::linear("seconds"));
             for cpus in view.plan.cpus() {
                 let curve = curve(view, (megabytes, VOCABULARIES[0]), cpus, form);
-                panel = panel.and(Series::line(format!("{cpus} CPUs"), &curve));
+                panel = panel.and(Series::line(crate::point::cpus(cpus), &curve));
             }
             panels.push(panel);
         }
@@ -206,29 +198,18 @@ pub(super) static TABLE_1: Experiment = Experiment {
     found: FOUND,
     method: METHOD,
     studies: &[&STUDY],
-    statistic: Statistic::Mean,
     panels: table_1,
     claims: |view| {
-        lines(view)
-            .into_iter()
-            .map(|(text, cpus)| {
-                let at = sizes(&view.plan).iter().position(|megabytes| *megabytes == text.0);
-                let paper = PAPER.iter().find(|line| Some(line.0) == at && line.1 == cpus);
-                let (seconds, least) = paper.map_or((0.0, 3.0), |line| (line.3, line.4));
-                let promise = format!(
-                    "{}: KPN-FLEX {least} times faster than KPN-MR (3 at least)",
-                    name_of((text, cpus))
-                );
-                Claim::judge(&promise, factor(view, text, cpus), |factor| {
-                (format!("{} times", show(factor)), Verdict::at_least(factor, 2.95, least * 1.05))
-            })
-            .because(format!(
-                "MapReduce sorts all words and not the distinct ones; the paper's KPN-FLEX took \
-                 {} s, on another machine and another text",
-                show(seconds)
-            ))
-            })
-            .collect()
+        let sizes = sizes(&view.plan);
+        let lines = PAPER.iter().filter(|line| view.plan.cpus().contains(&line.1));
+        let claims = lines.map(|(size, cpus, _, _, factor)| {
+            let text = (sizes[*size], VOCABULARIES[0]);
+            let on = crate::point::cpus(*cpus);
+            let promise = format!("{} MB, {on}: KPN-FLEX is faster than KPN-MR", sizes[*size]);
+            let claim = Claim::advantage(promise, *factor);
+            claim.between(pick(text, *cpus, FORMS[0]), pick(text, *cpus, FORMS[1]))
+        });
+        claims.collect()
     },
 };
 
@@ -292,14 +273,13 @@ pub(super) static FIGURE_15: Experiment = Experiment {
             6.7 times faster than KPN-MR, the more the larger the file.",
     method: METHOD,
     studies: &[&STUDY],
-    statistic: Statistic::Median,
     panels: |view| {
         let panels = FORMS.map(|form| {
             let panel = Panel::new(form, Axis::linear("CPUs"), Axis::linear("seconds"));
             sizes(&view.plan).iter().fold(panel, |panel, megabytes| {
                 let spots = view.plan.cpus().into_iter().filter_map(|cpus| {
                     let spot = best(view, (*megabytes, VOCABULARIES[0]), cpus, form)?;
-                    Some(Spot { x: float(cpus), ..spot })
+                    Some(spot.at(float(cpus)))
                 });
                 panel.and(Series::line(format!("{megabytes} MB"), &Curve(spots.collect())))
             })
@@ -307,27 +287,21 @@ pub(super) static FIGURE_15: Experiment = Experiment {
         panels.to_vec()
     },
     claims: |view| {
-        let texts = sizes(&view.plan).map(|megabytes| (megabytes, VOCABULARIES[0]));
+        let [small, _, large] = sizes(&view.plan).map(|megabytes| (megabytes, VOCABULARIES[0]));
         let cpus = view.plan.most_cpus();
-        let factors = texts.map(|text| factor(view, text, cpus));
-        let found = factors.iter().copied().collect::<Option<Vec<f64>>>();
+        let share = |text| Side::from(pick(text, cpus, FORMS[0])).over(pick(text, cpus, FORMS[1]));
         vec![
-            Claim::judge("KPN-FLEX is 3 to 6.7 times faster than KPN-MR", found.clone(), |found| {
-                let text: Vec<_> = found.iter().map(|factor| show(*factor)).collect();
-                let least = found.iter().copied().fold(f64::INFINITY, f64::min);
-                (format!("{} times", text.join(", ")), Verdict::at_least(least, 3.0, 6.7))
-            })
-            .because("MapReduce sorts all words and not the distinct ones"),
-            Claim::judge("the factor grows with the size of the file", found, |found| {
-                let grows = found.windows(2).all(|pair| pair[0] <= pair[1] * 1.02);
-                let text: Vec<_> = found.iter().map(|factor| show(*factor)).collect();
-                (text.join(", "), Verdict::holds(grows))
-            })
-            .because(
-                "the number of distinct words grows more slowly than the text, and only KPN-MR \
-                 sorts in proportion to the text",
-            ),
-            scaling(view, texts[2], FORMS[0]),
+            Claim::effect(
+                "KPN-FLEX gains more over KPN-MR on the largest file than on the smallest",
+            )
+            .between(share(large), share(small))
+            .on(8),
+            Claim::advantage(
+                "KPN-MR is 1.64 times faster on two CPUs than on one (largest file)",
+                1.64,
+            )
+            .between(pick(large, 2, FORMS[1]), pick(large, 1, FORMS[1]))
+            .on(2),
         ]
     },
 };
