@@ -16,14 +16,15 @@
 //! | pop   | owner  | `bottom` down | store, fence, look at `top`; the last one by CAS on `top` |
 //! | steal | thief  | `top` up      | look at `top`, fence, look at `bottom`; CAS on `top` |
 //!
-//! The race to fear: owner and thief take the same last process. The owner lowers `bottom` and then
+//! The race to fear: owner and thief take the same last item. The owner lowers `bottom` and then
 //! reads `top`; the thief reads `top` and then `bottom`; between each pair stands a SeqCst fence. So
 //! either the owner sees that the thief has moved `top` (or competes for it by CAS), or the thief
 //! sees the lowered `bottom` and finds nothing.
 
-use crate::sync::{Access, AtomicPtr, AtomicUsize, Ordering::*, Padded, fence};
-use crate::task::{Task, TaskRef};
-use std::ptr::{self, NonNull};
+use crate::queue::slots::{Item, Slots, taken};
+use crate::sync::{Access, AtomicUsize, Ordering::*, Padded, fence};
+use crate::task::TaskRef;
+use std::mem;
 
 /// Under loom few, so that wrap-around lies within a model.
 const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
@@ -39,13 +40,13 @@ pub(crate) enum Steal<T> {
 
 /// The deque. `push` and `pop` are the owner's alone.
 #[derive(Debug)]
-pub(crate) struct Deque {
+pub(crate) struct Deque<T: Item = TaskRef> {
     top: Padded<AtomicUsize>,
     bottom: Padded<AtomicUsize>,
-    slots: Slots<SLOTS>,
+    slots: Slots<SLOTS, T>,
 }
 
-impl Deque {
+impl<T: Item> Deque<T> {
     pub(crate) fn new() -> Self {
         Self {
             top: Padded(AtomicUsize::new(0)),
@@ -54,23 +55,23 @@ impl Deque {
         }
     }
 
-    /// Owner: puts a process at the hot end; gives it back if the deque is full.
-    pub(crate) fn push(&self, task: TaskRef) -> Result<(), TaskRef> {
+    /// Owner: puts an item at the hot end; gives it back if the deque is full.
+    pub(crate) fn push(&self, item: T) -> Result<(), T> {
         // Relaxed: ours alone.
         let bottom = self.bottom.load(Relaxed);
         // Acquire: the slot is free only if the thief that moved `top` has read it.
         let top = self.top.load(Acquire);
         if bottom.wrapping_sub(top) >= SLOTS {
-            return Err(task);
+            return Err(item);
         }
-        self.slots.at(bottom).store(task.as_ptr().cast_mut(), Relaxed);
-        // Release pairs with the thief's Acquire load of `bottom`: slot and process are visible.
+        self.slots.at(bottom).store(item.into_pointer().as_ptr(), Relaxed);
+        // Release pairs with the thief's Acquire load of `bottom`: slot and item are visible.
         self.bottom.store(bottom.wrapping_add(1), Release);
         Ok(())
     }
 
-    /// Owner: takes a process from the hot end. `access`: whether there may be thieves now.
-    pub(crate) fn pop(&self, access: Access) -> Option<TaskRef> {
+    /// Owner: takes an item from the hot end. `access`: whether there may be thieves now.
+    pub(crate) fn pop(&self, access: Access) -> Option<T> {
         let bottom = self.bottom.load(Relaxed);
         // Cheap way out; `top` never passes `bottom`, so an empty deque is seen as empty.
         if self.top.load(Relaxed) == bottom {
@@ -91,7 +92,7 @@ impl Deque {
             self.bottom.store(bottom, Release);
             return None;
         }
-        let task = self.slots.at(last).load(Relaxed);
+        let item = self.slots.at(last).load(Relaxed);
         if left == 0 {
             // The last one: thieves may want it too.
             let won = self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_ok();
@@ -100,14 +101,14 @@ impl Deque {
                 return None;
             }
         }
-        taken(task)
+        taken(item)
     }
 
-    /// Owner: takes a process from the cold end. `access`: whether there may be thieves now.
-    pub(crate) fn take_oldest(&self, access: Access) -> Option<TaskRef> {
+    /// Owner: takes an item from the cold end. `access`: whether there may be thieves now.
+    pub(crate) fn take_oldest(&self, access: Access) -> Option<T> {
         if !access.is_alone() {
             return match self.steal() {
-                Steal::Taken(task) => Some(task),
+                Steal::Taken(item) => Some(item),
                 Steal::Retry | Steal::Nothing => None,
             };
         }
@@ -115,13 +116,13 @@ impl Deque {
         if top == self.bottom.load(Relaxed) {
             return None;
         }
-        let task = self.slots.at(top).load(Relaxed);
+        let item = self.slots.at(top).load(Relaxed);
         self.top.store(top.wrapping_add(1), Relaxed);
-        taken(task)
+        taken(item)
     }
 
-    /// Thief: takes a process from the cold end.
-    pub(crate) fn steal(&self) -> Steal<TaskRef> {
+    /// Thief: takes an item from the cold end.
+    pub(crate) fn steal(&self) -> Steal<T> {
         let top = self.top.load(Acquire);
         fence(SeqCst);
         // Acquire pairs with the owner's Release in `push`.
@@ -130,25 +131,25 @@ impl Deque {
             return Steal::Nothing;
         }
         // May be stale: then the exchange below fails.
-        let task = self.slots.at(top).load(Relaxed);
+        let item = self.slots.at(top).load(Relaxed);
         if self.top.compare_exchange(top, top.wrapping_add(1), SeqCst, Relaxed).is_err() {
             return Steal::Retry;
         }
-        taken(task).map_or(Steal::Nothing, Steal::Taken)
+        taken(item).map_or(Steal::Nothing, Steal::Taken)
     }
 
-    /// The number of the oldest process, if there is one: another one has another number.
+    /// The number of the oldest item, if there is one: another one has another number.
     pub(crate) fn oldest(&self) -> Option<usize> {
         let top = self.top.load(Relaxed);
         (self.len() > 0).then_some(top)
     }
 
-    /// The numbers of the oldest process, and of the next at the hot end.
+    /// The numbers of the oldest item, and of the next at the hot end.
     pub(crate) fn ends(&self) -> (usize, usize) {
         (self.top.load(Relaxed), self.bottom.load(Relaxed))
     }
 
-    /// Roughly how many processes are in it.
+    /// Roughly how many items are in it.
     pub(crate) fn len(&self) -> usize {
         let top = self.top.load(Relaxed);
         let length = self.bottom.load(Relaxed).wrapping_sub(top).cast_signed();
@@ -156,24 +157,10 @@ impl Deque {
     }
 }
 
-/// Places for processes, numbered round and round.
-#[derive(Debug)]
-pub(crate) struct Slots<const COUNT: usize>(Box<[AtomicPtr<Task>; COUNT]>);
-
-impl<const COUNT: usize> Slots<COUNT> {
-    pub(crate) fn new() -> Self {
-        let slots: Box<[_]> = (0..COUNT).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Self(slots.try_into().expect("so many were made"))
+impl<T: Item> Drop for Deque<T> {
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() {
+            while self.pop(Access::Alone).is_some() {}
+        }
     }
-
-    #[inline]
-    pub(crate) fn at(&self, number: usize) -> &AtomicPtr<Task> {
-        &self.0[number % COUNT]
-    }
-}
-
-/// What stood in a slot that was won.
-pub(crate) fn taken(task: *mut Task) -> Option<TaskRef> {
-    // SAFETY: only pointers of live, ready processes are pushed, and this one was taken once.
-    NonNull::new(task).map(|task| unsafe { TaskRef::new(task) })
 }

@@ -22,7 +22,7 @@
 //! While there are no thieves, the owner takes without an exchange.
 
 use crate::TaskRef;
-use crate::queue::deque::{Slots, taken};
+use crate::queue::slots::{Slots, taken};
 use crate::sync::{Access, AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.

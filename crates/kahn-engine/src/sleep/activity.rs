@@ -27,6 +27,20 @@ const PENDING: u64 = 1 << 32;
 const ALL_BUSY: u64 = PENDING - 1;
 
 /// How many may still act. See the module's table.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_engine::sleep::activity::ActivityCount;
+///
+/// let activity = ActivityCount::of(1);
+/// activity.expect(); // it may be woken from outside
+/// assert!(activity.go_idle(), "it was the last that was busy");
+/// assert!(!activity.is_busy() && !activity.is_over());
+/// activity.wake();
+/// activity.settle();
+/// assert!(activity.go_idle() && activity.is_over());
+/// ```
 #[derive(Debug)]
 pub struct ActivityCount(AtomicU64);
 
@@ -35,7 +49,13 @@ pub struct ActivityCount(AtomicU64);
 impl ActivityCount {
     #[inline]
     pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
+        Self::of(0)
+    }
+
+    /// Counts so many as busy from the outset.
+    #[must_use]
+    pub fn of(busy: usize) -> Self {
+        Self(AtomicU64::new(BUSY * busy as u64))
     }
 
     /// So many are busy from now on.

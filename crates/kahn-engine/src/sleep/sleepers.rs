@@ -27,7 +27,28 @@ use crate::sleep::activity::ActivityCount;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Ordering::*, fence};
 
 /// The workers that sleep, by their indices. The first monitors the others, the last is woken first.
-#[derive(Debug)]
+///
+/// # Examples
+///
+/// A worker that has nothing to do sleeps, and is woken:
+///
+/// ```
+/// use kahn_engine::sleep::{activity::ActivityCount, sleepers::Sleepers};
+/// use kahn_engine::sync::Parker;
+///
+/// let (sleepers, activity, parker) = (Sleepers::new(), ActivityCount::of(1), Parker::new());
+/// let mut is_last = false;
+/// // It has no work, and if none is busy any more it is the one that looks whether the run is over.
+/// assert!(sleepers.go_to_sleep(0, false, &activity, || false, || is_last = true));
+/// assert!(is_last && activity.is_over());
+///
+/// // Another thread has made work: `notify` is the fence between that and the look for sleepers.
+/// assert_eq!(sleepers.notify(&activity), Some(0));
+/// assert!(activity.is_busy(), "the one that is woken counts from now on");
+/// parker.unpark();
+/// parker.park(); // the sleeper, which goes on
+/// ```
+#[derive(Debug, Default)]
 pub struct Sleepers {
     list: Mutex<Vec<usize>>,
     /// As many as are in the list.
@@ -35,8 +56,10 @@ pub struct Sleepers {
 }
 
 impl Sleepers {
-    pub(crate) fn new() -> Self {
-        Self { list: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+    /// Makes an empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Those that sleep before anything runs.
@@ -67,6 +90,13 @@ impl Sleepers {
         self.list.lock().contains(&worker)
     }
 
+    /// Takes one out, if any sleeps, for work that the caller has made; the caller unparks it.
+    pub fn notify(&self, activity: &ActivityCount) -> Option<usize> {
+        // Pairs with the fence in `go_to_sleep`.
+        fence(SeqCst);
+        if self.count(Relaxed) == 0 { None } else { self.wake_any(activity) }
+    }
+
     /// Takes one out and counts it as busy; the caller unparks it.
     pub(crate) fn wake_any(&self, activity: &ActivityCount) -> Option<usize> {
         let mut list = self.list.lock();
@@ -92,8 +122,19 @@ impl Sleepers {
         self.count.fetch_sub(1, SeqCst);
     }
 
+    /// Has a worker that sleeps go on by itself, and counts it as busy; `false` if another thread has woken it
+    /// already, which has counted it, and unparks it.
+    pub fn go_on(&self, worker: usize, activity: &ActivityCount) -> bool {
+        activity.wake();
+        let goes_on = self.stay_awake(worker);
+        if !goes_on {
+            activity.withdraw(1);
+        }
+        goes_on
+    }
+
     /// Takes a worker out that stays awake by itself; `false` if another thread has woken it already.
-    pub(crate) fn stay_awake(&self, worker: usize) -> bool {
+    fn stay_awake(&self, worker: usize) -> bool {
         let mut list = self.list.lock();
         let Some(place) = list.iter().position(|&sleeper| sleeper == worker) else {
             return false;
@@ -103,9 +144,9 @@ impl Sleepers {
         true
     }
 
-    /// Enters a worker, which stops being busy; `false` if it `has_work` after all. The `last_one`
+    /// Enters a worker, which stops being busy and is to park; `false` if it `has_work` after all. The `last_one`
     /// that was busy looks whether anything can go on.
-    pub(crate) fn go_to_sleep(
+    pub fn go_to_sleep(
         &self,
         worker: usize,
         as_monitor: bool,

@@ -18,6 +18,8 @@ pub use biased_lock::{BiasedGuard, BiasedLock};
 pub use parker::Parker;
 /// A lock for what belongs to the program and not to a network: no model sees it.
 pub use parking_lot::Mutex as StaticMutex;
+/// A lock for what is read by many and no protocol rests on: no model sees it.
+pub use parking_lot::RwLock as PlainRwLock;
 pub use short_lock::{ShortLock8, ShortLock32, pause};
 pub use std::sync::Arc;
 /// Atomics for what no protocol rests on: no model sees them.

@@ -202,10 +202,8 @@ impl<L: Language> Worker<L> {
                 return None;
             }
             // The monitor: awake for a moment, to see that the others get on.
-            scheduler.activity.wake();
-            if !scheduler.sleepers.stay_awake(self.index()) {
-                // Another thread woke this one just now, and counted it busy as well.
-                scheduler.activity.withdraw(1);
+            if !scheduler.sleepers.go_on(self.index(), &scheduler.activity) {
+                // Another thread woke this one just now.
                 self.slot().parker.park();
                 return None;
             }
