@@ -280,19 +280,25 @@ mutation slots-not-looked-at-again calls::a_slot_that_is_filled runtime/front/th
     's/if self\.is_anything_there\(\) \{\s*self\.unattended\.store\(false, SeqCst\);\s*\}//'
 mutation waits-beside-one-that-stops calls::a_call_that_waits_is_looked_at runtime/front/threads.rs \
     's/(either we see that no thread looks.*?\n\s*)fence\(SeqCst\);/$1/'
-mutation over-beside-a-call-that-is-away calls::a_call_ runtime/front/threads.rs \
-    's/are_away \|\| self\.has_waiting\(\)/self.has_waiting()/'
-mutation asks-when-it-is-not-away calls::a_call_ runtime/front/threads.rs \
-    's/self\.waiting\.fetch_add\(1, SeqCst\);\s*self\.away\.fetch_sub\(1, SeqCst\);/self.away.fetch_sub(1, SeqCst);\n self.waiting.fetch_add(1, SeqCst);/'
-mutation asks-and-wakes-nobody calls::a_call_ runtime/front/threads.rs \
-    's/(drop\(state\);\s*)idle\.wake\(\);/$1/'
+mutation over-beside-a-call-that-is-away calls::a_call_ runtime/front/sleep.rs \
+    's/is_last && self\.activity\.is_over\(\)/is_last/'
+mutation asks-when-it-is-not-away no_role_sleeps runtime/front/sleep.rs \
+    's/self\.wake\(\);\s*self\.activity\.settle\(\);/self.activity.settle();\n self.wake();/'
+mutation asks-and-wakes-nobody calls::a_call_ runtime/front/sleep.rs \
+    's/self\.wake\(\);\s*(self\.activity\.settle\(\);)/$1/'
 mutation slot-of-another-time calls::a_call_ runtime/front/handoff.rs \
     's/if top\.times == times \{ top\.left\.take\(\) \} else \{ None \}/if top.times >= times { top.left.take() } else { None }/'
 mutation waits-after-the-end calls::a_call_that_waits_is_told runtime/front/threads.rs \
     's/if self\.over \{ Handed::Over \} else \{ Handed::Nothing \}/Handed::Nothing/'
-mutation sleep-without-a-fence calls::a_call_ runtime/front/sleep.rs \
-    's/fence\(SeqCst\); \/\/ pairs with that in `wake`//'
-mutation last-one-tells-nobody sleep_is_beside runtime/front/sleep.rs \
-    's/state\.done = true;\s*self\.woken\.notify_all\(\);/state.done = true;/'
+mutation role-sleeps-without-fence no_role_sleeps ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(Pairs with the fence of the notifier\.\s*)fence\(SeqCst\);/$1/'
+mutation role-woken-without-fence no_role_sleeps ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(fn notify\(.*?)fence\(SeqCst\);/$1/s'
+mutation last-one-tells-nobody no_role_sleeps runtime/front/sleep.rs \
+    's/self\.parkers\.iter\(\)\.for_each\(Parker::unpark\);//'
+mutation last-one-goes-on-uncounted a_role_that_waits_outside ../../kahn-engine/src/sleep/sleepers.rs \
+    's/(fn go_on\(.*?)activity\.wake\(\);/$1/s'
+mutation waits-for-the-input-beside-a-call a_role_that_waits_outside runtime/front/sleep.rs \
+    's/if self\.activity\.go_idle\(\) && a_call_goes_on\(\) \{\s*self\.wake\(\);\s*\}/let _ = (self.activity.go_idle(), a_call_goes_on);/'
 
 summary

@@ -66,7 +66,7 @@ const NOT_THE_ENGINES: [&str; 7] =
 const OF_THE_ENGINE_FOR_POLICIES: [&str; 3] = ["policy", "queue", "sync"];
 
 /// What S-Net's `front` may use of it, which has workers and tasks of its own.
-const OF_THE_ENGINE_FOR_SNET: [&str; 1] = ["sync"];
+const OF_THE_ENGINE_FOR_SNET: [&str; 3] = ["queue::ends", "sleep", "sync"];
 
 /// The crates whose folders are rooms: none of them knows, by whatever way, one that knows it.
 const ROOMS: [&str; 3] = ["kahn-csp", "kahn-engine", "kahn"];
@@ -236,14 +236,24 @@ fn policies_stand_on_the_trait_and_on_nothing_of_the_inside() {
 
 #[test]
 fn the_workers_of_snet_know_nothing_of_the_engines_tasks() {
-    let used = sources(&workspace().join("crates/kahn-snet/src"))
-        .iter()
-        .flat_map(|source| source.after("kahn_engine::"))
-        .collect::<Vec<_>>();
-    assert!(!used.is_empty(), "locks and atomics come through the engine's door");
-    for (at, used) in used {
-        let is_allowed = OF_THE_ENGINE_FOR_SNET.contains(&used.as_str());
-        assert!(is_allowed, "{at}: `{used}` is of tasks");
+    let snet = workspace().join("crates/kahn-snet/src");
+    let mut rooms = BTreeSet::<&str>::new();
+    for source in sources(&snet) {
+        for used in paths(&source.code(), "kahn_engine::") {
+            let used = used.join("::");
+            let is_below = |room: &&&str| used.starts_with(&format!("kahn_engine::{room}::"));
+            let room = OF_THE_ENGINE_FOR_SNET.iter().find(is_below);
+            assert!(room.is_some(), "{}: `{used}` is of tasks", source.path.display());
+            rooms.extend(room);
+        }
+    }
+    assert_eq!(rooms.len(), OF_THE_ENGINE_FOR_SNET.len(), "it has none of these of its own");
+    for source in sources(&snet.join("runtime/front")) {
+        let locks = source.after("parking_lot::").into_iter().chain(source.after("std::sync::"));
+        for (at, used) in locks {
+            let passes = PAST_THE_DOOR.contains(&used.as_str());
+            assert!(passes, "{at}: `{used}` comes from `kahn_engine::sync`");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kahn_engine::sync::Mutex;
 use smallvec::SmallVec;
 
 use super::carry::entity;
@@ -61,7 +62,7 @@ impl Worker<'_, '_> {
         let parent = Arc::clone(home);
         let (scope, owner) = match &self.facts.graph.ops[op.0].kind {
             Kind::Star { body, .. } => {
-                let next = parking_lot::Mutex::default();
+                let next = Mutex::default();
                 (*body, Owner::Stage { parent, star: op, next })
             }
             Kind::Feedback { body, .. } => (*body, Owner::Loop { parent, feedback: op }),
@@ -77,7 +78,7 @@ impl Worker<'_, '_> {
     pub(super) fn loop_mailbox(&self, frame: &Arc<Frame>, op: OpId) -> Arc<Mailbox> {
         let index = self.facts.graph.ops[op.0].entity;
         let make = || {
-            let body = Duty::Body(parking_lot::Mutex::default());
+            let body = Duty::Body(Mutex::default());
             Entity::Loop(Mailbox::new(Arc::downgrade(frame), op, body))
         };
         match entity(frame, index, make) {

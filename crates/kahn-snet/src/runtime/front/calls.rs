@@ -9,7 +9,8 @@ use super::emission::{Emission, Origin};
 use super::frame::{Entity, Frame};
 use super::mailbox::{CallsAtOnce, Duty, Mailbox};
 use super::ownership::NextCall;
-use super::worker::{Task, Worker};
+use super::stack::Task;
+use super::worker::Worker;
 use crate::runtime::steps::graph::{Kind, OpId};
 use crate::runtime::steps::shape::Rec;
 

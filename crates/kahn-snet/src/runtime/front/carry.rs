@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use kahn_engine::sync::{Mutex, PlainRwLock};
+
 use super::failing::Failed;
 use super::frame::{Entity, Frame, Next, Owner, Table};
 use super::mailbox::{Duty, Mailbox};
@@ -212,7 +214,7 @@ impl Worker<'_, '_> {
         rec: Rec,
     ) -> Result<Option<Rec>, Box<Failed>> {
         let Entity::Cell(cell) = entity(frame, self.facts.graph.ops[op.0].entity, || {
-            Entity::Cell(parking_lot::Mutex::new(Cell::new()))
+            Entity::Cell(Mutex::new(Cell::new()))
         }) else {
             return Ok(Some(rec));
         };
@@ -253,7 +255,7 @@ impl Worker<'_, '_> {
     ) -> Result<Option<Rec>, Box<Failed>> {
         self.role.counts[cell.0] += 1;
         let graph = self.facts.graph;
-        let make = || Entity::Cells(parking_lot::Mutex::default());
+        let make = || Entity::Cells(Mutex::default());
         let (Entity::Cells(cells), Kind::Cell(tests)) =
             (entity(frame, graph.ops[split.0].entity, make), &graph.ops[cell.0].kind)
         else {
@@ -281,7 +283,7 @@ impl Worker<'_, '_> {
         }
         let index = self.facts.graph.ops[op.0].entity;
         let Some(patterns) = zipper else {
-            let first = || Entity::Star(parking_lot::Mutex::default());
+            let first = || Entity::Star(Mutex::default());
             if let Entity::Star(first) = entity(frame, index, first) {
                 let mut first = first.lock();
                 Self::follow(frame, op, &mut first);
@@ -291,7 +293,7 @@ impl Worker<'_, '_> {
             }
             return Ok(None);
         };
-        let make = || Entity::Zipper(parking_lot::Mutex::new(Zipper::new(patterns)));
+        let make = || Entity::Zipper(Mutex::new(Zipper::new(patterns)));
         let Entity::Zipper(zipper) = entity(frame, index, make) else { return Ok(None) };
         let mut from = 0;
         loop {
@@ -320,7 +322,7 @@ impl Worker<'_, '_> {
     /// Makes `next` point at a replica that is not collected, which is made if need be.
     fn follow(parent: &Arc<Frame>, star: OpId, next: &mut Next) {
         let Some(mailbox) = &mut next.mailbox else {
-            let body = Duty::Body(parking_lot::Mutex::default());
+            let body = Duty::Body(Mutex::default());
             next.mailbox = Some(Mailbox::new(Arc::downgrade(parent), star, body));
             return;
         };
@@ -363,7 +365,7 @@ impl Worker<'_, '_> {
     fn fire_all(&self, frame: &Frame, scope: ScopeId) {
         for op in &self.facts.graph.scopes[scope.0].cells {
             let entity = &frame.entities[self.facts.graph.ops[op.0].entity];
-            entity.set(Entity::Cell(parking_lot::Mutex::new(Cell::Done)));
+            entity.set(Entity::Cell(Mutex::new(Cell::Done)));
         }
     }
 
@@ -459,7 +461,7 @@ impl Worker<'_, '_> {
             return self.cell_of_value(frame, op, cell, value, rec);
         }
         let scope = &self.facts.graph.scopes[body.0];
-        let table = entity(frame, here.entity, || Entity::Split(parking_lot::RwLock::default()));
+        let table = entity(frame, here.entity, || Entity::Split(PlainRwLock::default()));
         let Entity::Split(table) = table else { return Ok(None) };
         let known = table.read().get(&value).cloned();
         let replica = match known {
@@ -477,7 +479,7 @@ impl Worker<'_, '_> {
         frame: &Arc<Frame>,
         op: OpId,
         body: ScopeId,
-        table: &parking_lot::RwLock<Table<Arc<Frame>>>,
+        table: &PlainRwLock<Table<Arc<Frame>>>,
         value: i64,
         cause: &Rec,
     ) -> Arc<Frame> {

@@ -107,7 +107,7 @@ impl Worker<'_, '_> {
     /// if it is far ahead of them.
     fn hand_on(&mut self, emission: &mut Emission, rec: &Rec) {
         self.hand_out(emission, None);
-        if self.role.flushing || self.shared.idle.is_stopped() {
+        if self.role.flushing || self.shared.idle.is_over() {
             return;
         }
         self.is_long(emission);
@@ -128,7 +128,7 @@ impl Worker<'_, '_> {
     /// them much.
     pub(super) fn begin_emission(&mut self, emission: &mut Emission, rec: &Rec) {
         let idle = &self.shared.idle;
-        if !self.shared.threads.backlogs.are_noted() || self.role.flushing || idle.is_stopped() {
+        if !self.shared.threads.backlogs.are_noted() || self.role.flushing || idle.is_over() {
             return;
         }
         if emission.origin.as_ref().is_some_and(|it| it.at.is_some())

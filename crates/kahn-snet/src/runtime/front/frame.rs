@@ -10,12 +10,11 @@
 //! through them from one mailbox to the next; which worker may work at a mailbox, `ownership` says.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use parking_lot::{Mutex, RwLock};
+use kahn_engine::sync::Ordering::Relaxed;
+use kahn_engine::sync::{Mutex, PlainAtomicU64, PlainRwLock};
 
 use super::mailbox::{Duty, Mailbox};
 use super::once::Once;
@@ -25,7 +24,7 @@ use crate::runtime::steps::tickets::RegionId;
 use crate::runtime::steps::within::Within;
 
 /// How many frames were made; only their order matters.
-static MADE: AtomicU64 = AtomicU64::new(0);
+static MADE: PlainAtomicU64 = PlainAtomicU64::new(0);
 
 /// An instance of a scope.
 #[derive(Debug)]
@@ -97,7 +96,7 @@ pub(super) enum Entity {
     /// The first replica that is not collected.
     Star(Mutex<Next>),
     /// The replicas.
-    Split(RwLock<Table<Arc<Frame>>>),
+    Split(PlainRwLock<Table<Arc<Frame>>>),
     /// The replicas, if each is a synchro-cell and nothing else.
     Cells(Mutex<Table<Cell>>),
     /// Where records wait for the body.

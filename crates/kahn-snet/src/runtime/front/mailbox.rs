@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
+use kahn_engine::sync::Mutex;
 
 use super::collector::Collector;
 use super::frame::{Frame, Next};
@@ -13,7 +13,7 @@ use crate::runtime::steps::shape::Rec;
 /// A queue of records that wait for a worker; one worker at a time drains it.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// The frame it lies in; held by the worker or deque that has work here, not by the mailbox,
+    /// The frame it lies in; held by the worker or stack that has work here, not by the mailbox,
     /// for the frame holds the mailbox.
     pub(super) home: Weak<Frame>,
     pub(super) op: OpId,

@@ -12,7 +12,8 @@
 //! | `body`       | bodies of stars and feedbacks, and how they begin                         |
 //! | `ownership`  | which worker may work at a mailbox                                        |
 //! | `order`      | how deterministic combinators keep order under any nesting                |
-//! | `sleep`      | workers that sleep, and what wakes them                                   |
+//! | `stack`      | the mailboxes that a worker has work at, and what others steal of them     |
+//! | `sleep`      | roles that sleep, and how it is known that nothing is left to do           |
 //! | `calls`      | how boxes are called, several at once; `collector`: the order kept        |
 //! | `emission`   | what a box emits; `backlog`: where that waits, and which calls wait for it |
 //! | `threads`    | calls that wait until what they emit is taken, and threads in their place |
@@ -39,6 +40,7 @@ mod role;
 mod run;
 mod shared;
 mod sleep;
+mod stack;
 mod threads;
 mod worker;
 

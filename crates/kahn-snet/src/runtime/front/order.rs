@@ -32,10 +32,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
-use parking_lot::Mutex;
+use kahn_engine::sync::Ordering::Relaxed;
+use kahn_engine::sync::{Mutex, PlainAtomicUsize};
 
 use super::backlog::MOST_EARLY;
 use super::mailbox::Mailbox;
@@ -56,7 +55,7 @@ pub(super) struct Regions(boxcar::Vec<Region>);
 pub(super) struct Region {
     list: Mutex<List>,
     /// How many records wait in their slots; written under the lock.
-    early: AtomicUsize,
+    early: PlainAtomicUsize,
     /// Where records go on behind it.
     exit: Arc<Mailbox>,
     /// The body of a feedback that records enter one after the other.
@@ -163,7 +162,7 @@ impl Regions {
     /// Creates a region whose records go on at `exit`, and enter `body` one after the other.
     pub(super) fn create(&self, exit: Arc<Mailbox>, body: Option<Arc<Mailbox>>) -> RegionId {
         let list = List { slots: Vec::new(), free: NONE, first: NONE, last: NONE, waiting: 0 };
-        let early = AtomicUsize::new(0);
+        let early = PlainAtomicUsize::new(0);
         RegionId(self.0.push(Region { list: Mutex::new(list), early, exit, body }))
     }
 

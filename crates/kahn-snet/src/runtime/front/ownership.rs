@@ -1,12 +1,12 @@
 //! The records that wait in a mailbox, and which worker owns the mailbox.
 //!
-//! A mailbox with records lies in the deque of exactly one worker, or one worker drains it. The worker
+//! A mailbox with records lies on the stack of exactly one worker, or one worker drains it. The worker
 //! that has it, in either way, *owns* it. The worker that puts the first record in becomes the
-//! owner and puts the mailbox into its deque; the worker that drains it stops to own it when
+//! owner and puts the mailbox on its stack; the worker that drains it stops to own it when
 //! nothing is left, in one step with the look.
 //!
 //! ```text
-//!   idle ──put──► owned: in a deque ──taken by a worker──► owned: drained ──empty──► idle
+//!   idle ──put──► owned: on a stack ──taken by a worker──► owned: drained ──empty──► idle
 //!                     ▲                                            │ not empty
 //!                     └────────────────────────────────────────────┘
 //! ```

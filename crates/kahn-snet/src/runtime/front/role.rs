@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crossbeam_deque::Worker as Deque;
-
 use super::handoff::LeftOutputs;
 use super::mailbox::Mailbox;
 use super::order::End;
-use super::worker::{FAIR, Task, Worker};
+use super::stack::{Stack, Task};
+use super::worker::{FAIR, Worker};
 use crate::runtime::steps::shape::Rec;
 use kahn_engine::sync::{Condvar, Mutex};
 
@@ -17,8 +16,8 @@ use kahn_engine::sync::{Condvar, Mutex};
 pub(super) struct Role {
     /// Its number; none if a thread is without a role.
     pub(super) index: Option<usize>,
-    pub(super) local: Deque<Task>,
-    /// Mailboxes that became ready, not yet in the deque.
+    pub(super) local: Stack,
+    /// Mailboxes that became ready, not yet on the stack.
     pub(super) ready: Vec<Task>,
     pub(super) outbox: Vec<(Arc<Mailbox>, VecDeque<Rec>)>,
     /// Whether the outbox is being emptied.
@@ -31,7 +30,7 @@ pub(super) struct Role {
     pub(super) counts: Vec<u64>,
     /// How many records waited for each when a batch was taken, at most.
     pub(super) waited: Vec<usize>,
-    /// Searches until the bottom of the deque comes first.
+    /// Searches until the bottom of the stack comes first.
     pub(super) until_bottom: usize,
     /// Whether the mailbox taken last was at the bottom.
     pub(super) from_bottom: bool,
@@ -44,10 +43,10 @@ pub(super) struct Role {
 }
 
 impl Role {
-    pub(super) fn new(index: Option<usize>, local: Deque<Task>, operations: usize) -> Self {
+    pub(super) fn new(index: Option<usize>, operations: usize) -> Self {
         Self {
             index,
-            local,
+            local: Stack::default(),
             ready: Vec::new(),
             outbox: Vec::new(),
             flushing: false,
@@ -113,8 +112,7 @@ impl Worker<'_, '_> {
     pub(super) fn without_role(&mut self) -> Box<Role> {
         let operations = self.role.counts.len();
         let no_role = self.no_role.take();
-        let no_role =
-            no_role.unwrap_or_else(|| Box::new(Role::new(None, Deque::new_lifo(), operations)));
+        let no_role = no_role.unwrap_or_else(|| Box::new(Role::new(None, operations)));
         std::mem::replace(&mut self.role, no_role)
     }
 

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use crossbeam_deque::Worker as Deque;
-use parking_lot::Mutex;
+use kahn_engine::sync::Mutex;
 
 use super::frame::{self, Entity, Frame, Owner};
 use super::mailbox::{Duty, Mailbox};
@@ -41,20 +40,20 @@ pub(in crate::runtime) fn run(
     let root = Arc::new(root);
     let entry = graph.scopes[0].entry.unwrap_or(OpId(0));
     let home = Arc::downgrade(&root);
-    let role = |index| Role::new(Some(index), Deque::new_lifo(), graph.ops.len());
+    let role = |index| Role::new(Some(index), graph.ops.len());
     let roles: Vec<Role> = (0..options.workers.max(1)).map(role).collect();
     let shared = Shared {
         facts,
         functions,
         limits: limits(graph, program, options),
-        stealers: roles.iter().map(|role| role.local.stealer()).collect(),
+        stacks: roles.iter().map(|role| role.local.bottom()).collect(),
         output_mailbox: Mailbox::new(Weak::clone(&home), OpId(0), Duty::Output),
         entry_mailbox: Mailbox::new(home, entry, Duty::Resume),
         root: Arc::clone(&root),
         input: Mutex::new(Input {
             source: Box::new(source),
             interner: Interner::default(),
-            open: true,
+            open: false,
             read: 0,
         }),
         output: Mutex::new(Output { sink, written: 0 }),

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crossbeam_deque::Stealer;
-use parking_lot::Mutex;
+use kahn_engine::sync::Mutex;
 
 use super::frame::Frame;
 use super::mailbox::Mailbox;
 use super::order::Regions;
-use super::sleep::{Idle, Slept};
+use super::sleep::Idle;
+use super::stack::Bottom;
 use super::threads::{Threads, Wanted};
-use super::worker::{Task, Worker};
+use super::worker::Worker;
 use crate::boxes::BoxFunction;
+use crate::record::{ReadError, Record};
 use crate::runtime::steps::answers::Facts;
 use crate::runtime::steps::failure::Failure;
 use crate::runtime::steps::graph::OpId;
@@ -28,6 +29,7 @@ const ADMIT: usize = 32;
 pub(super) struct Input<'r> {
     pub(super) source: Box<dyn Source + 'r>,
     pub(super) interner: Interner,
+    /// Whether records may be read: the initialisers have run, and it has not ended.
     pub(super) open: bool,
     pub(super) read: u64,
 }
@@ -43,7 +45,7 @@ pub(super) struct Shared<'r> {
     pub(super) facts: Facts<'r>,
     pub(super) functions: Vec<Arc<dyn BoxFunction>>,
     pub(super) limits: Vec<usize>,
-    pub(super) stealers: Vec<Stealer<Task>>,
+    pub(super) stacks: Vec<Bottom>,
     pub(super) output_mailbox: Arc<Mailbox>,
     pub(super) entry_mailbox: Arc<Mailbox>,
     pub(super) root: Arc<Frame>,
@@ -62,57 +64,60 @@ impl Shared<'_> {
         self.limits[op.0]
     }
 
-    /// Sleeps until there may be work, or there never will be.
-    pub(super) fn sleep(&self) -> Slept {
-        let regions = &self.regions;
-        let is_there_work = |input_counts: bool| {
-            let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
-            self.stealers.iter().any(|stealer| !stealer.is_empty())
-                || self.threads.has_next(regions, Wanted::Any)
-                || (input_counts && !self.threads.holds_input(regions) && input())
+    /// Has a role sleep until there may be work. Returns whether it is the last instead, and a call that waits
+    /// is to go on.
+    pub(super) fn sleep(&self, role: usize) -> bool {
+        let has_work = || {
+            self.stacks.iter().any(|stack| !stack.is_empty())
+                || self.has_next(Wanted::Any)
+                || self.has_input()
         };
-        let calls = |awake| {
-            // One that waits for input is as good as asleep.
-            let all_sleep = awake == 0 || (awake == 1 && self.input.try_lock().is_none());
-            self.threads.calls(regions, all_sleep)
-        };
-        self.idle.sleep(is_there_work, calls)
+        self.idle.sleep(role, has_work, || self.has_next(Wanted::Last))
     }
 
     /// Wakes a worker for what may go on without another having said so.
     pub(super) fn wake_for_calls(&self) {
-        let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
-        let away =
-            || self.threads.has_away() && !self.threads.holds_input(&self.regions) && input();
-        if self.idle.any_sleeps() && (self.threads.has_next(&self.regions, Wanted::Any) || away()) {
+        let away = || self.threads.has_away() && self.has_input();
+        if self.has_next(Wanted::Any) || away() {
             self.idle.wake();
         }
+    }
+
+    /// Whether a call that waits may go on.
+    fn has_next(&self, wanted: Wanted) -> bool {
+        self.threads.has_next(&self.regions, wanted)
+    }
+
+    /// Whether records may be read that no other worker is about to read.
+    fn has_input(&self) -> bool {
+        let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
+        input() && !self.threads.holds_input(&self.regions)
+    }
+
+    /// Lets records be read.
+    pub(super) fn open_input(&self) {
+        self.input.lock().open = true;
+        self.idle.wake();
     }
 
     /// Whether records may be read: the only worker does not wait for them while a call is away, which
     /// will need it.
     fn may_read(&self, input: &Input<'_>) -> bool {
-        let may_wait = self.stealers.len() > 1 || !self.threads.has_away();
+        let may_wait = self.stacks.len() > 1 || !self.threads.has_away();
         input.open && (may_wait || input.source.is_ready())
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     pub(super) fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
-        if self.threads.holds_input(&self.regions) {
-            return false;
-        }
         let Some(mut input) = self.input.try_lock() else { return false };
         input.open &= !self.failures.any();
-        if !self.may_read(&input) || !self.idle.is_input_open() {
+        // In this order: a call that is not away any more is seen to wait.
+        if !self.may_read(&input) || self.threads.holds_input(&self.regions) {
             return false;
-        }
-        if !input.source.is_ready() {
-            // It may wait long.
-            self.flush();
         }
         let mut read = worker.emptied();
         while read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
-            let Some(next) = input.source.next() else {
+            let Some(next) = self.next_of(&mut *input.source) else {
                 input.open = false;
                 break;
             };
@@ -144,6 +149,15 @@ impl Shared<'_> {
             self.idle.wake();
         }
         any
+    }
+
+    /// Takes the next record of the input, for which it may wait long.
+    fn next_of(&self, source: &mut dyn Source) -> Option<Result<Record, ReadError>> {
+        if source.is_ready() {
+            return source.next();
+        }
+        self.flush();
+        self.idle.wait_outside(|| self.has_next(Wanted::Last), || source.next())
     }
 
     /// Lets everything be seen that is done, if another worker waits for input meanwhile.

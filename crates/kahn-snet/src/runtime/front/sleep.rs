@@ -1,140 +1,105 @@
-//! Workers that sleep, and what wakes them.
+//! Roles that sleep, and how it is known that nothing is left to do: by the engine's
+//! [sleepers](kahn_engine::sleep::sleepers) and its [activity count](kahn_engine::sleep::activity).
 //!
-//! A worker that finds no work counts itself as sleeping, looks once more, and sleeps. A worker
-//! that makes work shows it first, and then looks whether another sleeps. One of the two sees the other:
-//! between showing and looking both sides have a sequentially consistent fence.
+//! | what                                   | is counted | from                              | until                                |
+//! |----------------------------------------|------------|-----------------------------------|--------------------------------------|
+//! | a role                                 | busy       | the start, or another has woken it | it sleeps, or waits for the input    |
+//! | a role that waits for the input        | pending    | before it stops being busy        | it is busy again                     |
+//! | a call that is away (see `threads`)    | pending    | its role is given to another thread | it has asked for one, and woken one |
 //!
-//! When the last one goes to sleep, after the input was opened, and finds nothing, there is nothing:
-//! work lies in deques of workers that are awake. That ends the run, unless a call of a box waits (see
-//! `threads`): then the last one is told, and has it go on.
+//! The last role to stop being busy looks for a call that waits, which goes on in any case. If there is none, and
+//! nothing is pending, nothing will ever be to do: work lies in stacks of roles that are awake, records are
+//! read only by such, and a call that is neither away nor waits has a role. That ends the run.
 
-use kahn_engine::sync::Ordering::*;
-use kahn_engine::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, fence};
+use kahn_engine::sleep::activity::ActivityCount;
+use kahn_engine::sleep::sleepers::Sleepers;
+use kahn_engine::sync::Ordering::SeqCst;
+use kahn_engine::sync::{AtomicBool, Parker};
 
-#[derive(Debug, Default)]
-struct State {
-    /// Counts the times that a worker was woken.
-    wakes: u64,
-    done: bool,
-    /// Whether the initialisers have run.
-    input_open: bool,
-}
-
-/// What a worker that went to sleep finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slept {
-    /// There may be work.
-    Again,
-    /// No other worker is awake, and a call waits.
-    Last,
-    /// There never will be work.
-    Over,
-}
-
-/// What is said of the calls that have no role (see `threads`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PendingCalls {
-    /// There are none.
-    None,
-    /// One may go on.
-    MayGoOn,
-    /// One will go on by itself, or when others have done something.
-    WillGoOn,
-}
-
-/// The workers of a run, as far as they sleep.
+/// The roles of a run, as far as they sleep.
 #[derive(Debug)]
 pub(super) struct Idle {
-    state: Mutex<State>,
-    woken: Condvar,
-    sleeping: AtomicUsize,
-    stop: AtomicBool,
-    workers: usize,
+    sleepers: Sleepers,
+    activity: ActivityCount,
+    parkers: Box<[Parker]>,
+    is_over: AtomicBool,
 }
 
 impl Idle {
-    pub(super) fn new(workers: usize) -> Self {
+    pub(super) fn new(roles: usize) -> Self {
         Self {
-            state: Mutex::new(State::default()),
-            woken: Condvar::new(),
-            sleeping: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
-            workers,
+            sleepers: Sleepers::new(),
+            activity: ActivityCount::of(roles),
+            parkers: (0..roles).map(|_| Parker::new()).collect(),
+            is_over: AtomicBool::new(false),
         }
     }
 
-    /// Whether all workers are to stop.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stop.load(SeqCst)
+    /// Whether the run is over: nothing is left to do, or it has failed.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(SeqCst)
     }
 
-    /// Stops all workers.
-    pub(super) fn halt(&self) {
-        self.stop.store(true, SeqCst);
-        self.wake_all();
+    /// Ends the run.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, SeqCst);
+        self.parkers.iter().for_each(Parker::unpark);
     }
 
-    /// Lets the input be read.
-    pub(super) fn open_input(&self) {
-        self.state.lock().input_open = true;
-        self.wake_all();
-    }
-
-    pub(super) fn is_input_open(&self) -> bool {
-        self.state.lock().input_open
-    }
-
-    fn wake_all(&self) {
-        self.state.lock().wakes += 1;
-        self.woken.notify_all();
-    }
-
-    /// Wakes a worker, if one sleeps.
+    /// Wakes a role, if one sleeps, for work that is there already.
     pub(super) fn wake(&self) {
-        // Pairs with that in `sleep`: either we see the sleeper, or it sees the work.
-        fence(SeqCst);
-        if self.sleeping.load(SeqCst) > 0 {
-            self.state.lock().wakes += 1;
-            self.woken.notify_one();
+        if let Some(role) = self.sleepers.notify(&self.activity) {
+            self.parkers[role].unpark();
         }
     }
 
-    /// Whether a worker sleeps.
-    pub(super) fn any_sleeps(&self) -> bool {
-        self.sleeping.load(SeqCst) > 0
+    /// Says that a call that has no role will ask for one.
+    pub(super) fn expect(&self) {
+        self.activity.expect();
     }
 
-    /// Sleeps until there may be work, or there never will be. `is_there_work` is asked once more,
-    /// and told whether the input counts; `calls` is told how many are awake.
+    /// Says that it has asked, and wakes a role for it: one is busy before that call is not pending any more.
+    pub(super) fn settle(&self) {
+        self.wake();
+        self.activity.settle();
+    }
+
+    /// Has a role sleep until there may be work, or the run is over. Returns whether it is the last instead, and
+    /// `a_call_goes_on`.
     pub(super) fn sleep(
         &self,
-        is_there_work: impl FnOnce(bool) -> bool,
-        calls: impl FnOnce(usize) -> PendingCalls,
-    ) -> Slept {
-        let mut state = self.state.lock();
-        if state.done || self.is_stopped() {
-            return Slept::Over;
+        role: usize,
+        has_work: impl FnOnce() -> bool,
+        a_call_goes_on: impl FnOnce() -> bool,
+    ) -> bool {
+        let (has_work, mut is_last) = (|| self.is_over() || has_work(), false);
+        if !self.sleepers.go_to_sleep(role, false, &self.activity, has_work, || is_last = true) {
+            return false;
         }
-        let before = state.wakes;
-        let asleep = self.sleeping.fetch_add(1, SeqCst) + 1;
-        fence(SeqCst); // pairs with that in `wake`
-        if is_there_work(state.input_open) {
-            self.sleeping.fetch_sub(1, SeqCst);
-            return Slept::Again;
+        let goes_on = is_last && a_call_goes_on();
+        if goes_on && self.sleepers.go_on(role, &self.activity) {
+            return true;
         }
-        let calls = calls(self.workers - asleep);
-        if calls == PendingCalls::MayGoOn {
-            self.sleeping.fetch_sub(1, SeqCst);
-            return Slept::Last;
+        if is_last && self.activity.is_over() {
+            self.end();
         }
-        if asleep == self.workers && state.input_open && calls == PendingCalls::None {
-            state.done = true;
-            self.woken.notify_all();
+        self.parkers[role].park();
+        goes_on
+    }
+
+    /// Has a role wait for what comes from outside: meanwhile it is as good as asleep.
+    pub(super) fn wait_outside<T>(
+        &self,
+        a_call_goes_on: impl FnOnce() -> bool,
+        wait: impl FnOnce() -> T,
+    ) -> T {
+        self.activity.expect();
+        if self.activity.go_idle() && a_call_goes_on() {
+            self.wake();
         }
-        while state.wakes == before && !state.done && !self.is_stopped() {
-            self.woken.wait(&mut state);
-        }
-        self.sleeping.fetch_sub(1, SeqCst);
-        if state.done { Slept::Over } else { Slept::Again }
+        let waited = wait();
+        self.activity.wake();
+        self.activity.settle();
+        waited
     }
 }

@@ -1,6 +1,6 @@
 //! Roles, and threads that take them: a call that has emitted too much waits while others go on.
 //!
-//! There are as many *roles* as workers: a role is all that a worker has, its deque above all. A
+//! There are as many *roles* as workers: a role is all that a worker has, its stack above all. A
 //! thread with a role works. What a box emits goes on while the box runs; if no thread comes to it, its
 //! role goes to another thread, which works the records off.
 //!
@@ -43,7 +43,7 @@ use super::handoff::{Handoff, LOOK, Left, LeftOutputs, Since};
 use super::order::Regions;
 use super::role::{Counted, Handed, Role, Seat};
 use super::shared::Shared;
-use super::sleep::{Idle, PendingCalls};
+use super::sleep::Idle;
 use super::worker::Worker;
 use crate::runtime::error::RunError;
 use crate::runtime::steps::tickets::Tickets;
@@ -270,7 +270,7 @@ impl Threads {
         self.waiting.fetch_add(1, SeqCst);
         self.away.fetch_sub(1, SeqCst);
         drop(state);
-        idle.wake();
+        idle.settle();
         self.attend();
         let role = seat.take();
         let mut state = self.state.lock();
@@ -315,7 +315,7 @@ impl Threads {
 
     /// Gives roles that have been in their handoff slots since the last look to threads in reserve; returns
     /// how many threads are wanted for more.
-    pub(super) fn look(&self, seen: &mut [Option<u64>]) -> usize {
+    pub(super) fn look(&self, seen: &mut [Option<u64>], idle: &Idle) -> usize {
         let mut wanted = 0;
         for (index, seen) in seen.iter_mut().enumerate() {
             let handoff = &self.handoffs[index];
@@ -340,6 +340,7 @@ impl Threads {
             let within = within.or_else(first).unwrap_or_default();
             state.away.push(Away { since, origin: origin.clone(), within, handed_on: false });
             self.away.fetch_add(1, SeqCst);
+            idle.expect();
             self.backlogs.begin();
             drop(state);
             role.emitted = Some(LeftOutputs { outputs, origin, since });
@@ -355,19 +356,6 @@ impl Threads {
         }
         let backlogs = self.backlogs.left(regions);
         self.state.lock().next(&backlogs, regions, wanted).is_some()
-    }
-
-    /// What is said of the calls to a worker that finds nothing to do; `all_sleep`: no other is awake.
-    pub(super) fn calls(&self, regions: &Regions, all_sleep: bool) -> PendingCalls {
-        // Asked first: a call that is not away any more is seen to wait.
-        let are_away = self.has_away();
-        if all_sleep && self.has_next(regions, Wanted::Last) {
-            PendingCalls::MayGoOn
-        } else if are_away || self.has_waiting() {
-            PendingCalls::WillGoOn
-        } else {
-            PendingCalls::None
-        }
     }
 
     /// Takes the call that goes on.
@@ -461,7 +449,7 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
             match start(format!("snet {index}"), Some(Seat::with(Box::new(role))), index == 0) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    shared.idle.halt();
+                    shared.idle.end();
                     first_error = Some(RunError::Thread(error));
                     break;
                 }
@@ -481,14 +469,14 @@ pub(super) fn work(shared: &Shared<'_>, roles: Vec<Role>) -> Result<Vec<Counted>
                         if let Some(role) = seat.take()
                             && !control.give_back(role, &shared.regions)
                         {
-                            shared.idle.halt();
+                            shared.idle.end();
                             first_error = Some(RunError::Thread(error));
                             working -= 1;
                         }
                     }
                 },
                 News::Look => {
-                    let wanted = control.look(&mut seen);
+                    let wanted = control.look(&mut seen, &shared.idle);
                     threads.extend((0..wanted).filter_map(|_| in_place(None).ok()));
                     shared.wake_for_calls();
                     in_vain = if control.is_anything_there() { 0 } else { in_vain + 1 };
@@ -521,7 +509,7 @@ fn work_as(shared: &Shared<'_>, seat: Option<Arc<Seat>>, begins: bool) {
     let mut worker = Worker::new(shared, role);
     if begins {
         worker.start();
-        shared.idle.open_input();
+        shared.open_input();
     }
     worker.run();
     let role = worker.role;
@@ -537,7 +525,7 @@ struct HaltOnPanic<'a, 'r>(&'a Shared<'r>);
 impl Drop for HaltOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.idle.halt();
+            self.0.idle.end();
             self.0.threads.tell(News::Ended(None));
         }
     }

@@ -1,16 +1,16 @@
 //! Workers: fixed threads that look for mailboxes with records, nearest to the output first.
 //!
-//! A worker keeps mailboxes in a deque. What a record wakes goes on top, so the worker follows
+//! A worker keeps mailboxes on a stack. What a record wakes goes on top, so the worker follows
 //! the records towards the output, and only then comes back to what waits behind; thieves take
 //! from the bottom, which is nearest to the input and so the largest piece. That is the order
 //! of FRONT's list of stream references, without the search through it.
 //!
 //! | looks for work        | when                                                            |
 //! |-----------------------|-----------------------------------------------------------------|
-//! | top of its deque      | first                                                           |
-//! | bottom of its deque   | every [`FAIR`]th time, so that nothing is forgotten             |
+//! | top of its stack      | first                                                           |
+//! | bottom of its stack   | every [`FAIR`]th time, so that nothing is forgotten             |
 //! | another worker        | when it has work that holds up what this one makes              |
-//! | the input             | when the deque is empty: new records only for idle workers      |
+//! | the input             | when the stack is empty: new records only for idle workers      |
 //! | another worker        | when another reads the input, or it has ended                   |
 //!
 //! What a worker emits is gathered for each destination and put there when it is done with its
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_deque::Steal;
+use kahn_engine::sync::Mutex;
 
 use super::backlog::Backlog;
 use super::carry::is_dead;
@@ -31,7 +31,7 @@ use super::mailbox::{Duty, Mailbox};
 use super::ownership::Put;
 use super::role::Role;
 use super::shared::Shared;
-use super::sleep::Slept;
+use super::stack::{Bottom, Task};
 use super::threads::Wanted;
 use crate::runtime::steps::answers::{Facts, Steps};
 use crate::runtime::steps::graph::{Kind, Op, OpId};
@@ -41,7 +41,7 @@ use crate::runtime::steps::tickets::{Ticket, Tickets};
 
 /// Records taken from a mailbox at once.
 const BATCH: usize = 64;
-/// How often the bottom of the deque comes first, at most: after so many activations, of which one
+/// How often the bottom of the stack comes first, at most: after so many activations, of which one
 /// that finds a single record counts a [`BATCH`]th. A mailbox where order lets in one record at a
 /// time would have the input side run ahead otherwise.
 pub(super) const FAIR: usize = 1009 * BATCH;
@@ -55,13 +55,6 @@ const MOST_LOOKED_THROUGH: usize = 64;
 const REST: Duration = Duration::from_micros(20);
 /// Searches before a worker sleeps.
 const PATIENCE: usize = 40;
-
-/// A mailbox with records, and the frame it lies in.
-#[derive(Debug, Clone)]
-pub(super) struct Task {
-    pub(super) mailbox: Arc<Mailbox>,
-    pub(super) home: Option<Arc<Frame>>,
-}
 
 /// What a worker has while it runs.
 pub(super) struct Worker<'w, 'r> {
@@ -80,7 +73,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Works until the input has ended and nothing is left to do, or the run fails.
     pub(super) fn run(&mut self) {
-        while self.role.index.is_some() && !self.shared.idle.is_stopped() {
+        while self.role.index.is_some() && !self.shared.idle.is_over() {
             if let Some(emitted) = self.role.emitted.take() {
                 self.hand_on_for(emitted);
             }
@@ -88,20 +81,14 @@ impl<'w, 'r> Worker<'w, 'r> {
                 self.activate(task);
                 continue;
             }
-            if self.role.index.is_none() {
-                return;
-            }
+            // It may be another role now.
+            let Some(role) = self.role.index else { return };
             if self.role.emitted.is_some() {
-                // It is another role.
                 continue;
             }
             self.shared.show();
-            match self.shared.sleep() {
-                Slept::Again => {}
-                Slept::Last => {
-                    self.hand_over(Wanted::Last);
-                }
-                Slept::Over => return,
+            if self.shared.sleep(role) {
+                self.hand_over(Wanted::Last);
             }
         }
     }
@@ -144,7 +131,7 @@ impl<'w, 'r> Worker<'w, 'r> {
             if let Some(task) = self.steal() {
                 return Some(task);
             }
-            if self.shared.stealers.len() == 1 || self.shared.idle.is_stopped() {
+            if self.shared.stacks.len() == 1 || self.shared.idle.is_over() {
                 return None;
             }
             std::hint::spin_loop();
@@ -152,15 +139,14 @@ impl<'w, 'r> Worker<'w, 'r> {
         None
     }
 
-    /// Takes the bottom of the own deque if it was not looked at for long.
+    /// Takes the bottom of the own stack if it was not looked at for long.
     fn bottom_in_turn(&mut self) -> Option<Task> {
         if self.role.until_bottom > 0 {
             return None;
         }
         // To be put back under all others, which should not cost more than the rest.
         self.role.until_bottom = FAIR.max(self.role.local.len());
-        let own = self.role.index.and_then(|index| self.shared.stealers.get(index));
-        let task = own.and_then(|own| own.steal().success());
+        let task = self.role.local.pop_bottom();
         self.role.from_bottom = task.is_some();
         task
     }
@@ -170,7 +156,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     /// Best is that mailbox itself, then what another worker has, which may lead to it. If that
     /// other worker is at it already, a short rest lets it catch up; no worker waits for another.
     fn relief(&mut self, backlog: &Arc<Mailbox>) -> Option<Task> {
-        if self.shared.stealers.len() == 1 {
+        if self.shared.stacks.len() == 1 {
             return None;
         }
         if self.role.local.len() <= MOST_LOOKED_THROUGH {
@@ -195,24 +181,15 @@ impl<'w, 'r> Worker<'w, 'r> {
         stolen
     }
 
-    /// Takes the bottom of another worker's deque.
+    /// Takes the bottom of another worker's stack.
     fn steal(&mut self) -> Option<Task> {
-        let count = self.shared.stealers.len();
+        let stacks = &self.shared.stacks;
         let own = self.role.index.unwrap_or(0);
-        for offset in 1..count {
-            let victim = &self.shared.stealers[(own + offset) % count];
-            loop {
-                match victim.steal() {
-                    Steal::Success(task) => {
-                        self.role.stolen += 1;
-                        return Some(task);
-                    }
-                    Steal::Empty => break,
-                    Steal::Retry => {}
-                }
-            }
-        }
-        None
+        let (before, others) = stacks.split_at(own);
+        let mut others = others.iter().skip(1).chain(before);
+        let stolen = others.find_map(Bottom::steal);
+        self.role.stolen += u64::from(stolen.is_some());
+        stolen
     }
 
     /// Gathers a record for a mailbox.
@@ -352,7 +329,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         }
     }
 
-    /// Puts mailboxes that are ready into the deque, where others find them.
+    /// Puts mailboxes that are ready on the stack, where others find them.
     pub(super) fn publish(&mut self) {
         let alone = self.role.local.is_empty() && self.role.ready.len() < 2;
         // What is nearest to the output on top: it is built first, so its operation is the least.
@@ -491,7 +468,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         mailbox.waiting.close(|| {
             let mut next = next.lock();
             if next.mailbox.is_none() {
-                let fresh = Duty::Body(parking_lot::Mutex::default());
+                let fresh = Duty::Body(Mutex::default());
                 next.mailbox = Some(Mailbox::new(Arc::downgrade(parent), *star, fresh));
             }
             Next { mailbox: next.mailbox.clone(), dead: next.dead + 1 }

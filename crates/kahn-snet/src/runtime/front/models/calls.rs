@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crossbeam_deque::Worker as Deque;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use loom::thread;
 
@@ -12,7 +11,7 @@ use crate::runtime::front::frame::{Frame, Owner};
 use crate::runtime::front::handoff::{Left, Since};
 use crate::runtime::front::order::Regions;
 use crate::runtime::front::role::{Handed, Role};
-use crate::runtime::front::sleep::{Idle, Slept};
+use crate::runtime::front::sleep::Idle;
 use crate::runtime::front::threads::{News, Threads, Until, Wanted};
 use crate::runtime::steps::graph::{OpId, ScopeId};
 use crate::runtime::steps::shape::{Rec, ShapeId};
@@ -22,7 +21,7 @@ use crate::runtime::steps::tickets::Tickets;
 const NUMBER: u32 = 1;
 
 fn role(index: usize) -> Box<Role> {
-    Box::new(Role::new(Some(index), Deque::new_lifo(), 0))
+    Box::new(Role::new(Some(index), 0))
 }
 
 fn origin() -> Origin {
@@ -137,18 +136,18 @@ fn work(
             role = threads.rest()?;
             continue;
         }
-        let is_there_work = |_| threads.has_next(&regions, Wanted::Any);
-        match idle.sleep(is_there_work, |awake| threads.calls(&regions, awake == 0)) {
-            Slept::Again => {}
-            Slept::Last => {
-                let seat = threads.next(&regions, Wanted::Last).expect("it was there");
-                seat.hand(Handed::Role(role));
-                role = threads.rest()?;
-            }
-            Slept::Over => {
-                assert!(is_over.load(Relaxed), "it ended beside a call that goes on");
-                return role.index;
-            }
+        let index = role.index.expect("it has a role");
+        let has_next = |wanted| threads.has_next(&regions, wanted);
+        if idle.sleep(index, || has_next(Wanted::Any), || has_next(Wanted::Last))
+            && let Some(seat) = threads.next(&regions, Wanted::Last)
+        {
+            seat.hand(Handed::Role(role));
+            role = threads.rest()?;
+            continue;
+        }
+        if idle.is_over() {
+            assert!(is_over.load(Relaxed), "it ended beside a call that goes on");
+            return role.index;
         }
     }
 }
@@ -169,7 +168,6 @@ fn a_call_that_takes_long_gets_a_role_back() {
 fn role_taken(compute: fn()) {
     let threads = Arc::new(Threads::new(1));
     let idle = Arc::new(Idle::new(1));
-    idle.open_input();
     let handed_on = Arc::new(AtomicUsize::new(0));
     let is_over = Arc::new(AtomicBool::new(false));
     let worker = {
@@ -199,7 +197,7 @@ fn role_taken(compute: fn()) {
     };
     let mut seen = [None];
     for _ in 0..2 {
-        threads.look(&mut seen);
+        threads.look(&mut seen, &idle);
     }
     assert_eq!(call.join().expect("it ends"), Some(0), "it has no role");
     threads.close();

@@ -6,23 +6,24 @@
 //! | `ownership` | one worker at a time at a mailbox, and no record forgotten: [`super::ownership`] | 2 to 3 |
 //! | `closing` | a replica that is collected while records come to it | 2 |
 //! | `collector` | calls at once, their outputs in order, the ownership passed on | 2 |
-//! | `sleep` | no worker sleeps beside work, and the run ends: [`super::sleep`] | 2 |
+//! | `sleep` | no role sleeps beside a call, the run ends, waiting for the input holds up no call: [`super::sleep`] | 2 to 3 |
 //! | `calls` | calls that wait, are away and ask for a role: [`super::threads`], [`super::handoff`] | 2 to 3 |
 //!
 //! The models run the code of the runtime, not copies: the engine's `sync` gives it loom's locks and atomics.
-//! The deque of a library is not modelled; a word with its orderings stands for it.
+//! What the engine's deques promise is modelled there; where the models of this crate have work
+//! on a stack, a word stands for it.
 
 mod calls;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use kahn_engine::sync::{AtomicBool, AtomicUsize, Mutex, Ordering::*, end_naps, thread};
+use kahn_engine::sync::{AtomicBool, AtomicUsize, Mutex, Ordering::*, Parker, end_naps, thread};
 
 use crate::runtime::front::collector::Collector;
 use crate::runtime::front::once::Once;
 use crate::runtime::front::ownership::{Put, Waiting};
-use crate::runtime::front::sleep::{Idle, PendingCalls, Slept};
+use crate::runtime::front::sleep::Idle;
 
 fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -134,7 +135,7 @@ fn collector_lets_calls_out_in_order() {
         let out: Arc<Waiting<u32, ()>> = Arc::new(Waiting::new());
         let mut records = VecDeque::from([0, 1, 2]);
         assert_eq!(mailbox.put(&mut records, LIMIT), Some(Put::Owned));
-        // Stands for the deques: how often the mailbox lies there.
+        // Stands for the stacks: how often the mailbox lies there.
         let ownerships = Arc::new(AtomicUsize::new(1));
         let work = |mailbox: &Waiting<u32, ()>,
                     collector: &Collector<u32>,
@@ -169,31 +170,65 @@ fn collector_lets_calls_out_in_order() {
     });
 }
 
+/// A call that is away asks for one of two roles, of which each may be about to sleep.
 #[test]
-fn sleep_is_beside_no_work_and_the_run_ends() {
+fn no_role_sleeps_beside_a_call_that_asks_and_the_run_ends() {
     check(3, || {
         let idle = Arc::new(Idle::new(2));
-        idle.open_input();
-        let work = Arc::new(AtomicUsize::new(0));
-        let done = Arc::new(AtomicUsize::new(0));
-        let worker = |idle: &Idle, work: &AtomicUsize, done: &AtomicUsize| loop {
-            if work.swap(0, Acquire) == 1 {
-                done.fetch_add(1, Relaxed);
-                continue;
-            }
-            let look = |_| work.load(Acquire) == 1;
-            if idle.sleep(look, |_| PendingCalls::None) == Slept::Over {
-                return;
-            }
-        };
-        let (other, others_work, others_done) =
-            (Arc::clone(&idle), Arc::clone(&work), Arc::clone(&done));
-        let thread = thread::spawn(move || worker(&other, &others_work, &others_done));
+        let asks = Arc::new(AtomicUsize::new(0));
+        let goes_on = Arc::new(Parker::new());
+        let got_one = Arc::new(AtomicUsize::new(0));
+        idle.expect();
+        let roles = [0, 1].map(|role| {
+            let (idle, asks) = (Arc::clone(&idle), Arc::clone(&asks));
+            let (goes_on, got_one) = (Arc::clone(&goes_on), Arc::clone(&got_one));
+            thread::spawn(move || {
+                while !idle.is_over() {
+                    if asks.swap(0, Acquire) == 1 {
+                        got_one.fetch_add(1, Relaxed);
+                        // The call has the role until it ends.
+                        goes_on.park();
+                    }
+                    let look = || asks.load(Acquire) == 1;
+                    assert!(!idle.sleep(role, look, || false), "no call is held up");
+                }
+            })
+        });
         // An exchange, for loom orders a store and the exchanges of others too loosely.
-        work.swap(1, Release);
-        idle.wake();
-        worker(&idle, &work, &done);
+        asks.swap(1, Release);
+        idle.settle();
+        goes_on.unpark();
+        for role in roles {
+            role.join().expect("it ends");
+        }
+        assert_eq!(got_one.load(Relaxed), 1, "a call waits for ever");
+    });
+}
+
+/// One of two roles waits for the input while a call waits for a role: the other has it go on.
+#[test]
+fn a_role_that_waits_outside_holds_up_no_call() {
+    check(3, || {
+        let idle = Arc::new(Idle::new(2));
+        let call_waits = Arc::new(AtomicBool::new(true));
+        let input = Arc::new(Parker::new());
+        let (other, others_call, others_input) =
+            (Arc::clone(&idle), Arc::clone(&call_waits), Arc::clone(&input));
+        let thread = thread::spawn(move || {
+            while !other.is_over() {
+                if other.sleep(1, || false, || others_call.load(Acquire)) {
+                    others_call.store(false, Release);
+                    // Nothing is to be read before what the call emits is out.
+                    others_input.unpark();
+                    assert!(!other.is_over(), "it ended beside a role that works");
+                }
+            }
+        });
+        idle.wait_outside(|| call_waits.load(Acquire), || input.park());
+        assert!(!call_waits.load(Acquire) && !idle.is_over());
+        while !idle.is_over() {
+            assert!(!idle.sleep(0, || false, || false), "no call waits");
+        }
         thread.join().expect("it ends");
-        assert_eq!(done.load(Relaxed), 1, "work was left");
     });
 }
