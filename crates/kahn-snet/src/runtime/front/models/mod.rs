@@ -177,31 +177,38 @@ fn no_role_sleeps_beside_a_call_that_asks_and_the_run_ends() {
         let idle = Arc::new(Idle::new(2));
         let asks = Arc::new(AtomicUsize::new(0));
         let goes_on = Arc::new(Parker::new());
-        let got_one = Arc::new(AtomicUsize::new(0));
         idle.expect();
-        let roles = [0, 1].map(|role| {
-            let (idle, asks) = (Arc::clone(&idle), Arc::clone(&asks));
-            let (goes_on, got_one) = (Arc::clone(&goes_on), Arc::clone(&got_one));
-            thread::spawn(move || {
-                while !idle.is_over() {
-                    if asks.swap(0, Acquire) == 1 {
-                        got_one.fetch_add(1, Relaxed);
-                        // The call has the role until it ends.
-                        goes_on.park();
-                    }
-                    let look = || asks.load(Acquire) == 1;
-                    assert!(!idle.sleep(role, look, || false), "no call is held up");
+        let work = |role: usize, idle: &Idle, asks: &AtomicUsize, goes_on: &Parker| {
+            let mut given = 0;
+            while !idle.is_over() {
+                if asks.swap(0, Acquire) == 1 {
+                    given += 1;
+                    // The call has the role until it ends.
+                    goes_on.park();
                 }
+                let look = || asks.load(Acquire) == 1;
+                assert!(!idle.sleep(role, look, || false), "no call is held up");
+            }
+            given
+        };
+        let other = {
+            let (idle, asks, goes_on) =
+                (Arc::clone(&idle), Arc::clone(&asks), Arc::clone(&goes_on));
+            thread::spawn(move || work(1, &idle, &asks, &goes_on))
+        };
+        let call = {
+            let (idle, asks, goes_on) =
+                (Arc::clone(&idle), Arc::clone(&asks), Arc::clone(&goes_on));
+            thread::spawn(move || {
+                // An exchange, for loom orders a store and the exchanges of others too loosely.
+                asks.swap(1, Release);
+                idle.settle();
+                goes_on.unpark();
             })
-        });
-        // An exchange, for loom orders a store and the exchanges of others too loosely.
-        asks.swap(1, Release);
-        idle.settle();
-        goes_on.unpark();
-        for role in roles {
-            role.join().expect("it ends");
-        }
-        assert_eq!(got_one.load(Relaxed), 1, "a call waits for ever");
+        };
+        let given = work(0, &idle, &asks, &goes_on);
+        call.join().expect("it ends");
+        assert_eq!(given + other.join().expect("it ends"), 1, "the call waits for ever");
     });
 }
 
