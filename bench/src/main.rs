@@ -63,7 +63,18 @@ enum What {
         options: Options,
     },
     /// Print the instructions that send, receive, block, wake and spawn take, under valgrind.
-    Instructions,
+    Instructions {
+        /// Count steps of whole programs, and how many of their instructions lock the bus.
+        #[arg(long)]
+        locked: bool,
+        /// Of these programs only.
+        #[arg(value_name = "ROW", requires = "locked")]
+        rows: Vec<String>,
+        /// Numbers of workers of whole programs.
+        #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2")]
+        #[arg(value_parser = kahn_apps::at_least_one::<usize>)]
+        workers: Vec<usize>,
+    },
     /// Run random programs under random schedules, and compare with what an interpreter says.
     ///
     /// Prints how often the generator drew each of its choices, and the smallest case found that
@@ -77,7 +88,13 @@ enum What {
     },
     /// Run the operations that `instructions` counts: what it calls itself with.
     #[command(hide = true)]
-    Operations,
+    Operations {
+        /// A whole program instead.
+        #[arg(requires_all = ["workers", "size"])]
+        row: Option<String>,
+        workers: Option<usize>,
+        size: Option<u32>,
+    },
 }
 
 #[derive(Args, Clone)]
@@ -163,8 +180,16 @@ fn run(what: What) -> Result<()> {
             println!("{}", table::markdown(&lines, &missing));
             Ok(())
         }
-        What::Instructions => {
+        What::Instructions { locked: false, .. } => {
             print!("{}", instructions::count()?);
+            Ok(())
+        }
+        What::Instructions { rows, workers, .. } => {
+            let known = instructions::rows();
+            if let Some(row) = rows.iter().find(|row| !known.contains(&row.as_str())) {
+                refuse(&format!("there is no row `{row}`: there are {}", known.join(", ")));
+            }
+            print!("{}", instructions::count_locked(&rows, &workers)?);
             Ok(())
         }
         What::Soak(soak) => soak.run(|summary| println!("{summary}")),
@@ -174,7 +199,10 @@ fn run(what: What) -> Result<()> {
             println!("{}", serde_json::to_string(&order.measure()?)?);
             Ok(())
         }
-        What::Operations => instructions::operations(),
+        What::Operations { row: Some(row), workers: Some(workers), size: Some(size) } => {
+            instructions::run_row(&row, workers, size)
+        }
+        What::Operations { .. } => instructions::operations(),
     }
 }
 

@@ -25,6 +25,7 @@ fn bad_input_is_refused_with_exit_code_2() {
     refused(&["run", "ring", "--repeat", "0"], "1 or more");
     refused(&["run", "ring", "--json", "/nowhere/at/all"], "no directory /nowhere/at");
     refused(&["measure", "{"], "no order");
+    refused(&["instructions", "--locked", "rung"], "there is no row `rung`");
     refused(&["runs"], "unrecognized subcommand");
 }
 

@@ -17,8 +17,9 @@
 //! | spawn             | a process and its two channels, one message in, one out, and its end     |
 //!
 //! One worker runs, at each level of accounting. What an atomic operation costs does not show: it is
-//! one instruction.
+//! one instruction. For that `--locked` counts whole programs; see `locked`.
 
+mod locked;
 mod requests;
 
 use anyhow::{Context as _, Result, bail};
@@ -52,11 +53,34 @@ const OPERATIONS: [&str; 8] = [
 /// What the requests count by themselves.
 const NOTHING: &str = "nothing";
 
-/// Counts, and gives a table; nothing but a message where there is no valgrind.
-pub(crate) fn count() -> Result<String> {
+/// Whether it can be counted; says so if not.
+fn has_valgrind() -> bool {
     if !cfg!(target_arch = "x86_64") || Command::new("valgrind").arg("--version").output().is_err()
     {
         crate::session::say("skipped: valgrind is not installed, or the processor is another one");
+        return false;
+    }
+    true
+}
+
+/// The names of the programs that are counted as a whole.
+pub(crate) fn rows() -> Vec<&'static str> {
+    locked::names()
+}
+
+/// Counts what steps of whole programs take, and gives a table.
+pub(crate) fn count_locked(rows: &[String], workers: &[usize]) -> Result<String> {
+    if has_valgrind() { locked::count(rows, workers) } else { Ok(String::new()) }
+}
+
+/// Runs one of these programs.
+pub(crate) fn run_row(name: &str, workers: usize, size: u32) -> Result<()> {
+    locked::run(name, workers, size)
+}
+
+/// Counts, and gives a table; nothing but a message where there is no valgrind.
+pub(crate) fn count() -> Result<String> {
+    if !has_valgrind() {
         return Ok(String::new());
     }
     let folder = tempfile::tempdir()?;

@@ -17,6 +17,7 @@ mod snet;
 mod spawn;
 mod wordcount;
 
+pub(crate) use csp::counted::{COUNTED, Counted};
 pub(crate) use ring::PROCESSES;
 
 use crate::contest::Workload;

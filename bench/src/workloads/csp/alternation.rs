@@ -29,6 +29,11 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     [8, 64].map(contest).into()
 }
 
+/// Runs ours once.
+pub(super) fn once(senders: usize, messages: usize, options: Options) -> Result<()> {
+    Bench { senders, messages }.ours(options).map(drop)
+}
+
 #[derive(Clone, Copy)]
 struct Bench {
     senders: usize,

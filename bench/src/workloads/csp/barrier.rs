@@ -34,6 +34,11 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     ]
 }
 
+/// Runs ours once.
+pub(super) fn once(phases: usize, options: Options) -> Result<()> {
+    Bench { phases }.ours(options).map(drop)
+}
+
 #[derive(Clone, Copy)]
 struct Bench {
     phases: usize,

@@ -32,6 +32,11 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     ]
 }
 
+/// Runs ours once.
+pub(super) fn once(messages: usize, options: Options) -> Result<()> {
+    Bench { messages }.ours(options).map(drop)
+}
+
 #[derive(Clone, Copy)]
 struct Bench {
     messages: usize,

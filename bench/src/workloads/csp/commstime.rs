@@ -32,6 +32,11 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     ]
 }
 
+/// Runs ours once.
+pub(super) fn once(loops: usize, options: Options) -> Result<()> {
+    Bench { loops }.ours(options).map(drop)
+}
+
 #[derive(Clone, Copy)]
 struct Bench {
     loops: usize,

@@ -26,6 +26,11 @@ pub(in crate::workloads) fn contests(settings: &Settings) -> Vec<Contest> {
     ]
 }
 
+/// Runs ours once.
+pub(super) fn once(rounds: usize, options: Options) -> Result<()> {
+    Bench { rounds }.ours(options).map(drop)
+}
+
 #[derive(Clone, Copy)]
 struct Bench {
     rounds: usize,

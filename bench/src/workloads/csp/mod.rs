@@ -10,6 +10,7 @@
 //! | `claim` | `claim`: many that share the end of a channel |
 //! | `idle` | `idle-processes`: memory of processes that wait |
 //! | `programs` | `agents`, `mandelbrot` |
+//! | `counted` | those whose instructions `instructions --locked` counts |
 //!
 //! Ours is measured under the default policy, and under the one that was made for such programs,
 //! `batch`. A peer takes part if it has an equal, or one can be made of what it has without much
@@ -22,6 +23,7 @@ pub(super) mod alternation;
 pub(super) mod barrier;
 pub(super) mod claim;
 pub(super) mod commstime;
+pub(super) mod counted;
 pub(super) mod fork;
 pub(super) mod idle;
 pub(super) mod programs;

@@ -1,0 +1,103 @@
+//! The programs whose instructions are counted as a whole: those of the benchmarks, made small.
+
+use super::{alternation, barrier, claim, commstime, fork};
+use anyhow::Result;
+use kahn_apps::agents::World;
+use kahn_apps::mandelbrot::{Film, Keep, Yield};
+use kahn_apps::ring::Ring;
+use kahn_csp::Options;
+
+/// A program that is run in two sizes: what a step takes is the difference.
+pub(crate) struct Counted {
+    pub(crate) name: &'static str,
+    /// What it does over and over.
+    pub(crate) step: &'static str,
+    /// How often, at the size 1.
+    pub(crate) steps: u32,
+    /// Runs it at a size.
+    pub(crate) run: fn(u32, Options) -> Result<()>,
+}
+
+/// As in the ring of CCSP.
+const PROCESSES: u32 = 256;
+const PIXELS: u32 = 64;
+const GRID: u32 = 5;
+const AGENTS: u32 = 6;
+
+/// All of them.
+pub(crate) const COUNTED: [Counted; 10] = [
+    Counted {
+        name: "ring-1",
+        step: "hop",
+        steps: PROCESSES * 32,
+        run: |size, options| ring(1, 32 * size, options),
+    },
+    Counted {
+        name: "ring-64",
+        step: "hop",
+        steps: PROCESSES * 64,
+        run: |size, options| ring(64, size, options),
+    },
+    Counted {
+        name: "commstime",
+        step: "loop",
+        steps: 4000,
+        run: |size, options| commstime::once(4000 * size as usize, options),
+    },
+    Counted {
+        name: "agents",
+        step: "agent and cycle",
+        steps: GRID * GRID * AGENTS * 16,
+        run: |size, options| {
+            let world = World { grid: GRID, agents: AGENTS, cycles: 16 * size };
+            world.network(options, || {})?;
+            Ok(())
+        },
+    },
+    Counted {
+        name: "mandelbrot",
+        step: "pixel",
+        steps: PIXELS * PIXELS * 4,
+        run: |size, options| {
+            let film = Film { width: PIXELS, height: PIXELS, frames: 4 * size };
+            film.network(options, PIXELS as usize, Yield::Pixel, Keep::Sum, || {})?;
+            Ok(())
+        },
+    },
+    Counted {
+        name: "fork",
+        step: "process",
+        steps: 1000 * 8,
+        run: |size, options| fork::once(8 * size as usize, options),
+    },
+    Counted {
+        name: "barrier",
+        step: "process and phase",
+        steps: 1000 * 16,
+        run: |size, options| barrier::once(16 * size as usize, options),
+    },
+    Counted {
+        name: "choice-8",
+        step: "message",
+        steps: 8000,
+        run: |size, options| alternation::once(8, 8000 * size as usize, options),
+    },
+    Counted {
+        name: "choice-64",
+        step: "message",
+        steps: 8000,
+        run: |size, options| alternation::once(64, 8000 * size as usize, options),
+    },
+    Counted {
+        name: "claim",
+        step: "message",
+        steps: 8000,
+        run: |size, options| claim::once(8000 * size as usize, options),
+    },
+];
+
+fn ring(tokens: u32, cycles: u32, options: Options) -> Result<()> {
+    let ring = Ring { processes: PROCESSES, tokens, cycles: cycles.into() };
+    ring.rendezvous(options, |_moment| {})?;
+    Ok(())
+}
