@@ -23,6 +23,8 @@ pub(crate) mod own {
 
     /// Another process may end it wherever it waits.
     pub(crate) const KILLABLE: u8 = LANGUAGE[0];
+    /// How urgent it is.
+    pub(crate) const URGENCY: u8 = URGENT | BACKGROUND;
     /// It has met poison.
     pub(crate) const POISONED: u8 = LANGUAGE[1];
 }

@@ -106,27 +106,22 @@ fn make(
         None => table.next_fixed(),
         Some(parent) => parent.next_child(),
     };
+    let settings = core.scheduler.settings();
+    let pinned = process.worker.or_else(|| parent.and_then(|parent| parent.pinned()));
     let task = table.make::<Csp>(Plan {
         info: Info { name: process.name, identity },
-        kind: Kind::Pooled,
+        kind: if settings.threads { Kind::Threaded } else { Kind::Pooled },
         attributes: 0,
-        pinned: process.worker.or_else(|| parent.and_then(|parent| parent.pinned())),
+        pinned,
         host: core.scheduler.host(),
         body: Some(types),
     });
-    if process.killable {
-        task.note(own::KILLABLE);
-    }
-    let inherited = parent.map_or(Priority::Usual, Priority::of);
-    placement::place(task, process.priority.unwrap_or(inherited), task.pinned());
-    let settings = core.scheduler.settings();
-    if settings.wait_once {
-        task.note(own::WAIT_ONCE);
-    }
-    if settings.threads {
-        // SAFETY: nothing else knows the process yet.
-        unsafe { task.set_kind(Kind::Threaded) };
-    }
+    let inherited = || parent.map_or(0, |parent| parent.notes() & own::URGENCY);
+    let urgency = process.priority.map_or_else(inherited, Priority::notes);
+    let where_it_runs = pinned.map_or(0, |_| placement::pinned_notes(&core.scheduler));
+    let killable = if process.killable { own::KILLABLE } else { 0 };
+    let waits = if settings.wait_once { own::WAIT_ONCE } else { 0 };
+    task.note(urgency | where_it_runs | killable | waits);
     task
 }
 

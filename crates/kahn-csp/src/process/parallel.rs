@@ -276,8 +276,7 @@ impl<'env> Forks<'env> {
     where
         F: Future<Output: ProcessResult> + Send + 'env,
     {
-        self.barrier.is_mine();
-        let enrolled = self.barrier.clone();
+        let enrolled = self.barrier.for_fork();
         self.scope.spawn(process, async move {
             enrolled.is_mine();
             let result = code.await;

@@ -61,11 +61,12 @@ impl Priority {
         }
     }
 
-    fn urgency(self) -> Urgency {
+    /// How a process remembers it.
+    pub(super) fn notes(self) -> u8 {
         match self {
-            Self::Urgent => Urgency::Urgent,
-            Self::Usual => Urgency::Usual,
-            Self::Background => Urgency::Background,
+            Self::Urgent => own::URGENT,
+            Self::Usual => 0,
+            Self::Background => own::BACKGROUND,
         }
     }
 }
@@ -74,9 +75,14 @@ impl Priority {
 pub(crate) fn place(task: TaskRef, priority: Priority, worker: Option<u32>) {
     task.pin(worker);
     task.forget(own::APART);
+    let pinned = worker.map_or(0, |_| pinned_notes(Scheduler::of(task)));
+    task.note(priority.notes() | pinned);
+}
+
+/// How a process remembers that it runs on one worker.
+pub(super) fn pinned_notes(scheduler: &Scheduler) -> u8 {
     // Where there is one worker, all belong to it.
-    let is_pinned = worker.is_some() && Scheduler::of(task).slots().len() > 1;
-    task.note(priority.urgency().notes() | if is_pinned { own::PINNED } else { 0 });
+    if scheduler.slots().len() > 1 { own::PINNED } else { 0 }
 }
 
 /// Sets how urgent this process is from its next scheduling point on.

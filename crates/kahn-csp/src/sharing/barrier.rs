@@ -91,6 +91,16 @@ impl Barrier {
         }
     }
 
+    /// A clone for a fork, made by the process that has this handle.
+    ///
+    /// # Panics
+    /// Panics outside of a process of the barrier's network.
+    pub(crate) fn for_fork(&self) -> Self {
+        let phases = self.phases;
+        let (worker, task) = running::in_network(phases.network, "a barrier");
+        Self { member: phases.enrol_beside(self.member, task, worker.access()), phases }
+    }
+
     /// Makes a barrier before a model runs, with so many handles.
     #[cfg(all(test, loom))]
     pub(crate) fn for_model(common: &Arc<Common>, count: usize) -> Vec<Self> {

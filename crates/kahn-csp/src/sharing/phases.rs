@@ -120,6 +120,19 @@ struct State {
 }
 
 impl State {
+    fn enrol(&mut self) -> Member {
+        self.enrolled += 1;
+        self.handles += 1;
+        let new =
+            Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
+        if let Some(member) = self.free.pop() {
+            self.members[member as usize] = new;
+            return member;
+        }
+        self.members.push(new);
+        u32::try_from(self.members.len() - 1).unwrap_or(u32::MAX)
+    }
+
     fn has_waiters(&self) -> bool {
         !self.waiters.are_empty() || !self.selecting.is_empty()
     }
@@ -208,18 +221,19 @@ impl Phases {
 
     pub(super) fn enrol(&self, access: Access) -> Member {
         let flags = self.gate.lock(access);
-        let state = self.state();
-        state.enrolled += 1;
-        state.handles += 1;
-        let new =
-            Enrolment { task: ptr::null(), is_enrolled: true, came_for: NEVER, place: u32::MAX };
-        let member = state.free.pop().unwrap_or_else(|| {
-            state.members.push(new);
-            u32::try_from(state.members.len() - 1).unwrap_or(u32::MAX)
-        });
-        state.members[member as usize] = new;
+        let member = self.state().enrol();
         self.gate.unlock(flags + ONE);
         member
+    }
+
+    /// Enrols one more, and notes whose the enrolment of the one is that makes it.
+    pub(super) fn enrol_beside(&self, member: Member, task: TaskRef, access: Access) -> Member {
+        let flags = self.gate.lock(access);
+        let state = self.state();
+        state.members[member as usize].task = task.as_ptr();
+        let new = state.enrol();
+        self.gate.unlock(flags + ONE);
+        new
     }
 
     /// Notes whose an enrolment is, before the process has come.

@@ -34,7 +34,7 @@ pub(crate) struct Fifo {
     front: Padded<AtomicUsize>,
     back: Padded<AtomicUsize>,
     slots: Slots<SLOTS>,
-    stamps: Box<[PlainAtomicUsize]>,
+    stamps: Box<[PlainAtomicUsize; SLOTS]>,
 }
 
 impl Fifo {
@@ -43,7 +43,7 @@ impl Fifo {
             front: Padded(AtomicUsize::new(0)),
             back: Padded(AtomicUsize::new(0)),
             slots: Slots::new(),
-            stamps: (0..SLOTS).map(|_| PlainAtomicUsize::new(0)).collect(),
+            stamps: Box::new([const { PlainAtomicUsize::new(0) }; SLOTS]),
         }
     }
 

@@ -44,15 +44,6 @@ impl Urgency {
             _ => Self::Urgent,
         }
     }
-
-    /// How a process remembers it.
-    pub fn notes(self) -> u8 {
-        match self {
-            Self::Urgent => own::URGENT,
-            Self::Usual => 0,
-            Self::Background => own::BACKGROUND,
-        }
-    }
 }
 
 /// First come first served, but for those that gave way.

@@ -187,7 +187,7 @@ impl WorkerCore {
     }
 
     /// Puts a process that yields behind all others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn give_way(&self, task: TaskRef) {
         match self.lane() {
             Some(lane) if task.notes() & own::APART == 0 => {
