@@ -252,6 +252,10 @@ mutation roles-stay-with-calls "$emissions" a_box_may_wait_until runtime/front/h
     's/is_some_and\(Left::is_wanted\)\.then_some/is_some_and(|_| false).then_some/'
 mutation away-and-forgotten "$emissions" a_box_may_wait_until runtime/front/threads.rs \
     's/self\.away\.load\(SeqCst\) > 0/self.away.load(SeqCst) > usize::MAX \/ 2/'
+mutation roles-woken-and-not-unparked "$emissions" a_box_may_wait_until runtime/front/sleep.rs \
+    's/self\.parkers\[role\]\.unpark\(\);//'
+mutation over-beside-a-call "$emissions" a_box_may_wait_until runtime/front/sleep.rs \
+    's/is_last && self\.activity\.is_over\(\)/is_last/'
 mutation meetings-without-level "$emissions" a_box_waits_where \
     runtime/network/wiring.rs 's/self\.levels\.iter\(\)\.for_each\(Level::wait\);//'
 
