@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::runtime::steps::graph::{Graph, OpId};
+
 /// How many records came to a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentCount {
@@ -15,6 +17,21 @@ pub struct ComponentCount {
     /// records are put down, which is before boxes and replicas of a star, and in feedbacks. With
     /// processes, in the stream of one of those that [`kahn::Report::channels`] lists.
     pub waited: usize,
+}
+
+impl ComponentCount {
+    /// Those that records came to, in the order of the program; `counted` tells of each operation how many
+    /// records came, how many instances there were, and how many waited.
+    pub(super) fn all_of(graph: &Graph, counted: impl Fn(OpId) -> (u64, u64, usize)) -> Vec<Self> {
+        let of_op = |index: usize| {
+            let op = &graph.ops[index];
+            let (records, instances, waited) = counted(OpId(index));
+            let is_told = records > 0 && !op.kind.is_silent();
+            is_told.then(|| Self { name: op.name.clone(), records, instances, waited })
+        };
+        // What is nearest to the output is built first.
+        (0..graph.ops.len()).rev().filter_map(of_op).collect()
+    }
 }
 
 /// What a run did, by component and by worker.

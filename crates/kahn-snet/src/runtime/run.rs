@@ -9,6 +9,7 @@ use crate::runtime::network;
 use crate::runtime::options::{Options, Runtime};
 use crate::runtime::report::Report;
 use crate::runtime::steps::answers::{Answers, Facts};
+use crate::runtime::steps::failure::Failure;
 use crate::runtime::steps::graph::{self, Joining};
 use crate::runtime::steps::shape::Shapes;
 use crate::runtime::steps::watch::Watch;
@@ -63,10 +64,16 @@ pub fn run(
         answers: &answers,
         watch: watch.as_ref(),
     };
-    match &options.runtime {
+    let mut report = match &options.runtime {
         Runtime::Front => front::run(facts, program, functions, options, source, sink),
         Runtime::Network { policy } => {
             network::run(facts, functions, options, policy.as_ref(), source, sink)
         }
+    }?;
+    report.half_filled.sort();
+    if options.strict && !report.half_filled.is_empty() {
+        let cells = report.half_filled;
+        return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells })));
     }
+    Ok(report)
 }

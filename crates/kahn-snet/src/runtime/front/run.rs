@@ -8,7 +8,7 @@ use super::frame::{self, Entity, Frame, Owner};
 use super::mailbox::{Duty, Mailbox};
 use super::order::Regions;
 use super::role::{Counted, Role};
-use super::shared::{Input, Output, Shared};
+use super::shared::{Entrance, Shared};
 use super::sleep::Idle;
 use super::threads::{self, Threads};
 use crate::boxes::BoxFunction;
@@ -17,14 +17,12 @@ use crate::runtime::error::RunError;
 use crate::runtime::options::Options;
 use crate::runtime::report::{ComponentCount, Report};
 use crate::runtime::steps::answers::Facts;
-use crate::runtime::steps::failure::Failure;
 use crate::runtime::steps::graph::{Graph, Kind, OpId, ScopeId};
 use crate::runtime::steps::marks::Failures;
 use crate::runtime::steps::observe::Observers;
-use crate::runtime::steps::shape::Interner;
 use crate::runtime::steps::watch::Watch;
 use crate::runtime::steps::within::Within;
-use crate::runtime::streams::{Sink, Source};
+use crate::runtime::streams::{Input, Output, Sink, Source};
 
 /// Runs a program by workers that carry records.
 pub(in crate::runtime) fn run(
@@ -50,13 +48,8 @@ pub(in crate::runtime) fn run(
         output_mailbox: Mailbox::new(Weak::clone(&home), OpId(0), Duty::Output),
         entry_mailbox: Mailbox::new(home, entry, Duty::Resume),
         root: Arc::clone(&root),
-        input: Mutex::new(Input {
-            source: Box::new(source),
-            interner: Interner::default(),
-            open: false,
-            read: 0,
-        }),
-        output: Mutex::new(Output { sink, written: 0 }),
+        entrance: Mutex::new(Entrance { input: Input::new(source), open: false }),
+        output: Mutex::new(Output::new(sink)),
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
         threads: Threads::new(options.workers.max(1)),
@@ -66,6 +59,7 @@ pub(in crate::runtime) fn run(
     };
     let fail = |number, failure| shared.failures.ends_at(number, failure);
     let totals = Watch::during(facts.watch, facts, fail, || threads::work(&shared, roles))?;
+    shared.flush();
     let failure = shared.failures.take();
     let mut half_filled = Vec::new();
     let mut frames = vec![0; graph.scopes.len()];
@@ -75,11 +69,6 @@ pub(in crate::runtime) fn run(
     });
     if let Some(failure) = failure {
         return Err(RunError::Failed(Box::new(failure)));
-    }
-    shared.output.lock().sink.flush().map_err(|error| Box::new(Failure::Output(error)))?;
-    half_filled.sort();
-    if options.strict && !half_filled.is_empty() {
-        return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
     }
     Ok(report(&shared, &totals, &frames, half_filled))
 }
@@ -143,20 +132,16 @@ fn report(
     frames: &[u64],
     half_filled: Vec<String>,
 ) -> Report {
-    let mut components: Vec<ComponentCount> = Vec::new();
     let graph = shared.facts.graph;
-    for (index, op) in graph.ops.iter().enumerate().rev() {
+    let counted = |OpId(index): OpId| {
         let records = totals.iter().map(|counted| counted.counts[index]).sum();
-        if records > 0 && !op.kind.is_silent() {
-            let (name, instances) = (op.name.clone(), frames[op.scope.0]);
-            let waited = totals.iter().map(|counted| counted.waited[index]).max().unwrap_or(0);
-            components.push(ComponentCount { name, records, instances, waited });
-        }
-    }
+        let waited = totals.iter().map(|counted| counted.waited[index]).max().unwrap_or(0);
+        (records, frames[graph.ops[index].scope.0], waited)
+    };
     Report {
-        read: shared.input.lock().read,
+        read: shared.entrance.lock().input.read,
         written: shared.output.lock().written,
-        components,
+        components: ComponentCount::all_of(graph, counted),
         activations: totals.iter().map(|counted| counted.activations).collect(),
         stolen: totals.iter().map(|counted| counted.stolen).collect(),
         instances: usize::try_from(frames.iter().sum::<u64>()).unwrap_or(usize::MAX),

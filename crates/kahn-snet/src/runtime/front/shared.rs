@@ -14,30 +14,20 @@ use super::worker::Worker;
 use crate::boxes::BoxFunction;
 use crate::record::{ReadError, Record};
 use crate::runtime::steps::answers::Facts;
-use crate::runtime::steps::failure::Failure;
 use crate::runtime::steps::graph::OpId;
-use crate::runtime::steps::marks::{self, Failures};
+use crate::runtime::steps::marks::Failures;
 use crate::runtime::steps::observe::Observers;
-use crate::runtime::steps::shape::{Interner, Rec};
-use crate::runtime::steps::tickets::Tickets;
-use crate::runtime::streams::{Sink, Source};
+use crate::runtime::steps::shape::Rec;
+use crate::runtime::streams::{Input, Output, Source};
 
 /// Records admitted at once.
 const ADMIT: usize = 32;
 
-/// The input of a run.
-pub(super) struct Input<'r> {
-    pub(super) source: Box<dyn Source + 'r>,
-    pub(super) interner: Interner,
+/// The input of a run, which one worker at a time reads.
+pub(super) struct Entrance<'r> {
+    pub(super) input: Input<'r>,
     /// Whether records may be read: the initialisers have run, and it has not ended.
     pub(super) open: bool,
-    pub(super) read: u64,
-}
-
-/// The output of a run.
-pub(super) struct Output<'r> {
-    pub(super) sink: &'r mut dyn Sink,
-    pub(super) written: u64,
 }
 
 /// What all workers share.
@@ -49,7 +39,7 @@ pub(super) struct Shared<'r> {
     pub(super) output_mailbox: Arc<Mailbox>,
     pub(super) entry_mailbox: Arc<Mailbox>,
     pub(super) root: Arc<Frame>,
-    pub(super) input: Mutex<Input<'r>>,
+    pub(super) entrance: Mutex<Entrance<'r>>,
     pub(super) output: Mutex<Output<'r>>,
     pub(super) observers: Observers,
     pub(super) idle: Idle,
@@ -90,60 +80,46 @@ impl Shared<'_> {
 
     /// Whether records may be read that no other worker is about to read.
     fn has_input(&self) -> bool {
-        let input = || self.input.try_lock().is_some_and(|input| self.may_read(&input));
-        input() && !self.threads.holds_input(&self.regions)
+        let may_read = || self.entrance.try_lock().is_some_and(|it| self.may_read(&it));
+        may_read() && !self.threads.holds_input(&self.regions)
     }
 
     /// Lets records be read.
     pub(super) fn open_input(&self) {
-        self.input.lock().open = true;
+        self.entrance.lock().open = true;
         self.idle.wake();
     }
 
     /// Whether records may be read: the only worker does not wait for them while a call is away, which
     /// will need it.
-    fn may_read(&self, input: &Input<'_>) -> bool {
+    fn may_read(&self, entrance: &Entrance<'_>) -> bool {
         let may_wait = self.stacks.len() > 1 || !self.threads.has_away();
-        input.open && (may_wait || input.source.is_ready())
+        entrance.open && (may_wait || entrance.input.source.is_ready())
     }
 
     /// Reads records, if no one else does; tells whether some were read.
     pub(super) fn admit(&self, worker: &mut Worker<'_, '_>) -> bool {
-        let Some(mut input) = self.input.try_lock() else { return false };
-        input.open &= !self.failures.any();
+        let Some(mut entrance) = self.entrance.try_lock() else { return false };
+        entrance.open &= !self.failures.any();
         // In this order: a call that is not away any more is seen to wait.
-        if !self.may_read(&input) || self.threads.holds_input(&self.regions) {
+        if !self.may_read(&entrance) || self.threads.holds_input(&self.regions) {
             return false;
         }
         let mut read = worker.emptied();
-        while read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
-            let Some(next) = self.next_of(&mut *input.source) else {
-                input.open = false;
-                break;
-            };
-            let number = marks::number_behind(input.read);
-            let entered = match next {
-                Ok(record) => input.interner.enter(self.facts, number, record),
-                Err(error) => Err(Failure::Input(error)),
-            };
-            input.read += u64::from(entered.is_ok());
-            input.open = entered.is_ok();
-            read.push_back(
-                entered.unwrap_or_else(|failure| {
-                    self.failures.mark(number, Tickets::default(), failure)
-                }),
-            );
-            if !input.open {
-                break;
-            }
+        let Entrance { input, open } = &mut *entrance;
+        while *open && read.len() < ADMIT && (read.is_empty() || input.source.is_ready()) {
+            let next = self.next_of(&mut *input.source);
+            let entered = next.map(|next| input.enter(self.facts, &self.failures, next));
+            *open = entered.as_ref().is_some_and(|rec| !rec.is_mark());
+            read.extend(entered);
         }
         let any = !read.is_empty();
         if any {
             worker.put_all_now(&self.entry_mailbox, &mut read);
         }
         worker.keep_emptied(read);
-        let more = input.open;
-        drop(input);
+        let more = entrance.open;
+        drop(entrance);
         worker.publish();
         if more && any {
             self.idle.wake();
@@ -162,29 +138,17 @@ impl Shared<'_> {
 
     /// Lets everything be seen that is done, if another worker waits for input meanwhile.
     pub(super) fn show(&self) {
-        if self.input.try_lock().is_none() {
+        if self.entrance.try_lock().is_none() {
             self.flush();
         }
     }
 
-    fn flush(&self) {
-        if let Err(error) = self.output.lock().sink.flush() {
-            self.failures.end_at_once(Failure::Output(error));
-        }
+    pub(super) fn flush(&self) {
+        self.output.lock().flush(&self.failures);
     }
 
     pub(super) fn write(&self, records: impl Iterator<Item = Rec>) {
         let mut output = self.output.lock();
-        for rec in records {
-            if rec.is_mark() {
-                self.failures.came_out(&rec);
-            } else if self.failures.wants(rec.number) {
-                let record = self.facts.shapes.leave(rec);
-                match output.sink.write(record) {
-                    Ok(()) => output.written += 1,
-                    Err(error) => self.failures.end_at_once(Failure::Output(error)),
-                }
-            }
-        }
+        records.for_each(|rec| output.write(self.facts, &self.failures, rec));
     }
 }

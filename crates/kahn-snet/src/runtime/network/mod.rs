@@ -41,13 +41,11 @@ use crate::runtime::error::RunError;
 use crate::runtime::options::Options;
 use crate::runtime::report::{ComponentCount, Report};
 use crate::runtime::steps::answers::Facts;
-use crate::runtime::steps::failure::Failure;
 use crate::runtime::steps::graph::OpId;
-use crate::runtime::steps::marks::{BEFORE_ALL, Failures, number_behind};
+use crate::runtime::steps::marks::{BEFORE_ALL, Failures};
 use crate::runtime::steps::observe::Observers;
-use crate::runtime::steps::shape::Interner;
 use crate::runtime::steps::watch::Watch;
-use crate::runtime::streams::{Sink, Source};
+use crate::runtime::streams::{Input, Output, Sink, Source};
 use meeting::{Exit, meeting};
 use wiring::{Carried, Maker, Message, Outlet, Wiring};
 
@@ -146,88 +144,62 @@ pub(super) fn run(
         choice = choice.policy(policy.clone());
     }
     let fail = |number, failure| world.failures.ends_at(number, failure);
-    let ended = Watch::during(facts.watch, facts, fail, || run_in(&world, choice, source, sink));
+    let ended = Watch::during(facts.watch, facts, fail, || {
+        run_in(&world, choice, Input::new(source), Output::new(sink))
+    });
     if let Some(failure) = world.failures.take() {
         return Err(RunError::Failed(Box::new(failure)));
     }
     let ran = ended.map_err(|error| RunError::Network(Box::new(error)))?;
-    let mut half_filled = std::mem::take(&mut *world.half_filled.lock());
-    half_filled.sort();
-    if options.strict && !half_filled.is_empty() {
-        return Err(RunError::Failed(Box::new(Failure::HalfFilled { cells: half_filled })));
-    }
-    Ok(report(&world, &ran, half_filled))
+    Ok(report(&world, &ran))
 }
 
 fn run_in<'a>(
     world: &'a World<'a>,
     choice: kahn::Options,
-    source: impl Source + 'a,
-    sink: &'a mut dyn Sink,
+    input: Input<'a>,
+    output: Output<'a>,
 ) -> Result<kahn::Report, kahn::RunError> {
     let mut network = Network::new();
     let (entry, exit) = meeting();
-    network.process("output", (), async move |()| write(world, exit, sink).await);
+    network.process("output", (), async move |()| write(world, exit, output).await);
     let (number, stage) = (BEFORE_ALL, 0);
     let wiring = Wiring { world, ordered: false, loops: None, within: None, number, stage };
     let start = wiring.program(&mut Maker::Network(&mut network), Outlet::meeting(entry));
-    network.blocking("input", start, move |start| read(world, source, start));
+    network.blocking("input", start, move |start| read(world, input, start));
     network.run_with(choice)
 }
 
 /// Reads records until there are no more.
-fn read(world: &World<'_>, mut source: impl Source, mut start: Outlet) {
+fn read(world: &World<'_>, mut input: Input<'_>, mut start: Outlet) {
     world.await_initialisers();
-    let mut interner = Interner::default();
     while !world.failures.any()
-        && let Some(record) = source.next()
+        && let Some(next) = input.source.next()
     {
-        let number = number_behind(world.read.load(Relaxed));
-        let entered = match record {
-            Ok(record) => interner.enter(world.facts, number, record),
-            Err(error) => Err(Failure::Input(error)),
-        };
-        match entered {
-            Ok(rec) => {
-                world.read.fetch_add(1, Relaxed);
-                start.send_blocking(world, Carried { rec, loops: None });
-            }
-            Err(failure) => {
-                start.send_blocking(world, Carried::mark(world, number, None, failure));
-                return;
-            }
-        }
+        let rec = input.enter(world.facts, &world.failures, next);
+        world.read.store(input.read, Relaxed);
+        start.send_blocking(world, Carried { rec, loops: None });
     }
 }
 
 /// Writes what comes out, and lets it be seen whenever there is no more for the moment.
-async fn write(world: &World<'_>, mut exit: Exit<Message>, sink: &mut dyn Sink) {
-    let failures = &world.failures;
+async fn write(world: &World<'_>, mut exit: Exit<Message>, mut output: Output<'_>) {
     loop {
-        if exit.is_empty()
-            && let Err(error) = sink.flush()
-        {
-            failures.end_at_once(Failure::Output(error));
+        if exit.is_empty() {
+            output.flush(&world.failures);
         }
         match exit.next().await {
             None => return,
-            Some(Message::Record(carried)) if carried.rec.is_mark() => {
-                failures.came_out(&carried.rec);
+            Some(Message::Record(carried)) => {
+                output.write(world.facts, &world.failures, carried.rec);
+                world.written.store(output.written, Relaxed);
             }
-            Some(Message::Record(carried)) if failures.wants(carried.rec.number) => {
-                match sink.write(world.facts.shapes.leave(carried.rec)) {
-                    Ok(()) => {
-                        world.written.fetch_add(1, Relaxed);
-                    }
-                    Err(error) => failures.end_at_once(Failure::Output(error)),
-                }
-            }
-            Some(Message::Mark | Message::Record(_)) => {}
+            Some(Message::Mark) => {}
         }
     }
 }
 
-fn report(world: &World<'_>, ran: &kahn::Report, half_filled: Vec<String>) -> Report {
+fn report(world: &World<'_>, ran: &kahn::Report) -> Report {
     let graph = world.facts.graph;
     let mut waited = vec![0; graph.ops.len()];
     for channel in &ran.channels {
@@ -237,23 +209,17 @@ fn report(world: &World<'_>, ran: &kahn::Report, half_filled: Vec<String>) -> Re
             *most = channel.most_waiting.max(*most);
         }
     }
-    let mut components = Vec::new();
-    let mut all = 0;
-    let counted = graph.ops.iter().zip(&world.counts).zip(waited).rev();
-    for ((op, (records, processes)), waited) in counted {
-        let (records, processes) = (records.load(Relaxed), processes.load(Relaxed));
-        all += processes;
-        if records > 0 && !op.kind.is_silent() {
-            let (name, instances) = (op.name.clone(), processes);
-            components.push(ComponentCount { name, records, instances, waited: waited as usize });
-        }
-    }
+    let counted = |OpId(index): OpId| {
+        let (records, processes) = &world.counts[index];
+        (records.load(Relaxed), processes.load(Relaxed), waited[index] as usize)
+    };
+    let all = world.counts.iter().map(|(_, processes)| processes.load(Relaxed)).sum::<u64>();
     Report {
         read: world.read.load(Relaxed),
         written: world.written.load(Relaxed),
-        components,
+        components: ComponentCount::all_of(graph, counted),
         instances: usize::try_from(all).unwrap_or(usize::MAX),
-        half_filled,
+        half_filled: std::mem::take(&mut world.half_filled.lock()),
         chooses: graph.chooses,
         ..Report::default()
     }

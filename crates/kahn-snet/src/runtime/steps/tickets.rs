@@ -19,7 +19,7 @@ impl Default for Tickets {
 }
 
 impl Tickets {
-    /// Adds a order slot in a region within those of the others.
+    /// Adds an order slot in a region within those of the others.
     pub(crate) fn push(&mut self, ticket: Ticket) {
         *self = match std::mem::take(self) {
             Self::Other(None) => Self::One(ticket),
@@ -72,7 +72,7 @@ impl Tickets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegionId(pub(crate) usize);
 
-/// A order slot in the list of a region.
+/// An order slot in the list of a region.
 #[derive(Debug, Clone)]
 pub(crate) struct Ticket {
     pub(crate) region: RegionId,
