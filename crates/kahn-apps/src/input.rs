@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use memmap2::Mmap;
 
@@ -29,10 +30,25 @@ pub struct Input(Bytes);
 enum Bytes {
     Mapped(Mmap),
     Read(Vec<u8>),
+    /// All of it, which stays: what is opened again is the same.
+    Standard(&'static [u8]),
+}
+
+/// Reads standard input to its end, once in a program.
+fn standard() -> Result<&'static [u8], Failure> {
+    static ALL: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(all) = ALL.get() {
+        return Ok(all);
+    }
+    let mut bytes = Vec::new();
+    match io::stdin().lock().read_to_end(&mut bytes) {
+        Ok(_) => Ok(ALL.get_or_init(|| bytes)),
+        Err(cause) => Err(Failure::input(format!("standard input: cannot be read: {cause}"))),
+    }
 }
 
 impl Input {
-    /// Opens a file; `-` is standard input, which is read to its end.
+    /// Opens a file; `-` is standard input, which is read to its end, once: opened again, it is the same.
     ///
     /// # Errors
     ///
@@ -40,14 +56,7 @@ impl Input {
     /// directory.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let all = io::stdin().lock().read_to_end(&mut bytes);
-            return match all {
-                Ok(_) => Ok(Self(Bytes::Read(bytes))),
-                Err(cause) => {
-                    Err(Failure::input(format!("standard input: cannot be read: {cause}")))
-                }
-            };
+            return standard().map(|bytes| Self(Bytes::Standard(bytes)));
         }
         Self::bytes(path).map(Self).map_err(|cause| match cause.kind() {
             io::ErrorKind::IsADirectory => Failure::file(path, "is a directory")
@@ -83,6 +92,7 @@ impl Deref for Input {
         match &self.0 {
             Bytes::Mapped(map) => map,
             Bytes::Read(bytes) => bytes,
+            Bytes::Standard(bytes) => bytes,
         }
     }
 }

@@ -46,6 +46,8 @@ fn what_is_read_from_a_pipe_is_counted_too() {
     // Read once, whatever is done with it.
     let output = fed(&["verify", "wordcount", "-", "--parts", "2"], b"to be".to_vec());
     assert!(text(&output.stdout).starts_with("wordcount: equal under"));
+    let output = fed(&["verify", "wordcount", "-", "--parts", "1,2"], b"to be".to_vec());
+    assert!(text(&output.stdout).starts_with("wordcount with 1 and 2 parts: equal under"));
     let key = ["--key", "00112233445566778899aabbccddeeff"];
     let encrypted = fed(&[&["run", "aes", "-"], &key[..]].concat(), content.clone());
     let back = fed(&[&["run", "aes", "-", "--decrypt"], &key[..]].concat(), encrypted.stdout);

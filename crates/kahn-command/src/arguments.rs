@@ -24,7 +24,8 @@ const MOST_WORKERS: usize = 4096;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) variant: Option<String>,
-    parts: Option<usize>,
+    /// Several to verify with, one otherwise; none if it was not typed.
+    parts: Vec<usize>,
     seed: u64,
 }
 
@@ -33,31 +34,43 @@ impl Shape {
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         Self {
             variant: typed::<String>(matches, VARIANT),
-            parts: typed::<usize>(matches, PARTS),
+            parts: all_typed(matches, PARTS),
             seed: typed::<u64>(matches, SEED).unwrap_or_default(),
         }
     }
 
     /// Checks what holds for every program, and fills in what was not typed.
     pub(crate) fn settings(&self, program: &dyn Program) -> Result<Settings, Failure> {
-        let command = program.command();
-        let name = command.get_name();
-        let parts = match (program.parts(), self.parts) {
-            (None, None) => 1,
-            (None, Some(_)) => {
-                let what = format!("--parts has no effect on `{name}`");
-                let help = "it has no stage that is split; leave --parts out";
-                return Err(Failure::input(what).with_help(help));
-            }
-            (Some(Parts { default, .. }), None) => default,
-            (Some(Parts { most, .. }), Some(parts)) if parts > most => {
-                return Err(Failure::input(format!(
-                    "--parts {parts} is more than `{name}` takes: at most {most}"
-                )));
-            }
-            (Some(_), Some(parts)) => parts,
-        };
-        Ok(Settings { parts, seed: self.seed })
+        let parts = self.parts.first().copied();
+        Ok(Settings { parts: checked(program, parts)?, seed: self.seed })
+    }
+
+    /// The same for each number of parts.
+    pub(crate) fn all_settings(&self, program: &dyn Program) -> Result<Vec<Settings>, Failure> {
+        if self.parts.len() < 2 {
+            return Ok(vec![self.settings(program)?]);
+        }
+        let with = |parts| Ok(Settings { parts: checked(program, Some(parts))?, seed: self.seed });
+        self.parts.iter().copied().map(with).collect()
+    }
+}
+
+/// Checks a number of parts, or takes that of the program.
+fn checked(program: &dyn Program, parts: Option<usize>) -> Result<usize, Failure> {
+    let command = program.command();
+    let name = command.get_name();
+    match (program.parts(), parts) {
+        (None, None) => Ok(1),
+        (None, Some(_)) => {
+            let what = format!("--parts has no effect on `{name}`");
+            let help = "it has no stage that is split; leave --parts out";
+            Err(Failure::input(what).with_help(help))
+        }
+        (Some(Parts { default, .. }), None) => Ok(default),
+        (Some(Parts { most, .. }), Some(parts)) if parts > most => Err(Failure::input(format!(
+            "--parts {parts} is more than `{name}` takes: at most {most}"
+        ))),
+        (Some(_), Some(parts)) => Ok(parts),
     }
 }
 
@@ -70,10 +83,19 @@ fn variant() -> Arg {
     Arg::new(VARIANT).long(VARIANT).value_name("V").help(help)
 }
 
-fn parts() -> Arg {
-    let help = "Shares the work of each stage among N processes; the output does not depend on it";
+/// Takes several numbers, for those that compare them.
+fn parts(verb: Verb) -> Arg {
     let parser = ValueParser::new(at_least_one::<usize>);
-    Arg::new(PARTS).long(PARTS).value_name("N").value_parser(parser).help(help)
+    let arg = Arg::new(PARTS).long(PARTS).value_name("N").value_parser(parser);
+    match verb {
+        Verb::Verify => arg.value_name("N,…").value_delimiter(',').help(
+            "Shares the work of each stage among N processes; of several numbers, such as 2,3,8, the \
+             outputs are compared as well",
+        ),
+        Verb::Run | Verb::Graph => arg.help(
+            "Shares the work of each stage among N processes; the output does not depend on it",
+        ),
+    }
 }
 
 fn seed() -> Arg {
@@ -84,6 +106,12 @@ fn seed() -> Arg {
 /// What was typed for an option, if the program has it.
 fn typed<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Option<T> {
     matches.try_get_one::<T>(name).ok().flatten().cloned()
+}
+
+/// All that was typed for an option, if the program has it.
+fn all_typed<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Vec<T> {
+    let typed = matches.try_get_many::<T>(name).ok().flatten();
+    typed.into_iter().flatten().cloned().collect()
 }
 
 /// What is typed after `run`, besides the program's own arguments.
@@ -242,7 +270,7 @@ impl Verb {
 
     /// Adds the options of [`augment`](Self::augment) and those of the shape, for a list of programs.
     pub(crate) fn augment_all(self, command: Command) -> Command {
-        let all = self.augment(command).args([variant(), parts(), seed()]);
+        let all = self.augment(command).args([variant(), parts(self), seed()]);
         all.mut_args(|arg| if arg.is_positional() { arg } else { arg.global(true) })
     }
 
@@ -269,7 +297,12 @@ impl Verb {
 
     /// Adds to the one program of a command the options that say something about it.
     pub(crate) fn augment_one(self, program: &dyn Program, command: Command) -> Command {
-        let shape = [variant(), parts(), seed()];
+        let mut parts = parts(self);
+        if let Some(Parts { default, most }) = program.parts() {
+            let help = parts.get_help().cloned().unwrap_or_default();
+            parts = parts.help(format!("{help} [default: {default}, at most {most}]"));
+        }
+        let shape = [variant(), parts, seed()];
         let taken = |arg: &Arg| command.get_arguments().any(|own| own.get_id() == arg.get_id());
         let shape = shape
             .into_iter()

@@ -26,6 +26,7 @@
 //! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
+//! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work; see [`main_with_parts`] |
 //! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard
@@ -75,7 +76,7 @@ pub use messages::note;
 pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Progress, Purpose, Settings};
 pub use progress::Bar;
 pub use result::write;
-pub use single::{main, main_with};
+pub use single::{main, main_with, main_with_parts};
 
 /// Does something as a command of this name: tells of a failure, and returns the exit code.
 ///

@@ -28,6 +28,8 @@ pub trait Program: Sync {
 
     /// Reads and checks arguments and input, so that only the run is left.
     ///
+    /// It is called once, and to verify with several numbers of parts once for each.
+    ///
     /// # Errors
     ///
     /// Returns [`Failure::Input`] if an argument or the input is wrong.

@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::{ArgMatches, Args, Command};
 use kahn::Network;
 
 use crate::arguments::Verb;
-use crate::program::{Form, Pending, Prepared, Program, Purpose, Settings};
+use crate::program::{Form, Parts, Pending, Prepared, Program, Purpose, Settings};
 use crate::{Answer, BoxError, Failure, menu, start};
 
 /// Makes a command of a network: all of a program's `main`.
@@ -44,7 +45,7 @@ use crate::{Answer, BoxError, Failure, menu, start};
 ///     })
 /// }
 /// ```
-pub fn main<A: Args + Sync + 'static>(
+pub fn main<A: Args + Send + Sync + 'static>(
     build: impl for<'env> Fn(&'env A, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
 ) -> ExitCode {
     main_with(Ok, build)
@@ -80,12 +81,69 @@ pub fn main<A: Args + Sync + 'static>(
 ///     )
 /// }
 /// ```
-pub fn main_with<A: Args, I: Sync + 'static>(
+pub fn main_with<A: Args, I: Send + Sync + 'static>(
     prepare: impl Fn(A) -> Result<I, BoxError> + Sync,
     build: impl for<'env> Fn(&'env I, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
 ) -> ExitCode {
+    start_single(None, prepare, |input, _parts, network| build(input, network))
+}
+
+/// Makes a command of a network some stage of which is shared among processes: `--parts N` says how many.
+///
+/// `build` gets their number. The result must not depend on it: `verify --parts 2,3,8` runs the network
+/// with each of these numbers under every schedule, and compares the results over all. Memory that is used
+/// again and influences results, such as a compressor that was reset, is found by that.
+///
+/// # Examples
+///
+/// ```no_run
+/// use kahn_command::{Answer, Parts, read};
+/// use std::path::PathBuf;
+/// use std::process::ExitCode;
+///
+/// /// Tells how long the longest line of a text is.
+/// #[derive(clap::Args)]
+/// struct Arguments {
+///     /// The text; `-` is standard input
+///     file: PathBuf,
+/// }
+///
+/// fn main() -> ExitCode {
+///     kahn_command::main_with_parts(
+///         Parts { default: 4, most: 64 },
+///         |arguments: Arguments| Ok(String::from_utf8(read(&arguments.file)?)?),
+///         |text, parts, network| {
+///             let lines = network.source("lines", text.lines());
+///             let lengths = network.parallel_map("measure", lines, parts, str::len);
+///             Ok(network.fold("longest", lengths, 0, usize::max).into())
+///         },
+///     )
+/// }
+/// ```
+pub fn main_with_parts<A: Args, I: Send + Sync + 'static>(
+    parts: Parts,
+    prepare: impl Fn(A) -> Result<I, BoxError> + Sync,
+    build: impl for<'env> Fn(&'env I, usize, &mut Network<'env>) -> Result<Answer<'env>, BoxError>
+    + Sync,
+) -> ExitCode {
+    start_single(Some(parts), prepare, build)
+}
+
+fn start_single<A: Args, I: Send + Sync + 'static>(
+    parts: Option<Parts>,
+    prepare: impl Fn(A) -> Result<I, BoxError> + Sync,
+    build: impl for<'env> Fn(&'env I, usize, &mut Network<'env>) -> Result<Answer<'env>, BoxError>
+    + Sync,
+) -> ExitCode {
     let name = name();
-    let single = Single { name, prepare, build, arguments: PhantomData };
+    let single = Single {
+        name,
+        parts,
+        prepare,
+        build,
+        input: OnceLock::new(),
+        arguments: PhantomData::<fn() -> A>,
+    };
     start(name, || {
         let command = command(&single);
         let matches = command.try_get_matches()?;
@@ -123,44 +181,57 @@ fn name() -> &'static str {
 }
 
 /// A network and what it is made from.
-struct Single<A, P, B> {
+struct Single<A, I, P, B> {
     name: &'static str,
+    parts: Option<Parts>,
     prepare: P,
     build: B,
+    /// What was prepared: once, for it may have come by standard input.
+    input: OnceLock<I>,
     arguments: PhantomData<fn() -> A>,
 }
 
-impl<A, I, P, B> Program for Single<A, P, B>
+impl<A, I, P, B> Program for Single<A, I, P, B>
 where
     A: Args,
-    I: Sync + 'static,
+    I: Send + Sync + 'static,
     P: Fn(A) -> Result<I, BoxError> + Sync,
-    B: for<'env> Fn(&'env I, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
+    B: for<'env> Fn(&'env I, usize, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
 {
     fn command(&self) -> Command {
         A::augment_args(Command::new(self.name))
     }
 
+    fn parts(&self) -> Option<Parts> {
+        self.parts
+    }
+
     fn prepare(
         &self,
         matches: &ArgMatches,
-        _settings: Settings,
+        settings: Settings,
     ) -> Result<Box<dyn Prepared + '_>, Failure> {
-        let input = (self.prepare)(A::from_arg_matches(matches)?)?;
-        Ok(Box::new(Built { input, build: &self.build }))
+        let input = if let Some(input) = self.input.get() {
+            input
+        } else {
+            let input = (self.prepare)(A::from_arg_matches(matches)?)?;
+            self.input.get_or_init(|| input)
+        };
+        Ok(Box::new(Built { input, parts: settings.parts, build: &self.build }))
     }
 }
 
 /// A network whose input is there.
 struct Built<'a, I, B> {
-    input: I,
+    input: &'a I,
+    parts: usize,
     build: &'a B,
 }
 
 impl<I, B> Prepared for Built<'_, I, B>
 where
     I: Sync,
-    B: for<'env> Fn(&'env I, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
+    B: for<'env> Fn(&'env I, usize, &mut Network<'env>) -> Result<Answer<'env>, BoxError> + Sync,
 {
     fn build<'env>(
         &'env self,
@@ -168,7 +239,7 @@ where
         network: &mut Network<'env>,
         _purpose: Purpose,
     ) -> Result<Pending<'env>, Failure> {
-        let answer = (self.build)(&self.input, network)?;
+        let answer = (self.build)(self.input, self.parts, network)?;
         Ok(Box::new(move || Some(answer)))
     }
 }

@@ -1,9 +1,11 @@
 //! `verify`: one program under many schedules.
 //!
 //! The runs are compared with each other by what was received on every channel, and by the output;
-//! all of them with what the program computes without any network, if it can. Ctrl-C stops the run and
+//! all of them with what the program computes without any network, if it can. With several numbers of
+//! parts, the runs with one number are compared so, and the outputs over all. Ctrl-C stops the run and
 //! with it the comparison: the command says so and ends with 130.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -11,10 +13,10 @@ use std::time::Duration;
 use clap::ArgMatches;
 use kahn::Network;
 use kahn::policy::SEQUENTIAL;
-use kahn::testing::{Schedules, VerifyError};
+use kahn::testing::{self, Schedules, VerifyError};
 
 use crate::arguments::{Shape, VerifyArguments};
-use crate::program::{Program, Progress, Purpose, form_of};
+use crate::program::{Form, Pending, Prepared, Program, Progress, Purpose, form_of};
 use crate::{Answer, Failure, Interrupt, messages, progress, result};
 
 /// How long one run may take. Far more than it needs: a run that hangs is explained and given up.
@@ -30,36 +32,40 @@ pub(crate) fn verify(
     let placing = &arguments.placing;
     let form = form_of(program, shape.variant.as_deref(), true)?;
     let interrupt = Interrupt::new();
-    let prepared = program.prepare(matches, shape.settings(program)?)?;
-    let expected = prepared.expected()?.map(Answer::into_bytes);
+    let mut prepared = Vec::new();
+    for settings in shape.all_settings(program)? {
+        prepared.push((settings.parts, program.prepare(matches, settings)?));
+    }
+    let [(first, one), ..] = &prepared[..] else { return Ok(()) };
+    let reference = Reference::new(one.expected()?.map(Answer::into_bytes));
+    let check = Check { form, prepared: &prepared, interrupt: &interrupt, reference };
     // What is wrong with the network itself is told as it is by `run`.
-    drop(prepared.build(form, &mut Network::new(), Purpose::Verify)?);
+    for (_, prepared) in &prepared {
+        drop(prepared.build(form, &mut Network::new(), Purpose::Verify)?);
+    }
     let mut policies = placing.policies()?;
     // The oracle first: the others are compared with it.
     policies.sort_by_key(|policy| policy.name() != SEQUENTIAL.name());
     let schedules = Schedules::new().policies(policies).time_limit(TIME_LIMIT);
-    let total = schedules.list().len() as u64;
+    let numbers: Vec<_> = prepared.iter().map(|(parts, _)| *parts).collect();
+    let total = (schedules.list().len() * numbers.len()) as u64;
     let done = AtomicU64::new(0);
     let seen = || Progress { done: done.load(Relaxed), total: Some(total), unit: "schedules" };
-    let verified = progress::watched(&seen, || {
-        schedules.verify_with(
-            |network| {
-                // Empty networks end at once: what is left of the list takes no time.
-                if interrupt.is_pressed() {
-                    return None;
-                }
-                interrupt.running(network.stop_handle());
-                Some(prepared.build(form, network, Purpose::Verify))
-            },
-            |built| match built {
-                Some(Ok(pending)) => Output::of(pending(), expected.as_deref()),
-                Some(Err(failure)) => Output::Other(format!("cannot be built again: {failure}")),
-                None => Output::Other("interrupted".to_owned()),
-            },
-            |_| {
-                done.fetch_add(1, Relaxed);
-            },
-        )
+    let each = |_: testing::Progress<'_>| {
+        done.fetch_add(1, Relaxed);
+    };
+    let verified = progress::watched(&seen, || match &numbers[..] {
+        [_] => schedules.verify_with(
+            |network| check.build(network, *first),
+            |built| check.result(built),
+            each,
+        ),
+        _ => schedules.verify_parts(
+            numbers.iter().copied(),
+            |network, parts| check.build(network, parts),
+            |built| check.result(built),
+            each,
+        ),
     });
     if interrupt.ended() {
         let done = done.load(Relaxed);
@@ -74,56 +80,124 @@ pub(crate) fn verify(
         .unwrap_or_else(|| Failure::Difference(error.to_string()))
     })?;
     match &verified.result {
-        Output::Other(what) => Err(Failure::Difference(format!("in every run {what}"))),
         _ if !verified.cut.is_empty() => Err(Failure::Difference(verified.to_string())),
-        _ => {
-            let command = program.command();
-            result::write(|out| writeln!(out, "{}: {verified}", command.get_name()))
+        Output::Other(what) => {
+            Err(Failure::Difference(format!("in every run the result is {what}")))
         }
+        Output::Same(_) => {
+            let command = program.command();
+            let name = command.get_name();
+            result::write(|out| match &numbers[..] {
+                [] | [_] => writeln!(out, "{name}: {verified}"),
+                [all @ .., last] => {
+                    let all: Vec<_> = all.iter().map(usize::to_string).collect();
+                    let all = all.join(", ");
+                    writeln!(out, "{name} with {all} and {last} parts: {verified}")
+                }
+            })
+        }
+    }
+}
+
+/// A network that was written down, unless Ctrl-C was pressed before.
+type Built<'env> = Option<Result<Pending<'env>, Failure>>;
+
+/// What is run again and again.
+struct Check<'env> {
+    form: Form,
+    /// The program for each number of parts.
+    prepared: &'env [(usize, Box<dyn Prepared + 'env>)],
+    interrupt: &'env Interrupt,
+    reference: Reference,
+}
+
+impl<'env> Check<'env> {
+    fn build(&self, network: &mut Network<'env>, parts: usize) -> Built<'env> {
+        // Empty networks end at once: what is left of the list takes no time.
+        if self.interrupt.is_pressed() {
+            return None;
+        }
+        self.interrupt.running(network.stop_handle());
+        let (_, prepared) = self.prepared.iter().find(|(number, _)| *number == parts)?;
+        Some(prepared.build(self.form, network, Purpose::Verify))
+    }
+
+    fn result(&self, built: Built<'env>) -> Output {
+        match built {
+            Some(Ok(pending)) => self.reference.compare(pending()),
+            Some(Err(failure)) => {
+                Output::Other(format!("none: it cannot be built again: {failure}"))
+            }
+            None => Output::Other("none: interrupted".to_owned()),
+        }
+    }
+}
+
+/// What a result is compared with: what the program computes without a network, or what the first run gave.
+struct Reference {
+    bytes: OnceCell<Vec<u8>>,
+    /// What it is called.
+    name: &'static str,
+}
+
+impl Reference {
+    fn new(expected: Option<Vec<u8>>) -> Self {
+        match expected {
+            Some(bytes) => Self { bytes: bytes.into(), name: "what it is without a network" },
+            None => Self { bytes: OnceCell::new(), name: "that of the first run" },
+        }
+    }
+
+    /// Compares the result of a run. There is none if it was cut short.
+    fn compare(&self, answer: Option<Answer<'_>>) -> Output {
+        let Some(answer) = answer else { return Output::Other("none".to_owned()) };
+        let found = answer.into_bytes();
+        let expected = self.bytes.get_or_init(|| found.clone());
+        first_difference(expected, &found).map_or(Output::Same(self.name), Output::Other)
     }
 }
 
 /// What a run gave.
 #[derive(PartialEq)]
 enum Output {
-    /// What the program gives without a network.
-    Expected,
-    /// Something, and there is nothing else to compare it with.
-    Alone(Vec<u8>),
-    /// Where it differs first from what is expected.
+    /// What all others give, by its name.
+    Same(&'static str),
+    /// Where it differs first.
     Other(String),
-}
-
-impl Output {
-    fn of(answer: Option<Answer<'_>>, expected: Option<&[u8]>) -> Self {
-        let Some(answer) = answer else { return Self::Other("there is no output".to_owned()) };
-        let found = answer.into_bytes();
-        let Some(expected) = expected else { return Self::Alone(found) };
-        first_difference(expected, &found).map_or(Self::Expected, Self::Other)
-    }
 }
 
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Expected => f.write_str("as without a network"),
-            Self::Alone(bytes) => write!(f, "`{}`", String::from_utf8_lossy(bytes).trim_end()),
+            Self::Same(name) => f.write_str(name),
             Self::Other(what) => f.write_str(what),
         }
     }
 }
 
-/// Says where two outputs differ first.
+/// The longest line that is shown.
+const LONGEST: usize = 60;
+
+/// Says where a result differs first from what is expected.
 fn first_difference(expected: &[u8], found: &[u8]) -> Option<String> {
     if expected == found {
         return None;
     }
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let mut pairs = lines(expected).zip(lines(found)).zip(1..);
-    let ((expected, found), number) = pairs.find(|((a, b), _)| a != b)?;
-    let show = |line| String::from_utf8_lossy(line).into_owned();
-    let (expected, found) = (show(expected), show(found));
-    Some(format!("line {number} of the output is `{found}`, and `{expected}` without a network"))
+    let shown = |line| str::from_utf8(line).ok().filter(|line| line.chars().count() <= LONGEST);
+    if let Some(((expected, found), number)) = pairs.find(|((a, b), _)| a != b)
+        && let (Some(expected), Some(found)) = (shown(expected), shown(found))
+    {
+        return Some(format!("`{found}` in line {number} instead of `{expected}`"));
+    }
+    let same = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
+    Some(format!(
+        "another from byte {} on, and {} bytes instead of {}",
+        same + 1,
+        found.len(),
+        expected.len()
+    ))
 }
 
 #[cfg(test)]
@@ -134,9 +208,15 @@ mod tests {
     fn the_first_line_that_differs_is_shown() {
         assert_eq!(first_difference(b"a\nb\n", b"a\nb\n"), None);
         let text = first_difference(b"a\nb\nc\n", b"a\nx\nc\n").unwrap();
-        assert_eq!(text, "line 2 of the output is `x`, and `b` without a network");
+        assert_eq!(text, "`x` in line 2 instead of `b`");
         // The shorter output ends where the longer one goes on.
         let text = first_difference(b"a\nb\n", b"a\n").unwrap();
-        assert!(text.starts_with("line 2"), "{text}");
+        assert_eq!(text, "`` in line 2 instead of `b`");
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_by_its_place() {
+        let text = first_difference(&[1, 200, 3, 4], &[1, 200, 7]).unwrap();
+        assert_eq!(text, "another from byte 3 on, and 3 bytes instead of 4");
     }
 }

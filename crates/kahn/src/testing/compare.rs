@@ -18,7 +18,7 @@ use kahn_report::{FailureReport, Name, ProcessEnd, Summary};
 #[cfg(feature = "json")]
 use serde::Serialize;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The first difference between two runs of a network.
@@ -290,6 +290,22 @@ impl Run {
         channels.or_else(|| self.compare_ends(found))
     }
 
+    /// Finds the message in which a run of another network of the same program differs first, on channels that
+    /// are there in both. Those of which one network has more, such as those of parts that share the work, are
+    /// left out.
+    pub(super) fn first_unlike(&self, found: &Self) -> Option<Mismatch> {
+        let ((ours, our_families), (theirs, their_families)) = (by_name(self), by_name(found));
+        let both = ours.iter().filter_map(|(name, record)| Some((*record, *theirs.get(name)?)));
+        let unequal: Vec<_> = both
+            .filter(|(record, _)| {
+                let text = text_of(&record.name);
+                our_families.get(&text) == their_families.get(&text)
+            })
+            .filter_map(|(a, b)| first_unequal((a, self.is_cut()), (b, found.is_cut())))
+            .collect();
+        root(&unequal)
+    }
+
     fn compare_channels(&self, found: &Self) -> Option<Mismatch> {
         let (mut unequal, mut single) = (Vec::new(), None);
         let mut theirs = found.outcome.channels.iter().peekable();
@@ -314,15 +330,7 @@ impl Run {
                 _ => {}
             }
         }
-        let message = root(&unequal).map(|(unequal, from_same_input)| Mismatch::Message {
-            channel: unequal.record.name.clone(),
-            from: unequal.record.from.clone(),
-            to: unequal.record.to.clone(),
-            number: unequal.number,
-            unlike: unequal.unlike,
-            from_same_input,
-        });
-        message.or_else(|| {
+        root(&unequal).or_else(|| {
             single.map(|(record, expected)| Mismatch::Channel {
                 channel: record.name.clone(),
                 expected,
@@ -382,15 +390,41 @@ fn first_unequal<'a>(
     }
 }
 
-/// Chooses the difference that the others probably come from; tells whether what its writer received
-/// was the same.
-fn root<'a>(unequal: &'a [Unequal<'a>]) -> Option<(&'a Unequal<'a>, bool)> {
+/// Chooses the difference that the others probably come from.
+fn root(unequal: &[Unequal<'_>]) -> Option<Mismatch> {
     let changed_readers: BTreeSet<&Name> =
         unequal.iter().filter_map(|unequal| unequal.record.to.as_ref()).collect();
     let reads_the_same = |unequal: &&Unequal<'_>| {
         unequal.record.from.as_ref().is_some_and(|from| !changed_readers.contains(from))
     };
     let key = |unequal: &&Unequal<'_>| (unequal.number, unequal.record.identity);
-    let root = unequal.iter().filter(reads_the_same).min_by_key(key);
-    root.map(|root| (root, true)).or_else(|| Some((unequal.iter().min_by_key(key)?, false)))
+    let root = unequal.iter().filter(reads_the_same).min_by_key(key).map(|root| (root, true));
+    let root = root.or_else(|| Some((unequal.iter().min_by_key(key)?, false)));
+    root.map(|(Unequal { record, number, unlike }, from_same_input)| Mismatch::Message {
+        channel: record.name.clone(),
+        from: record.from.clone(),
+        to: record.to.clone(),
+        number: *number,
+        unlike: *unlike,
+        from_same_input,
+    })
+}
+
+/// A name without its numbers.
+fn text_of(name: &Name) -> String {
+    name.as_str().chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// The channels that are alone with their name, by name, and how many there are with names of one text.
+fn by_name(run: &Run) -> (BTreeMap<&Name, &ChannelRecord>, BTreeMap<String, usize>) {
+    let (mut alone, mut families) = (BTreeMap::new(), BTreeMap::new());
+    let mut twice = BTreeSet::new();
+    for record in &run.outcome.channels {
+        *families.entry(text_of(&record.name)).or_insert(0) += 1;
+        if alone.insert(&record.name, record).is_some() {
+            twice.insert(&record.name);
+        }
+    }
+    alone.retain(|name, _| !twice.contains(name));
+    (alone, families)
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `schedule` | [`Schedules`]: the ways to run a network |
 //! | `verify` | runs it in all of them |
+//! | `parts` | … with several numbers of parts that share its work |
 //! | `compare` | [`Difference`]: what two runs do not have in common |
 //! | `function` | [`run_process`]: from histories to histories |
 //! | `watchdog` | [`within`]: a hang becomes an explanation |
@@ -31,6 +32,7 @@
 
 mod compare;
 mod function;
+mod parts;
 mod schedule;
 mod verify;
 mod watchdog;

@@ -1,5 +1,6 @@
 //! The ways to run a network: policies, workers, capacities, seeds.
 
+use super::verify::Of;
 use crate::Options;
 use crate::channel::Digest;
 use crate::channel::digest::Digests;
@@ -36,6 +37,8 @@ pub struct Case {
     pub capacity: Option<u32>,
     /// The seed, for policies that draw.
     pub seed: Option<u64>,
+    /// How many parts share the work of the network, where that is varied.
+    pub parts: Option<usize>,
 }
 
 impl fmt::Display for Case {
@@ -50,7 +53,10 @@ impl fmt::Display for Case {
             Some(capacity) => write!(f, ", capacity {capacity}")?,
             None => write!(f, ", own capacities")?,
         }
-        self.seed.map_or(Ok(()), |seed| write!(f, ", seed {seed}"))
+        if let Some(seed) = self.seed {
+            write!(f, ", seed {seed}")?;
+        }
+        self.parts.map_or(Ok(()), |parts| write!(f, ", {}", Of(parts)))
     }
 }
 
@@ -375,7 +381,8 @@ impl Schedules {
                 for &workers in &workers {
                     for &seed in &seeds {
                         let policy = choice.name().to_owned();
-                        schedules.push((choice, Case { policy, workers, capacity, seed }));
+                        schedules
+                            .push((choice, Case { policy, workers, capacity, seed, parts: None }));
                     }
                 }
             }

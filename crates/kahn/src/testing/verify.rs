@@ -185,6 +185,8 @@ pub enum VerifyError {
         first: (usize, String),
         /// Another, and another result.
         other: (usize, String),
+        /// The message that the others probably come from: of the channels that do not belong to the parts.
+        mismatch: Option<Box<Mismatch>>,
     },
     /// There is nothing to run it with.
     NoSchedule,
@@ -202,12 +204,26 @@ impl fmt::Display for VerifyError {
                  be compared: write the network with a source in its place, which sends the same \
                  questions each time"
             ),
-            Self::Parts { first: (one, first), other: (many, other) } => write!(
-                f,
-                "with {one} parts the result is {first}, and with {many} parts {other}: something \
-                 influences results that depends on which part does what, such as memory that is used \
-                 again"
-            ),
+            Self::Parts { first: (one, first), other: (many, other), mismatch } => {
+                write!(
+                    f,
+                    "with {} the result is {first}, and with {} {other}",
+                    Of(*one),
+                    Of(*many)
+                )?;
+                if let Some(Mismatch::Message { channel, from, number, .. }) = mismatch.as_deref() {
+                    write!(f, ": message {number} on channel `{channel}`")?;
+                    if let Some(from) = from {
+                        write!(f, ", written by process `{from}`")?;
+                    }
+                    write!(f, ", is the first that is another")?;
+                }
+                write!(
+                    f,
+                    "; something influences results that depends on which part does what, such as memory \
+                     that is used again"
+                )
+            }
             Self::NoSchedule => f.write_str(
                 "there is no schedule to run the network with: name policies, workers, capacities, \
                  seeds",
@@ -217,6 +233,18 @@ impl fmt::Display for VerifyError {
 }
 
 impl Error for VerifyError {}
+
+/// A number of parts, in words.
+pub(super) struct Of(pub(super) usize);
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 part"),
+            parts => write!(f, "{parts} parts"),
+        }
+    }
+}
 
 /// How far verifying has got; see [`Schedules::verify_with`].
 ///
@@ -388,9 +416,23 @@ impl Schedules {
         mut each: impl FnMut(Progress<'_>),
     ) -> Result<Verified<A>, VerifyError> {
         let of = self.list().len();
+        let each = |done, schedule: &Case| each(Progress { done, of, schedule });
+        Ok(self.runs(None, build, result, each)?.verified(of))
+    }
+
+    /// Runs a network under these schedules, as one of so many parts if that is told, and compares; tells `each` how
+    /// many have run.
+    pub(super) fn runs<'env, R, A: PartialEq + fmt::Debug>(
+        &self,
+        parts: Option<usize>,
+        build: impl Fn(&mut Network<'env>) -> R,
+        result: impl Fn(R) -> A,
+        mut each: impl FnMut(usize, &Case),
+    ) -> Result<Runs<A>, VerifyError> {
         let mut cut = Vec::new();
         let mut first: Option<(Run, A)> = None;
         for (index, (schedule, options)) in self.options().enumerate() {
+            let schedule = Case { parts, ..schedule };
             let mut network = Network::new();
             network.record_by(&self.digests);
             let handed = build(&mut network);
@@ -425,80 +467,34 @@ impl Schedules {
                     mismatch,
                 })));
             }
-            each(Progress { done: index + 1, of, schedule: &found.0.schedule });
+            each(index + 1, &found.0.schedule);
             // A run that was cut short says less than one that was not.
             if first.as_ref().is_none_or(|first| first.0.is_cut() && !found.0.is_cut()) {
                 first = Some(found);
             }
         }
         let (run, result) = first.ok_or(VerifyError::NoSchedule)?;
-        let (by_contents, by_count) = run.channel_counts();
-        let types_by_count = run.types_by_count();
-        let report = run.outcome.report;
-        Ok(Verified { schedules: of, by_contents, by_count, types_by_count, cut, report, result })
+        Ok(Runs { run, result, cut })
     }
 }
 
-impl Schedules {
-    /// Verifies a network for several numbers of parts that share its work, and compares the results over all.
-    ///
-    /// For each number, all that [`verify_with`](Self::verify_with) compares is compared. Between
-    /// two numbers it is the result alone, for the networks have other channels.
-    ///
-    /// # Examples
-    ///
-    /// Memory that is used again, and influences results:
-    ///
-    /// ```
-    /// use kahn::testing::{Schedules, VerifyError};
-    ///
-    /// let error = Schedules::new().workers([1, 2]).verify_parts(
-    ///     [1, 2, 3],
-    ///     |network, parts| {
-    ///         let numbers = network.source("numbers", 0..10_u64);
-    ///         let odd = network.parallel_map_with("odd", numbers, parts, || 0, |seen, n| {
-    ///             *seen += 1;
-    ///             n + *seen
-    ///         });
-    ///         network.collect("all", odd)
-    ///     },
-    ///     |all| all.take(),
-    /// )
-    /// .expect_err("the result depends on what a memory has seen");
-    /// assert!(matches!(&error, VerifyError::Parts { first, other } if first.0 == 1 && other.0 == 2));
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`verify`](Self::verify), and [`VerifyError::Parts`] if two results differ.
-    ///
-    /// # Panics
-    /// As for [`verify`](Self::verify).
-    pub fn verify_parts<'env, R, A: PartialEq + fmt::Debug>(
-        &self,
-        parts: impl IntoIterator<Item = usize>,
-        build: impl Fn(&mut Network<'env>, usize) -> R,
-        result: impl Fn(R) -> A,
-    ) -> Result<Verified<A>, VerifyError> {
-        let mut first: Option<(usize, Verified<A>)> = None;
-        for parts in parts {
-            let verified = self.verify_with(|network| build(network, parts), &result, |_| {})?;
-            let Some((number, expected)) = &mut first else {
-                first = Some((parts, verified));
-                continue;
-            };
-            if expected.cut.is_empty()
-                && verified.cut.is_empty()
-                && expected.result != verified.result
-            {
-                return Err(VerifyError::Parts {
-                    first: (*number, format!("{:?}", expected.result)),
-                    other: (parts, format!("{:?}", verified.result)),
-                });
-            }
-            expected.schedules += verified.schedules;
-            expected.cut.extend(verified.cut);
-        }
-        first.map(|(_, verified)| verified).ok_or(VerifyError::NoSchedule)
+/// Runs that are the same in all that counts.
+pub(super) struct Runs<A> {
+    /// The one that the others were compared with.
+    pub(super) run: Run,
+    /// Its result.
+    pub(super) result: A,
+    pub(super) cut: Vec<Cut>,
+}
+
+impl<A> Runs<A> {
+    /// What they have in common, told of so many schedules.
+    pub(super) fn verified(self, schedules: usize) -> Verified<A> {
+        let Self { run, result, cut } = self;
+        let (by_contents, by_count) = run.channel_counts();
+        let types_by_count = run.types_by_count();
+        let report = run.outcome.report;
+        Verified { schedules, by_contents, by_count, types_by_count, cut, report, result }
     }
 }
 

@@ -461,6 +461,7 @@ fn verify_finds_memory_that_influences_results_by_how_many_there_are() {
                 network.collect("all", counts)
             },
             |all| all.take(),
+            |_| {},
         );
         match verified {
             Ok(verified) => {
@@ -470,6 +471,9 @@ fn verify_finds_memory_that_influences_results_by_how_many_there_are() {
             Err(error) => {
                 assert!(is_planted, "{error}");
                 assert!(matches!(error, VerifyError::Parts { .. }), "{error}");
+                // Of two memories, the first meets the third message as its second one; of three, the third as its first.
+                let named = "message 3 on channel `map gather`, written by process `map gather`";
+                assert!(error.to_string().contains(named), "{error}");
             }
         }
     }
