@@ -67,8 +67,9 @@ pub(crate) const COUNTED: [Counted; 10] = [
     Counted {
         name: "fork",
         step: "process",
-        steps: 1000 * 8,
-        run: |size, options| fork::once(8 * size as usize, options),
+        // More than a report lists one by one, at either size.
+        steps: 1000 * 16,
+        run: |size, options| fork::once(16 * size as usize, options),
     },
     Counted {
         name: "barrier",
