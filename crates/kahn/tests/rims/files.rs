@@ -185,3 +185,30 @@ fn a_file_keeps_its_mode_and_a_link_stays_one() -> Result<(), Box<dyn std::error
     assert!(!fs::symlink_metadata("/dev/null")?.is_file(), "a device stays one");
     Ok(())
 }
+
+/// The name under which this process first writes beside a target.
+fn beside(target: &Path, number: u32) -> PathBuf {
+    let name = target.file_name().and_then(|name| name.to_str()).expect("a name of this test");
+    target.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
+}
+
+#[cfg(unix)]
+#[test]
+fn what_stands_where_it_would_write_beside_is_left_alone() -> Result<(), Box<dyn std::error::Error>>
+{
+    let folder = tempdir()?;
+    let (target, victim) = (folder.path().join("target"), folder.path().join("victim"));
+    fs::write(&victim, "of another")?;
+    // Planted: a link that leads to another file, one that leads nowhere, and a file.
+    std::os::unix::fs::symlink(&victim, beside(&target, 0))?;
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), beside(&target, 1))?;
+    fs::write(beside(&target, 2), "a file")?;
+    write(&["whole"], &target)?;
+    assert_eq!(fs::read(&target)?, b"whole");
+    assert!(fs::symlink_metadata(&target)?.is_file());
+    assert_eq!(fs::read(&victim)?, b"of another");
+    assert!(!folder.path().join("nowhere").exists());
+    assert_eq!(fs::read(beside(&target, 2))?, b"a file");
+    assert!(fs::symlink_metadata(beside(&target, 0))?.is_symlink());
+    Ok(())
+}
