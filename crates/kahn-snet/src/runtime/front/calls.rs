@@ -40,14 +40,14 @@ impl Worker<'_, '_> {
         let NextCall { record, number, waited, others_may } = call;
         self.found_waiting(mailbox.op, waited);
         if others_may {
-            self.offer(task.clone());
+            self.offer(Box::new(task.clone()));
         }
         let (frame, at) = (Arc::clone(home), Some((Arc::clone(mailbox), number)));
         self.call(Origin { frame, op: mailbox.op, at }, record);
         self.hand_in(mailbox, turn, number, Vec::new(), true);
         if mailbox.waiting.end(turn.limit) {
             // Below what it made, which is nearer to the output.
-            self.role.ready.insert(0, task.clone());
+            self.role.ready.insert(0, Box::new(task.clone()));
         }
     }
 

@@ -18,7 +18,8 @@ pub(super) struct Role {
     pub(super) index: Option<usize>,
     pub(super) local: Stack,
     /// Mailboxes that became ready, not yet on the stack.
-    pub(super) ready: Vec<Task>,
+    #[expect(clippy::vec_box, reason = "they go on as they are, in queues of pointers")]
+    pub(super) ready: Vec<Box<Task>>,
     pub(super) outbox: Vec<(Arc<Mailbox>, VecDeque<Rec>)>,
     /// Whether the outbox is being emptied.
     pub(super) flushing: bool,

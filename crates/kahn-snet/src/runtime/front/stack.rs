@@ -20,18 +20,7 @@ pub(super) struct Task {
 }
 
 /// What other workers see of a stack.
-#[derive(Debug)]
-pub(super) struct Bottom(ColdEnd<Box<Task>>);
-
-impl Bottom {
-    pub(super) fn steal(&self) -> Option<Task> {
-        self.0.steal().map(|task| *task)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
+pub(super) type Bottom = ColdEnd<Box<Task>>;
 
 /// Mailboxes with records, those nearer to the output on top.
 #[derive(Debug, Default)]
@@ -43,25 +32,26 @@ pub(super) struct Stack {
 impl Stack {
     /// Where others steal.
     pub(super) fn bottom(&self) -> Bottom {
-        Bottom(self.shared.cold_end())
+        self.shared.cold_end()
     }
 
-    pub(super) fn push(&mut self, task: Task) {
-        self.above.push_back(Box::new(task));
+    pub(super) fn push(&mut self, task: Box<Task>) {
+        let refused = if self.above.is_empty() { self.shared.push(task).err() } else { Some(task) };
+        self.above.extend(refused);
         self.fill();
     }
 
-    pub(super) fn pop(&mut self) -> Option<Task> {
-        let top = self.above.pop_back().or_else(|| self.shared.pop())?;
+    pub(super) fn pop(&mut self) -> Option<Box<Task>> {
+        let top = self.above.pop_back().or_else(|| self.shared.pop());
         self.fill();
-        Some(*top)
+        top
     }
 
     /// Takes what is below all others.
-    pub(super) fn pop_bottom(&mut self) -> Option<Task> {
-        let bottom = self.shared.pop_oldest().or_else(|| self.above.pop_front())?;
+    pub(super) fn pop_bottom(&mut self) -> Option<Box<Task>> {
+        let bottom = self.shared.pop_oldest().or_else(|| self.above.pop_front());
         self.fill();
-        Some(*bottom)
+        bottom
     }
 
     /// Moves as much down as there is room for.
@@ -102,10 +92,10 @@ mod tests {
     #[test]
     fn it_is_one_stack_whatever_its_size() {
         let mut stack = Stack::default();
-        (0..MANY).for_each(|number| stack.push(task(number)));
+        (0..MANY).for_each(|number| stack.push(Box::new(task(number))));
         assert_eq!(stack.len(), MANY);
         let (bottom, number) =
-            (stack.bottom(), |task: Option<Task>| task.map(|it| it.mailbox.op.0));
+            (stack.bottom(), |task: Option<Box<Task>>| task.map(|it| it.mailbox.op.0));
         assert_eq!(number(bottom.steal()), Some(0));
         assert_eq!(number(stack.pop_bottom()), Some(1));
         for next in (2..MANY).rev() {
@@ -117,7 +107,7 @@ mod tests {
     #[test]
     fn thieves_get_what_had_no_room_as_soon_as_the_role_looks() {
         let mut stack = Stack::default();
-        (0..MANY).for_each(|number| stack.push(task(number)));
+        (0..MANY).for_each(|number| stack.push(Box::new(task(number))));
         let bottom = stack.bottom();
         let mut stolen = 0;
         while stack.pop().is_some() {

@@ -101,7 +101,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         self.publish();
     }
 
-    fn search(&mut self) -> Option<Task> {
+    fn search(&mut self) -> Option<Box<Task>> {
         for _ in 0..PATIENCE {
             if self.shared.threads.has_waiting() && self.hand_over(Wanted::InBacklog) {
                 return None;
@@ -140,7 +140,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Takes the bottom of the own stack if it was not looked at for long.
-    fn bottom_in_turn(&mut self) -> Option<Task> {
+    fn bottom_in_turn(&mut self) -> Option<Box<Task>> {
         if self.role.until_bottom > 0 {
             return None;
         }
@@ -155,7 +155,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     ///
     /// Best is that mailbox itself, then what another worker has, which may lead to it. If that
     /// other worker is at it already, a short rest lets it catch up; no worker waits for another.
-    fn relief(&mut self, backlog: &Arc<Mailbox>) -> Option<Task> {
+    fn relief(&mut self, backlog: &Arc<Mailbox>) -> Option<Box<Task>> {
         if self.shared.stacks.len() == 1 {
             return None;
         }
@@ -182,7 +182,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Takes the bottom of another worker's stack.
-    fn steal(&mut self) -> Option<Task> {
+    fn steal(&mut self) -> Option<Box<Task>> {
         let stacks = &self.shared.stacks;
         let own = self.role.index.unwrap_or(0);
         let (before, others) = stacks.split_at(own);
@@ -257,7 +257,8 @@ impl<'w, 'r> Worker<'w, 'r> {
         match put {
             Put::Owned => {
                 let home = mailbox.home.upgrade();
-                self.role.ready.push(Task { mailbox: Arc::clone(mailbox), home });
+                let task = Task { mailbox: Arc::clone(mailbox), home };
+                self.role.ready.push(Box::new(task));
             }
             Put::Behind => {}
             Put::InBacklog => {
@@ -344,7 +345,7 @@ impl<'w, 'r> Worker<'w, 'r> {
 
     /// Keeps a mailbox that has more to do: below what it woke, so that those nearer to the output
     /// come first, and below everything if it was there, for all others are nearer.
-    fn keep(&mut self, task: Task, from_bottom: bool) {
+    fn keep(&mut self, task: Box<Task>, from_bottom: bool) {
         let mut above = Vec::new();
         if from_bottom {
             above.extend(std::iter::from_fn(|| self.role.local.pop()));
@@ -354,12 +355,12 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Offers a mailbox to others at once.
-    pub(super) fn offer(&mut self, task: Task) {
+    pub(super) fn offer(&mut self, task: Box<Task>) {
         self.role.local.push(task);
         self.shared.idle.wake();
     }
 
-    fn activate(&mut self, task: Task) {
+    fn activate(&mut self, task: Box<Task>) {
         self.role.activations += 1;
         let from_bottom = std::mem::take(&mut self.role.from_bottom);
         let mailbox = Arc::clone(&task.mailbox);
