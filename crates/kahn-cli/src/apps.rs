@@ -1,11 +1,11 @@
 //! The programs of `kahn-apps`, as the command has them.
 
 use clap::{ArgMatches, Command};
-use kahn::{Network, Options, Report};
+use kahn::{Network, Options, Progress, Report};
 use kahn_apps::{APPS, App, Compare, Variant};
 use kahn_command::{
-    Answer, Failure, Form, Interrupt, Kind, Menu, Parts, Pending, Prepared, Program, Progress,
-    Purpose, Settings, Stopper,
+    Answer, Failure, Form, Interrupt, Kind, Menu, Parts, Pending, Prepared, Program, Purpose,
+    Settings, Stopper,
 };
 
 /// Calls a function with all programs.
@@ -128,9 +128,7 @@ impl Prepared for Ready {
     }
 
     fn progress(&self) -> Option<Progress> {
-        let progress = self.program.progress();
-        let (done, total, unit) = (progress.done(), progress.total(), progress.unit());
-        Some(Progress { done, total, unit })
+        Some(self.program.progress().clone())
     }
 }
 

@@ -149,9 +149,9 @@ mod tests {
             ("graph wordcount", "--svg", true),
             ("graph wordcount", "--workers", false),
             ("graph aes", "--variant", false),
-            ("verify", "bank", false),
+            ("verify", "  bank ", false),
             ("verify", "sieve", true),
-            ("run", "bank", true),
+            ("run", "  bank ", true),
             ("run sieve", "--tau", cfg!(feature = "partition")),
         ];
         for (subcommand, word, is_there) in cases {

@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use kahn::Progress;
 use kahn::process::Output;
 
 /// Writes a result, or a part of it.
@@ -27,6 +28,7 @@ pub struct Answer<'env> {
     pub(crate) lines: Writer<'env>,
     pub(crate) files: Vec<(PathBuf, Writer<'env>)>,
     pub(crate) notes: Vec<(&'static str, u64)>,
+    pub(crate) progress: Option<Progress>,
 }
 
 impl<'env> Answer<'env> {
@@ -46,7 +48,7 @@ impl<'env> Answer<'env> {
     /// });
     /// ```
     pub fn new(write: impl FnOnce(&mut dyn Write) -> io::Result<()> + 'env) -> Self {
-        Self { lines: Box::new(write), files: Vec::new(), notes: Vec::new() }
+        Self { lines: Box::new(write), files: Vec::new(), notes: Vec::new(), progress: None }
     }
 
     /// Makes a result that is nothing on standard output: the network's effects are all.
@@ -89,6 +91,30 @@ impl<'env> Answer<'env> {
     #[must_use]
     pub fn note(mut self, name: &'static str, number: u64) -> Self {
         self.notes.push((name, number));
+        self
+    }
+
+    /// Shows how far this is while the network runs, in place of how many messages there were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Progress};
+    /// use kahn_command::Answer;
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 1..=1000_u64);
+    /// let progress = Progress::new("numbers", Some(1000));
+    /// let counted = progress.clone();
+    /// let sum = network.fold("sum", numbers, 0, move |sum, n| {
+    ///     counted.add(1);
+    ///     sum + n
+    /// });
+    /// let answer = Answer::from(sum).progress(&progress);
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, progress: &Progress) -> Self {
+        self.progress = Some(progress.clone());
         self
     }
 

@@ -73,7 +73,7 @@ pub use input::read;
 pub use interrupt::{Interrupt, Stopper};
 pub use menu::Menu;
 pub use messages::note;
-pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Progress, Purpose, Settings};
+pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Purpose, Settings};
 pub use progress::Bar;
 pub use result::write;
 pub use single::{main, main_with, main_with_parts};

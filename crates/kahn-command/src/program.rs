@@ -7,7 +7,7 @@
 //! ```
 
 use clap::{ArgMatches, Command};
-use kahn::{Network, Options, Report};
+use kahn::{Network, Options, Progress, Report};
 
 use crate::{Answer, Failure, Interrupt};
 
@@ -139,21 +139,11 @@ pub trait Prepared: Sync {
         None
     }
 
-    /// Returns how far a run has got, if the program counts it; messages are counted otherwise.
+    /// Returns what counts how far a run has got, if the program counts it; messages are counted otherwise.
+    /// `bytes` are shown as such.
     fn progress(&self) -> Option<Progress> {
         None
     }
-}
-
-/// How far a run has got, for a person who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// How much is done.
-    pub done: u64,
-    /// How much there is to do, if that is known.
-    pub total: Option<u64>,
-    /// What is counted: `bytes` are shown as such.
-    pub unit: &'static str,
 }
 
 /// Finds the form that `--variant` names, among those of these kinds; the first if it names none.

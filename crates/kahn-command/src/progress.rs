@@ -7,7 +7,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::{Condvar, Mutex};
 
-use crate::{Progress, messages};
+use kahn::Progress;
+
+use crate::messages;
 
 /// How long a run shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -15,8 +17,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often the bar is drawn after that.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Does the work; meanwhile shows how far it is, as this counts.
+pub(crate) fn watched_by<T>(counted: &Progress, work: impl FnOnce() -> T) -> T {
+    watched(&|| counted.done(), counted.total(), counted.unit(), work)
+}
+
 /// Does the work; meanwhile shows how far it is, on standard error if that is a terminal.
-pub(crate) fn watched<T>(progress: &(dyn Fn() -> Progress + Sync), work: impl FnOnce() -> T) -> T {
+pub(crate) fn watched<T>(
+    done: &(dyn Fn() -> u64 + Sync),
+    total: Option<u64>,
+    unit: &str,
+    work: impl FnOnce() -> T,
+) -> T {
     if !io::stderr().is_terminal() {
         return work();
     }
@@ -24,7 +36,7 @@ pub(crate) fn watched<T>(progress: &(dyn Fn() -> Progress + Sync), work: impl Fn
     thread::scope(|scope| {
         // Also if the work panics: the scope waits for the thread that draws.
         let _announced = AtTheEnd(&end);
-        scope.spawn(|| draw(progress, &end));
+        scope.spawn(|| draw(done, total, unit, &end));
         work()
     })
 }
@@ -56,24 +68,23 @@ impl Drop for AtTheEnd<'_> {
     }
 }
 
-fn draw(progress: &(dyn Fn() -> Progress + Sync), end: &End) {
+fn draw(done: &(dyn Fn() -> u64 + Sync), total: Option<u64>, unit: &str, end: &End) {
     if end.is_reached_within(PATIENCE) {
         return;
     }
-    let now = progress();
-    let bar = match now.total {
+    let bar = match total {
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::new_spinner(),
     };
-    let bar = bar.with_style(style(now)).with_elapsed(PATIENCE);
+    let bar = bar.with_style(style(total, unit)).with_elapsed(PATIENCE);
     while !end.is_reached_within(PERIOD) {
-        bar.set_position(progress().done);
+        bar.set_position(done());
     }
     bar.finish_and_clear();
 }
 
-fn style(progress: Progress) -> ProgressStyle {
-    let template = match (progress.total, progress.unit) {
+fn style(total: Option<u64>, unit: &str) -> ProgressStyle {
+    let template = match (total, unit) {
         (Some(_), "bytes") => "{wide_bar} {bytes} of {total_bytes}, {eta} left",
         (Some(_), unit) => &format!("{{wide_bar}} {{pos}} of {{len}} {unit}"),
         (None, unit) => &format!("{{spinner}} {{pos}} {unit}, {{elapsed}}"),
@@ -146,9 +157,8 @@ mod tests {
     #[test]
     fn every_kind_of_progress_has_a_template_that_parses() {
         for (unit, total) in [("bytes", Some(1)), ("numbers", Some(1)), ("rounds", None)] {
-            let progress = Progress { done: 0, total, unit };
             let bar = ProgressBar::hidden();
-            bar.set_style(style(progress));
+            bar.set_style(style(total, unit));
         }
     }
 }

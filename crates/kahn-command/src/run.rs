@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::ArgMatches;
-use kahn::{Network, Options, Report};
+use kahn::{Network, Options, Progress, Report};
 use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
-use crate::program::{Form, Kind, Prepared, Program, Progress, Purpose, form_of};
+use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
 use crate::{Answer, Failure, Interrupt, messages, output, progress, result};
 
 /// Runs a program and writes its result, once all of it is known.
@@ -67,9 +67,13 @@ fn run_network<'env>(
     let pending = prepared.build(form, &mut network, Purpose::Run)?;
     let handle = network.stop_handle();
     interrupt.running(handle.clone());
-    let messages = || Progress { done: handle.messages(), total: None, unit: "messages" };
-    let seen = || prepared.progress().unwrap_or_else(messages);
-    let ran = progress::watched(&seen, || network.run_with(options));
+    let counted = prepared.progress();
+    let done = || counted.as_ref().map_or_else(|| handle.messages(), Progress::done);
+    let (total, unit) = match &counted {
+        Some(counted) => (counted.total(), counted.unit()),
+        None => (None, "messages"),
+    };
+    let ran = progress::watched(&done, total, unit, || network.run_with(options));
     let report = ran.map_err(|error| {
         let refused = arguments.placing().refused(&error);
         refused.unwrap_or_else(|| error.into())
@@ -83,7 +87,7 @@ fn run_network<'env>(
 /// Does the work under a bar, if the program counts how far it is.
 fn watched<T>(prepared: &dyn Prepared, work: impl FnOnce() -> T) -> T {
     match prepared.progress() {
-        Some(first) => progress::watched(&|| prepared.progress().unwrap_or(first), work),
+        Some(counted) => progress::watched_by(&counted, work),
         None => work(),
     }
 }

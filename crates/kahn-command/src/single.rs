@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use clap::{ArgMatches, Args, Command};
-use kahn::Network;
+use kahn::{Network, Progress};
 
 use crate::arguments::Verb;
 use crate::program::{Form, Parts, Pending, Prepared, Program, Purpose, Settings};
@@ -217,7 +217,12 @@ where
             let input = (self.prepare)(A::from_arg_matches(matches)?)?;
             self.input.get_or_init(|| input)
         };
-        Ok(Box::new(Built { input, parts: settings.parts, build: &self.build }))
+        Ok(Box::new(Built {
+            input,
+            parts: settings.parts,
+            build: &self.build,
+            progress: OnceLock::new(),
+        }))
     }
 }
 
@@ -226,6 +231,8 @@ struct Built<'a, I, B> {
     input: &'a I,
     parts: usize,
     build: &'a B,
+    /// That of the network, once it is built.
+    progress: OnceLock<Progress>,
 }
 
 impl<I, B> Prepared for Built<'_, I, B>
@@ -240,6 +247,13 @@ where
         _purpose: Purpose,
     ) -> Result<Pending<'env>, Failure> {
         let answer = (self.build)(self.input, self.parts, network)?;
+        if let Some(progress) = &answer.progress {
+            self.progress.get_or_init(|| progress.clone());
+        }
         Ok(Box::new(move || Some(answer)))
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        self.progress.get().cloned()
     }
 }

@@ -7,16 +7,15 @@
 
 use std::cell::OnceCell;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::ArgMatches;
-use kahn::Network;
 use kahn::policy::SEQUENTIAL;
 use kahn::testing::{self, Schedules, VerifyError};
+use kahn::{Network, Progress};
 
 use crate::arguments::{Shape, VerifyArguments};
-use crate::program::{Form, Pending, Prepared, Program, Progress, Purpose, form_of};
+use crate::program::{Form, Pending, Prepared, Program, Purpose, form_of};
 use crate::{Answer, Failure, Interrupt, messages, progress, result};
 
 /// How long one run may take. Far more than it needs: a run that hangs is explained and given up.
@@ -49,12 +48,9 @@ pub(crate) fn verify(
     let schedules = Schedules::new().policies(policies).time_limit(TIME_LIMIT);
     let numbers: Vec<_> = prepared.iter().map(|(parts, _)| *parts).collect();
     let total = (schedules.list().len() * numbers.len()) as u64;
-    let done = AtomicU64::new(0);
-    let seen = || Progress { done: done.load(Relaxed), total: Some(total), unit: "schedules" };
-    let each = |_: testing::Progress<'_>| {
-        done.fetch_add(1, Relaxed);
-    };
-    let verified = progress::watched(&seen, || match &numbers[..] {
+    let done = Progress::new("schedules", Some(total));
+    let each = |_: testing::Ran<'_>| done.add(1);
+    let verified = progress::watched_by(&done, || match &numbers[..] {
         [_] => schedules.verify_with(
             |network| check.build(network, *first),
             |built| check.result(built),
@@ -68,7 +64,7 @@ pub(crate) fn verify(
         ),
     });
     if interrupt.ended() {
-        let done = done.load(Relaxed);
+        let done = done.done();
         messages::note(format_args!("interrupted after {done} of {total} schedules: no verdict"));
         return Err(Failure::Interrupted);
     }

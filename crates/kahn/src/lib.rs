@@ -61,8 +61,8 @@ pub use kahn_report::{
     StillRunning, Summary, Waiting, WorkerReport,
 };
 pub use network::{
-    Channel, Network, Options, Problem, Process, Requests, RunError, Running, Scope, Spawner,
-    StopHandle, process,
+    Channel, Network, Options, Problem, Process, Progress, Requests, RunError, Running, Scope,
+    Spawner, StopHandle, process,
 };
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.

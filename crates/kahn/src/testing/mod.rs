@@ -40,5 +40,5 @@ mod watchdog;
 pub use compare::{Difference, Mismatch, Unlike};
 pub use function::{Histories, run_process, try_run_process};
 pub use schedule::{Case, Schedules};
-pub use verify::{Cut, Progress, Verified, VerifyError, assert_same, verify};
+pub use verify::{Cut, Ran, Verified, VerifyError, assert_same, verify};
 pub use watchdog::{Watchdog, within};

@@ -7,7 +7,7 @@
 //! | … if these differ | messages of channels that are there in both and belong to no part, to tell where it began |
 
 use super::schedule::Schedules;
-use super::verify::{Progress, Runs, Verified, VerifyError};
+use super::verify::{Ran, Runs, Verified, VerifyError};
 use crate::Network;
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl Schedules {
         parts: impl IntoIterator<Item = usize>,
         build: impl Fn(&mut Network<'env>, usize) -> R,
         result: impl Fn(R) -> A,
-        mut each: impl FnMut(Progress<'_>),
+        mut each: impl FnMut(Ran<'_>),
     ) -> Result<Verified<A>, VerifyError> {
         let numbers: Vec<_> = parts.into_iter().collect();
         let of = self.list().len() * numbers.len();
@@ -63,7 +63,7 @@ impl Schedules {
             let build = |network: &mut Network<'env>| build(network, parts);
             let runs = self.runs(Some(parts), build, &result, |_, schedule| {
                 done += 1;
-                each(Progress { done, of, schedule });
+                each(Ran { done, of, schedule });
             })?;
             let Some((number, expected)) = &mut first else {
                 first = Some((parts, runs));

@@ -252,17 +252,17 @@ impl fmt::Display for Of {
 ///
 /// ```
 /// use kahn::policy::SEQUENTIAL;
-/// use kahn::testing::{Progress, Schedules};
+/// use kahn::testing::{Ran, Schedules};
 ///
 /// let mut lines = Vec::new();
-/// let each = |progress: Progress<'_>| lines.push(format!("{} of {}", progress.done, progress.of));
+/// let each = |progress: Ran<'_>| lines.push(format!("{} of {}", progress.done, progress.of));
 /// Schedules::new().policies([SEQUENTIAL]).capacities([1, 2]).verify_with(|_network| {}, drop, each)?;
 /// assert_eq!(lines, ["1 of 2", "2 of 2"]);
 /// # Ok::<(), kahn::testing::VerifyError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Progress<'a> {
+pub struct Ran<'a> {
     /// Runs that have ended.
     pub done: usize,
     /// Runs in all.
@@ -413,10 +413,10 @@ impl Schedules {
         &self,
         build: impl Fn(&mut Network<'env>) -> R,
         result: impl Fn(R) -> A,
-        mut each: impl FnMut(Progress<'_>),
+        mut each: impl FnMut(Ran<'_>),
     ) -> Result<Verified<A>, VerifyError> {
         let of = self.list().len();
-        let each = |done, schedule: &Case| each(Progress { done, of, schedule });
+        let each = |done, schedule: &Case| each(Ran { done, of, schedule });
         Ok(self.runs(None, build, result, each)?.verified(of))
     }
 

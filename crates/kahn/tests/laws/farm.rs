@@ -2,7 +2,7 @@
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen};
 use kahn::testing::{Schedules, VerifyError};
-use kahn::{Channel, Network, Options, ProcessEnd, Report, Summary};
+use kahn::{BoxError, Channel, Network, Options, ProcessEnd, Report, Summary};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread::yield_now;
@@ -495,4 +495,35 @@ fn the_options_do_not_change_its_window() {
     });
     let report = network.run_with(Options::new().capacity(64)).expect("it finishes");
     assert!(report.processes.iter().all(|process| process.ending == ProcessEnd::Finished));
+}
+
+#[test]
+fn forms_that_may_fail_tell_the_message_under_every_schedule() {
+    for is_ordered in [false, true] {
+        let verified = Schedules::new().workers([1, 3]).seeds([1]).verify(|network| {
+            let numbers = network.source("numbers", 0..40_u64);
+            let f = |cleared: &mut Vec<u64>, item: u64| {
+                cleared.clear();
+                cleared.push(item);
+                if item == 25 { Err(BoxError::from("no 25")) } else { Ok(cleared[0]) }
+            };
+            let mapped = if is_ordered {
+                network.try_ordered_map_with("map", numbers, 3, 8, Vec::new, f)
+            } else {
+                network.try_parallel_map_with("map", numbers, 3, Vec::new, f)
+            };
+            network.for_each("take", mapped, |_| {});
+        });
+        let report = verified.expect("all runs fail alike").report;
+        let [failure] = &report.failures[..] else { panic!("{:?}", report.failures) };
+        // Of three, the one with index 1 has the items 1, 4, 7, …
+        let at = if is_ordered {
+            "`map` failed at message 26 of `numbers`"
+        } else {
+            "`map 1` failed at message 9 of `map scatter 1`"
+        };
+        assert!(failure.to_string().contains(at), "{failure}");
+        let taken = report.channels.iter().find(|channel| channel.to == Some("take".into()));
+        assert_eq!(taken.expect("it reads").received, 25);
+    }
 }

@@ -89,14 +89,7 @@ impl<'env, M: Making> Network<'env, M> {
         E: Send + 'env,
         Result<(), E>: ProcessResult,
     {
-        let plan = FarmPlan {
-            name: name.into(),
-            n,
-            window,
-            make: || (),
-            f: move |(): &mut (), item| f(item),
-        };
-        self.farm(items, plan)
+        self.try_ordered_map_with(name, items, n, window, || (), move |(), item| f(item))
     }
 
     /// Maps up to `n` messages at once as [`ordered_map`](Self::ordered_map) does, with memory that is used
@@ -137,7 +130,52 @@ impl<'env, M: Making> Network<'env, M> {
         make: impl Fn() -> S + Send + Sync + 'env,
         f: impl Fn(&mut S, T) -> U + Send + Sync + 'env,
     ) -> Receiver<U> {
-        let f = move |memory: &mut S, item| Ok::<U, Infallible>(f(memory, item));
+        self.try_ordered_map_with(name, items, n, window, make, move |memory: &mut S, item| {
+            Ok::<U, Infallible>(f(memory, item))
+        })
+    }
+
+    /// Maps up to `n` messages at once as [`ordered_map_with`](Self::ordered_map_with) does; the first error is
+    /// the failure of the process. `f` must be free of effects: it may run for messages behind one that fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let lines = network.source("lines", ["1 2", "3", "4 x"]);
+    /// let make = Vec::new;
+    /// let sums = network.try_ordered_map_with("sums", lines, 4, 16, make, |numbers, line| {
+    ///     numbers.clear();
+    ///     for word in line.split(' ') {
+    ///         numbers.push(word.parse::<u32>()?);
+    ///     }
+    ///     Ok::<_, std::num::ParseIntError>(numbers.iter().sum::<u32>())
+    /// });
+    /// network.for_each("ignore", sums, |_| {});
+    /// let error = network.run().expect_err("`x` is no number");
+    /// assert!(error.to_string().contains("message 3 of `lines`: invalid digit"), "{error}");
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`ordered_map`](Self::ordered_map).
+    pub fn try_ordered_map_with<T, U, E, S>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        n: usize,
+        window: usize,
+        make: impl Fn() -> S + Send + Sync + 'env,
+        f: impl Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'env,
+    ) -> Receiver<U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+        E: Send + 'env,
+        S: Send + 'env,
+        Result<(), E>: ProcessResult,
+    {
         self.farm(items, FarmPlan { name: name.into(), n, window, make, f })
     }
 }

@@ -1,7 +1,7 @@
 //! The same work in several processes, in order.
 
 use crate::network::making::Making;
-use crate::{Name, Network, Receiver};
+use crate::{BoxError, Name, Network, Receiver};
 
 impl<'env, M: Making> Network<'env, M> {
     /// Maps in `count` processes at once, and keeps the order.
@@ -90,6 +90,85 @@ impl<'env, M: Making> Network<'env, M> {
                 let (make, f) = (make.clone(), f.clone());
                 let mut memory = None;
                 self.map(format!("{name} {index}"), part, move |item| {
+                    f(memory.get_or_insert_with(&make), item)
+                })
+            })
+            .collect();
+        self.gather(format!("{name} gather"), mapped)
+    }
+
+    /// Maps in `count` processes at once as [`parallel_map`](Self::parallel_map) does; a process fails when `f`
+    /// does.
+    ///
+    /// The failure tells the message of the process's own channel: of those of `count` processes, message *k* of
+    /// process *i* is message (*k* - 1) `count` + *i* + 1 of all. What other processes have made of messages
+    /// before it is sent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let texts = network.source("texts", ["1", "2", "three"]);
+    /// let numbers = network.try_parallel_map("parse", texts, 2, |text| Ok(text.parse::<u32>()?));
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let error = network.run().expect_err("`three` is no number");
+    /// assert!(error.to_string().contains("`parse 0` failed at message 2 of `parse scatter 0`"), "{error}");
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`parallel_map`](Self::parallel_map).
+    pub fn try_parallel_map<T: Send + 'env, U: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        count: usize,
+        f: impl Fn(T) -> Result<U, BoxError> + Clone + Send + 'env,
+    ) -> Receiver<U> {
+        self.try_parallel_map_with(name, items, count, || (), move |(), item| f(item))
+    }
+
+    /// Maps in `count` processes at once as [`parallel_map_with`](Self::parallel_map_with) does, with memory that
+    /// **must not influence results**; a process fails when `f` does, as in
+    /// [`try_parallel_map`](Self::try_parallel_map).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let texts = network.source("texts", [&b"to be"[..], b"or \xff"]);
+    /// let lengths = network.try_parallel_map_with("lengths", texts, 2, String::new, |buffer, text| {
+    ///     buffer.clear();
+    ///     buffer.push_str(std::str::from_utf8(text)?);
+    ///     Ok(buffer.chars().count())
+    /// });
+    /// network.for_each("ignore", lengths, |_| {});
+    /// let error = network.run().expect_err("the second text is no UTF-8");
+    /// assert!(error.downcast_ref::<std::str::Utf8Error>().is_some());
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`parallel_map`](Self::parallel_map).
+    pub fn try_parallel_map_with<T: Send + 'env, U: Send + 'env, S: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        count: usize,
+        make: impl Fn() -> S + Clone + Send + 'env,
+        f: impl Fn(&mut S, T) -> Result<U, BoxError> + Clone + Send + 'env,
+    ) -> Receiver<U> {
+        let name = name.into();
+        let parts = self.scatter(format!("{name} scatter"), items, count);
+        let mapped = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let (make, f) = (make.clone(), f.clone());
+                let mut memory = None;
+                self.try_map(format!("{name} {index}"), part, move |item| {
                     f(memory.get_or_insert_with(&make), item)
                 })
             })
