@@ -52,12 +52,12 @@ impl Replacement {
     /// All is written: puts it in the target's place.
     pub(super) fn finish(mut self) -> io::Result<()> {
         let Some(beside) = &self.beside else { return Ok(()) };
-        self.file.sync_all().map_err(at("write to the disk", &self.target))?;
-        fs::rename(beside, &self.target).map_err(at("write", &self.target))?;
+        system::sync(&self.file).map_err(at("write to the disk", &self.target))?;
+        system::rename(beside, &self.target).map_err(at("write", &self.target))?;
         self.beside = None;
         // The name's turn. Not every system opens folders, and the file is whole without.
         if let Ok(folder) = File::open(folder_of(&self.target)) {
-            let _ = folder.sync_all();
+            let _ = system::sync(&folder);
         }
         Ok(())
     }
@@ -104,5 +104,53 @@ impl Drop for Replacement {
             // Nothing can be done about what cannot be removed.
             let _ = fs::remove_file(beside);
         }
+    }
+}
+
+/// What the system is asked to do at the end. Tests look at the order.
+mod system {
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::Path;
+
+    #[cfg(test)]
+    thread_local! {
+        pub(super) static ASKED: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+
+    #[cfg(test)]
+    fn note(what: io::Result<String>) {
+        ASKED.with_borrow_mut(|asked| asked.push(what.expect("it can be told")));
+    }
+
+    pub(super) fn sync(file: &File) -> io::Result<()> {
+        #[cfg(test)]
+        note(file.metadata().map(|found| {
+            let file = || format!("sync a file of {} bytes", found.len());
+            if found.is_dir() { "sync the folder".to_owned() } else { file() }
+        }));
+        file.sync_all()
+    }
+
+    pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+        #[cfg(test)]
+        note(fs::metadata(from).map(|found| format!("rename {} bytes", found.len())));
+        fs::rename(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_on_the_disk_before_the_name_is() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut replacement = Replacement::new(folder.path().join("target"))?;
+        replacement.write_all(b"all of it")?;
+        replacement.finish()?;
+        let asked = system::ASKED.take();
+        assert_eq!(asked, ["sync a file of 9 bytes", "rename 9 bytes", "sync the folder"]);
+        Ok(())
     }
 }
