@@ -88,6 +88,39 @@ package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../
 package=kahn-csp mutation yields-to-few "$csp" all_that_were_ready ../../kahn-engine/src/queue/lane.rs \
     's/let is_first = .*?;/let is_first = waits.is_some();/s'
 
+# --- the ordered farm ---------------------------------------------------------------------------
+
+mutation farm-out-of-order "$laws" it_does_what_a_map network/farm.rs \
+    's/hand_out\.jobs\.push_back\(job\);/let mut job = job;\n if let Some(before) = hand_out.jobs.back_mut() { mem::swap(\&mut before.1, \&mut job.1); }\n hand_out.jobs.push_back(job);/'
+mutation farm-without-a-window "$laws" no_more_than_n_at_once network/farm.rs \
+    's/capacity: u32::try_from\(plan\.window\)\.unwrap_or\(u32::MAX\)/capacity: 500/'
+mutation farm-one-helper-more "$laws" no_more_than_n_at_once network/farm.rs \
+    's/hand_out\.helpers < self\.plan\.n;/hand_out.helpers <= self.plan.n;/'
+mutation farm-failure-left-out "$laws" a_failure_is_told_after network/farm.rs \
+    's/Made::Failed\(error\) => \{/Made::Failed(_) if number > 3 => {}\n Made::Failed(error) => {/'
+mutation farm-blames-the-next "$laws" a_failure_is_told_after network/farm.rs \
+    's/AtMessage \{ channel: items, number \}/AtMessage { channel: items, number: number + 1 }/'
+mutation farm-goes-on "$laws" a_stop_ends_it network/farm.rs \
+    's/rest\(gives_way\)\.await;/let _ = (gives_way, rest);/'
+mutation farm-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
+    's/Ticket::new\(weigher\.bytes\(&item\)\)/Ticket::new(0 * weigher.bytes(\&item))/'
+
+# --- files --------------------------------------------------------------------------------------
+
+rims='--test rims'
+without_mutation '' -p kahn --test rims
+
+mutation beside-over-what-is-there "$rims" what_stands_where network/process/file/replace.rs \
+    's/\.create_new\(true\)/.create(true).truncate(true)/'
+mutation beside-is-left "$rims" if_anything_fails network/process/file/replace.rs \
+    's/let _ = fs::remove_file\(beside\);/let _ = beside;/'
+mutation link-is-renamed-over "$rims" a_file_keeps_its_mode network/process/file/replace.rs \
+    's/found\.as_ref\(\)\.is_some_and\(\|found\| !found\.is_file\(\)\)/found.as_ref().is_some_and(|found| !found.is_file() \&\& !found.is_symlink())/'
+mutation mode-is-forgotten "$rims" a_file_keeps_its_mode network/process/file/replace.rs \
+    's/set_permissions\(found\.permissions\(\)\)/set_permissions(replacement.file.metadata()?.permissions())/; s/if let Some\(found\) = found \{/if let Some(_found) = found {/'
+mutation renamed-without-fsync '--lib' all_is_on_the_disk network/process/file/replace.rs \
+    's/system::sync\(&self\.file\)\.map_err\(at\("write to the disk", &self\.target\)\)\?;//'
+
 # --- what is told of failures -------------------------------------------------------------------
 
 mutation last-message-not-noted "$laws" whose_reader_left_with channel/closing.rs \
