@@ -22,6 +22,7 @@
 //! | `ws_cur`, `ws_last` | work stealing of the Nornir papers; `work_stealing`: what both share |
 //! | `static` | a worker for each process, for good; `placement`: which |
 //! | `partition` | parts of the graph, cut anew when workers idle; `parts`: how (feature `partition`) |
+//! | `placed` | what `static` and `partition` share: a worker for each process |
 //! | `batch` | CCSP's batches; `batches`: the run queue of a worker |
 //! | `queues` | a locked queue for each worker: of all but `batch` |
 //! | `graph` | which processes are neighbours, and in which order they stand |
@@ -35,6 +36,7 @@ mod graph;
 mod partition;
 #[cfg(all(feature = "partition", not(loom)))]
 mod parts;
+mod placed;
 mod placement;
 mod queues;
 mod r#static;

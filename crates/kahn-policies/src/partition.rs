@@ -13,10 +13,10 @@
 //! next cut knows it.
 
 use crate::parts;
+use crate::placed::{Homes, Placed};
 use crate::queues::Queues;
 use kahn_engine::policy::{
-    Load, Misplaced, Notify, Origin, Placing, Policy, PolicyChoice, Promises, Ready, Reason, Turn,
-    Waiting,
+    Load, Misplaced, Origin, Placing, PolicyChoice, Promises, Ready, Waiting,
 };
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub const DEFAULT_TAU: Duration = Duration::from_millis(16);
 pub const PARTITION: PolicyChoice = PolicyChoice::new(
     "partition",
     "no stealing; equal parts of the graph with little traffic between, cut anew when workers idle",
-    |setup| Box::new(Partition::new(setup.workers, DEFAULT_TAU)),
+    |setup| Placed::of(setup, Partition { tau: DEFAULT_TAU }),
 )
 .promising(Promises::waiting(Waiting::Dispatches(64)));
 
@@ -61,7 +61,7 @@ pub const PARTITION: PolicyChoice = PolicyChoice::new(
 /// ```
 pub fn partition_after(tau: Duration) -> PolicyChoice {
     assert!(!tau.is_zero(), "sharing out takes time itself");
-    PARTITION.built_by(move |setup| Box::new(Partition::new(setup.workers, tau)))
+    PARTITION.built_by(move |setup| Placed::of(setup, Partition { tau }))
 }
 
 /// A worker with so many waiting processes more than twice the fewest gets no new ones.
@@ -69,49 +69,23 @@ const SLACK: usize = 4;
 
 #[derive(Debug)]
 struct Partition {
-    queues: Queues,
     tau: Duration,
 }
 
-impl Partition {
-    fn new(workers: usize, tau: Duration) -> Self {
-        Self { queues: Queues::new(workers, 0), tau }
-    }
+impl Homes for Partition {
+    const NAME: &'static str = "partition";
 
-    /// Where a process goes that was created while the network runs.
-    fn place_new(&self, origin: Origin, ready: &Ready) -> usize {
-        let workers = self.queues.workers();
+    fn place_new(&self, queues: &Queues, origin: Origin, ready: &Ready) -> usize {
+        let workers = queues.workers();
         if let Some(pinned) = ready.pinned_worker() {
             return pinned % workers;
         }
-        let shortest = (0..workers).min_by_key(|&worker| self.queues.len(worker)).unwrap_or(0);
-        let most = 2 * self.queues.len(shortest) + SLACK;
+        let shortest = (0..workers).min_by_key(|&worker| queues.len(worker)).unwrap_or(0);
+        let most = 2 * queues.len(shortest) + SLACK;
         match origin {
-            Origin::Worker(creator) if self.queues.len(creator) <= most => creator,
+            Origin::Worker(creator) if queues.len(creator) <= most => creator,
             Origin::Worker(_) | Origin::Outside => shortest,
         }
-    }
-}
-
-impl Policy for Partition {
-    fn name(&self) -> &'static str {
-        "partition"
-    }
-
-    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
-        self.queues.push_home(origin, ready, reason, |ready| self.place_new(origin, ready))
-    }
-
-    fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
-        self.queues.pop(worker)
-    }
-
-    fn has_work(&self, worker: usize) -> bool {
-        !self.queues.is_empty(worker)
-    }
-
-    fn placing(&self) -> Option<&dyn Placing> {
-        Some(self)
     }
 }
 

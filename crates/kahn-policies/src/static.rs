@@ -7,10 +7,10 @@
 //! under `good`, away from it under `bad`.
 
 use crate::Placement;
+use crate::placed::{Homes, Placed};
 use crate::queues::Queues;
 use kahn_engine::policy::{
-    Load, Misplaced, Notify, Origin, Placing, Policy, PolicyChoice, Promises, Ready, Reason, Turn,
-    Waiting,
+    Load, Misplaced, Origin, Placing, Policy, PolicyChoice, Promises, Ready, Setup, Waiting,
 };
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 pub const STATIC: PolicyChoice = PolicyChoice::new(
     "static",
     "no stealing; each process belongs to a worker, as pinned or by --placement",
-    |setup| Box::new(Static::new(setup.workers, Placement::RoundRobin)),
+    |setup| Static::of(setup, Placement::RoundRobin),
 )
 .promising(Promises { yields: true, ..Promises::waiting(Waiting::Dispatches(64)) });
 
@@ -49,7 +49,7 @@ pub const STATIC: PolicyChoice = PolicyChoice::new(
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 pub fn static_by(placement: Placement) -> PolicyChoice {
-    STATIC.built_by(move |setup| Box::new(Static::new(setup.workers, placement.clone())))
+    STATIC.built_by(move |setup| Static::of(setup, placement.clone()))
 }
 
 /// Chooses `static` with a placement, whose workers begin again at 0 after the last that the run has.
@@ -67,57 +67,35 @@ pub fn static_by(placement: Placement) -> PolicyChoice {
 /// assert!(network.run_with(Options::new().workers(2).policy(policy)).is_ok());
 /// ```
 pub fn static_folded(placement: Placement) -> PolicyChoice {
-    STATIC.built_by(move |setup| {
-        Box::new(Static::new(setup.workers, placement.clone().folded(setup.workers)))
-    })
+    STATIC.built_by(move |setup| Static::of(setup, placement.clone().folded(setup.workers)))
 }
 
 #[derive(Debug)]
 struct Static {
-    queues: Queues,
     placement: Placement,
     listed: BTreeMap<String, usize>,
 }
 
 impl Static {
-    fn new(workers: usize, placement: Placement) -> Self {
-        Self { queues: Queues::new(workers, 0), listed: placement.listed(), placement }
+    fn of(setup: Setup, placement: Placement) -> Box<dyn Policy> {
+        Placed::of(setup, Self { listed: placement.listed(), placement })
     }
+}
 
-    /// Where a process goes that was created while the network runs.
-    fn place_new(&self, origin: Origin, ready: &Ready) -> usize {
-        let workers = self.queues.workers();
+impl Homes for Static {
+    const NAME: &'static str = "static";
+
+    fn place_new(&self, queues: &Queues, origin: Origin, ready: &Ready) -> usize {
+        let workers = queues.workers();
         let listed = self.listed.get(ready.name().as_str()).copied();
         let given = listed.or_else(|| ready.pinned_worker().map(|worker| worker % workers));
         given.unwrap_or_else(|| match (&self.placement, origin) {
             (Placement::Good, Origin::Worker(creator)) => creator,
             (Placement::Bad, Origin::Worker(creator)) if workers > 1 => {
-                (creator + 1 + self.queues.next_worker() % (workers - 1)) % workers
+                (creator + 1 + queues.next_worker() % (workers - 1)) % workers
             }
-            _ => self.queues.next_worker(),
+            _ => queues.next_worker(),
         })
-    }
-}
-
-impl Policy for Static {
-    fn name(&self) -> &'static str {
-        "static"
-    }
-
-    fn push(&self, origin: Origin, ready: Ready, reason: Reason) -> Notify {
-        self.queues.push_home(origin, ready, reason, |ready| self.place_new(origin, ready))
-    }
-
-    fn pop(&self, worker: usize, _turn: Turn) -> Option<Ready> {
-        self.queues.pop(worker)
-    }
-
-    fn has_work(&self, worker: usize) -> bool {
-        !self.queues.is_empty(worker)
-    }
-
-    fn placing(&self) -> Option<&dyn Placing> {
-        Some(self)
     }
 }
 

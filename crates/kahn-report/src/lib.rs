@@ -13,8 +13,9 @@
 //! | `misuse` | what a process did that the schedule could show through |
 //! | `explanation` | which process waits for which |
 //! | `still_running` | what did not stop in time |
+//! | `human` | figures as people say them |
 //! | `report` | what happened in a run, and what it cost |
-//! | `picture` | a network, or what has run, as SVG |
+//! | `picture` | a network as SVG |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -26,6 +27,7 @@ mod ending;
 mod explanation;
 mod failure;
 mod families;
+mod human;
 mod identity;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]

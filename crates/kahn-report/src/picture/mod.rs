@@ -10,7 +10,6 @@
 
 mod fold;
 mod layout;
-mod of_report;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -123,6 +122,19 @@ impl Picture {
         assert!(from.max(to) < self.vertices.len(), "a channel joins processes of the picture");
         let names = vec![name.to_owned()];
         self.edges.push(Edge { from, to, names, members: 1, initial, traffic: None, growths: 0 });
+    }
+
+    /// Notes the processor time that a process took, if it was measured.
+    pub(crate) fn took(&mut self, vertex: usize, seconds: Option<f64>) {
+        self.vertices[vertex].seconds = seconds;
+    }
+
+    /// Notes the bytes that passed on the channel added last, and how often it grew.
+    pub(crate) fn carried(&mut self, traffic: u64, growths: u64) {
+        if let Some(edge) = self.edges.last_mut() {
+            edge.traffic = Some(traffic);
+            edge.growths = growths;
+        }
     }
 
     /// Returns the picture as SVG, of any network in bounded time: what is too much for a picture is

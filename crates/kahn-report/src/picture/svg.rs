@@ -2,7 +2,7 @@
 
 use super::layout::{Direction, Layout, Rect, Route};
 use super::{Edge, Picture, Vertex, VertexKind};
-use crate::report::human;
+use crate::human;
 use std::fmt::Write;
 
 /// The room that an arrow from a box to itself takes, above the box or on its right.

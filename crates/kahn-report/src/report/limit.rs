@@ -1,7 +1,8 @@
 //! What a run was limited by, as far as its figures tell.
 
-use super::{Report, human};
+use super::Report;
 use crate::Name;
+use crate::human;
 use std::collections::BTreeMap;
 
 /// From this share on, something is busy all the time.

@@ -2,8 +2,8 @@
 
 mod channel;
 mod counters;
-pub(crate) mod human;
 mod limit;
+mod picture;
 mod process;
 mod short;
 #[cfg(test)]
@@ -16,7 +16,6 @@ pub use counters::{
     Unit, WorkerReport,
 };
 pub use process::Rebalances;
-pub(crate) use short::traffic;
 
 use crate::{Explanation, FailureReport, Misuse, Name};
 #[cfg(feature = "json")]

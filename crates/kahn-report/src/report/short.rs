@@ -1,9 +1,10 @@
 //! The short form of a report: what a person asks first, then families of processes and channels.
 
 use super::text::new_table;
-use super::{ChannelReport, ProcessCounts, Report, Summary, human};
+use super::{ChannelReport, ProcessCounts, Report, Summary};
 use crate::Name;
 use crate::families::{Family, families};
+use crate::human;
 use std::fmt;
 
 /// Families that a table shows.

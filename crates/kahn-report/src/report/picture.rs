@@ -1,8 +1,9 @@
 //! The picture of what has run.
 
-use super::{Picture, VertexKind};
-use crate::report::traffic;
-use crate::{Name, Report};
+use super::Report;
+use super::short::traffic;
+use crate::Name;
+use crate::picture::{Picture, VertexKind};
 use std::collections::BTreeMap;
 
 impl Report {
@@ -28,7 +29,7 @@ impl Report {
         let mut places = BTreeMap::new();
         for process in &self.processes {
             let place = picture.vertex(process.name.as_str(), VertexKind::Process);
-            picture.vertices[place].seconds = process.cpu_seconds;
+            picture.took(place, process.cpu_seconds);
             places.entry(process.name.to_string()).or_insert(place);
         }
         // What is not listed as a process is a party, unless not all that ended are listed.
@@ -43,10 +44,7 @@ impl Report {
             let (Some(from), Some(to)) = (&channel.from, &channel.to) else { continue };
             let (from, to) = (place(&mut picture, from), place(&mut picture, to));
             picture.edge(from, to, channel.name.as_str(), 0);
-            if let Some(edge) = picture.edges.last_mut() {
-                edge.traffic = Some(traffic(channel).0);
-                edge.growths = channel.growths.into();
-            }
+            picture.carried(traffic(channel).0, channel.growths.into());
         }
         for meeting in &self.meetings {
             let (Some(from), Some(to)) = (&meeting.from, &meeting.to) else { continue };
