@@ -241,9 +241,7 @@ fn measure(chosen: &[&Workload], options: &Options, each: impl Fn(&Line)) -> Res
     }
     if let Some(path) = &options.json {
         let lines = lines.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        output::write_whole(path, &|out| {
-            lines.iter().try_for_each(|line| writeln!(out, "{line}"))
-        })?;
+        output::write_whole(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
     }
     Ok((lines, session.missing))
 }

@@ -250,7 +250,7 @@ pub trait Program: Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Communicating`] if it
+    /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Run`] if it
     /// did not finish.
     fn communicate(
         &self,
@@ -285,6 +285,12 @@ pub trait Program: Sync {
 
     /// Tells how far the run has got, while it runs.
     fn progress(&self) -> &Progress;
+}
+
+/// Tells why communicating processes gave no result, and what they have cost.
+pub fn failed(error: csp::RunError) -> Failure {
+    let report = error.report().cloned().map(Box::new);
+    Failure::Run { error: error.into(), report }
 }
 
 /// What of the messages of a network can be compared with other runs.

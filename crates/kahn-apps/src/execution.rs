@@ -32,8 +32,7 @@ pub struct Ran<'env> {
 ///
 /// # Errors
 ///
-/// Returns [`Failure::Run`] or [`Failure::Communicating`] if the network did not finish; its report
-/// is in the error.
+/// Returns [`Failure::Run`] if the network did not finish, with its report.
 ///
 /// # Panics
 ///

@@ -46,13 +46,11 @@ pub mod bank;
 pub mod checksum;
 pub mod commstime;
 mod execution;
-mod failure;
 pub mod h264_graph;
 pub mod hamming;
 mod input;
 pub mod kmeans;
 pub mod mandelbrot;
-pub mod output;
 pub mod philosophers;
 pub mod pipeline;
 pub mod proxy;
@@ -61,7 +59,6 @@ pub mod random_network;
 pub mod ring;
 pub mod scatter_gather;
 pub mod sieve;
-pub mod size;
 mod slot;
 #[cfg(feature = "snet")]
 pub mod snet;
@@ -74,12 +71,13 @@ pub mod zipf;
 
 pub use app::{
     Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
+    failed,
 };
 use app::{MOST_PROCESSES, whole};
 pub use execution::{Ran, build, run};
-pub use failure::Failure;
 pub use input::Input;
 pub use kahn::Progress;
+pub use kahn_command::{Failure, output};
 pub use slot::{Giver, Slot};
 pub use stop::{Asked, Stop, Stopper};
 pub use table::APPS;

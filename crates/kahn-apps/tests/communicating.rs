@@ -49,7 +49,7 @@ fn check(app: &str, arguments: &[&str]) -> String {
 /// Runs a form that must get stuck, in every way; returns the explanations.
 fn stuck(app: &str, arguments: &[&str], variant: Variant) -> Vec<String> {
     let explain = |(way, options)| match printed(app, arguments, variant, options) {
-        Err(Failure::Communicating(error)) => {
+        Err(error @ Failure::Run { .. }) => {
             let outcome = error.report().map(|report| report.outcome);
             assert_eq!(outcome, Some(Summary::Deadlock), "{way}");
             error.to_string()
@@ -133,7 +133,7 @@ fn the_end_of_a_run_can_be_asked_for() {
     let app = App::named("commstime").unwrap();
     let program = app.prepare_from(&["--cycles", "4000000000"], None, 0).unwrap();
     let ran = run(&*program, Variant::Communicating, Options::new(), |stop| stop.stop());
-    let Err(Failure::Communicating(error)) = ran else { panic!("it cannot have finished") };
+    let Err(error @ Failure::Run { .. }) = ran else { panic!("it cannot have finished") };
     assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Stopped));
 }
 

@@ -70,8 +70,8 @@ impl Program for Entry {
         matches: &ArgMatches,
         settings: Settings,
     ) -> Result<Box<dyn Prepared + '_>, Failure> {
-        let settings = self.app.settings(Some(settings.parts), settings.seed).map_err(failure)?;
-        let program = (self.app.prepare)(matches, &settings).map_err(failure)?;
+        let settings = self.app.settings(Some(settings.parts), settings.seed)?;
+        let program = (self.app.prepare)(matches, &settings)?;
         Ok(Box::new(Ready { app: self.app, program }))
     }
 }
@@ -99,8 +99,7 @@ impl Prepared for Ready {
             Purpose::Verify => Compare::Contents,
             Purpose::Run | Purpose::Graph => Compare::Numbers,
         };
-        let pending = kahn_apps::build(&*self.program, self.variant(form), network, compare);
-        let pending = pending.map_err(failure)?;
+        let pending = kahn_apps::build(&*self.program, self.variant(form), network, compare)?;
         Ok(Box::new(move || pending().map(answer)))
     }
 
@@ -114,13 +113,12 @@ impl Prepared for Ready {
             let explained = stopper.clone();
             interrupt.running(Stopper::new(move || stopper.stop(), move || explained.explain()));
         };
-        let ran = kahn_apps::run(&*self.program, self.variant(form), options, started);
-        let ran = ran.map_err(failure)?;
+        let ran = kahn_apps::run(&*self.program, self.variant(form), options, started)?;
         Ok((answer(ran.answer), ran.report))
     }
 
     fn expected(&self) -> Result<Option<Answer<'_>>, Failure> {
-        self.program.sequential().map(|found| Some(answer(found))).map_err(failure)
+        self.program.sequential().map(|found| Some(answer(found)))
     }
 
     fn announcement(&self) -> Option<String> {
@@ -138,19 +136,4 @@ fn answer(found: kahn_apps::Answer<'_>) -> Answer<'_> {
     let files = found.files.into_iter();
     let answer = files.fold(answer, |answer, (path, lines)| answer.file(path, lines));
     found.notes.into_iter().fold(answer, |answer, (name, number)| answer.note(name, number))
-}
-
-/// Why a program gave no result, as the command tells it.
-pub(crate) fn failure(failure: kahn_apps::Failure) -> Failure {
-    match failure {
-        kahn_apps::Failure::Input { message, help } => Failure::Input { message, help },
-        kahn_apps::Failure::Usage(error) => Failure::Usage(error),
-        kahn_apps::Failure::Run(error) => (*error).into(),
-        kahn_apps::Failure::Communicating(error) => {
-            let report = error.report().cloned().map(Box::new);
-            Failure::Run { error, report }
-        }
-        kahn_apps::Failure::Difference(what) => Failure::Difference(what),
-        kahn_apps::Failure::Output { path, cause } => Failure::Output { path, cause },
-    }
 }

@@ -9,8 +9,6 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use kahn_command::{Bar, Failure, write as write_result};
 use kahn_experiments::{EXPERIMENTS, Order, Size, Watcher, judge, perform};
 
-use crate::apps::failure;
-
 /// What is typed after `kahn experiment`.
 #[derive(Debug, Clone, Args)]
 struct ExperimentArguments {
@@ -106,7 +104,7 @@ pub(crate) fn experiment(matches: &ArgMatches) -> Result<(), Failure> {
         source: arguments.source.clone(),
         measure: !arguments.pages,
     };
-    perform(&order, &mut Shown(Bar::new())).map_err(failure)
+    perform(&order, &mut Shown(Bar::new()))
 }
 
 /// The folders of other programs that the environment names.
@@ -137,7 +135,7 @@ fn judge_data(arguments: &ExperimentArguments) -> Result<(), Failure> {
             Failure::input(what).with_help("leave it out: the raw data say what was measured")
         );
     }
-    let evaluation = judge(data).map_err(failure)?;
+    let evaluation = judge(data)?;
     write_result(|out| write!(out, "{evaluation}"))
 }
 

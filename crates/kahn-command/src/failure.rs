@@ -1,6 +1,7 @@
 //! Why the command gave no result, told apart by who can do something about it.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -97,8 +98,49 @@ impl Failure {
     }
 
     /// Says what is wrong with a file as a whole.
-    pub(crate) fn file(path: &Path, what: impl std::fmt::Display) -> Self {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::Failure;
+    /// use std::path::Path;
+    ///
+    /// let failure = Failure::file(Path::new("points.csv"), "is empty");
+    /// assert_eq!(failure.to_string(), "points.csv: is empty");
+    /// ```
+    pub fn file(path: &Path, what: impl Display) -> Self {
         Self::input(format!("{}: {what}", path.display()))
+    }
+
+    /// Says what is wrong with a line of a file, counted from one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::Failure;
+    /// use std::path::Path;
+    ///
+    /// let failure = Failure::line(Path::new("points.csv"), 3, "expected a number");
+    /// assert_eq!(failure.to_string(), "points.csv: line 3: expected a number");
+    /// ```
+    pub fn line(path: &Path, line: usize, what: impl Display) -> Self {
+        Self::file(path, format_args!("line {line}: {what}"))
+    }
+
+    /// Returns what the run has cost, if something ran.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::Failure;
+    ///
+    /// assert!(Failure::input("points.csv: no such file").report().is_none());
+    /// ```
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Run { report, .. } => report.as_deref(),
+            _ => None,
+        }
     }
 
     /// Returns the exit code of the command.
@@ -116,7 +158,7 @@ impl Failure {
             Self::Input { .. } | Self::Usage(_) => 2,
             Self::Output { .. } | Self::Difference(_) => 1,
             Self::Interrupted => INTERRUPTED,
-            Self::Run { report, .. } => match report.as_ref().map(|report| report.outcome) {
+            Self::Run { .. } => match self.report().map(|report| report.outcome) {
                 Some(Summary::Stopped) => INTERRUPTED,
                 _ => 1,
             },

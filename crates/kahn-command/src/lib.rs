@@ -53,14 +53,14 @@ mod input;
 mod interrupt;
 mod menu;
 mod messages;
-mod output;
+pub mod output;
 mod placing;
 mod program;
 mod progress;
 mod result;
 mod run;
 mod single;
-mod size;
+pub mod size;
 mod verify;
 
 use std::process::ExitCode;

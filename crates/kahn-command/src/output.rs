@@ -11,10 +11,20 @@ use crate::Failure;
 /// The content goes to a new file beside it, which then takes its place. What is not a regular
 /// file (a pipe, `/dev/stderr`) cannot be replaced and is written directly.
 ///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("answer");
+/// kahn_command::output::write_whole(&path, |out| writeln!(out, "42"))?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "42\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns [`Failure::Output`] with the path and what the system said; the file is then as it was.
-pub(crate) fn write_whole(
+pub fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -23,10 +33,18 @@ pub(crate) fn write_whole(
 
 /// Refuses, before any work is done for it, a path that no file can be written to.
 ///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+///
+/// assert!(kahn_command::output::check_writable(Path::new("/no such folder/answer")).is_err());
+/// ```
+///
 /// # Errors
 ///
 /// Returns [`Failure::Input`] if the path is a directory or would be in no directory.
-pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(Failure::file(path, "is a directory, expected a file to write"));
     }

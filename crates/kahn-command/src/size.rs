@@ -1,7 +1,17 @@
 //! Sizes as people write them: `1024`, `512K`, `2G`.
 
 /// Reads a number of bytes, or one with K, M or G behind it: powers of 1024.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(kahn_command::size::parse("3K"), Ok(3072));
+/// ```
+///
+/// # Errors
+///
+/// Returns what was expected.
+pub fn parse(text: &str) -> Result<u64, String> {
     let shift = match text.as_bytes().last() {
         Some(b'K' | b'k') => 10,
         Some(b'M' | b'm') => 20,

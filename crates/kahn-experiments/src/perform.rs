@@ -218,7 +218,7 @@ fn write(experiment: &'static Experiment, order: &Order) -> Result<bool, Failure
     for (ending, content) in
         [("csv", csv.as_bytes()), ("svg", svg.as_bytes()), ("png", &png), ("md", page.as_bytes())]
     {
-        output::write_whole(&path(ending), &|out| out.write_all(content))?;
+        output::write_whole(&path(ending), |out| out.write_all(content))?;
     }
     Ok(true)
 }
@@ -231,7 +231,7 @@ fn drawing(path: &Path, error: &dyn std::error::Error) -> Failure {
 fn sum_up(order: &Order, watcher: &mut dyn Watcher) -> Result<(), Failure> {
     let evaluation = Evaluation::of(&order.experiments, &folder_of(order))?;
     let path = order.out.join("summary.md");
-    output::write_whole(&path, &|out| write!(out, "{evaluation}"))?;
+    output::write_whole(&path, |out| write!(out, "{evaluation}"))?;
     watcher.written(&path);
     Ok(())
 }

@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 pub use self::block::{Encryption, Part};
 use self::cipher::parse_block;
 pub use self::cipher::{BLOCK, Block, Cipher, Direction, Mode};
-use crate::{Failure, Program, Settings, at_least_one, output, size};
+use crate::{Failure, Program, Settings, at_least_one, output};
+use kahn_command::size;
 
 /// How many workers there are, unless the caller says otherwise.
 pub(crate) const DEFAULT_PARTS: usize = 8;

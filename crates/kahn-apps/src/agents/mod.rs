@@ -25,7 +25,7 @@ use kahn_csp::Options;
 
 pub use self::body::State;
 use self::body::Vector;
-use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, whole};
+use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, failed, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -160,7 +160,8 @@ impl Program for AgentsProgram {
         let (states, report) = match variant {
             Variant::DataParallel => self.world.data_parallel(options, self.parts, watch),
             _ => self.world.network(options, watch),
-        }?;
+        }
+        .map_err(failed)?;
         Ok(Ran { answer: answer(states), report: Some(report) })
     }
 

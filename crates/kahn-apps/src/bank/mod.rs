@@ -18,7 +18,7 @@ use kahn_csp::{self as csp, Options, Receiver, Report, RunError, Sender};
 
 use crate::random::Random;
 use crate::{
-    Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, at_least_one, whole,
+    Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, at_least_one, failed, whole,
 };
 
 /// What to type, for the help.
@@ -217,10 +217,11 @@ impl Program for BankProgram {
         options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
-        let (balances, report) = self.bank.run(options, || {
+        let ran = self.bank.run(options, || {
             self.progress.add(1);
             stop.obey();
-        })?;
+        });
+        let (balances, report) = ran.map_err(failed)?;
         Ok(Ran { answer: answer(balances), report: Some(report) })
     }
 

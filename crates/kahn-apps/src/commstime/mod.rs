@@ -15,7 +15,7 @@
 
 use kahn_csp::{self as csp, Options, Receiver, Report, RunError, Sender};
 
-use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, at_least_one};
+use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, at_least_one, failed};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -147,10 +147,11 @@ impl Program for CommstimeProgram {
         options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
-        let (sum, report) = self.commstime.run(options, |_number| {
+        let ran = self.commstime.run(options, |_number| {
             self.progress.add_alone(1);
             stop.obey();
-        })?;
+        });
+        let (sum, report) = ran.map_err(failed)?;
         Ok(Ran { answer: self.answer(sum), report: Some(report) })
     }
 

@@ -30,7 +30,9 @@ use kahn_csp::Options;
 
 pub use self::frame::{Frame, Keep};
 pub use self::kernel::{Row, Zoom};
-use crate::{Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, Writer, whole};
+use crate::{
+    Answer, Failure, Program, Progress, Ran, Settings, Stop, Variant, Writer, failed, whole,
+};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -203,8 +205,8 @@ impl Program for MandelbrotProgram {
             self.progress.add(1);
             stop.obey();
         };
-        let (frames, report) =
-            self.film.network(options, self.workers, self.yields, self.keep(), watch)?;
+        let ran = self.film.network(options, self.workers, self.yields, self.keep(), watch);
+        let (frames, report) = ran.map_err(failed)?;
         Ok(Ran { answer: self.answer(frames), report: Some(report) })
     }
 

@@ -15,7 +15,7 @@
 
 use kahn_csp::{self as csp, Barrier, Options, Report, RunError, Shared};
 
-use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, whole};
+use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, failed, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -184,7 +184,8 @@ impl Program for PhilosophersProgram {
             self.progress.add(1);
             stop.obey();
         };
-        let (evening, report) = self.table.dine(options, variant == Variant::Corrected, watch)?;
+        let ran = self.table.dine(options, variant == Variant::Corrected, watch);
+        let (evening, report) = ran.map_err(failed)?;
         Ok(Ran { answer: answer(evening), report: Some(report) })
     }
 

@@ -29,7 +29,7 @@ use kahn_csp::{
 };
 
 use self::way::{Sides, Way};
-use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, whole};
+use crate::{Answer, Failure, Program, Progress, Ran, Stop, Variant, failed, whole};
 
 /// What to type, for the help.
 pub(crate) const EXAMPLES: &str = "\
@@ -255,7 +255,7 @@ impl Program for Proxy {
         options: Options,
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
-        let (carried, report) = self.run(options, stop)?;
+        let (carried, report) = self.run(options, stop).map_err(failed)?;
         let answer = Answer::new(move |out| {
             let Carried { connections, broken, to_server, to_client } = carried;
             writeln!(

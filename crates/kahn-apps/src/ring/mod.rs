@@ -32,7 +32,7 @@ use kahn::Network;
 
 use crate::{
     Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, Ran, Stop, Variant,
-    at_least_one, whole,
+    at_least_one, failed, whole,
 };
 
 /// What to type, for the help.
@@ -160,10 +160,11 @@ impl Program for RingProgram {
         stop: &Stop,
     ) -> Result<Ran<'_>, Failure> {
         let mut watch = self.watch();
-        let (total, report) = self.ring.rendezvous(options, |moment| {
+        let ran = self.ring.rendezvous(options, |moment| {
             watch(moment);
             stop.obey();
-        })?;
+        });
+        let (total, report) = ran.map_err(failed)?;
         Ok(Ran { answer: answer(total), report: Some(report) })
     }
 

@@ -91,7 +91,7 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
             let measured = Measured::seconds(seconds);
             Ok(Outcome::Measured(measured.and("ms per cycle", seconds * 1e3 / float(cycles))))
         }
-        Err(error) => refused(error),
+        Err(error) => refused(kahn_apps::failed(error)),
     }
 }
 

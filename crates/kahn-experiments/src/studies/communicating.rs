@@ -52,8 +52,7 @@ pub(super) fn on_cores<R>(cores: usize, f: impl FnOnce() -> R) -> R {
 }
 
 /// Tells a machine that has not enough threads from a run that failed.
-pub(super) fn refused(error: impl Into<Failure>) -> Result<Outcome, Failure> {
-    let failure = error.into();
+pub(super) fn refused(failure: Failure) -> Result<Outcome, Failure> {
     match failure.report().and_then(refused_thread) {
         Some(refused) => Ok(Outcome::Refused(refused)),
         None => Err(failure),

@@ -57,7 +57,7 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     });
     match seconds {
         Ok(seconds) => Ok(Outcome::Measured(Measured::seconds(seconds))),
-        Err(error) => refused(error),
+        Err(error) => refused(kahn_apps::failed(error)),
     }
 }
 

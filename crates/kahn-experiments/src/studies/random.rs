@@ -72,7 +72,7 @@ fn measure(point: &Point, _bench: &Bench<'_>) -> Result<Outcome, Failure> {
     });
     match outcome {
         // Without detection nothing grows; a network that needs that stands still.
-        Err(Failure::Run(error)) if point.get("detection") == Some(&"off".into()) => {
+        Err(error @ Failure::Run { .. }) if point.get("detection") == Some(&"off".into()) => {
             let what = error.to_string();
             let what = what.lines().next().unwrap_or_default().to_owned();
             Ok(Outcome::Refused(Refused {

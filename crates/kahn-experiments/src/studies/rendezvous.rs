@@ -131,8 +131,8 @@ fn run(ring: Ring, point: &Point, laps: &mut Laps) -> Result<(), Failure> {
             Ok(())
         }
         _ => {
-            ring.rendezvous(options(point), |moment| laps.see(moment))?;
-            Ok(())
+            let ran = ring.rendezvous(options(point), |moment| laps.see(moment));
+            ran.map(drop).map_err(kahn_apps::failed)
         }
     }
 }
