@@ -181,7 +181,7 @@ mutation woken-without-grace prune::one_of deadlock/prune.rs \
 mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
     's/eager\.store\(true, Relaxed\)/eager.load(Relaxed)/'
 mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/worker/idle.rs \
-    's/\|\| L::has_news\(self\)//'
+    's{\|\| L::probe\(self, Probe::Asleep\)}{}'
 
 # --- foreign wakers ---------------------------------------------------------------------------
 

@@ -79,9 +79,8 @@ pub(crate) struct OfWorker {
     commit: Cell<Commit>,
 }
 
-impl OfWorker {
-    /// What a new worker has.
-    pub(crate) fn new() -> Self {
+impl From<&Csp> for OfWorker {
+    fn from(_csp: &Csp) -> Self {
         let nothing = Commit { what: ptr::null(), commit: Some(|_, _, _| Park::Moved) };
         Self { commit: Cell::new(nothing) }
     }

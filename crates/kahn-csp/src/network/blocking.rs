@@ -1,6 +1,6 @@
 //! Calls that block: on threads of their own, while the process waits like any other.
 
-use crate::network::core::{Core, Verdict};
+use crate::network::core::Core;
 use crate::network::helpers::Job;
 use kahn_engine::sync::system::ThreadDoor;
 use kahn_engine::sync::{Arc, Mutex, panics};
@@ -153,7 +153,7 @@ impl<R: Send> Future for Blocking<R> {
                     if let Err(error) = core.helpers.submit(door, job) {
                         let why = ThreadDoor::explain(&error);
                         let why = format!("a blocking call has no thread to run on: {why}");
-                        core.end_with(Verdict::OutOfThreads(why));
+                        core.scheduler.out_of_threads(why);
                     }
                 });
                 Poll::Pending

@@ -4,7 +4,7 @@ use crate::choice::guard::Guard;
 use crate::choice::operation::{Operation, Pending};
 use crate::language::csp::Worker;
 use crate::network::clock::{Entered, Time};
-use crate::network::core::{Core, Verdict};
+use crate::network::core::Core;
 use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How, Waiter};
@@ -160,7 +160,7 @@ unsafe impl Operation for Sleeping {
         let ((due, _), waiter) = (self.due(worker), Waiter { task, how });
         if let Some(why) = core.timers.enter(scheduler, due, waiter, &self.entered) {
             let why = format!("the clock has no thread to run on: {why}");
-            core.end_with(Verdict::OutOfThreads(why));
+            scheduler.out_of_threads(why);
         }
         Attempt::Nothing
     }

@@ -194,6 +194,7 @@ pub(crate) fn new_core(handle: &Handle, options: &Options) -> Box<Core> {
 
 fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
     let verdict = core.verdict.lock().clone();
+    let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
     let records = listed(&core.scheduler, cannot_run);
     let mut failures: Vec<_> = records

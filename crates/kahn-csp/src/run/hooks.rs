@@ -7,7 +7,7 @@ use crate::network::core::{Core, Verdict};
 use crate::process::body;
 use crate::run::explain::{self};
 use kahn_engine::sync::Ordering::*;
-use kahn_engine::{EndCause, Header, Hooks, Language, Park, Probe, Tag, TaskRef};
+use kahn_engine::{Header, Hooks, Language, Left, Park, Probe, Tag, TaskRef};
 use kahn_report::{Ending, Failure};
 
 static CSP: Tag = Worker::tag();
@@ -21,10 +21,6 @@ impl Header for Csp {
 impl Language for Csp {
     type OfWorker = OfWorker;
 
-    fn of_worker(&self) -> OfWorker {
-        OfWorker::new()
-    }
-
     #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {
         let Commit { what, commit } = csp::commit(worker);
@@ -37,13 +33,11 @@ impl Language for Csp {
     }
 
     /// Each operation is complete when it returns.
-    #[inline]
-    fn flush(_worker: &Worker) {}
+    #[inline(always)]
+    fn left_poll(_worker: &Worker, _task: TaskRef, _left: Left) {}
 
-    fn settled(_worker: &Worker, _task: TaskRef) {}
-
-    fn must_end(_task: TaskRef, marks: u8) -> Option<EndCause> {
-        (marks & mark::KILL != 0).then_some(EndCause::Stopped)
+    fn must_end(_task: TaskRef, marks: u8) -> Option<Ending> {
+        (marks & mark::KILL != 0).then_some(Ending::Stopped)
     }
 
     fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
@@ -63,11 +57,10 @@ impl Language for Csp {
         false
     }
 
-    fn probe(worker: &Worker, _why: Probe) {
-        worker.language().common().calls.run(worker.scheduler());
-    }
-
-    fn has_news(_worker: &Worker) -> bool {
+    fn probe(worker: &Worker, why: Probe) -> bool {
+        if !matches!(why, Probe::Asleep | Probe::Parked(_)) {
+            worker.language().common().calls.run(worker.scheduler());
+        }
         false
     }
 
@@ -97,15 +90,5 @@ impl Hooks for Csp {
     #[inline]
     fn tag() -> &'static Tag {
         &CSP
-    }
-
-    fn ending(&self, _task: TaskRef, _what: *const ()) -> Ending {
-        Ending::Stopped
-    }
-
-    fn parked_outside(&self, _task: TaskRef) {}
-
-    fn out_of_threads(&self, text: String) {
-        Core::of_language(self).end_with(Verdict::OutOfThreads(text));
     }
 }

@@ -1,7 +1,6 @@
 //! How a network of communicating processes is run.
 
-use kahn_engine::policy::PolicyChoice;
-use kahn_engine::{Accounting, Schedule};
+use kahn_engine::{Schedule, schedule_options};
 
 /// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
 ///
@@ -28,12 +27,6 @@ pub struct Options {
     pub(super) blocking_calls: usize,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self::from(Schedule::default())
-    }
-}
-
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
         Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024 }
@@ -55,165 +48,6 @@ impl Options {
     /// ```
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets the number of workers; see [`Schedule::workers`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Options};
-    ///
-    /// let run = csp::run(Options::new().workers(3), async |_scope| ())?;
-    /// assert_eq!(run.report.workers, 3);
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// Panics if it is 0.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.schedule = self.schedule.workers(workers);
-        self
-    }
-
-    /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
-    /// `kahn-policies`, or what makes one of your own; see [`Schedule::policy`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::policy::SEQUENTIAL;
-    /// use kahn_csp::{self as csp, Options};
-    ///
-    /// let run = csp::run(Options::new().policy(SEQUENTIAL), async |_scope| ())?;
-    /// assert_eq!(run.report.policy, "sequential");
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
-        self.schedule = self.schedule.policy(policy);
-        self
-    }
-
-    /// Sets the seed, for policies that draw and for [fair](crate::Fair) and other choices that are
-    /// drawn.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, OneOf2, Options};
-    ///
-    /// let chosen = || {
-    ///     let run = csp::run(Options::new().workers(1).seed(7), async |_scope| {
-    ///         let mut chosen = String::new();
-    ///         for _ in 0..8 {
-    ///             let (a, b) = (csp::until(csp::now()), csp::until(csp::now()));
-    ///             chosen.push(if csp::alt((a, b)).await == OneOf2::First(()) { 'a' } else { 'b' });
-    ///         }
-    ///         chosen
-    ///     });
-    ///     run.map(|run| run.result)
-    /// };
-    /// assert_eq!(chosen()?, chosen()?);
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.schedule = self.schedule.seed(seed);
-        self
-    }
-
-    /// Pins worker *n* to core *n*, where the system can.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Options};
-    ///
-    /// let run = csp::run(Options::new().workers(1).pin(true), async |_scope| ())?;
-    /// assert!(run.report.is_success());
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn pin(mut self, pin: bool) -> Self {
-        self.schedule = self.schedule.pin(pin);
-        self
-    }
-
-    /// Sets how much the run counts about itself.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Accounting, Options};
-    ///
-    /// let run = csp::run(Options::new().accounting(Accounting::Timing), async |_scope| ())?;
-    /// assert!(run.report.processes[0].cpu_seconds.is_some());
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn accounting(mut self, accounting: Accounting) -> Self {
-        self.schedule = self.schedule.accounting(accounting);
-        self
-    }
-
-    /// Has every operation wait once, as the policy `seeded` does by itself.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Options};
-    ///
-    /// let run = csp::run(Options::new().wait_once(true), async |_scope| ())?;
-    /// assert!(run.report.is_success());
-    /// # Ok::<(), csp::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn wait_once(mut self, wait: bool) -> Self {
-        self.schedule = self.schedule.wait_once(wait);
-        self
-    }
-
-    /// Says whether explanations and reports name files and lines: where a process was created,
-    /// where one panicked. They do, unless this is `false`: a program for users that do not have its
-    /// source is explained by names alone.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Options};
-    ///
-    /// let stuck = csp::run(Options::new().places(false), async |_scope| {
-    ///     let (_out, mut never) = csp::channel::<u32>("never");
-    ///     never.recv().await
-    /// });
-    /// let text = stuck.expect_err("nothing is sent").to_string();
-    /// assert!(!text.contains(".rs"), "{text}");
-    /// ```
-    #[must_use]
-    pub fn places(mut self, named: bool) -> Self {
-        self.schedule = self.schedule.places(named);
-        self
-    }
-
-    /// Has the system refuse all threads of the run after so many, besides the one that calls: for
-    /// tests of what happens then.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_csp::{self as csp, Options, Summary};
-    ///
-    /// let options = Options::new().workers(1).refuse_threads_after(0);
-    /// let error = csp::run(options, async |_scope| csp::blocking(|| ()).await);
-    /// let error = error.expect_err("a call has no thread");
-    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::OutOfThreads));
-    /// ```
-    #[must_use]
-    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
-        self.schedule = self.schedule.refuse_threads_after(threads);
-        self
     }
 
     /// Says that a network in which nothing can happen any more has ended normally, though
@@ -285,3 +119,85 @@ impl Options {
         self
     }
 }
+
+schedule_options! { Options {
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().workers(3), async |_scope| ())?;
+    /// assert_eq!(run.report.workers, 3);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    workers,
+    /// ```
+    /// use kahn_csp::policy::SEQUENTIAL;
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().policy(SEQUENTIAL), async |_scope| ())?;
+    /// assert_eq!(run.report.policy, "sequential");
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    policy,
+    /// ```
+    /// use kahn_csp::{self as csp, OneOf2, Options};
+    ///
+    /// let chosen = || {
+    ///     let run = csp::run(Options::new().workers(1).seed(7), async |_scope| {
+    ///         let mut chosen = String::new();
+    ///         for _ in 0..8 {
+    ///             let (a, b) = (csp::until(csp::now()), csp::until(csp::now()));
+    ///             chosen.push(if csp::alt((a, b)).await == OneOf2::First(()) { 'a' } else { 'b' });
+    ///         }
+    ///         chosen
+    ///     });
+    ///     run.map(|run| run.result)
+    /// };
+    /// assert_eq!(chosen()?, chosen()?);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    seed,
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().workers(1).pin(true), async |_scope| ())?;
+    /// assert!(run.report.is_success());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    pin,
+    /// ```
+    /// use kahn_csp::{self as csp, Accounting, Options};
+    ///
+    /// let run = csp::run(Options::new().accounting(Accounting::Timing), async |_scope| ())?;
+    /// assert!(run.report.processes[0].cpu_seconds.is_some());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    accounting,
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let run = csp::run(Options::new().wait_once(true), async |_scope| ())?;
+    /// assert!(run.report.is_success());
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    wait_once,
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    ///
+    /// let stuck = csp::run(Options::new().places(false), async |_scope| {
+    ///     let (_out, mut never) = csp::channel::<u32>("never");
+    ///     never.recv().await
+    /// });
+    /// let text = stuck.expect_err("nothing is sent").to_string();
+    /// assert!(!text.contains(".rs"), "{text}");
+    /// ```
+    places,
+    /// ```
+    /// use kahn_csp::{self as csp, Options, Summary};
+    ///
+    /// let options = Options::new().workers(1).refuse_threads_after(0);
+    /// let error = csp::run(options, async |_scope| csp::blocking(|| ()).await);
+    /// let error = error.expect_err("a call has no thread");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::OutOfThreads));
+    /// ```
+    refuse_threads_after,
+} }

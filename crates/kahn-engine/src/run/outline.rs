@@ -6,7 +6,6 @@ use crate::sync::system::clock;
 use crate::task::table::ProcessRecord;
 use crate::worker::dispatch::Worker;
 use crate::worker::language::Language;
-use crate::worker::request::EndCause;
 use kahn_report::{
     Ending, Name, ProcessCounts, ProcessEnd, ProcessReport, Rebalances, Report, Summary,
     WorkerReport,
@@ -118,6 +117,6 @@ pub unsafe fn end_what_is_left<L: Language>(scheduler: &Scheduler) {
     left.sort_by_key(|task| task.info().identity);
     for task in left {
         // SAFETY: said by the caller; it has not ended.
-        unsafe { Worker::<L>::for_clearing(scheduler).end(task, EndCause::Stopped) };
+        unsafe { Worker::<L>::for_clearing(scheduler).end(task, Ending::Stopped) };
     }
 }

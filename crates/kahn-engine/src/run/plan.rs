@@ -27,6 +27,7 @@ pub struct RunPlan {
     run_queues: RunQueues,
     threads: ThreadSet,
     observed: bool,
+    looks: bool,
 }
 
 impl RunPlan {
@@ -57,13 +58,18 @@ impl RunPlan {
             // It may have been made for more workers than there are, and keep processes for each.
             return Err(Refused::OutOfThreads(refusal.clone()));
         }
-        Ok(Self { schedule, run_queues, threads, observed: false })
+        Ok(Self { schedule, run_queues, threads, observed: false, looks: true })
     }
 
     /// Has the language told when a worker begins and ends a poll, see
     /// [`Hooks::polls`](crate::Hooks::polls).
     pub fn observe(&mut self) {
         self.observed = true;
+    }
+
+    /// Says whether the language may find something when all workers sleep and others run.
+    pub fn look(&mut self, looks: bool) {
+        self.looks = looks;
     }
 
     /// How many workers there are.
@@ -88,7 +94,7 @@ impl RunPlan {
     /// Panics the second time.
     pub fn configure(self, scheduler: &Scheduler, only_pooled: bool) {
         let own_threads = self.own_threads();
-        let Self { schedule, run_queues, threads, observed } = self;
+        let Self { schedule, run_queues, threads, observed, looks } = self;
         let samples = run_queues.placing().is_some_and(|placing| placing.again_after().is_some());
         let accounting = schedule.accounting;
         let settings = Settings {
@@ -97,6 +103,7 @@ impl RunPlan {
             wait_once: schedule.policy.waits_once() || schedule.wait_once,
             threads: own_threads,
             observed,
+            looks,
             pin: schedule.pin,
             solo: threads.workers() == 1 && !own_threads && only_pooled,
             listed_processes: schedule.listed,

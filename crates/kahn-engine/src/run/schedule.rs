@@ -158,3 +158,125 @@ impl Schedule {
         self.listed
     }
 }
+
+/// Writes the methods of options that have a `schedule`, by which that is set. Each is given the example
+/// that its documentation shows.
+#[macro_export]
+macro_rules! schedule_options {
+    ($options:ty {
+        $(#[$workers:meta])* workers,
+        $(#[$policy:meta])* policy,
+        $(#[$seed:meta])* seed,
+        $(#[$pin:meta])* pin,
+        $(#[$accounting:meta])* accounting,
+        $(#[$wait_once:meta])* wait_once,
+        $(#[$places:meta])* places,
+        $(#[$refuse:meta])* refuse_threads_after,
+    }) => {
+        impl Default for $options {
+            fn default() -> Self {
+                Self::from($crate::Schedule::default())
+            }
+        }
+
+        impl $options {
+            /// Sets the number of workers. The policies `sequential` and `seeded` use one and `threads` a
+            /// thread for each process, whatever is set here.
+            ///
+            /// # Examples
+            ///
+            $(#[$workers])*
+            ///
+            /// # Panics
+            /// Panics if it is 0.
+            #[must_use]
+            pub fn workers(mut self, workers: usize) -> Self {
+                self.schedule = self.schedule.workers(workers);
+                self
+            }
+
+            /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies
+            /// such as `kahn-policies`, or what makes one of your own; see
+            /// [`Schedule::policy`](crate::Schedule::policy).
+            ///
+            /// # Examples
+            ///
+            $(#[$policy])*
+            #[must_use]
+            pub fn policy(mut self, policy: impl Into<$crate::policy::PolicyChoice>) -> Self {
+                self.schedule = self.schedule.policy(policy);
+                self
+            }
+
+            /// Sets the seed of all that is drawn: by policies, and by processes that may choose.
+            ///
+            /// # Examples
+            ///
+            $(#[$seed])*
+            #[must_use]
+            pub fn seed(mut self, seed: u64) -> Self {
+                self.schedule = self.schedule.seed(seed);
+                self
+            }
+
+            /// Pins worker *n* to core *n*, where the system can.
+            ///
+            /// # Examples
+            ///
+            $(#[$pin])*
+            #[must_use]
+            pub fn pin(mut self, pin: bool) -> Self {
+                self.schedule = self.schedule.pin(pin);
+                self
+            }
+
+            /// Sets how much the run counts about itself.
+            ///
+            /// # Examples
+            ///
+            $(#[$accounting])*
+            #[must_use]
+            pub fn accounting(mut self, accounting: $crate::Accounting) -> Self {
+                self.schedule = self.schedule.accounting(accounting);
+                self
+            }
+
+            /// Has every operation wait once, so that misuse shows at once. The policy `seeded` does so
+            /// by itself.
+            ///
+            /// # Examples
+            ///
+            $(#[$wait_once])*
+            #[must_use]
+            pub fn wait_once(mut self, wait: bool) -> Self {
+                self.schedule = self.schedule.wait_once(wait);
+                self
+            }
+
+            /// Says whether reports and explanations name files and lines of the program: where a
+            /// process was created, where one panicked. They do, unless this is `false`: for users that
+            /// do not have its source.
+            ///
+            /// # Examples
+            ///
+            $(#[$places])*
+            #[must_use]
+            pub fn places(mut self, named: bool) -> Self {
+                self.schedule = self.schedule.places(named);
+                self
+            }
+
+            /// Has the system refuse all threads of the run after so many, besides the one that calls:
+            /// for tests of what happens then.
+            ///
+            /// # Examples
+            ///
+            $(#[$refuse])*
+            #[must_use]
+            pub fn refuse_threads_after(mut self, threads: usize) -> Self {
+                self.schedule = self.schedule.refuse_threads_after(threads);
+                self
+            }
+        }
+    };
+}

@@ -23,6 +23,8 @@ pub struct Settings {
     pub threads: bool,
     /// The language is told when a worker begins and ends a poll.
     pub observed: bool,
+    /// The language may find something when all workers sleep and others run.
+    pub looks: bool,
     /// Each worker keeps to one core.
     pub pin: bool,
     /// One worker and no other thread: no atomics on the message path.

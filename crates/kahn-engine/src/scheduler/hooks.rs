@@ -3,7 +3,7 @@
 use crate::scheduler::Scheduler;
 use crate::sync::{Arc, Parker};
 use crate::task::TaskRef;
-use kahn_report::{Ending, ProcessCounter};
+use kahn_report::ProcessCounter;
 use std::any::Any;
 
 /// What the scheduler asks of a language without a worker.
@@ -12,12 +12,6 @@ pub trait Hooks: Any + Send + Sync {
     fn tag() -> &'static Tag
     where
         Self: Sized;
-
-    /// How a process ends for a cause of the language's own.
-    fn ending(&self, task: TaskRef, what: *const ()) -> Ending;
-
-    /// The thread of a process, or a party, has parked, and still counts as busy.
-    fn parked_outside(&self, task: TaskRef);
 
     /// What the language has counted of a process, of a counter that it keeps.
     fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
@@ -36,9 +30,6 @@ pub trait Hooks: Any + Send + Sync {
     fn share_out(&self) -> Option<u64> {
         None
     }
-
-    /// The system refused a thread that the run needs: which, and why.
-    fn out_of_threads(&self, text: String);
 }
 
 /// The language of a network: a static of each, with the functions by which its workers run.

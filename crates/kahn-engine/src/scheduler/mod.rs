@@ -83,6 +83,7 @@ pub struct Scheduler {
     /// at before it takes what is at hand.
     pub first: AtomicUsize,
     threads: ProcessThreads,
+    refused: OnceLock<String>,
 }
 
 impl Drop for Scheduler {
@@ -119,6 +120,7 @@ impl Scheduler {
             chose: AtomicBool::new(false),
             first: AtomicUsize::new(0),
             threads: ProcessThreads::new(),
+            refused: OnceLock::new(),
         })
     }
 

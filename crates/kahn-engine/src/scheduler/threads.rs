@@ -34,14 +34,23 @@ impl Scheduler {
     /// The system gives no more threads: that ends the run, for the process can never run.
     fn refuse_thread(&self, task: TaskRef, error: &std::io::Error) {
         let (name, why) = (&task.info().name, ThreadDoor::explain(error));
-        self.hooks().out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
+        self.out_of_threads(format!("process `{name}` has no thread to run on: {why}"));
         (self.tag.refuse)(self, task);
         self.activity.withdraw(1);
     }
 
-    /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.
-    pub fn look_from(&self, task: TaskRef) {
-        self.hooks().parked_outside(task);
+    /// The system refuses a thread that the run needs: that ends it, unless something else has.
+    pub fn out_of_threads(&self, text: String) {
+        if !self.is_ending() {
+            // The first that was refused is told.
+            let _ = self.refused.set(text);
+            self.end_run();
+        }
+    }
+
+    /// Which thread the system refused that the run needed, and why; it has ended the run.
+    pub fn refused_thread(&self) -> Option<String> {
+        self.refused.get().cloned()
     }
 
     /// Counts the workers before anything starts: those with a core as busy, the others as asleep.

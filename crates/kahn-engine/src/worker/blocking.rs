@@ -4,8 +4,8 @@ use crate::scheduler::Scheduler;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::task::{TaskRef, mark, own};
 use crate::worker::dispatch::{Defect, Worker};
-use crate::worker::language::Language;
-use crate::worker::request::{EndCause, Park, Request};
+use crate::worker::language::{Language, Left, Probe};
+use crate::worker::request::{Park, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::Ending;
 use std::panic::resume_unwind;
@@ -51,7 +51,7 @@ impl<L: Language> Worker<L> {
     /// Parks the process of this thread, and sleeps until it is woken.
     fn park_thread(&self, task: TaskRef) {
         if L::park(self, task) == Park::Asleep {
-            self.scheduler().look_from(task);
+            L::probe(self, Probe::Parked(task));
             self.rest();
         }
     }
@@ -61,12 +61,12 @@ impl<L: Language> Worker<L> {
     /// # Safety
     /// `task` runs on this thread, and has asked to be parked.
     pub unsafe fn block(&self, task: TaskRef) {
-        L::flush(self);
+        L::left_poll(self, task, Left::ToWait);
         self.park_thread(task);
         if task.marks.load(Acquire) & mark::MAY_END != 0
-            && let Some(cause) = self.must_end(task)
+            && let Some(ending) = self.must_end(task)
         {
-            self.unwind(cause);
+            self.unwind(ending);
         }
     }
 }
@@ -82,17 +82,17 @@ impl WorkerCore {
     /// Leaves the body of the running process for good, with the stack it runs on. Returns only if
     /// the thread unwinds already, for a second one would end the program: then the operation that
     /// asked does nothing, and the process ends when the unwinding comes to its body.
-    pub fn unwind(&self, cause: EndCause) {
+    pub fn unwind(&self, ending: Ending) {
         let is_unwinding = thread::panicking();
         if let Some(task) = self.current.get()
             && task.notes() & own::ENDING == 0
         {
             // From now on the operations of destructors do nothing.
             task.note(own::ENDING);
-            let ending = self.ending(task, cause);
+            let ending = ending.clone();
             self.unwinding.set(Some(Unwinding { ending, is_own_panic: is_unwinding }));
         }
-        self.ask_to_end(cause);
+        self.ask_to_end(ending);
         if !is_unwinding {
             resume_unwind(Box::new(Unwound));
         }
@@ -129,9 +129,9 @@ impl<L: Language> Worker<L> {
     ///
     /// # Safety
     /// The caller holds the process, and it has not ended.
-    pub unsafe fn end(&self, task: TaskRef, cause: EndCause) {
+    pub unsafe fn end(&self, task: TaskRef, ending: Ending) {
         let _installed = self.install();
-        self.drop_body(task, cause);
+        self.drop_body(task, ending);
     }
 
     /// Calls `f` as if it ran in a poll of `task`.
@@ -143,7 +143,7 @@ impl<L: Language> Worker<L> {
         let before = self.current.replace(Some(task));
         self.patience.set(PATIENCE);
         let result = f();
-        L::flush(self);
+        L::left_poll(self, task, Left::ToWait);
         self.current.set(before);
         result
     }

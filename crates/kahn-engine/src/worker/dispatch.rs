@@ -5,8 +5,8 @@ use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
 use crate::task::foreign::base_waker;
 use crate::task::{Polled, Task, TaskRef, mark, own};
-use crate::worker::language::Language;
-use crate::worker::request::{EndCause, Park, Request};
+use crate::worker::language::{Language, Left};
+use crate::worker::request::{Park, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
@@ -64,13 +64,13 @@ impl<L: Language> Worker<L> {
     /// Makes the worker of this index.
     pub fn new(scheduler: &Scheduler, index: usize) -> Self {
         let core = WorkerCore::new(scheduler, index);
-        Self { core, of: scheduler.language::<L>().of_worker() }
+        Self { core, of: scheduler.language::<L>().into() }
     }
 
     /// A worker for the thread of one process.
     pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
         let core = WorkerCore::dedicated(scheduler, index, parker);
-        Self { core, of: scheduler.language::<L>().of_worker() }
+        Self { core, of: scheduler.language::<L>().into() }
     }
 
     /// What all its workers share of the language.
@@ -184,9 +184,9 @@ impl<L: Language> Worker<L> {
     pub(crate) fn poll(&self, task: TaskRef) -> Option<Request> {
         self.current.set(Some(task));
         if task.marks.load(Acquire) & mark::MAY_END != 0
-            && let Some(cause) = self.must_end(task)
+            && let Some(ending) = self.must_end(task)
         {
-            self.drop_body(task, cause);
+            self.drop_body(task, ending);
             return None;
         }
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
@@ -200,7 +200,7 @@ impl<L: Language> Worker<L> {
         if is_rare || task.notes() & own::LEFT != 0 {
             return self.settle(task, request);
         }
-        L::flush(self);
+        L::left_poll(self, task, Left::ToWait);
         self.current.set(None);
         Some(request)
     }
@@ -230,14 +230,12 @@ impl<L: Language> Worker<L> {
     /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
     /// published. Returns what to do with it, `None` if it has ended.
     fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
-        if !matches!(request, Request::End) {
-            L::settled(self, task);
-        }
-        L::flush(self);
+        let left = if matches!(request, Request::End) { Left::ToEnd } else { Left::ToSettle };
+        L::left_poll(self, task, left);
         self.current.set(None);
         match request {
             Request::End => {
-                self.drop_body(task, self.cause.get());
+                self.drop_body(task, self.asked_ending());
                 None
             }
             Request::None if task.marks.load(Relaxed) & mark::AGAIN != 0 => {
@@ -262,20 +260,20 @@ impl<L: Language> Worker<L> {
         let ending = match (self.unwinding.take(), self.request.take(), result) {
             (Some(unwinding), _, Err(failure)) if unwinding.is_own_panic => Ending::Failed(failure),
             (Some(unwinding), ..) => unwinding.ending,
-            (None, Request::End, _) => self.ending(task, self.cause.get()),
+            (None, Request::End, _) => self.asked_ending(),
             (None, _, Ok(())) => Ending::Finished,
             (None, _, Err(failure)) => Ending::Failed(failure),
         };
         self.finish(task, ending);
     }
 
-    /// Why a process must not run on, if so.
-    pub fn must_end(&self, task: TaskRef) -> Option<EndCause> {
+    /// How a process ends that must not run on, if so.
+    pub fn must_end(&self, task: TaskRef) -> Option<Ending> {
         let marks = task.marks.load(Acquire);
         // Whatever its own mark says: it may be looking because another that was stopped before it
         // left, and must not take that for a reader that left.
         if self.scheduler().is_ending() {
-            return Some(EndCause::Stopped);
+            return Some(Ending::Stopped);
         }
         L::must_end(task, marks)
     }
@@ -296,9 +294,9 @@ impl<L: Language> Worker<L> {
     // --- the end of a process -----------------------------------------------------------------
 
     /// Drops the body of a process that must not go on, and ends it.
-    pub(crate) fn drop_body(&self, task: TaskRef, cause: EndCause) {
+    pub(crate) fn drop_body(&self, task: TaskRef, ending: Ending) {
         let unwound = self.unwinding.take().map(|unwinding| unwinding.ending);
-        self.drop_as(task, unwound.unwrap_or_else(|| self.ending(task, cause)));
+        self.drop_as(task, unwound.unwrap_or(ending));
     }
 
     /// Drops the body of a process and ends it as told.
@@ -321,7 +319,7 @@ impl<L: Language> Worker<L> {
     /// Ends a process whose body is gone.
     #[inline]
     fn finish(&self, task: TaskRef, ending: Ending) {
-        L::flush(self);
+        L::left_poll(self, task, Left::ToEnd);
         task.note(own::ENDING);
         let is_named = L::ended(self, task, &ending);
         self.current.set(None);

@@ -172,7 +172,7 @@ impl<L: Language> Worker<L> {
     /// once more if it is the last that was awake.
     pub(crate) fn monitor(&self) -> Option<Ready> {
         let scheduler = self.scheduler();
-        let looks = self.language().looks();
+        let looks = scheduler.settings().looks;
         let mut nap = NAPS.0;
         let mut steps = self.others_steps();
         // Only threads and parties run from now on: no other worker will look at what this one leaves behind.
@@ -245,7 +245,7 @@ impl<L: Language> Worker<L> {
             scheduler.has_pinned(self.index())
                 || scheduler.has_free_core() && self.has_work()
                 || self.is_waited_for()
-                || L::has_news(self)
+                || L::probe(self, Probe::Asleep)
                 || !scheduler.is_running()
         };
         let last_one = || L::quiet(self);

@@ -41,7 +41,7 @@ use crate::sync::{Access, Arc, AtomicUsize, Parker};
 use crate::task::{Task, TaskRef};
 use crate::worker::dispatch::Worker;
 use crate::worker::language::Language;
-use crate::worker::request::{EndCause, Request};
+use crate::worker::request::Request;
 use crate::worker::stopwatch::Stopwatch;
 use kahn_report::Ending;
 use std::cell::Cell;
@@ -61,7 +61,7 @@ pub struct WorkerCore {
     pub(crate) current: Cell<Option<TaskRef>>,
     /// What the running process asks for.
     pub(crate) request: Cell<Request>,
-    pub(crate) cause: Cell<EndCause>,
+    pub(crate) ending: Cell<Ending>,
     pub(crate) unwinding: Cell<Option<Unwinding>>,
     /// Looks at peers left to the running process.
     pub patience: Cell<u32>,
@@ -135,7 +135,7 @@ impl WorkerCore {
             own_parker: None,
             current: Cell::new(None),
             request: Cell::new(Request::None),
-            cause: Cell::new(EndCause::Stopped),
+            ending: Cell::new(Ending::Stopped),
             unwinding: Cell::new(None),
             patience: Cell::new(PATIENCE),
             spent: Cell::new(0),
@@ -252,15 +252,6 @@ impl WorkerCore {
     #[inline]
     pub fn is_dedicated(&self) -> bool {
         self.own_parker.is_some()
-    }
-
-    /// How a process ends that is dropped for this cause.
-    #[inline]
-    pub(crate) fn ending(&self, task: TaskRef, cause: EndCause) -> Ending {
-        match cause {
-            EndCause::Stopped => Ending::Stopped,
-            EndCause::Other(what) => self.scheduler.hooks().ending(task, what),
-        }
     }
 
     #[inline]

@@ -4,8 +4,9 @@ use crate::policy::Ready;
 use crate::queue::lane::Lane;
 use crate::task::own;
 use crate::worker::WorkerCore;
-use crate::worker::request::{EndCause, Request};
+use crate::worker::request::Request;
 use crate::{Kind, Origin, Reason, TaskRef, Urgency};
+use kahn_report::Ending;
 
 impl WorkerCore {
     /// Makes a process ready.
@@ -102,10 +103,10 @@ impl WorkerCore {
         self.request.set(request);
     }
 
-    /// Asks to be dropped when the poll returns.
+    /// Asks to be dropped when the poll returns, and to end as told.
     #[inline]
-    pub fn ask_to_end(&self, cause: EndCause) {
-        self.cause.set(cause);
+    pub fn ask_to_end(&self, ending: Ending) {
+        self.ending.set(ending);
         self.request.set(Request::End);
     }
 
@@ -115,10 +116,10 @@ impl WorkerCore {
         self.current.get().is_some_and(|task| task.notes() & own::ENDING != 0)
     }
 
-    /// Why the process ends that has asked to be dropped.
+    /// How the process ends that has asked to be dropped.
     #[inline]
-    pub fn end_cause(&self) -> EndCause {
-        self.cause.get()
+    pub fn asked_ending(&self) -> Ending {
+        self.ending.replace(Ending::Stopped)
     }
 
     /// Asks to be parked when the poll has returned; `false` if the process has asked for anything in

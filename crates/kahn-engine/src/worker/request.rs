@@ -18,15 +18,6 @@ pub enum Request {
     End,
 }
 
-/// Why a process is dropped before it is complete.
-#[derive(Clone, Copy, Debug)]
-pub enum EndCause {
-    /// The run ends, or another process ended it.
-    Stopped,
-    /// A cause of the language's own: what, it knows.
-    Other(*const ()),
-}
-
 /// What came of an attempt to park.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a process that is neither parked nor run again is lost"]

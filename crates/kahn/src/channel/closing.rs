@@ -33,11 +33,10 @@ use super::sender::abandoned;
 use super::slow_path::report;
 use super::table::ChannelTable;
 use super::word::Moved;
-use kahn_engine::Language;
 use kahn_engine::sync::Access;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
-use kahn_engine::{EndCause, Kind, Reason, Request, Scheduler};
+use kahn_engine::{Kind, Reason, Request, Scheduler};
 use kahn_report::{Ending, MisuseKind};
 use std::future;
 use std::ptr;
@@ -202,8 +201,8 @@ pub(super) async fn flush(task: TaskRef) {
     let mut has_yielded = false;
     future::poll_fn(|context| {
         let Some(worker) = Worker::holding(task.as_ptr()) else { return Poll::Ready(()) };
-        if let Some(cause) = ends_here(task, worker, context.waker()) {
-            worker.ask_to_end(cause);
+        if let Some(ending) = ends_here(task, worker, context.waker()) {
+            worker.ask_to_end(ending);
             return Poll::Pending;
         }
         if has_yielded || worker.spend(1) || worker.is_dedicated() {
@@ -230,9 +229,9 @@ pub(crate) async fn rest(gives_way: bool) {
     }
 }
 
-/// Why a process ends that flushes. One that blocks, or has another executor poll the operation, is not
+/// How a process ends that flushes. One that blocks, or has another executor poll the operation, is not
 /// ended here: its thread or that executor would wait for ever.
-fn ends_here(task: TaskRef, worker: &Worker, waker: &Waker) -> Option<EndCause> {
+fn ends_here(task: TaskRef, worker: &Worker, waker: &Waker) -> Option<Ending> {
     let is_marked = task.marks.load(Acquire) & (mark::STOP | mark::PRUNE) != 0;
     let is_polled_here = ptr::eq(waker.data(), task.as_ptr().cast());
     if is_marked && is_polled_here { worker.must_end(task) } else { None }

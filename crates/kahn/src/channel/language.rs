@@ -5,11 +5,11 @@ use super::closing;
 use super::process::InNetwork;
 use super::prune::{self, ToPrune};
 use super::publication::Published;
-use super::raw::ChannelRef;
+use super::raw::{ChannelRef, End};
 use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
-use kahn_engine::{EndCause, Header, Hooks, Language, Park, Probe, Scheduler, Tag, TaskRef};
+use kahn_engine::{Header, Hooks, Language, Left, Park, Probe, Scheduler, Tag, TaskRef};
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
 use std::cell::Cell;
 use std::ptr;
@@ -77,8 +77,6 @@ pub(crate) trait OfNetwork: Send + Sync {
     fn polls(&self, task: TaskRef, worker: usize, begins: bool);
     /// See [`Hooks::share_out`].
     fn share_out(&self) -> Option<u64>;
-    /// See [`Hooks::out_of_threads`].
-    fn out_of_threads(&self, text: String);
     /// Ends the run for misuse.
     fn misuse(&self, what: Misuse);
 }
@@ -113,18 +111,20 @@ pub(crate) struct OfWorker {
     central: bool,
 }
 
-impl OfWorker {
-    fn new(central: bool) -> Self {
+impl From<&Kahn> for OfWorker {
+    fn from(kahn: &Kahn) -> Self {
         Self {
             wait: Cell::new(WaitOn::NOWHERE),
             published: Published::default(),
             debt: Cell::new(0),
             recently_blocked: [const { Cell::new(ptr::null()) }; 8],
             next_blocked: Cell::new(0),
-            central,
+            central: kahn.detection.get().is_some_and(|detecting| detecting.central),
         }
     }
+}
 
+impl OfWorker {
     /// Senders that parked lately.
     pub(crate) fn recently_blocked(&self) -> impl Iterator<Item = *const ()> {
         self.recently_blocked
@@ -164,6 +164,22 @@ impl Kahn {
         assert!(self.detection.set(how).is_ok(), "a network runs once");
     }
 
+    /// Makes visible what the processes of a worker have sent and received.
+    #[inline(always)]
+    pub(super) fn flush(worker: &Worker) {
+        worker.of.published.flush(worker);
+    }
+
+    /// A thread or a party has parked, and still counts as busy: looks whether that closed a ring.
+    pub(super) fn parked_outside(&self, task: TaskRef) {
+        if self.probes() {
+            self.network.look_from(task);
+        }
+        if self.to_prune.has_any() {
+            self.network.wake_to_prune();
+        }
+    }
+
     fn probes(&self) -> bool {
         self.detection.get().is_some_and(|detecting| detecting.probes)
     }
@@ -189,14 +205,6 @@ impl Header for Kahn {
 
 impl Language for Kahn {
     type OfWorker = OfWorker;
-
-    fn of_worker(&self) -> OfWorker {
-        OfWorker::new(self.detection.get().is_some_and(|detecting| detecting.central))
-    }
-
-    fn looks(&self) -> bool {
-        self.probes()
-    }
 
     #[inline]
     fn park(worker: &Worker, task: TaskRef) -> Park {
@@ -226,21 +234,16 @@ impl Language for Kahn {
         parked
     }
 
-    #[inline]
-    fn flush(worker: &Worker) {
-        worker.of.published.flush(worker);
-    }
-
-    fn settled(worker: &Worker, task: TaskRef) {
-        if task.notes() & own::CLOSES != 0 {
-            closing::close_dropped(task, worker, false);
+    #[inline(always)]
+    fn left_poll(worker: &Worker, task: TaskRef, left: Left) {
+        if left == Left::ToSettle {
+            settle(worker, task);
         }
-        // It may wait for something foreign, and be pruned there.
-        task.note_sent(ptr::null());
+        Self::flush(worker);
     }
 
-    fn must_end(task: TaskRef, marks: u8) -> Option<EndCause> {
-        (marks & mark::PRUNE != 0 && task.is_prunable()).then_some(PRUNED)
+    fn must_end(task: TaskRef, marks: u8) -> Option<Ending> {
+        (marks & mark::PRUNE != 0 && task.is_prunable()).then_some(Ending::Pruned)
     }
 
     fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {
@@ -249,11 +252,11 @@ impl Language for Kahn {
         task.local().ends.get() > 0
     }
 
-    fn probe(worker: &Worker, why: Probe) {
+    fn probe(worker: &Worker, why: Probe) -> bool {
         let kahn = worker.language();
         let looks = kahn.probes();
         match why {
-            Probe::Deferred => {}
+            Probe::Deferred | Probe::Asleep => {}
             Probe::InPassing => {
                 prune::wake_to_prune(worker);
                 if looks {
@@ -272,11 +275,9 @@ impl Language for Kahn {
                     kahn.network.look_everywhere();
                 }
             }
+            Probe::Parked(task) => kahn.parked_outside(task),
         }
-    }
-
-    fn has_news(worker: &Worker) -> bool {
-        worker.language().to_prune.has_new()
+        kahn.to_prune.has_new()
     }
 
     fn quiet(worker: &Worker) {
@@ -284,34 +285,27 @@ impl Language for Kahn {
     }
 }
 
-/// Why a process is dropped that is pruned.
-const PRUNED: EndCause = EndCause::Other(ptr::null());
+/// A poll is over that has left something to do.
+#[cold]
+fn settle(worker: &Worker, task: TaskRef) {
+    if task.notes() & own::CLOSES != 0 {
+        closing::close_dropped(task, worker, false);
+    }
+    // It may wait for something foreign, and be pruned there.
+    task.note_sent(ptr::null());
+}
 
-/// Why a process is dropped that has reached the failure mark of a channel.
-pub(super) fn failed_by(channel: ChannelRef) -> EndCause {
-    EndCause::Other(channel.as_ptr().cast())
+/// How a process ends that has reached the failure mark of a channel.
+#[cold]
+pub(super) fn failed_by(channel: ChannelRef) -> Ending {
+    let Some(sender) = channel.owner(End::Sender) else { return Ending::Stopped };
+    Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
 }
 
 impl Hooks for Kahn {
     #[inline]
     fn tag() -> &'static Tag {
         &KAHN
-    }
-
-    fn ending(&self, _task: TaskRef, what: *const ()) -> Ending {
-        // SAFETY: null, or a channel that the process has an open end of.
-        let Some(channel) = (unsafe { ChannelRef::from_ptr(what) }) else { return Ending::Pruned };
-        let Some(sender) = channel.owner(super::raw::End::Sender) else { return Ending::Stopped };
-        Ending::FailedBy { channel: channel.name().clone(), process: sender.info().name.clone() }
-    }
-
-    fn parked_outside(&self, task: TaskRef) {
-        if self.probes() {
-            self.network.look_from(task);
-        }
-        if self.to_prune.has_any() {
-            self.network.wake_to_prune();
-        }
     }
 
     fn counted(&self, task: TaskRef, counter: ProcessCounter) -> u64 {
@@ -330,10 +324,6 @@ impl Hooks for Kahn {
 
     fn share_out(&self) -> Option<u64> {
         self.network.share_out()
-    }
-
-    fn out_of_threads(&self, text: String) {
-        self.network.out_of_threads(text);
     }
 }
 

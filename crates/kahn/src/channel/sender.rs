@@ -13,8 +13,8 @@ use kahn_engine::Request;
 use kahn_engine::sync::{Access, Ordering::*, thread};
 use kahn_engine::task::TaskRef;
 use kahn_engine::task::foreign::{is_base_waker, polled_task};
-use kahn_engine::{Language, Scheduler, WorkerCore};
-use kahn_report::{MisuseKind, Name};
+use kahn_engine::{Scheduler, WorkerCore};
+use kahn_report::{Ending, MisuseKind, Name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::task::{Context, Waker};
@@ -522,7 +522,7 @@ fn is_being_ended(task: TaskRef) -> bool {
 fn end_user(channel: ChannelRef, owner: TaskRef) {
     WorkerCore::with_current(|worker| match worker {
         Some(worker) if worker.current().is_some() => {
-            worker.unwind(kahn_engine::EndCause::Stopped);
+            worker.unwind(Ending::Stopped);
         }
         _ if thread::panicking() => {}
         _ => panic!(
@@ -538,7 +538,7 @@ fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         // SAFETY: the running process, on its own thread, has asked for that.
         Request::Park => unsafe { worker.block(task) },
-        Request::End => worker.unwind(worker.end_cause()),
+        Request::End => worker.unwind(worker.asked_ending()),
         Request::None | Request::Again | Request::Yield | Request::GiveWay => Kahn::flush(worker),
     }
 }

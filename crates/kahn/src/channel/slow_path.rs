@@ -19,11 +19,10 @@ use super::language::{self, Kahn, Worker, mark, own};
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, flag};
 use super::word::Seen;
-use kahn_engine::Language;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
-use kahn_engine::{EndCause, Kind, Request, Scheduler};
-use kahn_report::{Misuse, MisuseKind, Name};
+use kahn_engine::{Kind, Request, Scheduler};
+use kahn_report::{Ending, Misuse, MisuseKind, Name};
 use std::ptr;
 
 /// What an operation may do.
@@ -150,9 +149,9 @@ fn attend(
     task.note_sent(ptr::null());
     let marks = task.marks.load(Acquire);
     if marks & (mark::STOP | mark::PRUNE) != 0
-        && let Some(cause) = worker.must_end(task)
+        && let Some(ending) = worker.must_end(task)
     {
-        return must_end(worker, cause);
+        return must_end(worker, ending);
     }
     if marks & mark::FLUSH != 0 {
         task.marks.fetch_and(!mark::FLUSH, Relaxed);
@@ -174,15 +173,15 @@ fn attend(
 }
 
 /// Ends the process here.
-pub(super) fn must_end(worker: &Worker, cause: EndCause) -> SlowPath {
-    worker.ask_to_end(cause);
+pub(super) fn must_end(worker: &Worker, ending: Ending) -> SlowPath {
+    worker.ask_to_end(ending);
     SlowPath::Wait
 }
 
 /// Ends the run for misuse, and this process with it.
 pub(super) fn misused(worker: &Worker, task: TaskRef, kind: MisuseKind) -> SlowPath {
     report(task, kind);
-    must_end(worker, EndCause::Stopped)
+    must_end(worker, Ending::Stopped)
 }
 
 /// Ends the run for misuse.
@@ -232,7 +231,7 @@ fn find_no_room(
     if seen.is_closed() {
         // As below: a reader that was stopped has not left.
         if Scheduler::of(task).is_ending() {
-            return must_end(worker, EndCause::Stopped);
+            return must_end(worker, Ending::Stopped);
         }
         return SlowPath::Over;
     }
@@ -290,7 +289,7 @@ fn find_no_message(
     }
     // After the word: a process that was stopped and so closed this end was stopped before it did.
     if Scheduler::of(task).is_ending() {
-        return must_end(worker, EndCause::Stopped);
+        return must_end(worker, Ending::Stopped);
     }
     if !channel.has_flag(flag::SEEN) {
         channel.set_flag(flag::SEEN);

@@ -38,7 +38,7 @@ use crate::network::core::{ChannelPlan, Core, ProcessPlan, Role};
 use crate::{ProcessResult, Receiver, Sender};
 pub(crate) use kahn_engine::model::{Own, check, settings};
 use kahn_engine::sync::{Arc, Ordering::*, thread};
-use kahn_engine::{Config, Scheduler, TaskRef, ThreadSet, model};
+use kahn_engine::{Config, Scheduler, Settings, TaskRef, ThreadSet, model};
 use kahn_report::Ending;
 
 /// Workers in most models that drive them by hand.
@@ -121,7 +121,7 @@ impl Driven {
         self.core.scheduler.configure(Config::new(
             policy.queues(),
             ThreadSet::driven(WORKERS),
-            settings(),
+            Settings { looks: false, ..settings() },
         ));
         let resolver = Resolver::new(Detection::Deferred);
         self.core.resolver.set(resolver).expect("a model is made ready once");

@@ -5,7 +5,7 @@
 use super::{Driven, Own, check, settings};
 use crate::channel::language::{Worker, own};
 use kahn_engine::sync::{Arc, set_cores, thread};
-use kahn_engine::{Config, Origin, Reason, ThreadSet, model};
+use kahn_engine::{Config, Origin, Reason, Settings, ThreadSet, model};
 
 /// It counts as awake from the moment at which it is taken out of the list.
 #[test]
@@ -13,7 +13,11 @@ fn a_worker_that_sleeps_is_woken_while_another_goes_to_sleep() {
     check(3, || {
         let driven = Driven::new();
         let scheduler = &driven.core.scheduler;
-        let config = Config::new(Own::default().queues(), ThreadSet::driven(3), settings());
+        let config = Config::new(
+            Own::default().queues(),
+            ThreadSet::driven(3),
+            Settings { looks: false, ..settings() },
+        );
         scheduler.configure(config);
         model::begin(scheduler, 3);
         assert!(model::go_to_sleep(&Worker::new(scheduler, 2)), "there is nothing to run");

@@ -16,8 +16,8 @@ use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Resolver, explain};
 use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
-use kahn_engine::{EndCause, Kind, Scheduler, TaskRef};
-use kahn_report::{Explanation, Identity, Misuse, Name};
+use kahn_engine::{Kind, Scheduler, TaskRef};
+use kahn_report::{Ending, Explanation, Identity, Misuse, Name};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -188,7 +188,7 @@ impl Core {
             own_both(channel, task);
             if self.channels.is_over() {
                 self.over_budget(channel);
-                worker.ask_to_end(EndCause::Stopped);
+                worker.ask_to_end(Ending::Stopped);
             }
         }
         (sender, receiver)

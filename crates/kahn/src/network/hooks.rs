@@ -97,12 +97,6 @@ impl OfNetwork for Joined {
             core.misuse(what);
         }
     }
-
-    fn out_of_threads(&self, text: String) {
-        if let Some(core) = self.core() {
-            core.end_with(Verdict::OutOfThreads(text));
-        }
-    }
 }
 
 impl Core {

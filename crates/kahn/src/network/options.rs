@@ -3,10 +3,8 @@
 use crate::channel::capacities::Capacities;
 use crate::channel::observer::{Observer, ObserverHandle};
 use crate::deadlock::Detection;
-use kahn_engine::Accounting;
-use kahn_engine::policy::PolicyChoice;
-use kahn_engine::run::Schedule;
 use kahn_engine::sync::Arc;
+use kahn_engine::{Schedule, schedule_options};
 
 /// The default byte budget for all channels: 1 GiB.
 pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;
@@ -41,12 +39,6 @@ pub struct Options {
     pub(crate) observer: Option<ObserverHandle>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self::from(Schedule::default())
-    }
-}
-
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
         Self {
@@ -79,51 +71,6 @@ impl Options {
     /// ```
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets the number of workers. The policies `sequential` and `seeded` use one and `threads` a
-    /// thread for each process, whatever is set here.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// network.process("idle", (), async |()| {});
-    /// let report = network.run_with(Options::new().workers(3))?;
-    /// assert_eq!(report.worker_reports.len(), 3);
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// Panics if it is 0.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.schedule = self.schedule.workers(workers);
-        self
-    }
-
-    /// Chooses the policy: a constant of [`policy`](mod@crate::policy) or of a crate of policies such as
-    /// `kahn-policies`, or what makes one of your own; see [`Schedule::policy`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::policy::SEQUENTIAL;
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// let numbers = network.source("numbers", 0..10_u32);
-    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-    /// let report = network.run_with(Options::new().policy(SEQUENTIAL))?;
-    /// assert_eq!((sum.take(), report.policy.as_str()), (Some(45), "sequential"));
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn policy(mut self, policy: impl Into<PolicyChoice>) -> Self {
-        self.schedule = self.schedule.policy(policy);
-        self
     }
 
     /// Gives every channel this capacity, in messages, instead of its own.
@@ -233,68 +180,6 @@ impl Options {
         self
     }
 
-    /// Sets how much the run counts about itself.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::{Accounting, Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// let numbers = network.source("numbers", 0..10_u32);
-    /// network.for_each("ignore", numbers, |_| {});
-    /// let report = network.run_with(Options::new().accounting(Accounting::Timing))?;
-    /// assert!(report.processes[0].cpu_seconds.is_some());
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn accounting(mut self, accounting: Accounting) -> Self {
-        self.schedule = self.schedule.accounting(accounting);
-        self
-    }
-
-    /// Sets the seed, for policies that draw.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::policy::SEEDED;
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// let numbers = network.source("numbers", 0..10_u32);
-    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-    /// // The same order, each time that it runs.
-    /// network.run_with(Options::new().policy(SEEDED).seed(7))?;
-    /// assert_eq!(sum.take(), Some(45));
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.schedule = self.schedule.seed(seed);
-        self
-    }
-
-    /// Pins worker *n* to core *n*, where the system can.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// let numbers = network.source("numbers", 0..10_u32);
-    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-    /// network.run_with(Options::new().workers(2).pin(true))?;
-    /// assert_eq!(sum.take(), Some(45));
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn pin(mut self, pin: bool) -> Self {
-        self.schedule = self.schedule.pin(pin);
-        self
-    }
-
     /// Says that a network in which nothing can happen any more has ended normally, though
     /// processes are left that wait for messages: Kahn's theory calls it complete.
     ///
@@ -324,71 +209,6 @@ impl Options {
     #[must_use]
     pub fn quiescence_is_normal(mut self, normal: bool) -> Self {
         self.quiescence = normal;
-        self
-    }
-
-    /// Has every operation wait once, so that misuse shows at once. The policy `seeded` does so by
-    /// itself.
-    ///
-    /// # Examples
-    ///
-    /// An operation that is polled once and left behind may go unnoticed; here it does not:
-    ///
-    /// ```
-    /// use futures_util::FutureExt;
-    /// use kahn::{Network, Options, Summary};
-    ///
-    /// let mut network = Network::new();
-    /// let (out, numbers) = network.channel("numbers");
-    /// network.process("impatient", out, async |mut out| {
-    ///     let _ = out.send(1_u32).now_or_never();
-    /// });
-    /// network.for_each("ignore", numbers, |_| {});
-    /// let error = network.run_with(Options::new().wait_once(true)).expect_err("misuse");
-    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Misuse));
-    /// ```
-    #[must_use]
-    pub fn wait_once(mut self, wait: bool) -> Self {
-        self.schedule = self.schedule.wait_once(wait);
-        self
-    }
-
-    /// Has the system refuse all threads of the run after so many, besides the one that calls: for
-    /// tests of what happens then.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// network.process("idle", (), async |()| {});
-    /// let report = network.run_with(Options::new().workers(4).refuse_threads_after(1))?;
-    /// assert!(report.warnings.iter().any(|warning| warning.contains("thread")));
-    /// # Ok::<(), kahn::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn refuse_threads_after(mut self, threads: usize) -> Self {
-        self.schedule = self.schedule.refuse_threads_after(threads);
-        self
-    }
-
-    /// Says whether reports name files and lines of the program, as that of a panic. They do, unless
-    /// this is `false`: for users that do not have its source.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn::{Network, Options};
-    ///
-    /// let mut network = Network::new();
-    /// network.process("fail", (), async |()| panic!("no luck"));
-    /// let error = network.run_with(Options::new().places(false)).expect_err("it panics");
-    /// assert!(!error.to_string().contains(".rs"));
-    /// ```
-    #[must_use]
-    pub fn places(mut self, named: bool) -> Self {
-        self.schedule = self.schedule.places(named);
         self
     }
 
@@ -443,3 +263,98 @@ impl Options {
         &self.schedule
     }
 }
+
+schedule_options! { Options {
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let report = network.run_with(Options::new().workers(3))?;
+    /// assert_eq!(report.worker_reports.len(), 3);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    workers,
+    /// ```
+    /// use kahn::policy::SEQUENTIAL;
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// let report = network.run_with(Options::new().policy(SEQUENTIAL))?;
+    /// assert_eq!((sum.take(), report.policy.as_str()), (Some(45), "sequential"));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    policy,
+    /// ```
+    /// use kahn::policy::SEEDED;
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// // The same order, each time that it runs.
+    /// network.run_with(Options::new().policy(SEEDED).seed(7))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    seed,
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// network.run_with(Options::new().workers(2).pin(true))?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pin,
+    /// ```
+    /// use kahn::{Accounting, Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// let numbers = network.source("numbers", 0..10_u32);
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let report = network.run_with(Options::new().accounting(Accounting::Timing))?;
+    /// assert!(report.processes[0].cpu_seconds.is_some());
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    accounting,
+    /// An operation that is polled once and left behind may go unnoticed; here it does not:
+    ///
+    /// ```
+    /// use futures_util::FutureExt;
+    /// use kahn::{Network, Options, Summary};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel("numbers");
+    /// network.process("impatient", out, async |mut out| {
+    ///     let _ = out.send(1_u32).now_or_never();
+    /// });
+    /// network.for_each("ignore", numbers, |_| {});
+    /// let error = network.run_with(Options::new().wait_once(true)).expect_err("misuse");
+    /// assert_eq!(error.report().map(|report| report.outcome), Some(Summary::Misuse));
+    /// ```
+    wait_once,
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("fail", (), async |()| panic!("no luck"));
+    /// let error = network.run_with(Options::new().places(false)).expect_err("it panics");
+    /// assert!(!error.to_string().contains(".rs"));
+    /// ```
+    places,
+    /// ```
+    /// use kahn::{Network, Options};
+    ///
+    /// let mut network = Network::new();
+    /// network.process("idle", (), async |()| {});
+    /// let report = network.run_with(Options::new().workers(4).refuse_threads_after(1))?;
+    /// assert!(report.warnings.iter().any(|warning| warning.contains("thread")));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    refuse_threads_after,
+} }

@@ -355,6 +355,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;
     }
+    plan.look(options.detection == Detection::Deferred);
     core.scheduler.language::<Kahn>().detect(Detecting {
         central: options.detection == Detection::Central,
         probes: options.detection == Detection::Deferred,
@@ -383,6 +384,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
 /// Ends everything that is left, and tells what happened.
 fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcome {
     let verdict = core.verdict.lock().clone();
+    let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
     let (channels, folded_channels) = core.channels.records();
     let (_, budget) = core.channels.usage();

@@ -19,7 +19,7 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
 use crate::channel::word::Word;
 use kahn_engine::sync::{Access, Arc, Mutex, Ordering::Acquire, Parker, thread};
-use kahn_engine::{EndCause, Language, Park, Request, Scheduler, TaskRef, Unparker};
+use kahn_engine::{Language, Park, Request, Scheduler, TaskRef, Unparker};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
 use std::error::Error;
@@ -208,10 +208,10 @@ impl Party {
                         Park::Moved => Attempt::Wait(None),
                     }
                 }
-                Request::End => match worker.end_cause() {
-                    EndCause::Other(_) => Attempt::Failed(Ended::Sender),
-                    EndCause::Stopped => Attempt::Failed(Ended::Run),
-                },
+                Request::End => Attempt::Failed(match worker.asked_ending() {
+                    Ending::Stopped => Ended::Run,
+                    _ => Ended::Sender,
+                }),
                 Request::None | Request::Again | Request::Yield | Request::GiveWay => {
                     Attempt::Wait(None)
                 }
@@ -243,7 +243,7 @@ impl Party {
                 Attempt::Over => return Ok(None),
                 Attempt::Failed(ended) => return Err(ended),
                 Attempt::Wait(Some(wait)) => {
-                    scheduler.look_from(self.task);
+                    scheduler.language::<Kahn>().parked_outside(self.task);
                     scheduler.rest();
                     parker.park();
                     // The start uses every unparker it finds, perhaps this one: only what clears
@@ -349,7 +349,7 @@ impl<R, F: FnMut(&Worker) -> R> Future for Operation<'_, F> {
                     this.parked = Some(wait);
                     // Before we stop being busy: there is no moment in which we are not counted.
                     scheduler.activity.expect();
-                    scheduler.look_from(this.party.task);
+                    scheduler.language::<Kahn>().parked_outside(this.party.task);
                     scheduler.rest();
                     return Poll::Pending;
                 }
