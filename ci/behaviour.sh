@@ -3,13 +3,19 @@
 # copy, and demands that the named test fails: the second part of ci/mutations.sh, which breaks
 # protocols and asks loom. Arguments choose mutations by name.
 #
+#   ci/behaviour.sh --apply    whether each still changes its file
+#   ci/behaviour.sh --list     their names
+#
 # Ends with a summary, and with exit code 1 if one of the mutations (see ci/lib.sh) is not noticed.
 # Takes about a minute for each; `ci/nightly` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/lib.sh
 
-export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_LTO=off CARGO_PROFILE_DEV_DEBUG=false
+# As the rest is compiled, where it is to be used.
+if [[ -z ${MUTATE_IN_PLACE:-} ]]; then
+    export CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_LTO=off CARGO_PROFILE_DEV_DEBUG=false
+fi
 # Seconds of computing that a test may take.
 patience=200
 prepare_mutations behaviour "$@"

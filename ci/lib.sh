@@ -1,17 +1,29 @@
 # What the scripts of this folder share: to be sourced.
 
-# Prints a headline and runs a command; says how long it took, and how much processor time, which says
+# Prints a headline and runs a command, and remembers what it took for `print_steps`; says how long it took, and how much processor time, which says
 # more on a machine that does something else as well.
 step() {
     local title=$1 since=$SECONDS processor used
+    running=$title
     shift
     count_processor_time
     used=$processor
     printf '\n=== %s: %s\n' "$title" "$*"
     "$@"
     count_processor_time
+    running=''
+    took+=("$(printf '%-28s %6d s %6d s' "$title" $((SECONDS - since)) $((processor - used)))")
     printf '=== %s: done after %d s, %d s of processor time\n' \
         "$title" $((SECONDS - since)) $((processor - used))
+}
+
+# The steps so far, a line each: what they took by the clock, and of processor time.
+took=() running=''
+print_steps() {
+    printf '\n%-28s %8s %8s\n' step clock processor
+    ((${#took[@]} == 0)) || printf '%s\n' "${took[@]}"
+    [[ -z $running ]] || printf '%-28s FAILED\n' "$running"
+    printf '%-28s %6d s\n' all "$SECONDS"
 }
 
 # Sets `processor` to the seconds that all which this shell has run and waited for took. `times` would tell a
@@ -27,6 +39,7 @@ count_processor_time() {
 # Says why something was not done; nothing is skipped without a line.
 skip() {
     printf '\n=== %s: SKIPPED, %s\n' "$1" "$2"
+    took+=("$(printf '%-28s  skipped: %s' "$1" "$2")")
 }
 
 # --- mutations ------------------------------------------------------------------------------------
@@ -37,18 +50,23 @@ skip() {
 
 # prepare_mutations FOLDER [--apply] [NAME...]: a copy of the tree, in a folder that cargo finds again, and
 # the names of the mutations that are wanted, all if there are none. With `--apply` nothing is compiled or
-# run: it is looked whether each still changes its file.
+# run: it is looked whether each still changes its file. With `--list` nothing is done but to print their names.
 prepare_mutations() {
-    only_apply=false
+    only_apply=false only_list=false
     if [[ ${2:-} == --apply ]]; then only_apply=true; set -- "$1" "${@:3}"; fi
-    CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}/$1")
+    if [[ ${2:-} == --list ]]; then only_list=true; return; fi
+    local folder
+    folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/$1")
+    # With what is compiled already, if somebody says so: one mutation is not worth a folder of its own.
+    if [[ -z ${MUTATE_IN_PLACE:-} ]]; then CARGO_TARGET_DIR=$folder; fi
+    CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
     export CARGO_TARGET_DIR RUST_BACKTRACE=0
-    chosen=("${@:2}") copy=$CARGO_TARGET_DIR/copy noticed=0 amiss=()
+    chosen=("${@:2}") copy=$folder/copy noticed=0 amiss=()
     row='%-42s %-44s %-16s %5s s   %s\n'
-    mkdir -p "$CARGO_TARGET_DIR"
+    mkdir -p "$folder"
     # Two runs would overwrite each other's programs.
     if command -v flock > /dev/null; then
-        exec 9> "$CARGO_TARGET_DIR/lock"
+        exec 9> "$folder/lock"
         flock 9
     fi
     rm -rf "$copy"
@@ -78,7 +96,7 @@ tests_hold() {
 
 # without_mutation TESTS ARGUMENT...: ends the script if these tests fail as the tree is.
 without_mutation() {
-    if $only_apply || ((${#chosen[@]})) || tests_hold "$@"; then return; fi
+    if $only_apply || $only_list || ((${#chosen[@]})) || tests_hold "$@"; then return; fi
     tail -n 40 "$copy/errors" "$copy/output"
     printf '\nwithout any mutation these fail: %s\n' "$*"
     exit 1
@@ -86,6 +104,7 @@ without_mutation() {
 
 # mutate NAME TESTS FILE SUBSTITUTION ARGUMENT...
 mutate() {
+    if $only_list; then printf '%s\n' "$1"; return; fi
     local name=$1 tests=$2 file=$copy/crates/$package/src/$3 verdict said='' status=0 since=$SECONDS
     if ((${#chosen[@]})) && [[ " ${chosen[*]} " != *" $name "* ]]; then
         return
@@ -123,6 +142,7 @@ mutate() {
 
 # The last line of a script: how many were noticed, and which were not.
 summary() {
+    if $only_list; then return; fi
     local is=noticed
     if $only_apply; then is='change their files'; fi
     printf '\n%s mutations, %s %s, %s s\n' "$((noticed + ${#amiss[@]}))" "$noticed" "$is" "$SECONDS"

@@ -225,6 +225,7 @@ impl Claim {
             cores => format!(", {cores} cores"),
         };
         match self.kind {
+            Kind::Advantage(1.0) => format!("as good{cores}"),
             Kind::Advantage(factor) | Kind::Effect(Some(factor)) => {
                 format!("{}{cores}", times(factor))
             }

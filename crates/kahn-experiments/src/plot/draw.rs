@@ -64,8 +64,9 @@ pub(crate) fn svg(
             .pos(Pos::new(HPos::Center, VPos::Center));
         root.draw_text(title, &style, (middle, 20))?;
         let (_, body) = root.split_vertically(head);
+        let palette = Palette::over(panels);
         for (panel, area) in panels.iter().zip(body.split_evenly((rows, columns))) {
-            draw_panel(panel, &area)?;
+            draw_panel(panel, &area, &palette)?;
         }
         root.present()?;
     }
@@ -76,15 +77,46 @@ fn font(size: u32) -> TextStyle<'static> {
     (FONT, size).into_text_style(&(0, 0))
 }
 
-fn draw_panel(panel: &Panel, area: &Area<'_>) -> Drawn {
+/// The colour of each series: what has one name in several panels has one colour, and so has what a
+/// paper says of it.
+struct Palette<'panels>(Vec<&'panels str>);
+
+impl<'panels> Palette<'panels> {
+    fn over(panels: &'panels [Panel]) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for series in panels.iter().flat_map(|panel| &panel.series) {
+            let name = Self::name(&series.label);
+            if series.marks != Marks::Bound && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Self(names)
+    }
+
+    fn name(label: &str) -> &str {
+        label.split_once(", paper").map_or(label, |(name, _)| name)
+    }
+
+    fn of(&self, series: &Series) -> RGBColor {
+        let name = Self::name(&series.label);
+        let place = self.0.iter().position(|known| *known == name);
+        place.map_or(GREY, |place| COLOURS[place % COLOURS.len()])
+    }
+}
+
+fn draw_panel(panel: &Panel, area: &Area<'_>, palette: &Palette<'_>) -> Drawn {
     let lines = u32::try_from(panel.series.len().div_ceil(BESIDE))?;
     let (plot, legend) = area.split_vertically(PANEL.1 - 8 - 18 * lines);
     let spots = || panel.series.iter().flat_map(|series| &series.spots);
     let x = Scale::over(&panel.x, spots().map(|spot| spot.x));
-    let y = Scale::over(&panel.y, spots().flat_map(|spot| [spot.low, spot.y, spot.high]));
+    let y = Scale::over(
+        &panel.y,
+        spots().flat_map(|spot| spot.all.iter().copied().chain([spot.low, spot.y, spot.high])),
+    );
     let mut chart = ChartBuilder::on(&plot)
         .caption(&panel.title, font(13))
         .margin(8)
+        .margin_right(18)
         .x_label_area_size(42)
         .y_label_area_size(58)
         .build_cartesian_2d(x, y)?;
@@ -109,10 +141,12 @@ fn draw_panel(panel: &Panel, area: &Area<'_>) -> Drawn {
     let ground = place(0.0, 0.0).1;
     let columns = panel.series.iter().filter(|series| series.marks == Marks::Columns).count();
     let mut column = 0;
-    for (index, series) in panel.series.iter().enumerate() {
-        let colour = colour(index);
+    for series in &panel.series {
+        let colour = palette.of(series);
         match series.marks {
-            Marks::Line | Marks::Broken => draw_line(series, colour, &plane, &place)?,
+            Marks::Line | Marks::Broken | Marks::Bound => {
+                draw_line(series, colour, &plane, &place)?;
+            }
             Marks::Boxes => draw_boxes(series, colour, &plane, &place)?,
             Marks::Columns => {
                 let step = f64::from(place(1.0, 0.0).0 - place(0.0, 0.0).0);
@@ -123,28 +157,28 @@ fn draw_panel(panel: &Panel, area: &Area<'_>) -> Drawn {
             }
         }
     }
-    draw_legend(panel, &legend)
-}
-
-fn colour(index: usize) -> RGBColor {
-    COLOURS[index % COLOURS.len()]
+    draw_legend(panel, &legend, palette)
 }
 
 type Place<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
 
 fn draw_line(series: &Series, colour: RGBColor, area: &Area<'_>, place: Place<'_>) -> Drawn {
     let places: Vec<_> = series.spots.iter().map(|spot| place(spot.x, spot.y)).collect();
-    if series.marks == Marks::Broken {
+    if series.marks == Marks::Line {
+        area.draw(&PathElement::new(places.clone(), colour.stroke_width(2)))?;
+    } else {
         for pair in places.windows(2) {
             for dash in dashes(pair[0], pair[1]) {
                 area.draw(&PathElement::new(dash, colour))?;
             }
         }
-    } else {
-        area.draw(&PathElement::new(places.clone(), colour.stroke_width(2)))?;
+    }
+    if series.marks == Marks::Bound {
+        return Ok(());
     }
     for (spot, centre) in series.spots.iter().zip(&places) {
         whisker(spot, centre.0, colour, area, place)?;
+        measurements(spot, centre.0, colour, area, place)?;
         area.draw(&Circle::new(*centre, 3, colour.filled()))?;
     }
     Ok(())
@@ -177,10 +211,21 @@ fn whisker(spot: &Spot, x: i32, colour: RGBColor, area: &Area<'_>, place: Place<
     Ok(())
 }
 
+/// Draws a mark for each measurement, beside the others if they would be one.
+fn measurements(spot: &Spot, x: i32, colour: RGBColor, area: &Area<'_>, place: Place<'_>) -> Drawn {
+    for (index, figure) in spot.all.iter().enumerate() {
+        let aside = [0, 4, -4][index % 3];
+        let centre = (x + aside, place(spot.x, *figure).1);
+        area.draw(&Circle::new(centre, 2, colour.mix(0.4).filled()))?;
+    }
+    Ok(())
+}
+
 fn draw_boxes(series: &Series, colour: RGBColor, area: &Area<'_>, place: Place<'_>) -> Drawn {
     for spot in &series.spots {
         let (x, middle) = place(spot.x, spot.y);
         whisker(spot, x, colour, area, place)?;
+        measurements(spot, x + 14, colour, area, place)?;
         let [first, third] =
             [spot.quartiles.0, spot.quartiles.1].map(|quartile| place(spot.x, quartile).1);
         let corners = [(x - 8, third), (x + 8, first)];
@@ -205,16 +250,17 @@ fn draw_columns(
         let right = (left + width.round() as i32 - 1).max(left + 1);
         area.draw(&Rectangle::new([(left, top), (right, ground)], colour.filled()))?;
         whisker(spot, i32::midpoint(left, right), BLACK, area, place)?;
+        measurements(spot, i32::midpoint(left, right), BLACK, area, place)?;
     }
     Ok(())
 }
 
-fn draw_legend(panel: &Panel, area: &Area<'_>) -> Drawn {
+fn draw_legend(panel: &Panel, area: &Area<'_>, palette: &Palette<'_>) -> Drawn {
     let width = i32::try_from(PANEL.0)? / i32::try_from(BESIDE)?;
     for (index, series) in panel.series.iter().enumerate() {
         let x = 14 + width * i32::try_from(index % BESIDE)?;
         let y = 8 + 18 * i32::try_from(index / BESIDE)?;
-        let colour = colour(index);
+        let colour = palette.of(series);
         match series.marks {
             Marks::Line => {
                 area.draw(&PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)))?;
@@ -225,6 +271,11 @@ fn draw_legend(panel: &Panel, area: &Area<'_>) -> Drawn {
                     area.draw(&PathElement::new(dash, colour))?;
                 }
                 area.draw(&Circle::new((x + 8, y), 3, colour.filled()))?;
+            }
+            Marks::Bound => {
+                for dash in dashes((x, y), (x + 16, y)) {
+                    area.draw(&PathElement::new(dash, colour))?;
+                }
             }
             Marks::Columns => {
                 area.draw(&Rectangle::new([(x, y - 5), (x + 16, y + 5)], colour.filled()))?;
@@ -237,4 +288,42 @@ fn draw_legend(panel: &Panel, area: &Area<'_>) -> Drawn {
         area.draw_text(&series.label, &style, (x + 21, y))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Axis;
+    use crate::rows::Curve;
+
+    fn panel(labels: &[&str]) -> Panel {
+        let panel = Panel::new("", Axis::linear("x"), Axis::linear("y"));
+        labels.iter().fold(panel, |panel, label| {
+            panel.and(Series::line(*label, &Curve(vec![Spot::exact(1.0, 1.0)])))
+        })
+    }
+
+    #[test]
+    fn a_series_has_one_colour_in_all_panels_and_so_has_what_the_paper_says_of_it() {
+        let panels = [panel(&["a", "b"]), panel(&["b", "c", "a, paper (8 CPUs)"])];
+        let palette = Palette::over(&panels);
+        let colour = |panel: usize, series: usize| {
+            let RGBColor(red, green, blue) = palette.of(&panels[panel].series[series]);
+            (red, green, blue)
+        };
+        assert_eq!(colour(0, 1), colour(1, 0));
+        assert_eq!(colour(0, 0), colour(1, 2));
+        assert_ne!(colour(0, 0), colour(1, 1));
+    }
+
+    #[test]
+    fn each_measurement_has_a_mark_and_a_bound_has_none() {
+        let mut spot = Spot::exact(1.0, 2.0);
+        spot.all = vec![1.0, 2.0, 3.0, 4.0];
+        let marks = |panel: Panel| svg("", &[panel]).unwrap().matches("<circle").count();
+        let plain = panel(&[]).and(Series::line("a", &Curve(vec![Spot::exact(1.0, 2.0)])));
+        let measured = panel(&[]).and(Series::line("a", &Curve(vec![spot])));
+        assert_eq!(marks(measured), marks(plain.clone()) + 4);
+        assert_eq!(marks(plain.clone().with_linear(2)), marks(plain));
+    }
 }

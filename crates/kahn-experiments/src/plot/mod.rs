@@ -34,17 +34,29 @@ pub struct Axis {
     pub label: String,
     /// How it is spread.
     pub spread: Spread,
+    /// Up to where it reaches at least: that of the paper does.
+    pub reach: Option<f64>,
 }
 
 impl Axis {
+    fn new(label: impl Into<String>, spread: Spread) -> Self {
+        Self { label: label.into(), spread, reach: None }
+    }
+
+    /// Has it reach so far at least, as that of the paper does.
+    #[must_use]
+    pub fn to(self, reach: f64) -> Self {
+        Self { reach: Some(reach), ..self }
+    }
+
     /// Makes an axis that begins at zero.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), spread: Spread::Linear }
+        Self::new(label, Spread::Linear)
     }
 
     /// Makes a logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
-        Self { label: label.into(), spread: Spread::Logarithmic }
+        Self::new(label, Spread::Logarithmic)
     }
 
     /// Makes an axis of steps.
@@ -53,7 +65,7 @@ impl Axis {
         names: impl IntoIterator<Item = N>,
     ) -> Self {
         let names = names.into_iter().map(|name| name.to_string());
-        Self { label: label.into(), spread: Spread::Steps(names.collect()) }
+        Self::new(label, Spread::Steps(names.collect()))
     }
 
     /// Gives the name of a place, as tables show it.
@@ -80,8 +92,10 @@ pub enum Marks {
     Columns,
     /// As boxes with whiskers: quartiles, least and most.
     Boxes,
-    /// Joined by a broken line: a bound, a prediction, what a paper says.
+    /// Joined by a broken line: a prediction, what a paper says.
     Broken,
+    /// A thin broken line without spots: a bound.
+    Bound,
 }
 
 /// Spots that belong together.
@@ -139,6 +153,25 @@ impl Panel {
     /// Makes a plot with nothing on it.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, series: Vec::new() }
+    }
+
+    /// Adds the line of linear speed-up over numbers of processors: as many times as there are.
+    #[must_use]
+    pub fn with_linear(self, cpus: usize) -> Self {
+        let most = crate::point::float(cpus);
+        self.and(Series::quoted("linear", &[(1.0, 1.0), (most, most)], Marks::Bound))
+    }
+
+    /// Adds the line of linear speed-up on so many processors, over anything else.
+    #[must_use]
+    pub fn with_most(self, cpus: usize) -> Self {
+        let most = crate::point::float(cpus);
+        let places = || self.series.iter().flat_map(|series| &series.spots).map(|spot| spot.x);
+        let ends = [places().fold(f64::INFINITY, f64::min), places().fold(0.0, f64::max)];
+        if cpus < 2 || ends[0] > ends[1] {
+            return self;
+        }
+        self.and(Series::quoted("linear", &ends.map(|x| (x, most)), Marks::Bound))
     }
 
     /// Adds a series, unless there is nothing in it.

@@ -12,6 +12,8 @@ use crate::point::float;
 pub(super) struct Scale {
     spread: Spread,
     range: Range<f64>,
+    /// Whether all figures are powers of two: numbers of workers, bytes.
+    binary: bool,
 }
 
 impl Scale {
@@ -19,21 +21,24 @@ impl Scale {
     pub(super) fn over(axis: &Axis, figures: impl Iterator<Item = f64>) -> Self {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let logarithmic = axis.spread == Spread::Logarithmic;
+        let mut binary = true;
         for figure in figures.filter(|figure| figure.is_finite()) {
             if !logarithmic || figure > 0.0 {
                 least = least.min(figure);
                 most = most.max(figure);
+                binary &= figure.log2().fract().abs() < 1e-9;
             }
         }
         if least > most {
             (least, most) = (1.0, 2.0);
         }
+        most = axis.reach.map_or(most, |reach| most.max(reach));
         let range = match &axis.spread {
             Spread::Linear => least.min(0.0)..nice_above(most),
             Spread::Logarithmic => widened(least, most),
             Spread::Steps(names) => -0.5..float(names.len().max(1)) - 0.5,
         };
-        Self { spread: axis.spread.clone(), range }
+        Self { spread: axis.spread.clone(), range, binary }
     }
 
     /// Where a figure lies, from 0 to 1.
@@ -58,7 +63,7 @@ impl Scale {
                 let count = ((end - start) / step).floor();
                 whole_numbers(count).map(|n| start + n * step).collect()
             }
-            Spread::Logarithmic => logarithmic_ticks(start, end, most),
+            Spread::Logarithmic => logarithmic_ticks(start, end, most, self.binary),
             Spread::Steps(names) => {
                 let stride = names.len().div_ceil(most.max(1)).max(1);
                 (0..names.len()).step_by(stride).map(float).collect()
@@ -94,13 +99,23 @@ fn widened(least: f64, most: f64) -> Range<f64> {
     least / margin..most * margin
 }
 
-fn logarithmic_ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
-    let decades = (end / start).log10();
-    // Powers of two over a short range, of ten over a long one.
-    let base: f64 = if decades < 3.0 { 2.0 } else { 10.0 };
-    let first = (start.ln() / base.ln()).ceil();
-    let last = (end.ln() / base.ln()).floor();
-    let ticks: Vec<_> = whole_numbers(last - first).map(|n| base.powf(first + n)).collect();
+/// Powers of two between powers of two, else powers of ten, and with them their double and their half
+/// tenfold where there is room.
+fn logarithmic_ticks(start: f64, end: f64, most: usize, binary: bool) -> Vec<f64> {
+    let powers = |base: f64| {
+        let first = (start.ln() / base.ln()).floor();
+        let last = (end.ln() / base.ln()).ceil();
+        whole_numbers(last - first).map(move |n| base.powf(first + n))
+    };
+    let within = |tick: &f64| (start..=end).contains(tick);
+    let ticks: Vec<f64> = if binary {
+        powers(2.0).filter(within).collect()
+    } else {
+        let close = powers(10.0).flat_map(|power| [power, 2.0 * power, 5.0 * power]);
+        let close: Vec<_> = close.filter(within).collect();
+        let wide: Vec<_> = powers(10.0).filter(within).collect();
+        if close.len() <= most || wide.len() < 2 { close } else { wide }
+    };
     let stride = ticks.len().div_ceil(most.max(1)).max(1);
     ticks.into_iter().step_by(stride).collect()
 }
@@ -125,7 +140,7 @@ impl Ranged for Scale {
 
 impl ValueFormatter<f64> for Scale {
     fn format_ext(&self, figure: &f64) -> String {
-        let axis = Axis { label: String::new(), spread: self.spread.clone() };
+        let axis = Axis { label: String::new(), spread: self.spread.clone(), reach: None };
         match self.spread {
             Spread::Steps(_) => axis.name_of(*figure),
             Spread::Linear | Spread::Logarithmic => short(*figure),
@@ -162,10 +177,26 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_reaches_as_far_as_that_of_the_paper() {
+        let scale = Scale::over(&Axis::linear("CPUs").to(8.0), [1.0, 2.0].into_iter());
+        assert!(scale.range.end >= 8.0);
+        let scale = Scale::over(&Axis::linear("CPUs").to(8.0), [16.0].into_iter());
+        assert!(scale.range.end >= 16.0);
+    }
+
+    #[test]
     fn a_logarithmic_axis_has_the_middle_between() {
         let scale = Scale::over(&Axis::logarithmic(""), [8.0, 512.0].into_iter());
         assert!((scale.place(64.0) - 0.5).abs() < 1e-9);
         assert_eq!(scale.ticks(9), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_round_figures() {
+        let ticks =
+            |figures: &[f64]| Scale::over(&Axis::logarithmic(""), figures.iter().copied()).ticks(7);
+        assert_eq!(ticks(&[3.0, 70.0]), [5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(ticks(&[3.0, 70_000.0]), [10.0, 100.0, 1000.0, 10_000.0, 100_000.0]);
     }
 
     #[test]

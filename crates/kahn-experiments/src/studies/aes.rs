@@ -9,7 +9,7 @@ use crate::experiment::{Experiment, Outcome, Plan, Study};
 use crate::measure::{ELAPSED, SWITCHES};
 use crate::native::thread_encryption;
 use crate::papers::{NORNIR, TECHNIQUES};
-use crate::plot::{Axis, Marks, Panel, Series};
+use crate::plot::{Axis, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::Curve;
 use crate::side::{Pick, Side};
@@ -126,11 +126,7 @@ pub(super) static FIGURE_11: Experiment = Experiment {
                 }
             }
         }
-        let all = view.plan.most_cpus();
-        let most = view.rows(&SCALING).numbers("workers").into_iter().fold(1.0, f64::max);
-        let linear = [(1.0, 1.0), (float(all), float(all)), (most, float(all))];
-        let speed = speed.and(Series::quoted("linear", &linear, Marks::Broken));
-        vec![time, speed]
+        vec![time, speed.with_most(view.plan.most_cpus())]
     },
     claims: |view| {
         let cpus = view.plan.most_cpus();

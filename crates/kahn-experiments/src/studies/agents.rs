@@ -4,13 +4,13 @@ use kahn_apps::Failure;
 use kahn_apps::agents::World;
 use kahn_csp::RunError;
 
-use super::communicating::{POLICIES, linear, on_cores, options, over_cores, refused};
+use super::communicating::{POLICIES, on_cores, options, over_cores, refused};
 use crate::claim::Claim;
 use crate::experiment::{Experiment, Measured, Outcome, Plan, Study};
 use crate::measure::time;
 use crate::papers::CCSP;
 use crate::peers::CCSP as CCSP_PEER;
-use crate::plot::{Axis, Panel, Series};
+use crate::plot::{Axis, Marks, Panel, Series};
 use crate::point::{Point, float};
 use crate::rows::Curve;
 use crate::side::{Pick, Side};
@@ -152,7 +152,8 @@ fn speed_up(view: &View, implementation: &str) -> Curve {
 
 fn panels_of_cores(view: &View) -> Vec<Panel> {
     let names = [POLICIES[0], POLICIES[1], DATA_PARALLEL, LOOP, THREADS, CCSP_PEER.name];
-    let times = Panel::new("a cycle", Axis::linear("cores"), Axis::logarithmic("ms per cycle"));
+    let times =
+        Panel::new("a cycle", Axis::linear("cores").to(8.0), Axis::logarithmic("ms per cycle"));
     let times = names
         .iter()
         .fold(times, |panel, name| panel.and(Series::line(*name, &per_cycle(view, name))));
@@ -161,7 +162,12 @@ fn panels_of_cores(view: &View) -> Vec<Panel> {
         .iter()
         .filter(|name| **name != LOOP)
         .fold(speed, |panel, name| panel.and(Series::line(*name, &speed_up(view, name))));
-    vec![times, speed.and(linear(&view.plan))]
+    // Figure 15, from 1 to 8 cores.
+    let paper = |name: &str, most| {
+        Series::quoted(format!("{name}, paper"), &[(1.0, 1.0), (8.0, most)], Marks::Broken)
+    };
+    let speed = speed.and(paper("CCSP", 5.0)).and(paper(THREADS, 1.5));
+    vec![times, speed.with_linear(8)]
 }
 
 fn claims_of_cores(view: &View) -> Vec<Claim> {

@@ -13,8 +13,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::experiment::{Outcome, Plan};
 use crate::native::refused_thread;
-use crate::plot::{Axis, Marks, Panel, Series};
-use crate::point::{Point, float};
+use crate::plot::{Axis, Panel};
+use crate::point::Point;
 
 /// The policies whose workers run the processes.
 pub(super) const POLICIES: [&str; 2] = ["default", "batch"];
@@ -59,13 +59,7 @@ pub(super) fn refused(failure: Failure) -> Result<Outcome, Failure> {
     }
 }
 
-/// The line that everybody strives for: twice the cores, twice the speed.
-pub(super) fn linear(plan: &Plan) -> Series {
-    let spots: Vec<_> = plan.cpus().into_iter().map(|cpus| (float(cpus), float(cpus))).collect();
-    Series::quoted("linear", &spots, Marks::Broken)
-}
-
 /// A plot over the numbers of cores.
 pub(super) fn over_cores(title: &str, figures: &str) -> Panel {
-    Panel::new(title, Axis::linear("cores"), Axis::linear(figures))
+    Panel::new(title, Axis::linear("cores").to(8.0), Axis::linear(figures))
 }

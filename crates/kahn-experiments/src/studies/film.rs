@@ -3,7 +3,7 @@
 use kahn_apps::Failure;
 use kahn_apps::mandelbrot::{Film, Keep, Yield};
 
-use super::communicating::{POLICIES, linear, on_cores, options, over_cores, refused};
+use super::communicating::{POLICIES, on_cores, options, over_cores, refused};
 use crate::claim::Claim;
 use crate::experiment::{Experiment, Measured, Outcome, Plan, Study};
 use crate::measure::time;
@@ -99,7 +99,7 @@ fn panels(view: &View) -> Vec<Panel> {
     let all = [LOOP, CCSP_PEER.name]
         .iter()
         .fold(all, |all, name| all.and(Series::line(*name, &seconds(view, name))));
-    vec![speed.and(linear(&view.plan)), all]
+    vec![speed.with_linear(8), all]
 }
 
 fn claims(view: &View) -> Vec<Claim> {

@@ -6,7 +6,7 @@ use super::options::options;
 use super::program::Job;
 use super::words;
 use crate::claim::Claim;
-use crate::experiment::{Experiment, Outcome, Paper, Plan, Study};
+use crate::experiment::{Experiment, Outcome, Paper, Plan, Size, Study};
 use crate::papers::{FLEXIBLE, NORNIR};
 use crate::peers::PHOENIX;
 use crate::plot::{Axis, Marks, Panel, Series};
@@ -21,8 +21,13 @@ static STUDY: Study = Study { name: "kmeans", rounds: 10, points, measure };
 const PROBLEMS: [(&str, usize, usize); 3] =
     [("A", 100_000, 100), ("B", 200_000, 50), ("C", 200_000, 100)];
 
+/// The part of the points that is taken.
+fn part(plan: &Plan) -> usize {
+    plan.size.of(10, 1, 1)
+}
+
 fn points(plan: &Plan) -> Vec<Point> {
-    let part = plan.size.of(10, 1, 1);
+    let part = part(plan);
     let mut all = Vec::new();
     for (name, points, groups) in PROBLEMS {
         for cpus in plan.cpus() {
@@ -136,6 +141,9 @@ papers' program draws them, until no point changes its group: 98, 141 and 140 ro
 only confirms. As many worker processes as CPUs. In KPN-MR a process iterates one MapReduce job within \
 one network. Compared is the time of a round.";
 
+/// The rounds of the papers' programs.
+const PAPER_ROUNDS: [(&str, f64); 3] = [("A", 97.0), ("B", 140.0), ("C", 139.0)];
+
 const PAPER: [(&str, usize, f64, f64, f64); 12] = [
     ("A", 1, 13.37, 11.45, 1.17),
     ("A", 2, 6.82, 5.79, 1.18),
@@ -161,12 +169,30 @@ pub(super) static FIGURE_9: Experiment = Experiment {
     method: METHOD,
     studies: &[&STUDY],
     panels: |view| {
+        let part = part(&view.plan);
         let panels = PROBLEMS.map(|(problem, points, groups)| {
+            let points = points / part;
             let title = format!("{problem}: {points} points, {groups} groups");
-            let panel = Panel::new(title, Axis::linear("CPUs"), Axis::linear("seconds"));
-            words::FORMS.iter().fold(panel, |panel, form| {
-                panel.and(Series::line(*form, &curve(view, problem, form)))
-            })
+            let panel =
+                Panel::new(title, Axis::linear("CPUs").to(8.0), Axis::logarithmic("ms a round"));
+            let panel = words::FORMS.iter().fold(panel, |panel, form| {
+                let each = curve(view, problem, form).map(|seconds| seconds * 1e3);
+                panel.and(Series::line(*form, &each))
+            });
+            let rounds =
+                PAPER_ROUNDS.iter().find(|line| line.0 == problem).map_or(1.0, |line| line.1);
+            let paper = |seconds: fn(&(&str, usize, f64, f64, f64)) -> f64| -> Vec<(f64, f64)> {
+                let lines = PAPER.iter().filter(|line| line.0 == problem);
+                lines.map(|line| (float(line.1), seconds(line) / rounds * 1e3)).collect()
+            };
+            let [flex, mr] = words::FORMS.map(|form| format!("{form}, paper"));
+            // Of other sizes the paper has nothing.
+            if view.plan.size == Size::Quick {
+                return panel;
+            }
+            panel
+                .and(Series::quoted(flex, &paper(|line| line.3), Marks::Broken))
+                .and(Series::quoted(mr, &paper(|line| line.2), Marks::Broken))
         });
         panels.to_vec()
     },

@@ -79,10 +79,11 @@ fn panels(view: &View) -> Vec<Panel> {
     let sizes = view.rows(&STUDY).numbers("bytes");
     let panels = DIVISIONS.map(|division| {
         let title = format!("d = {division}");
-        let panel = Panel::new(title, Axis::linear("CPUs"), Axis::linear("speed-up"));
-        sizes.iter().fold(panel, |panel, bytes| {
+        let panel = Panel::new(title, Axis::linear("CPUs").to(8.0), Axis::linear("speed-up"));
+        let panel = sizes.iter().fold(panel, |panel, bytes| {
             panel.and(Series::line(format!("{bytes} bytes"), &curve(view, division, *bytes)))
-        })
+        });
+        panel.with_linear(8)
     });
     panels.to_vec()
 }

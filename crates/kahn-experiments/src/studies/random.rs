@@ -124,7 +124,7 @@ pub(super) static FIGURE_12: Experiment = Experiment {
                     .and(Series::line(format!("{name}, {}", crate::point::cpus(cpus)), &ratio));
             }
         }
-        vec![time, speed]
+        vec![time, speed.with_most(view.plan.most_cpus())]
     },
     claims: division_claims,
 };

@@ -195,7 +195,7 @@ fn panels_of_one(view: &View) -> Vec<Panel> {
     });
     let paper = |label, one, eight| {
         Series::quoted(
-            format!("paper: {label}, 1 and 8"),
+            format!("{label}, paper, 1 and 8"),
             &[(0.0, one), (1.0, eight)],
             Marks::Broken,
         )
@@ -203,10 +203,11 @@ fn panels_of_one(view: &View) -> Vec<Panel> {
     if cores.len() < 2 {
         return vec![panel];
     }
-    vec![panel.and(paper("CCSP", 10.0, 67.0)).and(paper("pthreads", 2236.0, 2535.0))]
+    vec![panel.and(paper("CCSP", 10.0, 67.0)).and(paper("std threads", 2236.0, 2535.0))]
 }
 
 fn panels_of_many(view: &View) -> Vec<Panel> {
+    let logarithmic = |panel: Panel| Panel { y: Axis::logarithmic("seconds"), ..panel };
     let panel = |title: &str, names: &[&str]| {
         let panel = over_cores(title, "seconds");
         names.iter().fold(panel, |panel, name| {
@@ -215,8 +216,11 @@ fn panels_of_many(view: &View) -> Vec<Panel> {
         })
     };
     vec![
-        panel("processes: 1024 circulations", &["default", "batch", "CCSP", "Kahn channels"]),
-        panel("threads: 1024 circulations", &["threads", "std threads"]),
+        panel("1024 circulations, processes", &["default", "batch", "CCSP", "Kahn channels"]),
+        logarithmic(panel(
+            "and threads",
+            &["default", "batch", "CCSP", "Kahn channels", "threads", "std threads"],
+        )),
     ]
 }
 

@@ -157,9 +157,11 @@ fn panels(view: &View) -> Vec<Panel> {
         }
         panel
     };
+    // As in the paper: both transports, and both schedulers, in one axis.
     vec![
-        panel("our transport", &["U/1/O", "U/G/2/O", "U/B/2/O", "P/n/O"]),
-        panel("message queues", &["U/1/N", "U/G/2/N", "U/B/2/N", "P/n/N"]),
+        panel("one runner", &["U/1/O", "U/1/N"]),
+        panel("good placement, and threads", &["U/G/2/O", "U/G/2/N", "P/n/O", "P/n/N"]),
+        panel("bad placement, and threads", &["U/B/2/O", "U/B/2/N", "P/n/O", "P/n/N"]),
     ]
 }
 

@@ -101,7 +101,7 @@ fn panels(view: &View) -> Vec<Panel> {
         speed = speed.and(Series::line(policy, &speed_up(view, policy)));
         steals = steals.and(Series::line(policy, &attempts(view, policy)));
     }
-    vec![speed, steals]
+    vec![speed.with_most(view.plan.most_cpus()), steals]
 }
 
 fn claims(view: &View) -> Vec<Claim> {

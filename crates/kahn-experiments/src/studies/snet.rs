@@ -240,7 +240,7 @@ pub(super) static FIGURE_9: Experiment = Experiment {
         }
         let over = of("network, threads");
         let speed_up = over.map_or_else(Curve::default, |time| front.speed_up_over(time));
-        vec![seconds, speed.and(Series::line("front", &speed_up))]
+        vec![seconds, speed.and(Series::line("front", &speed_up)).with_most(view.plan.most_cpus())]
     },
     claims: |_view| {
         let calls = |limit: usize| {
@@ -267,9 +267,10 @@ pub(super) static FIGURE_10: Experiment = Experiment {
              matrix has 8192; drawn is the largest matrix.",
     studies: &[&TILES],
     panels: |view| {
+        let cpus_axis = || Axis::logarithmic("CPUs").to(48.0);
         let largest = view.rows(&TILES).numbers("size").into_iter().fold(0.0, f64::max);
-        let mut speed = Panel::new("speed-up", Axis::linear("CPUs"), Axis::linear("times"));
-        let mut seconds = Panel::new("time", Axis::linear("CPUs"), Axis::linear("seconds"));
+        let mut speed = Panel::new("speed-up", cpus_axis(), Axis::logarithmic("times"));
+        let mut seconds = Panel::new("time", cpus_axis(), Axis::linear("seconds"));
         for (runtime, _) in &RUNTIMES[..2] {
             let rows = view.rows(&TILES).with("runtime", *runtime).with("size", largest);
             let drawn = rows.curve("cpus", "seconds");
@@ -278,7 +279,7 @@ pub(super) static FIGURE_10: Experiment = Experiment {
             }
             seconds = seconds.and(Series::line(*runtime, &drawn));
         }
-        vec![speed, seconds]
+        vec![speed.with_linear(48), seconds]
     },
     claims: |view| {
         let size = largest(view, &TILES, "front");

@@ -275,13 +275,21 @@ pub(super) static FIGURE_15: Experiment = Experiment {
     studies: &[&STUDY],
     panels: |view| {
         let panels = FORMS.map(|form| {
-            let panel = Panel::new(form, Axis::linear("CPUs"), Axis::linear("seconds"));
-            sizes(&view.plan).iter().fold(panel, |panel, megabytes| {
+            let panel =
+                Panel::new(form, Axis::linear("CPUs").to(8.0), Axis::logarithmic("seconds"));
+            sizes(&view.plan).iter().enumerate().fold(panel, |panel, (at, megabytes)| {
                 let spots = view.plan.cpus().into_iter().filter_map(|cpus| {
                     let spot = best(view, (*megabytes, VOCABULARIES[0]), cpus, form)?;
                     Some(spot.at(float(cpus)))
                 });
-                panel.and(Series::line(format!("{megabytes} MB"), &Curve(spots.collect())))
+                let paper: Vec<_> = PAPER
+                    .iter()
+                    .filter(|line| line.0 == at)
+                    .map(|line| (float(line.1), if form == FORMS[0] { line.3 } else { line.2 }))
+                    .collect();
+                let label = format!("{megabytes} MB");
+                let quoted = Series::quoted(format!("{label}, paper"), &paper, Marks::Broken);
+                panel.and(Series::line(label, &Curve(spots.collect()))).and(quoted)
             })
         });
         panels.to_vec()
