@@ -173,6 +173,8 @@ fn attend(
 }
 
 /// Ends the process here.
+#[cold]
+#[inline(never)]
 pub(super) fn must_end(worker: &Worker, ending: Ending) -> SlowPath {
     worker.ask_to_end(ending);
     SlowPath::Wait
@@ -287,6 +289,13 @@ fn find_no_message(
         language::ask_to_wait(worker, channel.wait_on(End::Receiver, seen));
         return wait_here(channel, End::Receiver, worker, task, waited);
     }
+    find_end(channel, worker, task)
+}
+
+/// All is read, and no more will come. Apart, so that waiting sets up nothing for it.
+#[cold]
+#[inline(never)]
+fn find_end(channel: ChannelRef, worker: &Worker, task: TaskRef) -> SlowPath {
     // After the word: a process that was stopped and so closed this end was stopped before it did.
     if Scheduler::of(task).is_ending() {
         return must_end(worker, Ending::Stopped);
