@@ -532,6 +532,7 @@ impl Side {
     }
 
     /// Whether what is received is recorded.
+    #[inline(always)]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_kind(kind::RECORDED)
     }
