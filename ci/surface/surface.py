@@ -158,7 +158,7 @@ def operations(document, path, item):
 
 
 def has_example(item):
-    return bool(re.search(r"^```(?!text|console|json|dot|toml|sh)", item["docs"] or "", re.M))
+    return bool(re.search(r"^ {0,3}```(?!text|console|json|dot|toml|sh)", item["docs"] or "", re.M))
 
 
 def begins_with_a_verb(item):
