@@ -13,6 +13,7 @@
 //! | `growth` | the order in which messages take them in a channel that has grown |
 //! | `closing` | how ends change hands and channels end |
 //! | `endings` | what is kept of how processes ended, for what is told of failures |
+//! | `events` | what a run tells subscribers of `tracing` |
 //! | `capacities` | what a channel begins with |
 //! | `table` | all channels of a network, and the byte budget |
 //! | `outside` | ends for threads and tasks that are no process |
@@ -27,6 +28,7 @@ pub(crate) mod closing;
 mod cold;
 pub(crate) mod digest;
 pub(crate) mod endings;
+pub(crate) mod events;
 mod growth;
 pub(crate) mod language;
 mod listing;

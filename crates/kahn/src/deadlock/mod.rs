@@ -50,6 +50,7 @@ pub(crate) mod walk;
 pub(crate) use explain::{explain, is_told};
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
+use crate::channel::events;
 use crate::channel::language::mark;
 use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
@@ -302,6 +303,7 @@ impl Resolver {
         cold.asked.store(capacity + step, Relaxed);
         let growths = channel.growths();
         growths.store(growths.load(Relaxed) + 1, Relaxed);
+        events::growth(channel.name(), capacity + step);
         true
     }
 }

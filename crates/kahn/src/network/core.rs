@@ -5,6 +5,7 @@ use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
 use crate::channel::closing::{hand_over, own_both};
+use crate::channel::events;
 use crate::channel::language::Kahn;
 use crate::channel::language::{Worker, mark, own};
 use crate::channel::process::{InNetwork, attribute};
@@ -40,6 +41,18 @@ impl Verdict {
     /// Whether it ends a run in which processes could have gone on.
     pub(crate) fn cuts_short(&self) -> bool {
         !matches!(self, Self::Deadlock(_) | Self::Quiescent)
+    }
+
+    /// What it is, and the channel that it names.
+    fn told(&self) -> (&'static str, Option<Name>) {
+        match self {
+            Self::Deadlock(_) => ("deadlock", None),
+            Self::Quiescent => ("quiescent", None),
+            Self::OverBudget { channel, .. } => ("over budget", Some(channel.clone())),
+            Self::Misuse(_) => ("misuse", None),
+            Self::Stopped => ("stopped", None),
+            Self::OutOfThreads(_) => ("out of threads", None),
+        }
     }
 }
 
@@ -398,9 +411,14 @@ impl Core {
     pub(crate) fn end_with(&self, verdict: Verdict) {
         let mut slot = self.verdict.lock();
         if slot.is_none() && !self.scheduler.is_ending() {
+            let (told, channel) = verdict.told();
             *slot = Some(verdict);
+            drop(slot);
+            // Not under the lock: it is the subscriber's code.
+            events::verdict(told, channel.as_ref());
+        } else {
+            drop(slot);
         }
-        drop(slot);
         self.scheduler.end_run();
     }
 

@@ -7,6 +7,7 @@ use super::observed::Observed;
 use super::options::Options;
 use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
+use crate::channel::events;
 use crate::channel::language::{Detecting, Kahn};
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
@@ -362,6 +363,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     });
     let processes = core.scheduler.table.lock().all();
     let only_pooled = processes.iter().all(|task| task.kind() == Kind::Pooled);
+    let workers = plan.workers();
     plan.configure(&core.scheduler, only_pooled);
     // The options were applied once, so a resolver is set once.
     let _ = core.resolver.set(Resolver::new(options.detection));
@@ -373,6 +375,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         core.publish_at_once();
     }
     core.find_bridges();
+    events::start(processes.len(), core.channels.created(), workers);
 
     network.made.has_run = true;
     let ticks = core.scheduler.timed_run();
@@ -444,6 +447,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
         local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
         ..outline
     };
+    events::end(&report);
     Outcome { report, channels }
 }
 
