@@ -36,14 +36,9 @@ impl<'env, M: Making> Network<'env, M> {
         count: usize,
         f: impl Fn(T) -> U + Clone + Send + 'env,
     ) -> Receiver<U> {
-        let name = name.into();
-        let parts = self.scatter(format!("{name} scatter"), items, count);
-        let mapped = parts
-            .into_iter()
-            .enumerate()
-            .map(|(index, part)| self.map(format!("{name} {index}"), part, f.clone()))
-            .collect();
-        self.gather(format!("{name} gather"), mapped)
+        self.in_parts(&name.into(), items, count, |network, name, part| {
+            network.map(name, part, f.clone())
+        })
     }
 
     /// Maps in `count` processes at once as [`parallel_map`](Self::parallel_map) does, each with memory that is
@@ -81,20 +76,11 @@ impl<'env, M: Making> Network<'env, M> {
         make: impl Fn() -> S + Clone + Send + 'env,
         f: impl Fn(&mut S, T) -> U + Clone + Send + 'env,
     ) -> Receiver<U> {
-        let name = name.into();
-        let parts = self.scatter(format!("{name} scatter"), items, count);
-        let mapped = parts
-            .into_iter()
-            .enumerate()
-            .map(|(index, part)| {
-                let (make, f) = (make.clone(), f.clone());
-                let mut memory = None;
-                self.map(format!("{name} {index}"), part, move |item| {
-                    f(memory.get_or_insert_with(&make), item)
-                })
-            })
-            .collect();
-        self.gather(format!("{name} gather"), mapped)
+        self.in_parts(&name.into(), items, count, |network, name, part| {
+            let (make, f) = (make.clone(), f.clone());
+            let mut memory = None;
+            network.map(name, part, move |item| f(memory.get_or_insert_with(&make), item))
+        })
     }
 
     /// Maps in `count` processes at once as [`parallel_map`](Self::parallel_map) does; a process fails when `f`
@@ -160,19 +146,26 @@ impl<'env, M: Making> Network<'env, M> {
         make: impl Fn() -> S + Clone + Send + 'env,
         f: impl Fn(&mut S, T) -> Result<U, BoxError> + Clone + Send + 'env,
     ) -> Receiver<U> {
-        let name = name.into();
+        self.in_parts(&name.into(), items, count, |network, name, part| {
+            let (make, f) = (make.clone(), f.clone());
+            let mut memory = None;
+            network.try_map(name, part, move |item| f(memory.get_or_insert_with(&make), item))
+        })
+    }
+
+    /// Deals messages out in turn to `count` processes, which `one` makes with the name it is given, and puts
+    /// their results in order again.
+    fn in_parts<T: Send + 'env, U: Send + 'env>(
+        &mut self,
+        name: &Name,
+        items: Receiver<T>,
+        count: usize,
+        mut one: impl FnMut(&mut Self, String, Receiver<T>) -> Receiver<U>,
+    ) -> Receiver<U> {
         let parts = self.scatter(format!("{name} scatter"), items, count);
-        let mapped = parts
-            .into_iter()
-            .enumerate()
-            .map(|(index, part)| {
-                let (make, f) = (make.clone(), f.clone());
-                let mut memory = None;
-                self.try_map(format!("{name} {index}"), part, move |item| {
-                    f(memory.get_or_insert_with(&make), item)
-                })
-            })
-            .collect();
+        let numbered = parts.into_iter().enumerate();
+        let mapped =
+            numbered.map(|(index, part)| one(self, format!("{name} {index}"), part)).collect();
         self.gather(format!("{name} gather"), mapped)
     }
 }
