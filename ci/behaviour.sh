@@ -181,8 +181,18 @@ mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Receiver\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/table.rs \
     's/channel\.set_observed\(self\.observer\.get\(\)\.is_some\(\)\);//'
-mutation rest-not-observed "$laws" an_observer_is_told network/hooks.rs \
-    's/else \{ observer\.rests\(name, worker\) \}/else { let _ = worker; }/'
+mutation rest-not-observed "$laws" an_observer_is_told channel/observer.rs \
+    's/observer\.rests\(process\(&task\), number, slice, rest\);/let _ = (observer, number, slice, rest);/'
+mutation wait-not-observed "$laws" an_observer_is_told channel/observer.rs \
+    's/Pause::ToPark => rest_at\(waits_at\.as_ref\(\)\)/Pause::ToPark => Rest::Otherwise/'
+mutation wake-not-observed "$laws" an_observer_is_told channel/language.rs \
+    's/observer::tell_of_waking\(worker, task\);//'
+mutation drop-not-observed "$laws" an_observer_is_told ../../kahn-engine/src/worker/dispatch.rs \
+    's/L::dropped\(self, task\);//'
+mutation blocking-wait-not-observed "$laws" an_observer_is_told ../../kahn-engine/src/worker/blocking.rs \
+    's/self\.end_slice\(task, Pause::ToPark\);//'
+mutation slices-not-of-the-report "$laws" what_ran_by_the_slices ../../kahn-engine/src/worker/dispatch.rs \
+    's/slice\.ran \* self\.stopwatch\.weight\(\)/(slice.ran + 20_000) * self.stopwatch.weight()/'
 
 # --- counters and columns -----------------------------------------------------------------------
 
@@ -223,7 +233,7 @@ mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src
 mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/task/extension.rs \
     's/timed\.then\(\|\| (u64::try_from\(time\(\)\)\.unwrap_or\(u64::MAX\))\)/Some($1)/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-engine/src/worker/stopwatch.rs \
-    's/slice = slice\.saturating_sub\(self\.end_period\(now\)\);/let _ = self.end_period(now);\n slice += 0;/'
+    's/ran = ran\.saturating_sub\(self\.end_period\(until\)\);/let _ = self.end_period(until);\n ran += 0;/'
 
 # --- endings ------------------------------------------------------------------------------------
 

@@ -52,6 +52,6 @@ pub use task::{Header, Kept, Kind, TaskRef};
 pub use thread::ThreadSet;
 pub use worker::dispatch::Worker;
 pub use worker::language::{Language, Left, Probe};
-pub use worker::request::{Park, Request};
+pub use worker::request::{Park, Pause, Request};
 pub use worker::waiters::Waiters;
 pub use worker::{Unwound, WorkerCore};

@@ -16,6 +16,7 @@
 //! | `human` | figures as people say them |
 //! | `report` | what happened in a run, and what it cost |
 //! | `picture` | a network as SVG |
+//! | [`observe`] | what is told of a run while it happens |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -32,6 +33,7 @@ mod identity;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
 mod name;
+pub mod observe;
 mod picture;
 mod report;
 mod still_running;

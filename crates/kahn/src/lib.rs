@@ -46,8 +46,8 @@ mod coming_from {}
 extern crate self as kahn;
 
 pub use channel::{
-    Digest, Digester, Ended, Observer, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port,
-    Ports, Received, Receiver, Sender, Slot, Weigh,
+    Digest, Digester, Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party, Port, Ports,
+    Received, Receiver, Sender, Slot, Weigh,
 };
 pub use deadlock::Detection;
 #[cfg(feature = "derive")]
@@ -55,6 +55,7 @@ pub use kahn_derive::Digest;
 pub use kahn_engine::policy;
 pub use kahn_engine::task::ProcessResult;
 pub use kahn_engine::{Accounting, Schedule};
+pub use kahn_report::observe;
 pub use kahn_report::{
     Activity, AtMessage, BoxError, ChannelReport, Detail, Explanation, FailureReport, GrowthReport,
     Held, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances, Report, RingMember,

@@ -61,8 +61,7 @@ impl RunPlan {
         Ok(Self { schedule, run_queues, threads, observed: false, looks: true })
     }
 
-    /// Has the language told when a worker begins and ends a poll, see
-    /// [`Hooks::polls`](crate::Hooks::polls).
+    /// Has the language told what processes do, see [`Language::runs`](crate::Language::runs).
     pub fn observe(&mut self) {
         self.observed = true;
     }

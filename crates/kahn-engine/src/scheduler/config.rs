@@ -21,7 +21,7 @@ pub struct Settings {
     pub wait_once: bool,
     /// Each process has a thread of its own.
     pub threads: bool,
-    /// The language is told when a worker begins and ends a poll.
+    /// The language is told what processes do.
     pub observed: bool,
     /// The language may find something when all workers sleep and others run.
     pub looks: bool,

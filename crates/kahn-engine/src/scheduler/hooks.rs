@@ -19,12 +19,6 @@ pub trait Hooks: Any + Send + Sync {
         0
     }
 
-    /// The worker of this index begins a poll of a process, or has ended it. Asked of runs that are
-    /// [observed](crate::Settings::observed) alone.
-    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
-        let _ = (task, worker, begins);
-    }
-
     /// Workers have been idle for long: asks the policy where processes belong. Returns how many are
     /// to move, if anything changes.
     fn share_out(&self) -> Option<u64> {

@@ -5,7 +5,7 @@ use crate::sync::{Arc, Ordering::*, Parker, thread};
 use crate::task::{TaskRef, mark, own};
 use crate::worker::dispatch::{Defect, Worker};
 use crate::worker::language::{Language, Left, Probe};
-use crate::worker::request::{Park, Request};
+use crate::worker::request::{Park, Pause, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::Ending;
 use std::panic::resume_unwind;
@@ -61,8 +61,14 @@ impl<L: Language> Worker<L> {
     /// # Safety
     /// `task` runs on this thread, and has asked to be parked.
     pub unsafe fn block(&self, task: TaskRef) {
+        if self.observed {
+            self.end_slice(task, Pause::ToPark);
+        }
         L::left_poll(self, task, Left::ToWait);
         self.park_thread(task);
+        if self.observed {
+            self.begin_slice(task);
+        }
         if task.marks.load(Acquire) & mark::MAY_END != 0
             && let Some(ending) = self.must_end(task)
         {

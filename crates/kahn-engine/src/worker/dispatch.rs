@@ -6,7 +6,7 @@ use crate::sync::{Arc, Ordering::*, Parker};
 use crate::task::foreign::base_waker;
 use crate::task::{Polled, Task, TaskRef, mark, own};
 use crate::worker::language::{Language, Left};
-use crate::worker::request::{Park, Request};
+use crate::worker::request::{Park, Pause, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
@@ -207,24 +207,38 @@ impl<L: Language> Worker<L> {
 
     #[cold]
     fn poll_watched(&self, task: TaskRef) -> Polled {
-        let hooks = self.observed.then(|| self.scheduler().hooks());
-        if let Some(hooks) = hooks {
-            hooks.polls(task, self.index(), true);
-        }
-        let polled = if self.timing {
-            let since = self.stopwatch.start();
-            let polled = poll_body(task);
-            if let Some(ran) = self.stopwatch.stop(since) {
-                task.count_apart(ProcessCounter::cpu_seconds, ran);
-            }
-            polled
-        } else {
-            poll_body(task)
-        };
-        if let Some(hooks) = hooks {
-            hooks.polls(task, self.index(), false);
-        }
+        self.begin_slice(task);
+        let polled = poll_body(task);
+        let asked = self.request.take();
+        self.request.set(asked);
+        self.end_slice(
+            task,
+            match (&polled, asked) {
+                (Polled::Ready(_), _) => Pause::ForGood,
+                (Polled::Pending, Request::Park) => Pause::ToPark,
+                (Polled::Pending, _) => Pause::Otherwise,
+            },
+        );
         polled
+    }
+
+    /// This thread begins to run a process, or goes on after a wait in which its stack stayed.
+    pub(crate) fn begin_slice(&self, task: TaskRef) {
+        let at = self.stopwatch.start();
+        if self.observed {
+            L::runs(self, task, at);
+        }
+    }
+
+    /// This thread runs a process no more.
+    pub(crate) fn end_slice(&self, task: TaskRef, pause: Pause) {
+        let Some(slice) = self.stopwatch.stop() else { return };
+        if self.timing {
+            task.count_apart(ProcessCounter::cpu_seconds, slice.ran * self.stopwatch.weight());
+        }
+        if self.observed {
+            L::rests(self, task, slice, pause);
+        }
     }
 
     /// A poll has returned `Pending`: what the process dropped takes effect, what it did is
@@ -301,6 +315,9 @@ impl<L: Language> Worker<L> {
 
     /// Drops the body of a process and ends it as told.
     pub(crate) fn drop_as(&self, task: TaskRef, ending: Ending) {
+        if self.observed {
+            L::dropped(self, task);
+        }
         let before = self.current.replace(Some(task));
         task.note(own::ENDING);
         let mut dropped: Result<(), Failure> = Ok(());

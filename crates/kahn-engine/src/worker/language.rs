@@ -9,14 +9,18 @@
 //! | [`probe`](Language::probe) | a worker has time to look at what waits: see [`Probe`] |
 //! | [`quiet`](Language::quiet) | nothing is busy |
 //!
+//! Runs that are [observed](crate::Settings::observed) tell it of [`runs`](Language::runs),
+//! [`rests`](Language::rests) and [`dropped`](Language::dropped) as well.
+//!
 //! What is asked on the way of a message is a function of the type, so that it can be inlined. What is
 //! asked without a worker, where processes belong and what was counted, is [`Hooks`].
 
 use crate::scheduler::{Hooks, Tag};
 use crate::task::{Header, TaskRef};
 use crate::worker::dispatch::Worker;
-use crate::worker::request::Park;
+use crate::worker::request::{Park, Pause};
 use kahn_report::Ending;
+use kahn_report::observe::Slice;
 
 /// How a process has left its poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,22 @@ pub trait Language: Hooks + Header {
 
     /// Nothing is busy: frees what can go on, or gives the verdict if nothing is pending.
     fn quiet(worker: &Worker<Self>);
+
+    /// The thread begins to run a process, at this reading of the clock.
+    fn runs(worker: &Worker<Self>, task: TaskRef, at: u64) {
+        let _ = (worker, task, at);
+    }
+
+    /// The thread runs the process no more. Nothing of what it did in this slice was published for its end
+    /// yet, and it is not parked.
+    fn rests(worker: &Worker<Self>, task: TaskRef, slice: Slice, pause: Pause) {
+        let _ = (worker, task, slice, pause);
+    }
+
+    /// The body of a process is dropped that has not returned.
+    fn dropped(worker: &Worker<Self>, task: TaskRef) {
+        let _ = (worker, task);
+    }
 }
 
 impl<L: Language> Worker<L> {

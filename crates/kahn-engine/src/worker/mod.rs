@@ -84,7 +84,7 @@ pub struct WorkerCore {
     /// Whether what it wakes may run next without being queued.
     pub(crate) uses_lifo_slot: Cell<bool>,
     pub(crate) timing: bool,
-    /// Whether the language is told of polls.
+    /// Whether the language is told what processes do.
     pub(crate) observed: bool,
     /// Whether any of these: one test on the way of a poll.
     pub(crate) watched: bool,
@@ -154,7 +154,10 @@ impl WorkerCore {
             timing,
             observed: settings.observed,
             watched: timing || settings.observed,
-            stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing),
+            stopwatch: Stopwatch::new(
+                index,
+                settings.accounting == Accounting::Timing || settings.observed,
+            ),
             network: scheduler.number,
             language: scheduler.language_tag(),
         }

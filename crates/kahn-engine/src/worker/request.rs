@@ -18,6 +18,17 @@ pub enum Request {
     End,
 }
 
+/// Why a thread runs a process no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// It is to be parked: where, the language knows.
+    ToPark,
+    /// It has returned.
+    ForGood,
+    /// It gives way, or waits for something foreign, or is to be dropped.
+    Otherwise,
+}
+
 /// What came of an attempt to park.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a process that is neither parked nor run again is lost"]

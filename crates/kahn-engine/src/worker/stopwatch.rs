@@ -18,6 +18,7 @@
 //! has slept says so ([`Stopwatch::restart`]), and the first slice begins with a reading.
 
 use crate::sync::system::clock;
+use kahn_report::observe::Slice;
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(crate) struct Stopwatch {
     /// Polls until the next sample.
     left: Cell<u32>,
     state: Cell<u32>,
+    /// When the slice began that is measured; 0 without one.
+    since: Cell<u64>,
     /// [`PERIOD`] in ticks; 0 before the first slice.
     period: Cell<u64>,
     read: Cell<Reading>,
@@ -70,6 +73,7 @@ impl Stopwatch {
             all,
             left: Cell::new(1),
             state: Cell::new(seed | 1),
+            since: Cell::new(0),
             period: Cell::new(0),
             read: Cell::new(Reading::NONE),
         }
@@ -78,29 +82,35 @@ impl Stopwatch {
     /// Reads the clock before a poll; 0 if this poll is not measured.
     pub(crate) fn start(&self) -> u64 {
         if !self.all && !self.takes_next() {
+            self.since.set(0);
             return 0;
         }
         let now = clock::ticks();
         if now - self.read.get().ticks > self.period.get() {
             self.begin_period(now);
         }
+        self.since.set(now);
         now
     }
 
-    /// The ticks that the thread of a process has run since [`start`](Self::start), if that was not 0;
-    /// of a sample, for all that it stands for.
+    /// What has passed since [`start`](Self::start), if this poll is measured.
     #[inline]
-    pub(crate) fn stop(&self, since: u64) -> Option<u64> {
-        if since == 0 {
+    pub(crate) fn stop(&self) -> Option<Slice> {
+        let from = self.since.get();
+        if from == 0 {
             return None;
         }
-        let weight = if self.all { 1 } else { EVERY };
-        let now = clock::ticks();
-        let mut slice = now - since;
-        if now - self.read.get().ticks > self.period.get() {
-            slice = slice.saturating_sub(self.end_period(now));
+        let until = clock::ticks();
+        let mut ran = until - from;
+        if until - self.read.get().ticks > self.period.get() {
+            ran = ran.saturating_sub(self.end_period(until));
         }
-        Some(slice * weight)
+        Some(Slice { from, until, ran })
+    }
+
+    /// How many polls one that is measured stands for.
+    pub(crate) fn weight(&self) -> u64 {
+        if self.all { 1 } else { EVERY }
     }
 
     /// The worker has slept since the last poll.

@@ -2,6 +2,7 @@
 //! end with the failure of a channel.
 
 use super::closing;
+use super::observer::{self, ObserverHandle};
 use super::process::InNetwork;
 use super::prune::{self, ToPrune};
 use super::publication::Published;
@@ -9,7 +10,8 @@ use super::raw::{ChannelRef, End};
 use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::Task;
-use kahn_engine::{Header, Hooks, Language, Left, Park, Probe, Scheduler, Tag, TaskRef};
+use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef};
+use kahn_report::observe::Slice;
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
 use std::cell::Cell;
 use std::ptr;
@@ -41,6 +43,7 @@ pub(crate) struct Kahn {
     pub(crate) to_prune: ToPrune,
     pub(super) network: Box<dyn OfNetwork>,
     detection: OnceLock<Detecting>,
+    pub(super) observer: OnceLock<ObserverHandle>,
 }
 
 static KAHN: Tag = Worker::tag();
@@ -73,8 +76,6 @@ pub(crate) trait OfNetwork: Send + Sync {
     fn parked(&self, task: TaskRef);
     /// A process was woken; only called with `central` detection.
     fn woken(&self, task: TaskRef);
-    /// See [`Hooks::polls`].
-    fn polls(&self, task: TaskRef, worker: usize, begins: bool);
     /// See [`Hooks::share_out`].
     fn share_out(&self) -> Option<u64>;
     /// Ends the run for misuse.
@@ -107,8 +108,9 @@ pub(crate) struct OfWorker {
     recently_blocked: [Cell<*const ()>; 8],
     /// The place for the next of them.
     next_blocked: Cell<usize>,
-    /// Whether waits are told to a resolver one by one.
-    central: bool,
+    /// Whether waits and wakes are told one by one: to the resolver of `central` detection, to an
+    /// observer.
+    tells: bool,
 }
 
 impl From<&Kahn> for OfWorker {
@@ -119,7 +121,7 @@ impl From<&Kahn> for OfWorker {
             debt: Cell::new(0),
             recently_blocked: [const { Cell::new(ptr::null()) }; 8],
             next_blocked: Cell::new(0),
-            central: kahn.detection.get().is_some_and(|detecting| detecting.central),
+            tells: kahn.is_central() || kahn.observer.get().is_some(),
         }
     }
 }
@@ -146,7 +148,12 @@ const BEFORE_SLEEP: usize = 512;
 
 impl Kahn {
     pub(crate) fn new(network: Box<dyn OfNetwork>) -> Self {
-        Self { to_prune: ToPrune::default(), network, detection: OnceLock::new() }
+        Self {
+            to_prune: ToPrune::default(),
+            network,
+            detection: OnceLock::new(),
+            observer: OnceLock::new(),
+        }
     }
 
     /// Ends the run for misuse.
@@ -178,6 +185,10 @@ impl Kahn {
         if self.to_prune.has_any() {
             self.network.wake_to_prune();
         }
+    }
+
+    fn is_central(&self) -> bool {
+        self.detection.get().is_some_and(|detecting| detecting.central)
     }
 
     fn probes(&self) -> bool {
@@ -228,7 +239,7 @@ impl Language for Kahn {
         // SAFETY: the words of a channel live in type-stable memory.
         let word = unsafe { &*wait.word };
         let parked = word.park(wait.seen, worker.access());
-        if worker.of.central && parked == Park::Asleep {
+        if worker.of.tells && parked == Park::Asleep {
             tell_of_parking(worker, task);
         }
         parked
@@ -283,6 +294,18 @@ impl Language for Kahn {
     fn quiet(worker: &Worker) {
         worker.language().network.stuck(worker);
     }
+
+    fn runs(worker: &Worker, task: TaskRef, at: u64) {
+        observer::tell_of_running(worker, task, at);
+    }
+
+    fn rests(worker: &Worker, task: TaskRef, slice: Slice, pause: Pause) {
+        observer::tell_of_resting(worker, task, slice, pause);
+    }
+
+    fn dropped(worker: &Worker, task: TaskRef) {
+        observer::tell_of_dropping(worker, task);
+    }
 }
 
 /// A poll is over that has left something to do.
@@ -318,10 +341,6 @@ impl Hooks for Kahn {
         counted.into()
     }
 
-    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
-        self.network.polls(task, worker, begins);
-    }
-
     fn share_out(&self) -> Option<u64> {
         self.network.share_out()
     }
@@ -346,7 +365,7 @@ pub(super) fn ask_to_wait(worker: &Worker, wait: WaitOn) {
 /// The caller has ended its wait: it has taken PARKED out of the word where the process was parked.
 #[inline]
 pub(super) unsafe fn wake(worker: &Worker, task: TaskRef) {
-    if worker.of.central {
+    if worker.of.tells {
         tell_of_waking(worker, task);
     }
     // SAFETY: said by the caller; only one takes the bit out.
@@ -355,10 +374,17 @@ pub(super) unsafe fn wake(worker: &Worker, task: TaskRef) {
 
 #[cold]
 fn tell_of_parking(worker: &Worker, task: TaskRef) {
-    worker.language().network.parked(task);
+    let kahn = worker.language();
+    if kahn.is_central() {
+        kahn.network.parked(task);
+    }
 }
 
 #[cold]
 fn tell_of_waking(worker: &Worker, task: TaskRef) {
-    worker.language().network.woken(task);
+    let kahn = worker.language();
+    if kahn.is_central() {
+        kahn.network.woken(task);
+    }
+    observer::tell_of_waking(worker, task);
 }

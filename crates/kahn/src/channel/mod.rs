@@ -51,7 +51,6 @@ pub(crate) mod weight;
 pub(crate) mod word;
 
 pub use digest::{Digest, Digester};
-pub use observer::Observer;
 pub use outside::{Ended, OutsidePorts, OutsideReceiver, OutsideSender, Party};
 pub(crate) use ports::PortKind;
 pub use ports::{Port, Ports};

@@ -1,75 +1,30 @@
-//! What a run can be watched by: its polls and its messages, while they happen.
+//! What a run can be watched by: what processes do and wait for, and their messages, while they happen.
 //!
 //! | told | by | when |
 //! |---|---|---|
-//! | a poll begins, a poll ends | the worker that polls | around the poll |
+//! | a process runs, a process rests, and why | the thread that runs it | around the poll; and around each wait of a process that blocks its thread |
+//! | a wait is over | the worker whose messages, or whose free slots, ended it | before the process is ready |
+//! | a process is dropped | the thread that drops it | before its body is |
 //! | messages were sent | the sender's worker | before they become visible to the receiver |
 //! | messages were received | the receiver's worker | before their slots become free |
 //!
-//! A run without an observer pays nothing for polls, whose test is that for times, and one test of a
-//! byte that is at hand for each *publication*: no message is looked at one by one. So an observer is
+//! A run without an observer pays nothing for polls, whose test is that for times, nothing for waits,
+//! whose test is that for central detection, and one test of a byte that is at hand for each
+//! *publication*: no message is looked at one by one. So an observer is
 //! told of ranges of messages, each message in one of them, in order; and of a message's sending before
 //! its receiving, for both words are published after it was told.
+//!
+//! A process *rests* when its poll is over. It asks to wait then, and is told to, before the worker has
+//! parked it: if what it waits for came meanwhile it runs again at once, and no worker has woken it.
 
+use super::language::{Kahn, Worker};
 use super::raw::{ChannelRef, End, kind};
+use super::slow_path::waiting_end;
 use super::table::ChannelTable;
 use kahn_engine::sync::Arc;
-use kahn_report::Name;
+use kahn_engine::{Pause, TaskRef};
+use kahn_report::observe::{Observer, Rest, Slice, Subject};
 use std::fmt;
-use std::ops::Range;
-
-/// Is told what the processes of a network do, while they do it.
-///
-/// All its functions do nothing unless they are overridden. They are called by the workers, at any
-/// time and from several threads, and hold up the process they tell of.
-///
-/// # Examples
-///
-/// ```
-/// use kahn::{Name, Network, Observer, Options};
-/// use std::ops::Range;
-/// use std::sync::Arc;
-/// use std::sync::atomic::{AtomicU64, Ordering};
-///
-/// #[derive(Default)]
-/// struct Received(AtomicU64);
-///
-/// impl Observer for Received {
-///     fn received(&self, _channel: &Name, messages: Range<u64>) {
-///         self.0.fetch_add(messages.end - messages.start, Ordering::Relaxed);
-///     }
-/// }
-///
-/// let observer = Arc::new(Received::default());
-/// let mut network = Network::new();
-/// let numbers = network.source("numbers", 0..100_u32);
-/// let doubled = network.map("double", numbers, |n| 2 * n);
-/// network.for_each("ignore", doubled, |_| {});
-/// network.run_with(Options::new().observer(Arc::clone(&observer)))?;
-/// assert_eq!(observer.0.load(Ordering::Relaxed), 200);
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-pub trait Observer: Send + Sync {
-    /// Tells that a worker begins to run a process: it polls it.
-    fn runs(&self, process: &Name, worker: usize) {
-        let _ = (process, worker);
-    }
-
-    /// Tells that a worker runs the process no more: it waits, has given way to others, or has ended.
-    fn rests(&self, process: &Name, worker: usize) {
-        let _ = (process, worker);
-    }
-
-    /// Tells that these messages of a channel were sent. The first message is number 0.
-    fn sent(&self, channel: &Name, messages: Range<u64>) {
-        let _ = (channel, messages);
-    }
-
-    /// Tells that these messages of a channel were received. The first message is number 0.
-    fn received(&self, channel: &Name, messages: Range<u64>) {
-        let _ = (channel, messages);
-    }
-}
 
 /// The observer of a run.
 #[derive(Clone)]
@@ -78,6 +33,71 @@ pub(crate) struct ObserverHandle(pub(crate) Arc<dyn Observer>);
 impl fmt::Debug for ObserverHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Observer")
+    }
+}
+
+impl Kahn {
+    /// Has this told of what processes do. Said once, before there are workers.
+    pub(crate) fn observe_by(&self, observer: ObserverHandle) {
+        let _ = self.observer.set(observer);
+    }
+}
+
+fn process(task: &TaskRef) -> Subject<'_> {
+    let info = task.info();
+    Subject::new(&info.name, info.identity)
+}
+
+fn channel(channel: &ChannelRef) -> Subject<'_> {
+    let label = channel.label();
+    Subject::new(&label.name, label.identity)
+}
+
+/// What a process waits for at `end`. Its holder asks.
+fn rest_at(end: Option<&(ChannelRef, End)>) -> Rest<'_> {
+    let Some((waits_at, end)) = end.filter(|(channel, _)| !channel.is_inner()) else {
+        return Rest::Otherwise;
+    };
+    let number = waits_at.before(waits_at.side(*end).local.get());
+    let channel = channel(waits_at);
+    match end {
+        End::Sender => Rest::ForRoom { channel, number },
+        End::Receiver => Rest::ForMessage { channel, number },
+    }
+}
+
+fn observer(worker: &Worker) -> Option<(&dyn Observer, Option<usize>)> {
+    let ObserverHandle(observer) = worker.language().observer.get()?;
+    Some((&**observer, (!worker.is_dedicated()).then(|| worker.index())))
+}
+
+pub(super) fn tell_of_running(worker: &Worker, task: TaskRef, at: u64) {
+    if let Some((observer, number)) = observer(worker) {
+        observer.runs(process(&task), number, at);
+    }
+}
+
+pub(super) fn tell_of_resting(worker: &Worker, task: TaskRef, slice: Slice, pause: Pause) {
+    let Some((observer, number)) = observer(worker) else { return };
+    let waits_at = waiting_end(task);
+    let rest = match pause {
+        Pause::ForGood => Rest::ForGood,
+        Pause::ToPark => rest_at(waits_at.as_ref()),
+        Pause::Otherwise => Rest::Otherwise,
+    };
+    observer.rests(process(&task), number, slice, rest);
+}
+
+/// The caller has ended the wait of the process, and holds it.
+pub(super) fn tell_of_waking(worker: &Worker, task: TaskRef) {
+    if let Some((observer, _)) = observer(worker) {
+        observer.wakes(process(&task), rest_at(waiting_end(task).as_ref()));
+    }
+}
+
+pub(super) fn tell_of_dropping(worker: &Worker, task: TaskRef) {
+    if let Some((observer, _)) = observer(worker) {
+        observer.dropped(process(&task));
     }
 }
 
@@ -119,8 +139,8 @@ impl ChannelRef {
         }
         if let Some(ObserverHandle(observer)) = self.table().observer() {
             match end {
-                End::Sender => observer.sent(self.name(), messages),
-                End::Receiver => observer.received(self.name(), messages),
+                End::Sender => observer.sent(channel(&self), messages),
+                End::Receiver => observer.received(channel(&self), messages),
             }
         }
     }

@@ -194,9 +194,13 @@ pub(super) fn report(task: TaskRef, kind: MisuseKind) {
 
 /// The channel that the process's waiting operation is on.
 pub(super) fn waiting_channel(task: TaskRef) -> Option<Name> {
+    waiting_end(task).map(|(channel, _)| channel.name().clone())
+}
+
+/// The end at which the process's operation waits. Its holder asks.
+pub(super) fn waiting_end(task: TaskRef) -> Option<(ChannelRef, End)> {
     // SAFETY: `waits_at` is set by `waiting_at` alone.
-    let waiting = unsafe { ChannelRef::from_waiting(task.state().waits_at.load(Relaxed)) };
-    waiting.map(|(channel, _)| channel.name().clone())
+    unsafe { ChannelRef::from_waiting(task.state().waits_at.load(Relaxed)) }
 }
 
 #[inline]

@@ -4,7 +4,6 @@ use super::core::{Core, Verdict};
 use super::left::Left;
 use crate::channel::language::OfNetwork;
 use crate::channel::language::Worker;
-use crate::channel::observer::ObserverHandle;
 use crate::channel::raw::End;
 use crate::deadlock::Found;
 use kahn_engine::TaskRef;
@@ -74,14 +73,6 @@ impl OfNetwork for Joined {
     fn woken(&self, task: TaskRef) {
         if let Some(core) = self.core() {
             core.resolver().woken(task);
-        }
-    }
-
-    fn polls(&self, task: TaskRef, worker: usize, begins: bool) {
-        let Some(core) = self.core() else { return };
-        if let Some(ObserverHandle(observer)) = core.channels.observer() {
-            let name = &task.info().name;
-            if begins { observer.runs(name, worker) } else { observer.rests(name, worker) }
         }
     }
 

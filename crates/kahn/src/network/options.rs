@@ -1,10 +1,11 @@
 //! How a network is run.
 
 use crate::channel::capacities::Capacities;
-use crate::channel::observer::{Observer, ObserverHandle};
+use crate::channel::observer::ObserverHandle;
 use crate::deadlock::Detection;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
+use kahn_report::observe::Observer;
 
 /// The default byte budget for all channels: 1 GiB.
 pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;
@@ -224,7 +225,8 @@ impl Options {
     /// # Examples
     ///
     /// ```
-    /// use kahn::{Name, Network, Observer, Options};
+    /// use kahn::observe::{Observer, Subject};
+    /// use kahn::{Network, Options};
     /// use std::sync::{Arc, Mutex};
     ///
     /// /// The names of processes, in the order in which they ran.
@@ -232,8 +234,8 @@ impl Options {
     /// struct Trace(Mutex<Vec<String>>);
     ///
     /// impl Observer for Trace {
-    ///     fn runs(&self, process: &Name, _worker: usize) {
-    ///         self.0.lock().expect("no other thread panics").push(process.to_string());
+    ///     fn runs(&self, process: Subject<'_>, _worker: Option<usize>, _at: u64) {
+    ///         self.0.lock().expect("no other thread panics").push(process.name.to_string());
     ///     }
     /// }
     ///

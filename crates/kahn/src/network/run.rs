@@ -340,6 +340,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     let listed = options.schedule.most_listed();
     let mut plan = RunPlan::new(options.schedule)?;
     if let Some(observer) = options.observer {
+        core.scheduler.language::<Kahn>().observe_by(observer.clone());
         core.channels.observe_by(observer);
         plan.observe();
     }

@@ -1,7 +1,9 @@
-//! What an observer is told: each message once, its sending first; polls of one process one at a time.
+//! What an observer is told: each message once, its sending first; polls of one process one at a time,
+//! and why each ends; who ends which wait; times that are those of the report.
 
 use super::schedules::{everywhere, run};
-use kahn::{Name, Network, Observer, Receiver, Sender};
+use kahn::observe::{Observer, Rest, Slice, Subject};
+use kahn::{Accounting, Network, Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,9 +17,34 @@ struct Told(Mutex<State>);
 struct State {
     /// By channel: how many messages were sent and received so far.
     channels: BTreeMap<String, (u64, u64)>,
-    /// By process: the worker that runs it now, and how often one has.
-    processes: BTreeMap<String, (Option<usize>, u64)>,
+    /// By process.
+    processes: BTreeMap<String, Process>,
+    /// By worker: when its last slice ended.
+    workers: BTreeMap<usize, u64>,
+    wakes: u64,
     wrong: Vec<String>,
+}
+
+#[derive(Default)]
+struct Process {
+    /// What runs it now, and since when.
+    runs: Option<(Option<usize>, u64)>,
+    /// What it waits for since it ran last, unless a worker has ended that.
+    waits: Option<String>,
+    /// It has returned, or was dropped.
+    is_over: bool,
+    runs_told: u64,
+    /// Rests in the middle of a poll: those of a process that blocks its thread.
+    ran: u64,
+}
+
+/// What a process waits for, by name.
+fn told(rest: Rest<'_>) -> Option<(String, u64, bool)> {
+    match rest {
+        Rest::ForMessage { channel, number } => Some((channel.name.to_string(), number, false)),
+        Rest::ForRoom { channel, number } => Some((channel.name.to_string(), number, true)),
+        _ => None,
+    }
 }
 
 impl State {
@@ -27,43 +54,90 @@ impl State {
         *before = messages.end;
         fits
     }
+
+    fn check(&mut self, is_right: bool, what: impl FnOnce() -> String) {
+        if !is_right {
+            self.wrong.push(what());
+        }
+    }
 }
 
 impl Observer for Told {
-    fn runs(&self, process: &Name, worker: usize) {
-        let State { processes, wrong, .. } = &mut *self.0.lock();
-        let (runs, count) = processes.entry(process.to_string()).or_default();
-        if let Some(other) = runs.replace(worker) {
-            wrong.push(format!("{process} runs on {worker} and on {other}"));
-        }
-        *count += 1;
-    }
-
-    fn rests(&self, process: &Name, worker: usize) {
-        let State { processes, wrong, .. } = &mut *self.0.lock();
-        let (runs, _) = processes.entry(process.to_string()).or_default();
-        if runs.take() != Some(worker) {
-            wrong.push(format!("{process} rests on {worker} and did not run there"));
+    fn runs(&self, process: Subject<'_>, worker: Option<usize>, at: u64) {
+        let mut state = self.0.lock();
+        let name = process.name.to_string();
+        let entry = state.processes.entry(name.clone()).or_default();
+        let before = entry.runs.replace((worker, at));
+        let is_over = entry.is_over;
+        (entry.waits, entry.runs_told) = (None, entry.runs_told + 1);
+        state.check(before.is_none(), || format!("{name} runs on {worker:?} and on {before:?}"));
+        state.check(!is_over, || format!("{name} runs though it is over"));
+        if let Some(worker) = worker {
+            let last = state.workers.get(&worker).copied().unwrap_or_default();
+            state.check(last <= at, || format!("{name} runs on {worker} before another rests"));
         }
     }
 
-    fn sent(&self, channel: &Name, messages: Range<u64>) {
-        let State { channels, wrong, .. } = &mut *self.0.lock();
-        let (sent, _) = channels.entry(channel.to_string()).or_default();
-        if !State::follow(sent, &messages) {
-            wrong.push(format!("{channel}: sent {messages:?}, which is not what comes next"));
+    fn rests(&self, process: Subject<'_>, worker: Option<usize>, slice: Slice, rest: Rest<'_>) {
+        let mut state = self.0.lock();
+        let name = process.name.to_string();
+        let entry = state.processes.entry(name.clone()).or_default();
+        let began = entry.runs.take();
+        entry.ran += slice.ran;
+        entry.waits = told(rest).map(|wait| format!("{wait:?}"));
+        entry.is_over = matches!(rest, Rest::ForGood);
+        state.check(began == Some((worker, slice.from)), || {
+            format!("{name} rests on {worker:?}, {slice:?}, and runs: {began:?}")
+        });
+        let fits = slice.from + slice.ran + slice.put_aside() == slice.until;
+        state.check(fits, || format!("{name}: {slice:?}"));
+        if let Some(worker) = worker {
+            state.workers.insert(worker, slice.until);
+        }
+        if let Some((channel, number, for_room)) = told(rest) {
+            let (sent, received) = state.channels.get(&channel).copied().unwrap_or_default();
+            let next = if for_room { sent } else { received };
+            let what = || format!("{name} waits for {number} of {channel}, and {next} is next");
+            state.check(next == number, what);
         }
     }
 
-    fn received(&self, channel: &Name, messages: Range<u64>) {
-        let State { channels, wrong, .. } = &mut *self.0.lock();
-        let (sent, received) = channels.entry(channel.to_string()).or_default();
-        if !State::follow(received, &messages) {
-            wrong.push(format!("{channel}: received {messages:?}, which is not what comes next"));
-        }
-        if messages.end > *sent {
-            wrong.push(format!("{channel}: {messages:?} were received, of {sent} sent"));
-        }
+    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>) {
+        let mut state = self.0.lock();
+        state.wakes += 1;
+        let name = process.name.to_string();
+        let entry = state.processes.entry(name.clone()).or_default();
+        let waits = entry.waits.take();
+        let over = told(rest).map(|wait| format!("{wait:?}"));
+        state.check(over.is_some() && waits == over, || {
+            format!("{name} is woken from {over:?}, and waits for {waits:?}")
+        });
+    }
+
+    fn dropped(&self, process: Subject<'_>) {
+        let mut state = self.0.lock();
+        let name = process.name.to_string();
+        let entry = state.processes.entry(name.clone()).or_default();
+        let is_right = !entry.is_over && entry.runs.is_none();
+        entry.is_over = true;
+        state.check(is_right, || format!("{name} is dropped, and runs or is over"));
+    }
+
+    fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {
+        let mut state = self.0.lock();
+        let (sent, _) = state.channels.entry(channel.name.to_string()).or_default();
+        let fits = State::follow(sent, &messages);
+        state.check(fits, || format!("{}: sent {messages:?}, not the next", channel.name));
+    }
+
+    fn received(&self, channel: Subject<'_>, messages: Range<u64>) {
+        let mut state = self.0.lock();
+        let (sent, received) = state.channels.entry(channel.name.to_string()).or_default();
+        let (fits, sent) = (State::follow(received, &messages), *sent);
+        let name = channel.name;
+        state.check(fits, || format!("{name}: received {messages:?}, not the next"));
+        let were_sent = messages.end <= sent;
+        state.check(were_sent, || format!("{name}: {messages:?} were received, of {sent} sent"));
     }
 }
 
@@ -131,6 +205,7 @@ fn an_observer_is_told_of_each_message_once_and_of_its_sending_first() {
         assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
         let state = told.0.lock();
         assert_eq!(state.wrong, [""; 0], "{schedule:?}");
+        assert!(state.wakes > 0, "{schedule:?}: processes wait here");
         for channel in &report.channels {
             let name = channel.name.to_string();
             let (sent, received) = state.channels[&name];
@@ -143,10 +218,37 @@ fn an_observer_is_told_of_each_message_once_and_of_its_sending_first() {
         assert_eq!(state.channels["parts"], (MESSAGES, MESSAGES), "{schedule:?}");
         assert_eq!(state.channels["ten"].1, 10, "{schedule:?}");
         for process in &report.processes {
-            let (runs, polls) =
-                state.processes.get(process.name.as_str()).copied().unwrap_or_default();
-            assert_eq!(runs, None, "{schedule:?}: {} has come to rest", process.name);
-            assert_eq!(polls, process.polls, "{schedule:?}: {}", process.name);
+            let Some(seen) = state.processes.get(process.name.as_str()) else {
+                panic!("{schedule:?}: {} has run", process.name);
+            };
+            assert!(seen.runs.is_none() && seen.is_over, "{schedule:?}: {}", process.name);
+            // One that has a thread rests in the middle of its only poll.
+            if process.polls > 1 {
+                assert_eq!(seen.runs_told, process.polls, "{schedule:?}: {}", process.name);
+            }
+        }
+    });
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a run takes fewer than 2^52 ticks")]
+fn what_ran_by_the_slices_ran_by_the_report() {
+    everywhere(|schedule| {
+        let told = Arc::new(Told::default());
+        let options = schedule.options().accounting(Accounting::Timing);
+        let report = run(network(), options.observer(Arc::clone(&told)));
+        assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
+        let state = told.0.lock();
+        let seconds = |process: &kahn::ProcessReport| process.cpu_seconds.expect("it is timed");
+        let ticks = |process: &kahn::ProcessReport| state.processes[process.name.as_str()].ran;
+        let all: f64 = report.processes.iter().map(seconds).sum();
+        let all_ticks: u64 = report.processes.iter().map(ticks).sum();
+        let tick = all / all_ticks as f64;
+        for process in &report.processes {
+            let (told, seen) = (seconds(process), ticks(process) as f64 * tick);
+            // The clocks are compared anew for each line of a report, and it tells whole nanoseconds.
+            let most = told * 1e-2 + 1e-7;
+            assert!((told - seen).abs() <= most, "{schedule:?}: {}: {told} {seen}", process.name);
         }
     });
 }

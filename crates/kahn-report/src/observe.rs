@@ -1,0 +1,225 @@
+//! What an observer of a run is told while it happens: what processes do and wait for, and their messages.
+
+use crate::Name;
+use crate::identity::Identity;
+use std::ops::Range;
+
+/// Is told what the processes of a network do, while they do it.
+///
+/// All its functions do nothing unless they are overridden. They are called by the workers, at any
+/// time and from several threads, and hold up the process they tell of. A `worker` is the place of the
+/// calling thread among the workers: none of a process that has a thread of its own.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::observe::{Observer, Subject};
+/// use kahn::{Network, Options};
+/// use std::ops::Range;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// #[derive(Default)]
+/// struct Received(AtomicU64);
+///
+/// impl Observer for Received {
+///     fn received(&self, _channel: Subject<'_>, messages: Range<u64>) {
+///         self.0.fetch_add(messages.end - messages.start, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let observer = Arc::new(Received::default());
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..100_u32);
+/// let doubled = network.map("double", numbers, |n| 2 * n);
+/// network.for_each("ignore", doubled, |_| {});
+/// network.run_with(Options::new().observer(Arc::clone(&observer)))?;
+/// assert_eq!(observer.0.load(Ordering::Relaxed), 200);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub trait Observer: Send + Sync {
+    /// Tells that a thread begins to run a process, at this reading of the clock of [`Slice`].
+    fn runs(&self, process: Subject<'_>, worker: Option<usize>, at: u64) {
+        let _ = (process, worker, at);
+    }
+
+    /// Tells that the thread runs the process no more: how long it did, and why it rests.
+    fn rests(&self, process: Subject<'_>, worker: Option<usize>, slice: Slice, rest: Rest<'_>) {
+        let _ = (process, worker, slice, rest);
+    }
+
+    /// Tells that the calling thread has ended the wait of a process, which was at `rest`: it sent what
+    /// that waits for, or received and so made room, or has closed its end.
+    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>) {
+        let _ = (process, rest);
+    }
+
+    /// Tells that a process is dropped that has not returned: it was pruned or stopped, or ends with the
+    /// failure of a channel.
+    fn dropped(&self, process: Subject<'_>) {
+        let _ = process;
+    }
+
+    /// Tells that these messages of a channel were sent. The first message is number 0.
+    fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {
+        let _ = (channel, messages);
+    }
+
+    /// Tells that these messages of a channel were received. The first message is number 0.
+    fn received(&self, channel: Subject<'_>, messages: Range<u64>) {
+        let _ = (channel, messages);
+    }
+}
+
+/// A process or a channel that an observer is told of.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::observe::{Observer, Subject};
+/// use kahn::{Network, Options};
+/// use std::collections::BTreeSet;
+/// use std::sync::{Arc, Mutex};
+///
+/// /// The numbers of the processes that ran.
+/// #[derive(Default)]
+/// struct Ran(Mutex<BTreeSet<u64>>);
+///
+/// impl Observer for Ran {
+///     fn runs(&self, process: Subject<'_>, _worker: Option<usize>, _at: u64) {
+///         self.0.lock().expect("no other thread panics").insert(process.id);
+///     }
+/// }
+///
+/// let ran = || {
+///     let ran = Arc::new(Ran::default());
+///     let mut network = Network::new();
+///     network.process("one", (), async |()| {});
+///     network.process("two", (), async |()| {});
+///     network.run_with(Options::new().observer(Arc::clone(&ran)))?;
+///     Ok::<_, kahn::RunError>(ran.0.lock().expect("no other thread panics").clone())
+/// };
+/// let numbers = ran()?;
+/// assert_eq!(numbers.len(), 2);
+/// // The same in every run.
+/// assert_eq!(numbers, ran()?);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Its name; several may have the same.
+    pub name: &'a Name,
+    /// A number that hardly any other process or channel of the run has, the same in every run. The
+    /// helpers of an ordered farm have that of the process they work for.
+    pub id: u64,
+}
+
+impl<'a> Subject<'a> {
+    /// Makes one of a process or a channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::observe::Subject;
+    /// use kahn_report::{Identity, Name};
+    ///
+    /// let name = Name::from("decode");
+    /// let decode = Subject::new(&name, Identity::fixed(3));
+    /// assert_eq!(decode.id, Subject::new(&name, Identity::fixed(3)).id);
+    /// ```
+    pub fn new(name: &'a Name, identity: Identity) -> Self {
+        Self { name, id: identity.digest() as u64 }
+    }
+}
+
+/// Why a process rests.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::observe::{Observer, Rest, Slice, Subject};
+/// use kahn::{Network, Options};
+/// use std::sync::{Arc, Mutex};
+///
+/// /// The channels at which a process waited for a message, and the numbers of the messages.
+/// #[derive(Default)]
+/// struct Waits(Mutex<Vec<(String, u64)>>);
+///
+/// impl Observer for Waits {
+///     fn rests(&self, _: Subject<'_>, _worker: Option<usize>, _: Slice, rest: Rest<'_>) {
+///         if let Rest::ForMessage { channel, number } = rest {
+///             let wait = (channel.name.to_string(), number);
+///             self.0.lock().expect("no other thread panics").push(wait);
+///         }
+///     }
+/// }
+///
+/// let waits = Arc::new(Waits::default());
+/// let mut network = Network::new();
+/// let (out, numbers) = network.channel("numbers");
+/// network.process("read", numbers, async |mut numbers| while numbers.recv().await.is_some() {});
+/// network.process("write", out, async |mut out| out.send(1_u32).await);
+/// network.run_with(Options::new().workers(1).observer(Arc::clone(&waits)))?;
+/// assert_eq!(waits.0.lock().expect("no other thread panics")[0], ("numbers".to_owned(), 0));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Rest<'a> {
+    /// It waits for a message of this channel: for this one. The first is number 0.
+    ForMessage {
+        /// Where it waits.
+        channel: Subject<'a>,
+        /// Which message it waits for.
+        number: u64,
+    },
+    /// It waits for room in this channel, to send this message.
+    ForRoom {
+        /// Where it waits.
+        channel: Subject<'a>,
+        /// Which message it wants to send.
+        number: u64,
+    },
+    /// It gives way to others, or waits for something outside the network, such as a time or a file.
+    Otherwise,
+    /// It has returned, or has failed.
+    ForGood,
+}
+
+/// A time in which a thread ran a process: from one reading of the clock to another.
+///
+/// Readings are ticks of the processor's cycle counter.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::observe::Slice;
+///
+/// let slice = Slice { from: 1000, until: 1700, ran: 500 };
+/// assert_eq!(slice.put_aside(), 200);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// When it began.
+    pub from: u64,
+    /// When it ended.
+    pub until: u64,
+    /// Ticks in which the thread ran; for the rest the system ran another one. It is the sum of these
+    /// that reports tell as the CPU time of the process.
+    pub ran: u64,
+}
+
+impl Slice {
+    /// Returns the ticks in which the system ran another thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::observe::Slice;
+    ///
+    /// assert_eq!(Slice { from: 10, until: 30, ran: 20 }.put_aside(), 0);
+    /// ```
+    pub fn put_aside(self) -> u64 {
+        (self.until - self.from).saturating_sub(self.ran)
+    }
+}
