@@ -48,10 +48,10 @@ pub trait Observer: Send + Sync {
         let _ = (process, worker, slice, rest);
     }
 
-    /// Tells that the calling thread has ended the wait of a process, which was at `rest`: it sent what
-    /// that waits for, or received and so made room, or has closed its end.
-    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>) {
-        let _ = (process, rest);
+    /// Tells that the calling thread has ended the wait of a process, which was at `rest`. If it does so for
+    /// a process, `by` sent what that waits for, or received and so made room, or has closed its end.
+    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>, by: Option<Subject<'_>>) {
+        let _ = (process, rest, by);
     }
 
     /// Tells that a process is dropped that has not returned: it was pruned or stopped, or ends with the
@@ -109,9 +109,11 @@ pub trait Observer: Send + Sync {
 pub struct Subject<'a> {
     /// Its name; several may have the same.
     pub name: &'a Name,
-    /// A number that hardly any other process or channel of the run has, the same in every run. The
-    /// helpers of an ordered farm have that of the process they work for.
+    /// A number that hardly any other process of the run has, or any other channel; the same in every run.
     pub id: u64,
+    /// Tells apart the parts of one process that are there at the same time, such as the helpers of an
+    /// ordered farm; not the same in every run. 0 for a channel.
+    pub part: u64,
 }
 
 impl<'a> Subject<'a> {
@@ -128,7 +130,7 @@ impl<'a> Subject<'a> {
     /// assert_eq!(decode.id, Subject::new(&name, Identity::fixed(3)).id);
     /// ```
     pub fn new(name: &'a Name, identity: Identity) -> Self {
-        Self { name, id: identity.digest() as u64 }
+        Self { name, id: identity.digest() as u64, part: 0 }
     }
 }
 
@@ -180,7 +182,9 @@ pub enum Rest<'a> {
         /// Which message it wants to send.
         number: u64,
     },
-    /// It gives way to others, or waits for something outside the network, such as a time or a file.
+    /// It gives way to others, and could run on.
+    GivesWay,
+    /// It waits for something outside the network, such as a time or a file, or for another part of itself.
     Otherwise,
     /// It has returned, or has failed.
     ForGood,

@@ -216,7 +216,10 @@ impl<L: Language> Worker<L> {
             match (&polled, asked) {
                 (Polled::Ready(_), _) => Pause::ForGood,
                 (Polled::Pending, Request::Park) => Pause::ToPark,
-                (Polled::Pending, _) => Pause::Otherwise,
+                (Polled::Pending, Request::Again | Request::Yield | Request::GiveWay) => {
+                    Pause::GivesWay
+                }
+                (Polled::Pending, Request::None | Request::End) => Pause::Otherwise,
             },
         );
         polled

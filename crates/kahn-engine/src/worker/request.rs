@@ -25,7 +25,9 @@ pub enum Pause {
     ToPark,
     /// It has returned.
     ForGood,
-    /// It gives way, or waits for something foreign, or is to be dropped.
+    /// It gives way, and is queued again.
+    GivesWay,
+    /// It waits for something foreign, or is to be dropped.
     Otherwise,
 }
 

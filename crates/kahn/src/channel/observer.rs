@@ -45,7 +45,7 @@ impl Kahn {
 
 fn process(task: &TaskRef) -> Subject<'_> {
     let info = task.info();
-    Subject::new(&info.name, info.identity)
+    Subject { part: task.as_ptr().addr() as u64, ..Subject::new(&info.name, info.identity) }
 }
 
 fn channel(channel: &ChannelRef) -> Subject<'_> {
@@ -83,6 +83,7 @@ pub(super) fn tell_of_resting(worker: &Worker, task: TaskRef, slice: Slice, paus
     let rest = match pause {
         Pause::ForGood => Rest::ForGood,
         Pause::ToPark => rest_at(waits_at.as_ref()),
+        Pause::GivesWay => Rest::GivesWay,
         Pause::Otherwise => Rest::Otherwise,
     };
     observer.rests(process(&task), number, slice, rest);
@@ -91,7 +92,9 @@ pub(super) fn tell_of_resting(worker: &Worker, task: TaskRef, slice: Slice, paus
 /// The caller has ended the wait of the process, and holds it.
 pub(super) fn tell_of_waking(worker: &Worker, task: TaskRef) {
     if let Some((observer, _)) = observer(worker) {
-        observer.wakes(process(&task), rest_at(waiting_end(task).as_ref()));
+        let by = worker.current();
+        let rest = waiting_end(task);
+        observer.wakes(process(&task), rest_at(rest.as_ref()), by.as_ref().map(process));
     }
 }
 

@@ -102,9 +102,15 @@ impl Observer for Told {
         }
     }
 
-    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>) {
+    fn wakes(&self, process: Subject<'_>, rest: Rest<'_>, by: Option<Subject<'_>>) {
         let mut state = self.0.lock();
-        state.wakes += 1;
+        if let Some(by) = by {
+            state.wakes += 1;
+            let other = by.name.to_string();
+            let has_run = state.processes.get(&other).is_some_and(|waker| waker.runs_told > 0);
+            let is_other = (by.id, by.part) != (process.id, process.part);
+            state.check(has_run && is_other, || format!("{other} wakes {}", process.name));
+        }
         let name = process.name.to_string();
         let entry = state.processes.entry(name.clone()).or_default();
         let waits = entry.waits.take();
