@@ -194,6 +194,24 @@ mutation blocking-wait-not-observed "$laws" an_observer_is_told ../../kahn-engin
 mutation slices-not-of-the-report "$laws" what_ran_by_the_slices ../../kahn-engine/src/worker/dispatch.rs \
     's/slice\.ran \* self\.stopwatch\.weight\(\)/(slice.ran + 20_000) * self.stopwatch.weight()/'
 
+package=kahn-observe
+trace='--test trace'
+mutation lost-not-counted "$trace" what_is_lost trace/ring.rs \
+    's/let lost = end - events\.len\(\) as u64;/let lost = 0;/'
+mutation losses-not-cut-off "$trace" what_is_lost trace/weave.rs \
+    's/first\.known_at\(\)/first.at/'
+mutation arrows-begin-twice "$trace" a_trace_tells trace/weave.rs \
+    's/self\.flows\.insert\(flow\)\.then\(\|\| \{/self.flows.insert(flow);\n (flow > 0).then(|| {\n self.drawn.push((by, at, flow));/'
+mutation parts-are-one "$trace" a_trace_tells trace/names.rs \
+    's/\(Kind::Process, process\.id, process\.part\)/(Kind::Process, process.id, 0)/'
+mutation rounding-adds-up --lib rounding_does_not trace/weave.rs \
+    's/ran: scale\.long\(ran\) - before,/ran: scale.long(slice.ran),/'
+mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \
+    's/if told\.start > at \{/if told.start > at + (1 << 40) {/'
+mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
+    's/let ready = wake\.map_or\(until, \|\(at, _\)\| at\.clamp\(slice\.until, until\)\);/let ready = until;/'
+package=kahn
+
 # --- counters and columns -----------------------------------------------------------------------
 
 mutation spins-not-counted "$laws" a_worker_that_finds_nothing ../../kahn-engine/src/worker/idle.rs \

@@ -28,7 +28,8 @@ NAMES = HERE / "names"
 MOST = {"kahn": 90, "kahn-csp": 80}
 # The crates whose users are users of the project, and the part of each that is theirs.
 CRATES = {"kgz": (), "kahn": (), "kahn-csp": (), "kahn-report": (), "kahn-mapreduce": (), "kahn-derive": (),
-          "kahn-policies": (), "kahn-engine": ("policy",)}
+          "kahn-policies": (), "kahn-observe": (),
+          "kahn-engine": ("policy",)}
 NAMED = {"struct", "enum", "union", "trait", "trait_alias", "function", "type_alias", "constant",
          "static", "macro", "proc_macro", "proc_derive", "proc_attribute"}
 TYPES = {"struct", "enum", "union", "trait", "macro", "proc_macro", "proc_derive", "proc_attribute"}

@@ -24,13 +24,14 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 15] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
     ("kahn-policies", &["kahn-engine"]),
     ("kahn", &["kahn-derive", "kahn-engine", "kahn-report"]),
     ("kahn-csp", &["kahn-engine", "kahn-report"]),
+    ("kahn-observe", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
@@ -48,11 +49,12 @@ const CRATES: [(&str, &[&str]); 14] = [
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation shows what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 6] = [
+const FOR_EXAMPLES: [(&str, &str); 7] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
     ("kahn-report", "kahn"),
+    ("kahn-observe", "kahn"),
     // Networks that run communicating processes, and are run by them.
     ("kahn-csp", "kahn"),
     ("kahn-csp", "kahn-engine"),

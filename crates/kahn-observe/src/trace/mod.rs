@@ -1,0 +1,35 @@
+//! What each process and each worker did, and when.
+//!
+//! A [`Trace`] watches a run. Each thread writes what it does into a ring of its own, so a trace keeps the last
+//! events of each; how many were lost is told. What is kept becomes a [`Timeline`], at any time: a file for
+//! Perfetto's viewer, a [`Summary`], or one side of a [`Difference`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `record` | what a thread does with what it is told |
+//! | `event`, `ring`, `names` | an event in five words, the last of one thread, which is which |
+//! | `timeline`, `weave` | tracks of spans, and how they are made of events |
+//! | `perfetto` | a timeline as Perfetto's protobuf, and back |
+//! | `summary`, `difference` | where time went; what is other than in another run |
+//!
+//! # What it costs
+//!
+//! A run that is not traced pays nothing for it. [`Level::Schedule`] has the clock read twice a poll and
+//! five words written for a poll, and as many for a wake. [`Level::Messages`] adds five words, and sometimes a
+//! reading of the clock, for each *publication* at either end of a channel: of one message, or of a batch.
+
+mod difference;
+mod event;
+mod names;
+mod perfetto;
+mod record;
+mod ring;
+mod summary;
+mod timeline;
+mod weave;
+
+pub use difference::Difference;
+pub use perfetto::ReadError;
+pub use record::{Level, Trace, mark};
+pub use summary::Summary;
+pub use timeline::Timeline;

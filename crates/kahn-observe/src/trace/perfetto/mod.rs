@@ -1,0 +1,104 @@
+//! A timeline as Perfetto's protobuf, and back.
+//!
+//! | track | under | what |
+//! |---|---|---|
+//! | a process | `processes` | what it did; its other parts under it |
+//! | a worker | `workers` | which process it ran |
+//! | a channel | `channels` | how many messages it held |
+//! | `lost` | `Kahn` | the time of which events were written over, and how many |
+//!
+//! A reader finds all of it by numbers: the number of a track, and numbers of names that are said once, in the first
+//! packet. So two processes of one name stay two.
+
+mod message;
+mod read;
+mod write;
+
+pub use read::ReadError;
+pub(super) use read::read;
+pub(super) use write::write;
+
+/// Numbers of tracks. Processes have odd ones, those of channels have the uppermost bit turned.
+mod track {
+    pub(super) const ROOT: u64 = 2;
+    pub(super) const PROCESSES: u64 = 4;
+    pub(super) const WORKERS: u64 = 6;
+    pub(super) const CHANNELS: u64 = 8;
+    pub(super) const LOST: u64 = 10;
+
+    /// Distance of the tracks of workers, from [`FIRST_WORKER`] on.
+    pub(super) const STEP: u64 = 2;
+    pub(super) const FIRST_WORKER: u64 = 12;
+
+    const UPPERMOST: u64 = 1 << 63;
+
+    pub(super) fn channel(id: u64) -> u64 {
+        (id & !1) ^ UPPERMOST
+    }
+
+    /// The number of the channel of a track: they are odd.
+    pub(super) fn channel_id(uuid: u64) -> u64 {
+        (uuid ^ UPPERMOST) | 1
+    }
+}
+
+/// Numbers of names of events.
+mod event {
+    pub(super) const RUNS: u64 = 1;
+    pub(super) const READY: u64 = 2;
+    pub(super) const OUTSIDE: u64 = 3;
+    pub(super) const IDLE: u64 = 4;
+    pub(super) const LOST: u64 = 5;
+    pub(super) const ENDS_WAIT: u64 = 6;
+    pub(super) const END: u64 = 7;
+
+    const FIRST: u64 = 9;
+
+    /// What stands for a place.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Of {
+        Process(usize),
+        ForMessage(usize),
+        ForRoom(usize),
+    }
+
+    impl Of {
+        pub(super) fn number(self) -> u64 {
+            let (kind, place) = match self {
+                Self::Process(place) => (0, place),
+                Self::ForMessage(place) => (1, place),
+                Self::ForRoom(place) => (2, place),
+            };
+            FIRST + 3 * place as u64 + kind
+        }
+
+        pub(super) fn find(number: u64) -> Option<Self> {
+            let number = number.checked_sub(FIRST)?;
+            let place = usize::try_from(number / 3).ok()?;
+            Some(match number % 3 {
+                0 => Self::Process(place),
+                1 => Self::ForMessage(place),
+                _ => Self::ForRoom(place),
+            })
+        }
+    }
+}
+
+/// Numbers of names of what is said of an event.
+mod said {
+    pub(super) const MESSAGE: u64 = 1;
+    pub(super) const CHANNEL: u64 = 2;
+    pub(super) const ENDED_BY: u64 = 3;
+    pub(super) const WORKER: u64 = 4;
+    pub(super) const CPU: u64 = 5;
+    pub(super) const NUMBER: u64 = 6;
+
+    pub(super) const NAMES: [(u64, &str); 6] = [
+        (MESSAGE, "message"),
+        (CHANNEL, "channel"),
+        (ENDED_BY, "ended by"),
+        (WORKER, "worker"),
+        (CPU, "cpu ns"),
+        (NUMBER, "number"),
+    ];
+}

@@ -1,0 +1,208 @@
+//! Reads a timeline.
+
+use super::super::timeline::{
+    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Worker,
+};
+use super::event::{self, Of};
+use super::message::{Annotation, File, Packet, TrackDescriptor, TrackEvent, kind};
+use super::{said, track};
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// Why a file is no trace of Kahn.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::trace::{ReadError, Timeline};
+///
+/// let error = Timeline::read(b"text").unwrap_err();
+/// assert!(matches!(error, ReadError::NotPerfetto(_)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is not Perfetto's protobuf, or its end is missing.
+    #[error("it is no trace of Perfetto's format, or its end is missing")]
+    NotPerfetto(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It is, but of another program.
+    #[error("it is a trace of another program: {0}")]
+    NotOfKahn(&'static str),
+}
+
+pub(in super::super) fn read(bytes: &[u8]) -> Result<Timeline, ReadError> {
+    let file = File::decode(bytes).map_err(|error| ReadError::NotPerfetto(Box::new(error)))?;
+    let mut reader = Reader::default();
+    for packet in file.packet {
+        reader.packet(packet).ok_or(ReadError::NotOfKahn("it has other packets"))?;
+    }
+    let is_whole = reader.has_root && reader.has_end && reader.open.is_empty();
+    if !is_whole {
+        return Err(ReadError::NotOfKahn("it has no beginning or no end"));
+    }
+    Ok(reader.timeline)
+}
+
+/// What a track is.
+#[derive(Clone, Copy, Debug)]
+enum Track {
+    Folder,
+    Lost,
+    Part(usize, usize),
+    Worker(usize),
+    Channel(usize),
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    timeline: Timeline,
+    tracks: BTreeMap<u64, Track>,
+    /// Slices that have begun, by track.
+    open: BTreeMap<u64, (u64, TrackEvent)>,
+    has_root: bool,
+    has_end: bool,
+}
+
+fn said_number(event: &TrackEvent, name: u64) -> Option<u64> {
+    said_of(event, name)?.uint_value
+}
+
+fn said_of(event: &TrackEvent, name: u64) -> Option<&Annotation> {
+    event.debug_annotations.iter().find(|said| said.name_iid == Some(name))
+}
+
+impl Reader {
+    /// `None`: it is none of those that are written here.
+    fn packet(&mut self, packet: Packet) -> Option<()> {
+        if let Some(descriptor) = packet.track_descriptor {
+            return self.describe(descriptor);
+        }
+        let Some(event) = packet.track_event else { return packet.interned_data.map(|_| ()) };
+        let (uuid, at) = (event.track_uuid?, packet.timestamp?);
+        let track = *self.tracks.get(&uuid)?;
+        match event.r#type? {
+            kind::SLICE_BEGIN => self.open.insert(uuid, (at, *event)).is_none().then_some(()),
+            kind::SLICE_END => {
+                let (from, event) = self.open.remove(&uuid)?;
+                (from <= at).then(|| self.slice(track, from, at, &event))?
+            }
+            kind::INSTANT => self.instant(track, at, *event),
+            kind::COUNTER => {
+                let Track::Channel(channel) = track else { return None };
+                let holds = u64::try_from(event.counter_value?).ok()?;
+                self.timeline.channels[channel].holds.push((at, holds));
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn describe(&mut self, descriptor: TrackDescriptor) -> Option<()> {
+        let (uuid, name) = (descriptor.uuid?, descriptor.name?);
+        let Timeline { processes, workers, channels, .. } = &mut self.timeline;
+        let track = match (uuid, descriptor.parent_uuid) {
+            (track::ROOT, None) => {
+                self.has_root = name == "Kahn";
+                Track::Folder
+            }
+            (track::LOST, _) => Track::Lost,
+            (track::PROCESSES | track::WORKERS | track::CHANNELS, _) => Track::Folder,
+            (_, Some(track::PROCESSES)) => {
+                processes.push(Process { name, id: uuid, parts: vec![Part::default()] });
+                Track::Part(processes.len() - 1, 0)
+            }
+            (_, Some(track::WORKERS)) => {
+                let number = usize::try_from(descriptor.sibling_order_rank?).ok()?;
+                workers.push(Worker { number, spans: Vec::new() });
+                Track::Worker(workers.len() - 1)
+            }
+            (_, Some(track::CHANNELS)) => {
+                channels.push(Channel { name, id: track::channel_id(uuid), holds: Vec::new() });
+                Track::Channel(channels.len() - 1)
+            }
+            (_, parent) => {
+                let Track::Part(process, _) = *self.tracks.get(&parent?)? else { return None };
+                let parts = &mut processes[process].parts;
+                parts.push(Part::default());
+                Track::Part(process, parts.len() - 1)
+            }
+        };
+        self.tracks.insert(uuid, track).is_none().then_some(())
+    }
+
+    fn slice(&mut self, track: Track, from: u64, until: u64, event: &TrackEvent) -> Option<()> {
+        match track {
+            Track::Lost => {
+                self.timeline.lost = said_number(event, said::NUMBER)?;
+                self.timeline.lost_until = until;
+            }
+            Track::Worker(worker) => {
+                let process = match event.name_iid? {
+                    event::LOST => return Some(()),
+                    event::IDLE => None,
+                    name => Some(self.process(name)?),
+                };
+                self.timeline.workers[worker].spans.push((from, until, process));
+            }
+            Track::Part(process, part) => {
+                let does = self.does(event)?;
+                let spans = &mut self.timeline.processes[process].parts[part].spans;
+                spans.push(Span { from, until, does });
+            }
+            Track::Folder | Track::Channel(_) => return None,
+        }
+        Some(())
+    }
+
+    fn does(&self, event: &TrackEvent) -> Option<Does> {
+        Some(match event.name_iid? {
+            event::RUNS => Does::Runs(Run {
+                worker: said_number(event, said::WORKER).and_then(|number| number.try_into().ok()),
+                ran: said_number(event, said::CPU)?,
+                wakes: event.flow_ids.clone(),
+                woken: event.terminating_flow_ids.first().copied(),
+            }),
+            event::READY => Does::Ready,
+            event::OUTSIDE => Does::Outside,
+            name => {
+                let (for_room, channel) = match Of::find(name)? {
+                    Of::ForMessage(channel) => (false, channel),
+                    Of::ForRoom(channel) => (true, channel),
+                    Of::Process(_) => return None,
+                };
+                self.timeline.channels.get(channel)?;
+                let ended_by = match said_of(event, said::ENDED_BY) {
+                    Some(said) => Some(self.process(said.string_value_iid?)?),
+                    None => None,
+                };
+                let number = said_number(event, said::MESSAGE)?;
+                Does::Waits(Wait { for_room, channel, number, ended_by })
+            }
+        })
+    }
+
+    fn process(&self, number: u64) -> Option<usize> {
+        let Of::Process(place) = Of::find(number)? else { return None };
+        self.timeline.processes.get(place).map(|_| place)
+    }
+
+    fn instant(&mut self, track: Track, at: u64, event: TrackEvent) -> Option<()> {
+        match (track, event.name_iid) {
+            (Track::Folder, Some(event::END)) => {
+                self.timeline.until = at;
+                self.has_end = true;
+            }
+            (Track::Part(process, part), Some(event::ENDS_WAIT)) => {
+                let wakes = &mut self.timeline.processes[process].parts[part].wakes;
+                wakes.push((at, *event.flow_ids.first()?));
+            }
+            (Track::Part(process, part), None) => {
+                let number = said_number(&event, said::NUMBER)?;
+                let marks = &mut self.timeline.processes[process].parts[part].marks;
+                marks.push(Mark { at, label: event.name?, number });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,229 @@
+//! Where the time of a run went, in figures.
+
+use super::timeline::{Does, Process, Timeline};
+use comfy_table::{CellAlignment, Table, presets};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// Where the time of a run went: prints tables of processes, waits and workers.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options};
+/// use kahn_observe::trace::{Level, Trace};
+/// use std::sync::Arc;
+///
+/// let trace = Arc::new(Trace::new(Level::Schedule));
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..1000_u32);
+/// network.for_each("ignore", numbers, |_| {});
+/// network.run_with(Options::new().workers(1).observer(Arc::clone(&trace)))?;
+///
+/// let timeline = trace.timeline();
+/// let text = timeline.summary().to_string();
+/// assert!(text.contains("ignore") && text.contains("for a message of numbers"));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Debug)]
+pub struct Summary<'a> {
+    timeline: &'a Timeline,
+    /// By place.
+    sums: Vec<Sums>,
+    /// By process, channel, and for room or not.
+    waits: BTreeMap<WaitKey, Waits>,
+}
+
+/// A process, a channel, and whether the process waits for room there.
+pub(super) type WaitKey = (usize, usize, bool);
+
+/// What a process did, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    pub(super) runs: u64,
+    /// On a processor.
+    pub(super) ran: u64,
+    pub(super) running: u64,
+    pub(super) for_messages: u64,
+    pub(super) for_room: u64,
+    pub(super) ready: u64,
+    pub(super) outside: u64,
+}
+
+/// Waits of one process at one channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    pub(super) count: u64,
+    pub(super) time: u64,
+    /// The longest, and for which message.
+    pub(super) longest: (u64, u64),
+}
+
+/// Rows that a table has; the rest is told as how many.
+const ROWS: usize = 40;
+
+pub(super) fn sums(process: &Process) -> Sums {
+    let mut sums = Sums::default();
+    for span in Timeline::spans(process) {
+        let length = span.length();
+        match &span.does {
+            Does::Runs(run) => {
+                sums.runs += 1;
+                sums.ran += run.ran;
+                sums.running += length;
+            }
+            Does::Waits(wait) if wait.for_room => sums.for_room += length,
+            Does::Waits(_) => sums.for_messages += length,
+            Does::Ready => sums.ready += length,
+            Does::Outside => sums.outside += length,
+        }
+    }
+    sums
+}
+
+pub(super) fn waits(timeline: &Timeline) -> BTreeMap<WaitKey, Waits> {
+    let mut waits = BTreeMap::<_, Waits>::new();
+    for (place, process) in timeline.processes.iter().enumerate() {
+        for span in Timeline::spans(process) {
+            if let Does::Waits(wait) = &span.does {
+                let entry = waits.entry((place, wait.channel, wait.for_room)).or_default();
+                entry.count += 1;
+                entry.time += span.length();
+                entry.longest = entry.longest.max((span.length(), wait.number));
+            }
+        }
+    }
+    waits
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn of(timeline: &'a Timeline) -> Self {
+        let sums = timeline.processes.iter().map(sums).collect();
+        Self { timeline, sums, waits: waits(timeline) }
+    }
+}
+
+/// A time as one says it.
+pub(super) fn time(nanoseconds: u64) -> String {
+    if nanoseconds == 0 {
+        return "-".to_owned();
+    }
+    format!("{:.2?}", Duration::from_nanos(nanoseconds))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * part as f64 / whole as f64) }
+}
+
+pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Where a process waits, in words.
+pub(super) fn place_of_wait(channel: &str, for_room: bool) -> String {
+    if for_room { format!("for room in {channel}") } else { format!("for a message of {channel}") }
+}
+
+/// Writes a table, of which `left` columns are text; says how many rows it leaves out.
+pub(super) fn write_table(
+    f: &mut fmt::Formatter<'_>,
+    header: &[&str],
+    left: &[usize],
+    rows: Vec<Vec<String>>,
+    what: &str,
+) -> fmt::Result {
+    let more = rows.len().saturating_sub(ROWS);
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    for row in rows.into_iter().take(ROWS) {
+        table.add_row(row);
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(place > 0), 1));
+        if !left.contains(&place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for line in table.to_string().lines() {
+        writeln!(f, "  {}", line.trim_end())?;
+    }
+    if more > 0 {
+        writeln!(f, "  and {more} more {what}")?;
+    }
+    Ok(())
+}
+
+/// Says what is not in it.
+pub(super) fn write_lost(f: &mut fmt::Formatter<'_>, timeline: &Timeline) -> fmt::Result {
+    if timeline.lost > 0 {
+        let begins = time(timeline.lost_until);
+        writeln!(f, "{} older events were lost; it begins at {begins}", timeline.lost)?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timeline = self.timeline;
+        let processes = counted(timeline.processes.len(), "process", "processes");
+        let workers = counted(timeline.workers.len(), "worker", "workers");
+        let length = timeline.until - timeline.lost_until.min(timeline.until);
+        writeln!(f, "trace of {}: {processes}, {workers}", time(length))?;
+        write_lost(f, timeline)?;
+        writeln!(f, "\nprocesses, by the time they ran")?;
+        let mut order: Vec<_> = (0..self.sums.len()).collect();
+        order.sort_by_key(|&place| std::cmp::Reverse(self.sums[place].ran));
+        let rows = order.iter().map(|&place| {
+            let sums = self.sums[place];
+            let times = [sums.for_messages, sums.for_room, sums.ready, sums.outside].map(time);
+            let name = timeline.processes[place].name.clone();
+            let ran = [sums.runs.to_string(), time(sums.ran), share(sums.running, length)];
+            [vec![name], ran.into(), times.into()].concat()
+        });
+        let header =
+            ["process", "runs", "ran", "share", "for messages", "for room", "ready", "outside"];
+        write_table(f, &header, &[0], rows.collect(), "processes")?;
+        let mut waits: Vec<_> = self.waits.iter().collect();
+        waits.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.time));
+        if !waits.is_empty() {
+            writeln!(f, "\nwaits, the longest first")?;
+        }
+        let rows = waits.iter().map(|((process, channel, for_room), waits)| {
+            let at = place_of_wait(&timeline.channels[*channel].name, *for_room);
+            let name = timeline.processes[*process].name.clone();
+            let (longest, message) = waits.longest;
+            let figures =
+                [waits.count.to_string(), time(waits.time), time(longest), message.to_string()];
+            [vec![name, at], figures.into()].concat()
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            let header = ["process", "waits", "times", "time", "longest", "at message"];
+            write_table(f, &header, &[0, 1], rows, "waits")?;
+        }
+        if !timeline.workers.is_empty() {
+            writeln!(f, "\nworkers")?;
+        }
+        for worker in &timeline.workers {
+            let runs = worker.spans.iter().filter(|(.., process)| process.is_some());
+            let busy = runs.map(|(from, until, _)| until - from).sum();
+            writeln!(f, "  {} runs processes {} of the time", worker.number, share(busy, length))?;
+        }
+        let fullest = timeline.channels.iter().filter_map(|channel| {
+            let most = channel.holds.iter().map(|&(_, holds)| holds).max()?;
+            Some(vec![channel.name.clone(), most.to_string()])
+        });
+        let rows: Vec<_> = fullest.collect();
+        if !rows.is_empty() {
+            writeln!(f, "\nchannels")?;
+            write_table(f, &["channel", "most messages"], &[0], rows, "channels")?;
+        }
+        let marks = timeline.marks().count();
+        if marks > 0 {
+            writeln!(f, "\n{}", counted(marks, "mark", "marks"))?;
+        }
+        Ok(())
+    }
+}

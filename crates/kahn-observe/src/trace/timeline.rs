@@ -1,0 +1,241 @@
+//! Tracks of spans: what a trace tells, whatever it was made of. Times are nanoseconds since it begins.
+
+use super::difference::Difference;
+use super::perfetto::{self, ReadError};
+use super::summary::Summary;
+use std::io::{self, Write};
+
+/// What each process and each worker did, from one moment to another.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options};
+/// use kahn_observe::trace::{Level, Timeline, Trace};
+/// use std::sync::Arc;
+///
+/// let trace = Arc::new(Trace::new(Level::Messages));
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..100_u32);
+/// network.for_each("ignore", numbers, |_| {});
+/// network.run_with(Options::new().observer(Arc::clone(&trace)))?;
+///
+/// let timeline = trace.timeline();
+/// let mut file = Vec::new();
+/// timeline.write(&mut file)?;
+/// assert_eq!(Timeline::read(&file)?, timeline);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// When it ends.
+    pub(super) until: u64,
+    /// Events that were written over before it begins; until when.
+    pub(super) lost: u64,
+    pub(super) lost_until: u64,
+    /// By name, then by number.
+    pub(super) processes: Vec<Process>,
+    /// By number.
+    pub(super) workers: Vec<Worker>,
+    /// By name, then by number.
+    pub(super) channels: Vec<Channel>,
+}
+
+/// The track of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) name: String,
+    /// The same in every run.
+    pub(super) id: u64,
+    /// One, unless parts of it run at the same time.
+    pub(super) parts: Vec<Part>,
+}
+
+/// What one part of a process did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// In their order, none in another.
+    pub(super) spans: Vec<Span>,
+    pub(super) marks: Vec<Mark>,
+    /// Waits of others that it ended while it did not run, each when and which: see [`flow`].
+    pub(super) wakes: Vec<(u64, u64)>,
+}
+
+/// A time in which a part of a process did one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) does: Does,
+}
+
+impl Span {
+    pub(super) fn length(&self) -> u64 {
+        self.until - self.from
+    }
+}
+
+/// What it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Runs(Run),
+    Waits(Wait),
+    /// It could run, and no worker runs it.
+    Ready,
+    /// It waits for something outside the network, or for another part of itself.
+    Outside,
+}
+
+/// A time in which a thread runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Its number; none if the process has a thread of its own.
+    pub(super) worker: Option<usize>,
+    /// For so long the thread had a processor.
+    pub(super) ran: u64,
+    /// Which waits it ended, and which of its own was ended before.
+    pub(super) wakes: Vec<u64>,
+    pub(super) woken: Option<u64>,
+}
+
+/// What it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) for_room: bool,
+    /// The place of the channel.
+    pub(super) channel: usize,
+    /// The message, which it wants to receive or to send.
+    pub(super) number: u64,
+    /// The place of the process that ended the wait, as far as one did.
+    pub(super) ended_by: Option<usize>,
+}
+
+/// A moment that the program has marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) at: u64,
+    pub(super) label: String,
+    pub(super) number: u64,
+}
+
+/// The track of a worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Worker {
+    pub(super) number: usize,
+    /// Each from when until when, and the place of the process that it runs; none if it is idle. Together
+    /// they fill the time from the end of what is lost to the end.
+    pub(super) spans: Vec<(u64, u64, Option<usize>)>,
+}
+
+/// The counter of a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Channel {
+    pub(super) name: String,
+    /// The same in every run.
+    pub(super) id: u64,
+    /// From when on there were how many messages in it.
+    pub(super) holds: Vec<(u64, u64)>,
+}
+
+/// The number of an arrow from the process that ends a wait to the one that waited: the same in every run.
+pub(super) fn flow(channel: u64, number: u64, for_room: bool) -> u64 {
+    // The finalizer of MurmurHash3 (Appleby), which mixes all bits.
+    let mut bits = channel ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(for_room) << 63;
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        bits = (bits ^ bits >> 33).wrapping_mul(factor);
+    }
+    (bits ^ bits >> 33).max(1)
+}
+
+impl Timeline {
+    /// Writes a file that Perfetto's viewer opens.
+    ///
+    /// # Errors
+    ///
+    /// What `out` cannot take.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut file = Vec::new();
+    /// kahn_observe::trace::Timeline::default().write(&mut file)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        perfetto::write(self, out)
+    }
+
+    /// Reads a file that [`write`](Self::write) wrote.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are something else, or not all of it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::Timeline;
+    ///
+    /// assert!(Timeline::read(b"something else").is_err());
+    /// ```
+    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+        perfetto::read(bytes)
+    }
+
+    /// Sums up where the time went.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::Timeline;
+    ///
+    /// println!("{}", Timeline::default().summary());
+    /// ```
+    pub fn summary(&self) -> Summary<'_> {
+        Summary::of(self)
+    }
+
+    /// Compares this run with a later one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::Timeline;
+    ///
+    /// let timeline = Timeline::default();
+    /// println!("{}", timeline.difference(&timeline));
+    /// ```
+    pub fn difference<'a>(&'a self, later: &'a Self) -> Difference<'a> {
+        Difference::between(self, later)
+    }
+
+    /// Returns how many events are not in it, because others were written over them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_observe::trace::Timeline::default().lost(), 0);
+    /// ```
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Returns the moments that the program has marked, by process: the label, the number, and the
+    /// nanoseconds since the trace begins.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_observe::trace::Timeline::default().marks().count(), 0);
+    /// ```
+    pub fn marks(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let parts = self.processes.iter().flat_map(|process| &process.parts);
+        let marks = parts.flat_map(|part| &part.marks);
+        marks.map(|mark| (&*mark.label, mark.number, mark.at))
+    }
+
+    /// The spans of a process, in all its parts.
+    pub(super) fn spans(process: &Process) -> impl Iterator<Item = &Span> {
+        process.parts.iter().flat_map(|part| &part.spans)
+    }
+}
