@@ -45,7 +45,7 @@ def documents(packages):
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "names"
     chosen = [word for package in packages for word in ("-p", package)]
     # What users can ask for counts.
-    features = ["--features", "kahn/derive,kahn/json"] if "kahn" in packages else []
+    features = ["--features", "kahn/derive,kahn/json,kahn/wire,kahn/wire-raw"] if "kahn" in packages else []
     subprocess.run(["cargo", "doc", "--quiet", "--no-deps", *chosen, *features, "--target-dir", target],
                    cwd=ROOT, env=environment, check=True)
     names = [package.replace("-", "_") for package in packages]

@@ -5,6 +5,7 @@
 //! message: [`Digests`] is a table of ordinary types, what is commonly made of them, and types that
 //! a user has named.
 
+use super::wire::Wire;
 use std::any::{TypeId, type_name};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -271,9 +272,31 @@ digest_tuples!((A), (A, B), (A, B, C), (A, B, C, D), (A, B, C, D, E), (A, B, C, 
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     /// Digests one message of the channel's type; `None`: only their number counts.
-    pub(crate) digest: Option<DigestFn>,
+    pub(crate) digest: Option<DigestOf>,
     /// One digest a message.
     pub(crate) digests: Vec<u64>,
+}
+
+/// What sums up the messages of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DigestOf {
+    /// What its type says.
+    Contents(DigestFn),
+    /// What is written of it.
+    Written(Wire),
+}
+
+impl DigestOf {
+    /// # Safety
+    /// `message` points to one of the type that this is for.
+    unsafe fn of(self, message: *const ()) -> u64 {
+        match self {
+            // SAFETY: said by the caller.
+            Self::Contents(digest) => unsafe { digest(message) },
+            // SAFETY: said by the caller.
+            Self::Written(wire) => unsafe { wire.digest(message) },
+        }
+    }
 }
 
 /// Digests the message at an address.
@@ -403,7 +426,7 @@ impl History {
             && self.digests.len() as u64 == before
         {
             // SAFETY: said by the caller.
-            self.digests.push(unsafe { digest(message) });
+            self.digests.push(unsafe { digest.of(message) });
         }
     }
 }

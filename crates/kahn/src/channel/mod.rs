@@ -20,6 +20,7 @@
 //! | `ports` | what a process is given |
 //! | `weight` | what messages own, for the budget |
 //! | `digest` | what histories are compared by |
+//! | `wire` | the written form of messages |
 //! | `adapters` | `Stream` and `Sink` |
 
 mod adapters;
@@ -48,6 +49,7 @@ mod slot;
 mod slow_path;
 pub(crate) mod table;
 pub(crate) mod weight;
+pub(crate) mod wire;
 pub(crate) mod word;
 
 pub use digest::{Digest, Digester};

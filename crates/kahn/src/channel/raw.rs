@@ -16,7 +16,7 @@
 //! ends may run on two cores, and a side's private fields must not share a line with what its peer
 //! reads (worth a factor of four to five at capacity 64). A channel that is recorded is roomy as
 //! well: its history stands with the receiver's word. So is one whose messages own memory: their
-//! weights are counted there.
+//! weights are counted there; and one whose messages have a written form.
 //!
 //! There may be millions of channels, so each field counts: the sixteen bytes that a side leaves of
 //! its line hold something that is cold, and the table is found from the block (`sync::pool`).
@@ -45,6 +45,7 @@ use super::ring::MessageType;
 use super::slow_path::SlowPath;
 use super::table::ChannelTable;
 use super::weight::Scales;
+use super::wire::Wire;
 use super::word::{Moved, Seen, Word};
 use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
@@ -65,6 +66,7 @@ const _: () = {
     assert!(mem::offset_of!(RawChannel, receiver) == 64, "each side has a line");
     assert!(mem::offset_of!(RawChannel, cold) == 128, "and what is cold has another");
     assert!(size_of::<RawChannel>() == 192, "and no more");
+    assert!(size_of::<Line>() == 64, "a word has a line, and no more");
 };
 
 /// One end of a channel.
@@ -109,6 +111,8 @@ pub(super) mod kind {
     /// It joins the parts of one process: it has the capacity that it was made with, and reports do not
     /// tell of it.
     pub(in crate::channel) const INNER: u8 = 16;
+    /// Messages have a written form. The sender's.
+    pub(in crate::channel) const WIRED: u8 = 32;
 }
 
 /// A line that begins with a word.
@@ -120,6 +124,8 @@ pub(super) struct Line {
     history: UnsafeCell<Option<Box<History>>>,
     /// What its end's messages weigh.
     pub(super) scales: Scales,
+    /// The written form of messages, if they have one. The sender's.
+    pub(super) wire: Cell<Option<Wire>>,
 }
 
 /// Which end.
@@ -499,7 +505,12 @@ const HUNGRY_PERIOD: u64 = 8;
 
 impl Line {
     fn new() -> Self {
-        Self { word: Word::new(0), history: UnsafeCell::new(None), scales: Scales::default() }
+        Self {
+            word: Word::new(0),
+            history: UnsafeCell::new(None),
+            scales: Scales::default(),
+            wire: Cell::new(None),
+        }
     }
 }
 

@@ -250,7 +250,10 @@ impl<T: Send> Receiver<T> {
         side.credit.set(credit);
         if credit == 0 {
             if side.is_recorded() {
+                // The function that digests may be the user's, and panic: the message is gone then.
+                let unwinding = PublishTaken { channel: self.channel, worker };
                 record(self.channel, number, &message);
+                std::mem::forget(unwinding);
             }
             publish(self.channel, End::Receiver, worker);
         }
@@ -331,6 +334,18 @@ impl<T: Send> Receiver<T> {
                 Poll::Ready(None)
             }
         }
+    }
+}
+
+/// Publishes that a message was taken, when it is dropped.
+struct PublishTaken<'a> {
+    channel: ChannelRef,
+    worker: Option<&'a Worker>,
+}
+
+impl Drop for PublishTaken<'_> {
+    fn drop(&mut self) {
+        publish(self.channel, End::Receiver, self.worker);
     }
 }
 

@@ -8,6 +8,7 @@ use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
 use super::ring::{MOST_SLOTS, MessageType};
 use super::weight::Weighing;
+use super::wire::Wire;
 use crate::channel::digest::{DigestFn, Digests, History};
 use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
@@ -76,6 +77,8 @@ pub(crate) struct Plan {
     pub(crate) initial: u32,
     pub(crate) recorded: Option<History>,
     pub(crate) weighing: Weighing,
+    /// The written form of its messages.
+    pub(crate) wire: Option<Wire>,
     /// It joins the parts of one process.
     pub(crate) is_inner: bool,
 }
@@ -177,7 +180,8 @@ impl ChannelTable {
             Weighing::Size | Weighing::Unknown => None,
         };
         let mut inner = self.inner.lock();
-        let is_roomy = capacity >= ROOMY || plan.recorded.is_some() || weigh.is_some();
+        let is_roomy =
+            capacity >= ROOMY || plan.recorded.is_some() || weigh.is_some() || plan.wire.is_some();
         let size = if is_roomy { size_of::<RoomyChannel>() } else { size_of::<RawChannel>() };
         let block = inner.pool.take(size, ptr::from_ref(self).cast());
         // SAFETY: the pool gives whole blocks, and recycles them for the same size only.
@@ -186,6 +190,7 @@ impl ChannelTable {
         };
         channel.cold.set_capacity(capacity);
         channel.weigh_by(weigh);
+        channel.write_by(plan.wire);
         channel.set_inner(plan.is_inner);
         channel.set_observed(self.observer.get().is_some());
         if matches!(plan.weighing, Weighing::Unknown) {

@@ -82,6 +82,7 @@ impl Driven {
             initial,
             digest: None,
             weighing: None,
+            wire: None,
             is_inner: false,
         };
         let (sender, receiver) = self.core.channel(plan, None);

@@ -5,6 +5,7 @@ use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
 use crate::channel::closing::{hand_over, own_both};
+use crate::channel::digest::{DigestFn, DigestOf, History};
 use crate::channel::events;
 use crate::channel::language::Kahn;
 use crate::channel::language::{Worker, mark, own};
@@ -13,6 +14,7 @@ use crate::channel::raw::{ChannelRef, End, Label, flag};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
+use crate::channel::wire::Wire;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Resolver, explain};
 use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
@@ -103,9 +105,11 @@ pub(crate) struct ChannelPlan<T> {
     pub(crate) name: Name,
     pub(crate) capacity: u32,
     pub(crate) initial: Vec<T>,
-    pub(crate) digest: Option<crate::channel::digest::DigestFn>,
+    pub(crate) digest: Option<DigestFn>,
     /// How its messages are weighed, if that is said.
     pub(crate) weighing: Option<Weighing>,
+    /// The written form of its messages.
+    pub(crate) wire: Option<Wire>,
     /// It joins the parts of one process.
     pub(crate) is_inner: bool,
 }
@@ -179,7 +183,9 @@ impl Core {
             Some((task, _)) => task.next_child(),
         };
         // What is made before the run may be recorded; the run's options decide.
-        let digest = plan.digest.or_else(|| self.channels.digest_of::<T>());
+        let contents = plan.digest.or_else(|| self.channels.digest_of::<T>());
+        let written = plan.wire.map(DigestOf::Written);
+        let digest = contents.map(DigestOf::Contents).or(written);
         let digest = digest.filter(|_| !plan.is_inner);
         let recorded = digest.filter(|_| by.is_none() || self.channels.records_all());
         let channel = self.channels.make(Plan {
@@ -187,11 +193,9 @@ impl Core {
             types: &const { TypeOf::<T>::TYPE },
             capacity: plan.capacity,
             initial: u32::try_from(plan.initial.len()).unwrap_or(u32::MAX),
-            recorded: recorded.map(|digest| crate::channel::digest::History {
-                digest: Some(digest),
-                digests: Vec::new(),
-            }),
+            recorded: recorded.map(|digest| History { digest: Some(digest), digests: Vec::new() }),
             weighing: plan.weighing.unwrap_or_else(Weighing::find::<T>),
+            wire: plan.wire,
             is_inner: plan.is_inner,
         });
         let (mut sender, receiver) = (Sender::new(channel), Receiver::new(channel));

@@ -5,7 +5,8 @@ use super::core::{ChannelPlan, ProcessPlan, Role};
 use crate::channel::Digest;
 use crate::channel::digest::{DigestFn, digest_at};
 use crate::channel::weight::{Weigh, Weighing};
-use kahn_report::Name;
+use crate::channel::wire::Wire;
+use kahn_report::{BoxError, Name};
 
 /// What a channel is to be: its name, capacity, initial messages, and whether runs are compared by
 /// the contents of its messages.
@@ -42,6 +43,8 @@ pub struct Channel<T> {
     initial: Vec<T>,
     digest: Option<DigestFn>,
     weighing: Option<Weighing>,
+    /// The written form of its messages.
+    wire: Option<Wire>,
     /// The process of the library that is to write it, if more is said of it than its name.
     writer: Option<Process>,
 }
@@ -76,6 +79,7 @@ impl<T: Send> Channel<T> {
             initial: Vec::new(),
             digest: None,
             weighing: None,
+            wire: None,
             writer: None,
         }
     }
@@ -217,6 +221,78 @@ impl<T: Send> Channel<T> {
         self
     }
 
+    /// Gives messages a written form, as functions of yours write and read it.
+    ///
+    /// With it runs are compared by what is written of the messages, unless a [`digest`](Self::digest)
+    /// is given. What is written must be the same for the same message in every run.
+    ///
+    /// The first function appends to what is there. The second reads what the first has appended, and
+    /// refuses all else. In [`testing::verify`](crate::testing::verify) the receiver fails if what was read is
+    /// written otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, testing};
+    ///
+    /// struct Celsius(f32);
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let measured = Channel::named("measured").wire_with(
+    ///         |celsius: &Celsius, bytes| bytes.extend(celsius.0.to_le_bytes()),
+    ///         |bytes| Ok(Celsius(f32::from_le_bytes(bytes.try_into()?))),
+    ///     );
+    ///     let (out, measured) = network.channel_with(measured);
+    ///     network.process("measure", out, async |mut out| out.send(Celsius(21.5)).await);
+    ///     network.for_each("show", measured, |_celsius| {});
+    /// })?;
+    /// assert_eq!(verified.by_contents, 1);
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
+    pub fn wire_with(
+        mut self,
+        encode: fn(&T, &mut Vec<u8>),
+        decode: fn(&[u8]) -> Result<T, BoxError>,
+    ) -> Self {
+        self.wire = Some(Wire::new(encode, decode));
+        self
+    }
+
+    /// Gives messages a written form, as serde describes them, in postcard's format (feature `wire`).
+    ///
+    /// See [`wire_with`](Self::wire_with). A type that borrows has none: nothing that is read could
+    /// live as long.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, testing};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Sale {
+    ///     what: String,
+    ///     cents: u64,
+    /// }
+    ///
+    /// let verified = testing::verify(|network| {
+    ///     let (out, sales) = network.channel_with(Channel::named("sales").wire());
+    ///     network.process("sell", out, async |mut out| {
+    ///         out.send(Sale { what: "tea".to_owned(), cents: 250 }).await;
+    ///     });
+    ///     network.for_each("book", sales, |sale: Sale| assert!(sale.cents < 1000, "{}", sale.what));
+    /// })?;
+    /// assert_eq!(verified.by_contents, 1);
+    /// # Ok::<(), testing::VerifyError>(())
+    /// ```
+    #[cfg(feature = "wire")]
+    pub fn wire(mut self) -> Self
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        self.wire = Some(crate::channel::wire::of_serde::<T>());
+        self
+    }
+
     /// Describes the process of the library that writes the channel: its name, if that is another, and
     /// what the runtime may not assume of it.
     ///
@@ -274,6 +350,7 @@ impl<T: Send> Channel<T> {
             initial: self.initial,
             digest: self.digest,
             weighing: self.weighing,
+            wire: self.wire,
             is_inner: false,
         }
     }
@@ -387,3 +464,42 @@ impl Process {
         ProcessPlan { name, effects, pinned: worker, role: Role::Process }
     }
 }
+
+/// Gives channels of these types a written form by one copy.
+#[cfg(feature = "wire-raw")]
+macro_rules! wire_raw {
+    ($($messages:ty),*) => {$(
+        impl<T: bytemuck::Pod + Send + Sync> Channel<$messages> {
+            /// Gives messages a written form: their values as they lie in memory, by one copy (feature
+            /// `wire-raw`).
+            ///
+            /// For values without padding and of which all bits mean something: those that are
+            /// [`bytemuck::Pod`]. They are read on machines alone that lay them out alike. See
+            /// [`wire_with`](Self::wire_with).
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use kahn::{Channel, testing};
+            ///
+            /// let verified = testing::verify(|network| {
+            ///     let samples = Channel::<Vec<[f32; 2]>>::named("samples").wire_raw();
+            ///     let (out, samples) = network.channel_with(samples);
+            ///     network.process("measure", out, async |mut out| {
+            ///         out.send(vec![[0.5, 1.5]; 100]).await;
+            ///     });
+            ///     network.for_each("show", samples, |samples| assert_eq!(samples.len(), 100));
+            /// })?;
+            /// assert_eq!(verified.by_contents, 1);
+            /// # Ok::<(), testing::VerifyError>(())
+            /// ```
+            pub fn wire_raw(mut self) -> Self {
+                self.wire = Some(crate::channel::wire::of_plain::<T, $messages>());
+                self
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "wire-raw")]
+wire_raw!(Vec<T>, Box<[T]>, std::sync::Arc<[T]>);

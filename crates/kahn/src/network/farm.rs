@@ -356,6 +356,7 @@ impl Core {
             initial: Vec::new(),
             digest: None,
             weighing: Some(weigher.weighing(|ticket: &Arc<Ticket<U, E>>| ticket.weight)),
+            wire: None,
             is_inner: true,
         };
         let (tickets_out, tickets) = self.channel(tickets, by);

@@ -2,6 +2,7 @@
 //! what hangs is explained.
 
 mod compare;
+mod written;
 
 use kahn::policy::{
     Notify, Origin, Policy, PolicyChoice, Ready, Reason, SEEDED, SEQUENTIAL, SHARED, Turn, WAYS,

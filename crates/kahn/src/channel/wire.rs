@@ -1,0 +1,149 @@
+//! The written form of messages: what is kept of them, or compared, outside of the program that made
+//! them.
+//!
+//! A channel has it if it was created with one: two functions, whose types are forgotten, beside the
+//! word of the sender. So such a channel is roomy; others pay nothing.
+
+use super::Digester;
+use super::raw::{ChannelRef, End, kind};
+use kahn_report::BoxError;
+use std::any::type_name;
+use std::fmt;
+use std::mem::transmute;
+
+/// Appends the written form of a message.
+pub(crate) type Encode<T> = fn(&T, &mut Vec<u8>);
+
+/// Makes a message of its written form.
+pub(crate) type Decode<T> = fn(&[u8]) -> Result<T, BoxError>;
+
+/// How the messages of a channel are written and read, without their type.
+#[derive(Clone, Copy)]
+pub(crate) struct Wire {
+    encode: unsafe fn(*const (), &mut Vec<u8>),
+    /// A [`Decode`] of the type.
+    decode: fn(),
+    of: &'static OfType,
+}
+
+/// Reads what was written, and writes it again.
+type Again = unsafe fn(Wire, &[u8], &mut Vec<u8>) -> Result<(), BoxError>;
+
+/// What must know the type.
+struct OfType {
+    again: Again,
+    name: fn() -> &'static str,
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Wire").field(&(self.of.name)()).finish()
+    }
+}
+
+impl Wire {
+    pub(crate) fn new<T>(encode: Encode<T>, decode: Decode<T>) -> Self {
+        // SAFETY: a function of a reference to a `T` is called with the address of one: see `encode`.
+        // References and pointers to sized types are passed alike.
+        let encode = unsafe { transmute::<Encode<T>, unsafe fn(*const (), &mut Vec<u8>)>(encode) };
+        // SAFETY: not called before `Wire::decode` turns it back.
+        let decode = unsafe { transmute::<Decode<T>, fn()>(decode) };
+        let of = &const { OfType { again: again::<T>, name: type_name::<T> } };
+        Self { encode, decode, of }
+    }
+
+    /// Appends the written form of a message.
+    ///
+    /// # Safety
+    /// `message` points to one of the type that this was made for.
+    pub(crate) unsafe fn encode(self, message: *const (), into: &mut Vec<u8>) {
+        // SAFETY: said by the caller.
+        unsafe { (self.encode)(message, into) };
+    }
+
+    /// Makes a message of its written form.
+    ///
+    /// # Safety
+    /// This was made for messages of this type.
+    unsafe fn decode<T>(self, bytes: &[u8]) -> Result<T, BoxError> {
+        // SAFETY: said by the caller: it was one.
+        let decode = unsafe { transmute::<fn(), Decode<T>>(self.decode) };
+        decode(bytes)
+    }
+
+    /// Sums up the written form of a message, as [`Digester`] does.
+    ///
+    /// # Safety
+    /// As for [`encode`](Self::encode).
+    ///
+    /// # Panics
+    /// Panics if what is written is not read as what it was.
+    pub(crate) unsafe fn digest(self, message: *const ()) -> u64 {
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        // SAFETY: said by the caller.
+        unsafe { self.encode(message, &mut bytes) };
+        let name = (self.of.name)();
+        // SAFETY: it was made with this.
+        if let Err(error) = unsafe { (self.of.again)(self, &bytes, &mut again) } {
+            panic!("the written form of a `{name}` is not read: {error}");
+        }
+        assert!(bytes == again, "the written form of a `{name}` is read as another");
+        Digester::of(&bytes[..])
+    }
+}
+
+impl ChannelRef {
+    /// Writes its messages so, or not. No process knows the channel yet.
+    pub(super) fn write_by(self, wire: Option<Wire>) {
+        self.sender.set_kind(kind::WIRED, wire.is_some());
+        if wire.is_some() {
+            self.line(End::Sender).wire.set(wire);
+        }
+    }
+}
+
+/// # Safety
+/// `wire` was made for messages of this type.
+unsafe fn again<T>(wire: Wire, bytes: &[u8], into: &mut Vec<u8>) -> Result<(), BoxError> {
+    // SAFETY: said by the caller.
+    let message = unsafe { wire.decode::<T>(bytes) }?;
+    // SAFETY: said by the caller.
+    unsafe { wire.encode((&raw const message).cast(), into) };
+    Ok(())
+}
+
+/// What serde writes, in postcard's format.
+#[cfg(feature = "wire")]
+pub(crate) fn of_serde<T: serde::Serialize + serde::de::DeserializeOwned>() -> Wire {
+    Wire::new::<T>(
+        |message, into| {
+            let written = postcard::to_extend(message, std::mem::take(into));
+            *into = written.unwrap_or_else(|error| panic!("a `{}`: {error}", type_name::<T>()));
+        },
+        |bytes| {
+            let (message, rest) = postcard::take_from_bytes(bytes)?;
+            match rest.len() {
+                0 => Ok(message),
+                more => Err(too_long::<T>(more)),
+            }
+        },
+    )
+}
+
+/// Plain values as they lie in memory.
+#[cfg(feature = "wire-raw")]
+pub(crate) fn of_plain<T: bytemuck::Pod, C: AsRef<[T]> + From<Vec<T>>>() -> Wire {
+    Wire::new::<C>(
+        |message, into| into.extend_from_slice(bytemuck::cast_slice(message.as_ref())),
+        |bytes| match bytes.len().checked_rem(size_of::<T>()) {
+            Some(0) => Ok(bytemuck::pod_collect_to_vec::<u8, T>(bytes).into()),
+            Some(more) => Err(too_long::<T>(more)),
+            None => Err(format!("a `{}` takes no bytes", type_name::<T>()).into()),
+        },
+    )
+}
+
+#[cfg(any(feature = "wire", feature = "wire-raw"))]
+fn too_long<T>(more: usize) -> BoxError {
+    format!("{more} bytes are left over behind a `{}`", type_name::<T>()).into()
+}
