@@ -24,7 +24,7 @@ const BLOCK: usize = 128 << 10;
 fn compress(from: &Path, to: &Path) -> Result<Report, RunError> {
     let mut network = Network::new();
     let blocks = network.blocks("read", process::open(from), BLOCK);
-    let members = network.try_ordered_map("compress", blocks, 8, 32, |block| member(&block));
+    let members = network.try_ordered_map("compress", blocks, 8, 32, |block| Ok(member(&block)?));
     let members = network.delay("begin", members, member(b"").ok());
     network.write_file("write", members, to);
     network.run()

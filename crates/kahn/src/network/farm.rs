@@ -59,7 +59,6 @@ use crate::channel::weight::Weigher;
 use crate::channel::{Receiver, Sender};
 use kahn_engine::Unwound;
 use kahn_engine::sync::{Arc, Mutex, panics};
-use kahn_engine::task::ProcessResult;
 use kahn_report::{AtMessage, BoxError, Name};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -81,33 +80,33 @@ pub(crate) struct FarmPlan<M, F> {
 }
 
 /// What has become of an item.
-enum Made<U, E> {
+enum Made<U> {
     Value(U),
-    Failed(E),
+    Failed(BoxError),
     /// With the place where it panicked, if that is known.
     Panicked(Box<dyn Any + Send>, Option<String>),
 }
 
-enum State<U, E> {
+enum State<U> {
     Open(Option<Waker>),
-    Done(Made<U, E>),
+    Done(Made<U>),
     Taken,
 }
 
 /// Stands in the stream for the result of an item.
-struct Ticket<U, E> {
+struct Ticket<U> {
     /// The bytes of the item.
     weight: usize,
-    state: Mutex<State<U, E>>,
+    state: Mutex<State<U>>,
 }
 
-impl<U, E> Ticket<U, E> {
+impl<U> Ticket<U> {
     fn new(weight: usize) -> Arc<Self> {
         Arc::new(Self { weight, state: Mutex::new(State::Open(None)) })
     }
 
     /// Sets the result; whether the outlet waited for it.
-    fn set(&self, made: Made<U, E>) -> bool {
+    fn set(&self, made: Made<U>) -> bool {
         let before = mem::replace(&mut *self.state.lock(), State::Done(made));
         let State::Open(Some(waker)) = before else { return false };
         // Not under the lock: it makes a process ready.
@@ -116,7 +115,7 @@ impl<U, E> Ticket<U, E> {
     }
 
     /// Waits for the result.
-    async fn result(&self) -> Made<U, E> {
+    async fn result(&self) -> Made<U> {
         std::future::poll_fn(|context| {
             let mut state = self.state.lock();
             match mem::replace(&mut *state, State::Taken) {
@@ -133,11 +132,11 @@ impl<U, E> Ticket<U, E> {
 }
 
 /// An item and its ticket.
-type Job<T, U, E> = (T, Arc<Ticket<U, E>>);
+type Job<T, U> = (T, Arc<Ticket<U>>);
 
 /// The private queue between the intake and the helpers.
-struct HandOut<T, U, E, S> {
-    jobs: VecDeque<Job<T, U, E>>,
+struct HandOut<T, U, S> {
+    jobs: VecDeque<Job<T, U>>,
     helpers: usize,
     /// Memory that no helper uses.
     memory: Vec<Quiet<S>>,
@@ -145,9 +144,9 @@ struct HandOut<T, U, E, S> {
 }
 
 /// What the parts of a farm share.
-struct Farm<T, U, E, S, M, F> {
+struct Farm<T, U, S, M, F> {
     plan: FarmPlan<M, F>,
-    hand_out: Mutex<HandOut<T, U, E, S>>,
+    hand_out: Mutex<HandOut<T, U, S>>,
 }
 
 /// Drops what it holds and keeps a panic of that to itself: a helper is no process that could fail.
@@ -162,13 +161,13 @@ impl<T> Drop for Quiet<T> {
     }
 }
 
-impl<T, U, E, S, M, F> Farm<T, U, E, S, M, F>
+impl<T, U, S, M, F> Farm<T, U, S, M, F>
 where
     M: Fn() -> S,
-    F: Fn(&mut S, T) -> Result<U, E>,
+    F: Fn(&mut S, T) -> Result<U, BoxError>,
 {
     /// Hands a job out; whether a helper is to be created.
-    fn hand_out(&self, job: Job<T, U, E>) -> bool {
+    fn hand_out(&self, job: Job<T, U>) -> bool {
         let mut hand_out = self.hand_out.lock();
         if hand_out.is_over {
             drop(hand_out);
@@ -183,7 +182,7 @@ where
     }
 
     /// The next job; without one, the helper is no more.
-    fn next(&self, memory: &mut Option<Quiet<S>>) -> Option<Job<T, U, E>> {
+    fn next(&self, memory: &mut Option<Quiet<S>>) -> Option<Job<T, U>> {
         let mut hand_out = self.hand_out.lock();
         let job = hand_out.jobs.pop_front();
         if job.is_none() {
@@ -196,7 +195,7 @@ where
     }
 
     /// Applies the function to an item.
-    fn make(&self, memory: &mut Option<Quiet<S>>, item: T) -> Made<U, E> {
+    fn make(&self, memory: &mut Option<Quiet<S>>, item: T) -> Made<U> {
         let applied = catch_unwind(AssertUnwindSafe(|| {
             let memory = memory.get_or_insert_with(|| Quiet(Some((self.plan.make)())));
             let memory = memory.0.as_mut().expect("it is taken out when it is dropped");
@@ -218,13 +217,13 @@ where
 }
 
 /// What a helper has of its farm.
-type OfHelper<T, U, E, S, M, F> = Quiet<Arc<Farm<T, U, E, S, M, F>>>;
+type OfHelper<T, U, S, M, F> = Quiet<Arc<Farm<T, U, S, M, F>>>;
 
 /// Does jobs while there are any.
-async fn help<T, U, E, S, M, F>(farm: OfHelper<T, U, E, S, M, F>)
+async fn help<T, U, S, M, F>(farm: OfHelper<T, U, S, M, F>)
 where
     M: Fn() -> S,
-    F: Fn(&mut S, T) -> Result<U, E>,
+    F: Fn(&mut S, T) -> Result<U, BoxError>,
 {
     let Some(shared) = &farm.0 else { return };
     let mut memory = None;
@@ -238,9 +237,9 @@ where
 }
 
 /// Has the hand-out be over when the outlet ends.
-struct Over<'a, T, U, E, S, M, F>(&'a Farm<T, U, E, S, M, F>);
+struct Over<'a, T, U, S, M, F>(&'a Farm<T, U, S, M, F>);
 
-impl<T, U, E, S, M, F> Over<'_, T, U, E, S, M, F> {
+impl<T, U, S, M, F> Over<'_, T, U, S, M, F> {
     fn now(&self) {
         let mut hand_out = self.0.hand_out.lock();
         hand_out.is_over = true;
@@ -251,25 +250,24 @@ impl<T, U, E, S, M, F> Over<'_, T, U, E, S, M, F> {
     }
 }
 
-impl<T, U, E, S, M, F> Drop for Over<'_, T, U, E, S, M, F> {
+impl<T, U, S, M, F> Drop for Over<'_, T, U, S, M, F> {
     fn drop(&mut self) {
         self.now();
     }
 }
 
 /// Sends a ticket for each item, and hands out a job.
-async fn take_in<'env, T, U, E, S, M, F>(
-    (mut items, mut tickets): (Receiver<T>, Sender<Arc<Ticket<U, E>>>),
-    farm: Arc<Farm<T, U, E, S, M, F>>,
+async fn take_in<'env, T, U, S, M, F>(
+    (mut items, mut tickets): (Receiver<T>, Sender<Arc<Ticket<U>>>),
+    farm: Arc<Farm<T, U, S, M, F>>,
     weigher: Weigher<T>,
     helpers: Spawner<'env>,
 ) where
     T: Send + 'env,
     U: Send + 'env,
-    E: Send + 'env,
     S: Send + 'env,
     M: Fn() -> S + Send + Sync + 'env,
-    F: Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'env,
+    F: Fn(&mut S, T) -> Result<U, BoxError> + Send + Sync + 'env,
 {
     while let Some(item) = items.recv().await {
         let ticket = Ticket::new(weigher.bytes(&item));
@@ -288,16 +286,14 @@ async fn take_in<'env, T, U, E, S, M, F>(
 }
 
 /// Sends the results in the order of the tickets.
-async fn give_out<T, U, E, S, M, F>(
-    (mut tickets, mut out): (Receiver<Arc<Ticket<U, E>>>, Sender<U>),
-    farm: Arc<Farm<T, U, E, S, M, F>>,
+async fn give_out<T, U, S, M, F>(
+    (mut tickets, mut out): (Receiver<Arc<Ticket<U>>>, Sender<U>),
+    farm: Arc<Farm<T, U, S, M, F>>,
     items: Name,
 ) -> Result<(), BoxError>
 where
     T: Send,
     U: Send,
-    E: Send,
-    Result<(), E>: ProcessResult,
 {
     let over = Over(&farm);
     let mut number = 0;
@@ -315,7 +311,6 @@ where
                 }
             }
             Made::Failed(error) => {
-                let error = Err(error).into_error().ok_or("it failed")?;
                 return Err(AtMessage { channel: items, number }.blame(error));
             }
             Made::Panicked(payload, at) => {
@@ -331,7 +326,7 @@ where
 
 impl Core {
     /// Makes the process of an ordered farm.
-    pub(super) fn farm<'env, T, U, E, S, M, F>(
+    pub(super) fn farm<'env, T, U, S, M, F>(
         &self,
         plan: FarmPlan<M, F>,
         (items, out): (Receiver<T>, Sender<U>),
@@ -340,11 +335,9 @@ impl Core {
     ) where
         T: Send + 'env,
         U: Send + 'env,
-        E: Send + 'env,
         S: Send + 'env,
         M: Fn() -> S + Send + Sync + 'env,
-        F: Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'env,
-        Result<(), E>: ProcessResult,
+        F: Fn(&mut S, T) -> Result<U, BoxError> + Send + Sync + 'env,
     {
         let name = plan.name.clone();
         assert!(plan.n > 0, "process `{name}` applies its function to one message at least");
@@ -355,7 +348,7 @@ impl Core {
             capacity: u32::try_from(plan.window).unwrap_or(u32::MAX),
             initial: Vec::new(),
             digest: None,
-            weighing: Some(weigher.weighing(|ticket: &Arc<Ticket<U, E>>| ticket.weight)),
+            weighing: Some(weigher.weighing(|ticket: &Arc<Ticket<U>>| ticket.weight)),
             wire: None,
             is_inner: true,
         };
@@ -383,7 +376,7 @@ impl Core {
 
 impl<'env, K: Making> Network<'env, K> {
     /// Makes the process of an ordered farm, and the channel that it writes.
-    pub(crate) fn farm<T, U, E, S, M, F>(
+    pub(crate) fn farm<T, U, S, M, F>(
         &mut self,
         items: Receiver<T>,
         mut plan: FarmPlan<M, F>,
@@ -391,11 +384,9 @@ impl<'env, K: Making> Network<'env, K> {
     where
         T: Send + 'env,
         U: Send + 'env,
-        E: Send + 'env,
         S: Send + 'env,
         M: Fn() -> S + Send + Sync + 'env,
-        F: Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'env,
-        Result<(), E>: ProcessResult,
+        F: Fn(&mut S, T) -> Result<U, BoxError> + Send + Sync + 'env,
     {
         let (out, made) = self.channel(plan.name.clone());
         plan.name = self.called(plan.name);

@@ -20,6 +20,7 @@
 //! once: by the thread that takes it out of its queue.
 
 use super::core::{Core, ProcessPlan, Role};
+use super::making::{Making, is_ending};
 use super::{Channel, Network, Process};
 use crate::channel::{Ended, Receiver, Sender};
 use kahn_engine::sync::{Arc, Mutex, Parker};
@@ -286,7 +287,7 @@ impl<Q: Send, A: Send> Requests<Q, A> {
     }
 }
 
-impl<'env> Network<'env> {
+impl<'env, M: Making> Network<'env, M> {
     /// Lets any number of threads and tasks outside ask this network: the questions, and where their answers go.
     ///
     /// The answer to question *k* is message *k* of the answers: what stands between may be a
@@ -296,6 +297,8 @@ impl<'env> Network<'env> {
     /// All that ask are one process in the network, so the order in which questions come is *from outside*:
     /// the report says so, and [`testing::verify`](crate::testing::verify) refuses the network, for two runs
     /// may differ. What is answered to which question still depends on the questions and their order alone.
+    ///
+    /// A process that creates has it as well: a service may begin while the network runs.
     ///
     /// # Examples
     ///
@@ -320,7 +323,7 @@ impl<'env> Network<'env> {
         name: impl Into<Name>,
         capacity: u32,
     ) -> (Requests<Q, A>, Receiver<Q>, Sender<A>) {
-        let name: Name = name.into();
+        let name = name.into();
         let questions = Channel::named(format!("{name} questions")).capacity(capacity);
         let (ask, questions) = self.channel_with(questions);
         let answers = Channel::named(format!("{name} answers")).capacity(capacity);
@@ -331,26 +334,32 @@ impl<'env> Network<'env> {
             waker: None,
             is_closed: false,
         })));
-        let identity = self.made.core.next_identity(None);
-        let part = |role| ProcessPlan { role, ..Process::named(name.clone()).effects().plan() };
         let asks = Asks(Arc::clone(&desk));
-        let code = async move |mut ask: Sender<Q>| {
+        let send_on = async move |mut ask: Sender<Q>| {
             // Whole, so that it is dropped with the process.
             let asks = asks;
             while let Some(question) = poll_fn(|context| asks.0.next(context)).await {
                 ask.send(question).await;
             }
         };
-        self.made.core.process(part(Role::First(identity)), ask, code, None);
         let answers_to = Answers(Arc::clone(&desk));
-        let code = async move |mut answered: Receiver<A>| {
+        let give_back = async move |mut answered: Receiver<A>| {
             let answers_to = answers_to;
             while let Some(answer) = answered.recv().await {
                 answers_to.0.answer(answer);
             }
         };
-        self.made.core.process(part(Role::Part(identity)), answered, code, None);
-        self.made.core.order_is_from_outside(name);
+        let name = self.called(name);
+        self.made.part().with(|core, by| {
+            if is_ending(by) {
+                return;
+            }
+            let identity = core.next_identity(by);
+            let part = |role| ProcessPlan { role, ..Process::named(name.clone()).effects().plan() };
+            core.process(part(Role::First(identity)), ask, send_on, by);
+            core.process(part(Role::Part(identity)), answered, give_back, by);
+            core.order_is_from_outside(name);
+        });
         (Requests { open: Arc::new(Open(desk)) }, questions, answers)
     }
 }

@@ -163,6 +163,8 @@ impl RunError {
 pub(crate) struct Outcome {
     pub(crate) report: Report,
     pub(crate) channels: Vec<ChannelRecord>,
+    /// Processes that brought messages in an order from outside.
+    pub(crate) from_outside: Vec<Name>,
 }
 
 impl Network<'_> {
@@ -345,12 +347,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         plan.observe();
     }
     core.channels.configure(options.budget, options.capacities, listed, options.record);
-    let (problems, mut warnings) = core.check();
-    let from_outside = core.from_outside.lock();
-    warnings.extend(from_outside.iter().map(|process| {
-        format!("order from outside: in which order `{process}` is asked is not the network's")
-    }));
-    drop(from_outside);
+    let (problems, warnings) = core.check();
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
     }
@@ -391,6 +388,10 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
     let (channels, folded_channels) = core.channels.records();
+    let from_outside = core.from_outside.lock().clone();
+    warnings.extend(from_outside.iter().map(|process| {
+        format!("order from outside: in which order `{process}` is asked is not the network's")
+    }));
     let (_, budget) = core.channels.usage();
     warnings.extend(too_heavy(&channels, core.channels.most_used(), budget));
     core.channels.drop_messages();
@@ -449,7 +450,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
         ..outline
     };
     events::end(&report);
-    Outcome { report, channels }
+    Outcome { report, channels, from_outside }
 }
 
 /// Drops the bodies of processes that have not ended, in the order of their creation.

@@ -450,6 +450,9 @@ impl Schedules {
                 }
                 Err(explanation) => return Err(VerifyError::Hangs { schedule, explanation }),
             };
+            if let Some(process) = outcome.from_outside.first() {
+                return Err(VerifyError::FromOutside { process: process.clone() });
+            }
             let found = (Run::new(schedule, outcome), result(handed));
             if found.0.is_cut() {
                 cut.push(Cut {

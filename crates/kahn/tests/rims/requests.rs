@@ -2,7 +2,8 @@
 
 use super::each_way;
 use kahn::testing::{VerifyError, verify};
-use kahn::{Ended, Network, process};
+use kahn::{Ended, Network, Requests, Scope, process};
+use std::sync::mpsc;
 use std::thread::scope;
 
 #[test]
@@ -114,4 +115,61 @@ fn runs_whose_order_comes_from_outside_are_not_compared() {
     .expect_err("the order may be another in each run");
     assert!(matches!(&error, VerifyError::FromOutside { process } if process == "service"));
     assert!(error.to_string().contains("`service` is asked comes from outside"), "{error}");
+}
+
+/// A service that squares numbers, in any part.
+fn service(part: &mut Scope<'_, '_>) -> Requests<u64, u64> {
+    let (requests, questions, answers) = part.requests("service", 2);
+    let squares = part.ordered_map("square", questions, 2, 4, |n: u64| n * n);
+    part.process("answer", (squares, answers), process::forward);
+    requests
+}
+
+#[test]
+fn parts_have_services_of_their_own_and_a_process_begins_one_while_the_network_runs() {
+    each_way(|mut network, options| {
+        let left = service(&mut network.scope("left"));
+        let (tell, told) = mpsc::channel();
+        let spawner = network.scope("right").spawner();
+        network.process("author", spawner, async move |mut create| {
+            let requests = service(&mut create.scope("late"));
+            tell.send(requests).expect("the user waits for it");
+        });
+        scope(|scope| {
+            scope.spawn(move || {
+                // The one before the other: both are there until the end.
+                let right = told.recv().expect("the author sends it");
+                for n in 0..10 {
+                    assert_eq!(right.clone().ask_blocking(n), Ok(n * n));
+                    assert_eq!(left.ask_blocking(n + 1), Ok((n + 1) * (n + 1)));
+                }
+            });
+            let report = network.run_with(options).expect("it ends when nothing asks any more");
+            assert_eq!(report.messages(), 60);
+            let mut names: Vec<_> = report.processes.iter().map(|p| p.name.as_str()).collect();
+            names.sort_unstable();
+            let parts = ["left", "right/late"];
+            let of = |part| ["answer", "service", "square"].map(|name| format!("{part}/{name}"));
+            let expected = [vec!["author".to_owned()], parts.map(of).concat()].concat();
+            assert_eq!(names, expected);
+            for part in parts {
+                let warning =
+                    format!("order from outside: in which order `{part}/service` is asked");
+                assert!(report.warnings.iter().any(|told| told.starts_with(&warning)), "{report}");
+            }
+        });
+    });
+}
+
+#[test]
+fn a_service_that_begins_while_the_network_runs_is_not_compared_either() {
+    let error = verify(|network| {
+        let spawner = network.spawner();
+        network.process("author", spawner, async move |mut create| {
+            drop(service(&mut create.scope("late")));
+        });
+    })
+    .expect_err("the order may be another in each run");
+    let VerifyError::FromOutside { process } = &error else { panic!("{error}") };
+    assert_eq!(process, "late/service");
 }

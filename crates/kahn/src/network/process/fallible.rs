@@ -179,4 +179,38 @@ impl<'env, M: Making> Network<'env, M> {
             Ok(result)
         })
     }
+
+    /// Calls `f` with each message, for its effect, and fails when it does.
+    ///
+    /// [`for_each`](Self::for_each) takes a function with any result; where `?` is to take errors of several
+    /// types, this one says what they become.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use std::io::Write;
+    ///
+    /// let mut written = Vec::new();
+    /// let mut network = Network::new();
+    /// let texts = network.source("texts", ["1", "2", "x"]);
+    /// network.try_for_each("double", texts, |text| {
+    ///     writeln!(written, "{}", 2 * text.parse::<u32>()?)?;
+    ///     Ok(())
+    /// });
+    /// let error = network.run().expect_err("`x` is no number");
+    /// assert!(error.to_string().starts_with("process `double` failed at message 3 of `texts`: "));
+    /// assert_eq!(written, b"2\n4\n");
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `items` belongs to another network.
+    pub fn try_for_each<T: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        items: Receiver<T>,
+        f: impl FnMut(T) -> Result<(), BoxError> + Send + 'env,
+    ) {
+        self.for_each(name, items, f);
+    }
 }

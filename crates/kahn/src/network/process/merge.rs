@@ -4,10 +4,12 @@
 //! the input it came from is read next. It is sent *before* that input is read, so a merge works in
 //! a ring as well.
 
+use super::Counted;
 use crate::network::making::Making;
-use crate::{Channel, Network, Receiver, Sender};
+use crate::{BoxError, Channel, Network, Receiver, Sender};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 
 /// The next message of an input. The least key comes first; of equal ones, the first input.
 struct Head<K, R> {
@@ -36,24 +38,31 @@ impl<K: Ord, R> PartialEq for Head<K, R> {
 
 impl<K: Ord, R> Eq for Head<K, R> {}
 
-/// Merges by what `split` says is the key of a message; `join` undoes it.
-async fn merge<T: Send, K: Ord, R>(
-    (mut inputs, mut out): (Vec<Receiver<T>>, Sender<T>),
-    mut split: impl FnMut(T) -> (K, R),
+/// Merges by what `split` says is the key of a message that came from an input; `join` undoes it.
+async fn merge<T: Send, K: Ord, R, E>(
+    (inputs, mut out): (Vec<Receiver<T>>, Sender<T>),
+    mut split: impl FnMut(T, &Counted<T>) -> Result<(K, R), E>,
     join: impl Fn(K, R) -> T,
-) {
-    let mut head = |item, input| {
-        let (key, rest) = split(item);
-        Reverse(Head { key, input, rest })
+) -> Result<(), E> {
+    let mut inputs: Vec<_> = inputs.into_iter().map(Counted::new).collect();
+    let mut head = |item, input, from: &_| {
+        let (key, rest) = split(item, from)?;
+        Ok(Reverse(Head { key, input, rest }))
     };
     let mut heads = BinaryHeap::with_capacity(inputs.len());
-    for (input, receiver) in inputs.iter_mut().enumerate() {
-        heads.extend(receiver.recv().await.map(|item| head(item, input)));
+    for (input, from) in inputs.iter_mut().enumerate() {
+        if let Some(item) = from.recv().await {
+            heads.push(head(item, input, from)?);
+        }
     }
     while let Some(Reverse(Head { key, input, rest })) = heads.pop() {
         out.send(join(key, rest)).await;
-        heads.extend(inputs[input].recv().await.map(|item| head(item, input)));
+        let from = &mut inputs[input];
+        if let Some(item) = from.recv().await {
+            heads.push(head(item, input, from)?);
+        }
     }
+    Ok(())
 }
 
 /// Merges sorted streams into one; the code of [`Network::merge_sorted`].
@@ -71,7 +80,7 @@ async fn merge<T: Send, K: Ord, R>(
 /// assert_eq!(sorted, [1, 2, 3, 4, 5]);
 /// ```
 pub async fn merge_sorted<T: Send + Ord>(ports: (Vec<Receiver<T>>, Sender<T>)) {
-    merge(ports, |item| (item, ()), |item, ()| item).await;
+    let Ok(()) = merge(ports, |item, _| Ok::<_, Infallible>((item, ())), |item, ()| item).await;
 }
 
 /// Merges streams that are sorted by a key into one; the code of
@@ -93,7 +102,8 @@ pub async fn merge_sorted_by_key<T: Send, K: Ord>(
     ports: (Vec<Receiver<T>>, Sender<T>),
     mut key: impl FnMut(&T) -> K,
 ) {
-    merge(ports, |item| (key(&item), item), |_, item| item).await;
+    let split = |item, _: &_| Ok::<_, Infallible>((key(&item), item));
+    let Ok(()) = merge(ports, split, |_, item| item).await;
 }
 
 impl<'env, M: Making> Network<'env, M> {
@@ -156,5 +166,39 @@ impl<'env, M: Making> Network<'env, M> {
         key: impl FnMut(&T) -> K + Send + 'env,
     ) -> Receiver<T> {
         self.stage(name, inputs, |ports| merge_sorted_by_key(ports, key))
+    }
+
+    /// Merges streams that are sorted by a key, and fails when `key` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let first = network.source("first", ["1 a", "4 b"]);
+    /// let second = network.source("second", ["2 c", "x d"]);
+    /// let inputs = vec![first, second];
+    /// let both = network.try_merge_sorted_by_key("both", inputs, |line| Ok(line[..1].parse::<u32>()?));
+    /// network.for_each("ignore", both, |_| {});
+    /// let error = network.run().expect_err("`x` is no number");
+    /// assert!(error.to_string().contains("process `both` failed at message 2 of `second`: invalid"));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if one of the inputs belongs to another network.
+    pub fn try_merge_sorted_by_key<T: Send + 'env, K: Ord + Send + 'env>(
+        &mut self,
+        name: impl Into<Channel<T>>,
+        inputs: Vec<Receiver<T>>,
+        mut key: impl FnMut(&T) -> Result<K, BoxError> + Send + 'env,
+    ) -> Receiver<T> {
+        self.stage(name, inputs, |ports| {
+            let split = move |item, from: &Counted<T>| match key(&item) {
+                Ok(key) => Ok((key, item)),
+                Err(error) => Err(from.blame(error)),
+            };
+            merge(ports, split, |_, item| item)
+        })
     }
 }

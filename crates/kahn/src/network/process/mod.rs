@@ -41,8 +41,10 @@
 //!
 //! # What may fail
 //!
-//! Where the function of a process may fail, there is a method whose name begins with `try_`. The function
-//! returns a `Result` with a [`BoxError`], so `?` takes every error. The process then fails
+//! Each method that takes a function has one whose name begins with `try_`, for a function that may fail;
+//! [`try_process`](crate::Network::try_process) is that of [`compute`](crate::Network::compute). The function
+//! returns a `Result` with a [`BoxError`] and no other, so `?` takes every error and no type needs to be
+//! named. The process then fails
 //! at that message, in every run the same, after it has sent what it made of those before; the
 //! [failure](crate::FailureReport) says which message of which channel it was, counted from 1.
 //!
@@ -143,7 +145,7 @@ impl<'env, M: Making> Network<'env, M> {
     }
 
     /// Makes a process of the library and several channels that it writes: `name 0`, `name 1` and so on.
-    fn fan<T, F, R>(
+    fn fan<T, F, R, O>(
         &mut self,
         outs: impl Into<Channel<T>>,
         items: Receiver<T>,
@@ -153,7 +155,8 @@ impl<'env, M: Making> Network<'env, M> {
     where
         T: Send + 'env,
         F: FnOnce((Receiver<T>, Vec<Sender<T>>)) -> R + Send + 'env,
-        R: Future<Output = ()> + Send + 'env,
+        R: Future<Output = O> + Send + 'env,
+        O: ProcessResult + 'env,
     {
         let mut channel = outs.into();
         let process = channel.writer();

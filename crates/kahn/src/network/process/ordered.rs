@@ -2,8 +2,7 @@
 
 use crate::network::FarmPlan;
 use crate::network::making::Making;
-use crate::{Name, Network, ProcessResult, Receiver};
-use std::convert::Infallible;
+use crate::{BoxError, Name, Network, Receiver};
 
 impl<'env, M: Making> Network<'env, M> {
     /// Maps up to `n` messages at once, by whichever worker is free, and keeps the order. `f` must be
@@ -58,7 +57,7 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// let mut network = Network::new();
     /// let texts = network.source("texts", ["1", "2", "three", "4"]);
-    /// let numbers = network.try_ordered_map("parse", texts, 4, 16, str::parse::<u32>);
+    /// let numbers = network.try_ordered_map("parse", texts, 4, 16, |text| Ok(text.parse::<u32>()?));
     /// let (out, sums) = network.channel("sums");
     /// network.process("sums", (numbers, out), async |(mut numbers, mut out)| {
     ///     let mut sum = 0;
@@ -75,20 +74,14 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// # Panics
     /// As for [`ordered_map`](Self::ordered_map).
-    pub fn try_ordered_map<T, U, E>(
+    pub fn try_ordered_map<T: Send + 'env, U: Send + 'env>(
         &mut self,
         name: impl Into<Name>,
         items: Receiver<T>,
         n: usize,
         window: usize,
-        f: impl Fn(T) -> Result<U, E> + Send + Sync + 'env,
-    ) -> Receiver<U>
-    where
-        T: Send + 'env,
-        U: Send + 'env,
-        E: Send + 'env,
-        Result<(), E>: ProcessResult,
-    {
+        f: impl Fn(T) -> Result<U, BoxError> + Send + Sync + 'env,
+    ) -> Receiver<U> {
         self.try_ordered_map_with(name, items, n, window, || (), move |(), item| f(item))
     }
 
@@ -131,7 +124,7 @@ impl<'env, M: Making> Network<'env, M> {
         f: impl Fn(&mut S, T) -> U + Send + Sync + 'env,
     ) -> Receiver<U> {
         self.try_ordered_map_with(name, items, n, window, make, move |memory: &mut S, item| {
-            Ok::<U, Infallible>(f(memory, item))
+            Ok(f(memory, item))
         })
     }
 
@@ -151,7 +144,7 @@ impl<'env, M: Making> Network<'env, M> {
     ///     for word in line.split(' ') {
     ///         numbers.push(word.parse::<u32>()?);
     ///     }
-    ///     Ok::<_, std::num::ParseIntError>(numbers.iter().sum::<u32>())
+    ///     Ok(numbers.iter().sum::<u32>())
     /// });
     /// network.for_each("ignore", sums, |_| {});
     /// let error = network.run().expect_err("`x` is no number");
@@ -160,22 +153,15 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// # Panics
     /// As for [`ordered_map`](Self::ordered_map).
-    pub fn try_ordered_map_with<T, U, E, S>(
+    pub fn try_ordered_map_with<T: Send + 'env, U: Send + 'env, S: Send + 'env>(
         &mut self,
         name: impl Into<Name>,
         items: Receiver<T>,
         n: usize,
         window: usize,
         make: impl Fn() -> S + Send + Sync + 'env,
-        f: impl Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'env,
-    ) -> Receiver<U>
-    where
-        T: Send + 'env,
-        U: Send + 'env,
-        E: Send + 'env,
-        S: Send + 'env,
-        Result<(), E>: ProcessResult,
-    {
+        f: impl Fn(&mut S, T) -> Result<U, BoxError> + Send + Sync + 'env,
+    ) -> Receiver<U> {
         self.farm(items, FarmPlan { name: name.into(), n, window, make, f })
     }
 }

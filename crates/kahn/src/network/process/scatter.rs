@@ -1,7 +1,8 @@
 //! One stream to several processes, and back: in turn, or by key.
 
+use super::Counted;
 use crate::network::making::Making;
-use crate::{Channel, Digest, Digester, Network, Receiver, Sender};
+use crate::{BoxError, Channel, Digest, Digester, Network, Receiver, Sender};
 use std::collections::VecDeque;
 
 /// Sends the messages to each in turn; the code of [`Network::scatter`].
@@ -163,6 +164,45 @@ impl<'env, M: Making> Network<'env, M> {
         key: impl FnMut(&T) -> K + Send + 'env,
     ) -> Vec<Receiver<T>> {
         self.fan(name, items, count, |ports| scatter_by_key(ports, key))
+    }
+
+    /// Deals the messages out so that equal keys stay together, and fails when `key` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let lines = network.source("lines", ["7 a", "8 b", "c"]);
+    /// let parts = network.try_scatter_by_key("part", lines, 2, |line| {
+    ///     let (key, _) = line.split_once(' ').ok_or("a line without a key")?;
+    ///     Ok(key.parse::<u32>()?)
+    /// });
+    /// let all = network.gather("all", parts);
+    /// network.for_each("ignore", all, |_| {});
+    /// let error = network.run().expect_err("the third has no key");
+    /// assert!(error.to_string().contains("failed at message 3 of `lines`: a line without a key"));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `count` is 0, or if `items` belongs to another network.
+    pub fn try_scatter_by_key<T: Send + 'env, K: Digest + Send + 'env>(
+        &mut self,
+        name: impl Into<Channel<T>>,
+        items: Receiver<T>,
+        count: usize,
+        mut key: impl FnMut(&T) -> Result<K, BoxError> + Send + 'env,
+    ) -> Vec<Receiver<T>> {
+        self.fan(name, items, count, |(items, mut outs)| async move {
+            let mut items = Counted::new(items);
+            while let Some(item) = items.recv().await {
+                let key = key(&item).map_err(|error| items.blame(error))?;
+                let place = place(&key, outs.len());
+                outs[place].send(item).await;
+            }
+            Ok::<(), BoxError>(())
+        })
     }
 
     /// Takes a message of each input in turn, until all have ended. An input that has ended is left

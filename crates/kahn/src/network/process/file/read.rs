@@ -211,7 +211,7 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// let mut network = Network::new();
     /// let files = network.folder("files", "src");
-    /// let texts = network.try_ordered_map("read", files, 4, 8, std::fs::read_to_string);
+    /// let texts = network.try_ordered_map("read", files, 4, 8, |path| Ok(std::fs::read_to_string(path)?));
     /// let lines = network.fold("count", texts, 0, |lines, text| lines + text.lines().count());
     /// network.run()?;
     /// assert!(lines.take() > Some(1000));

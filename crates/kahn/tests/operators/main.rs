@@ -1,10 +1,11 @@
 //! Laws of the operators of streams: each against what an iterator does, in networks, in processes that
 //! create and in parts of both, under policies, workers, capacities and seeds.
 
+mod forms;
+
 use kahn::testing::{Schedules, within};
 use kahn::{
-    BoxError, Channel, Network, Options, Process, Receiver, Report, RunError, Scope, Summary,
-    process,
+    Channel, Network, Options, Process, Receiver, Report, RunError, Scope, Summary, process,
 };
 use proptest::prelude::*;
 use std::cmp::{Ordering, Reverse};
@@ -55,9 +56,6 @@ fn made<U: Send + PartialEq + Debug + 'static>(
     assert_eq!(before, meanwhile, "a process that creates makes the same");
     before
 }
-
-/// Makes an operator in a part of a network.
-type Build = Box<dyn Fn(&mut Scope<'_, '_>, Receiver<u32>) -> Receiver<u32>>;
 
 /// Compared by the first number alone.
 #[derive(Clone, Debug)]
@@ -190,53 +188,6 @@ proptest! {
             s.chain("twice", copies)
         });
         prop_assert_eq!(found, [&numbers[..], &numbers[..]].concat());
-    }
-
-    #[test]
-    fn a_failure_is_told_at_the_message_that_led_to_it(at in 0..20_usize, later in 0..20_usize) {
-        let numbers: Vec<u32> = (0..40).map(|i| u32::from(i == at || i == at + later)).collect();
-        let no = |n: u32| if n == 0 { Ok(0_u32) } else { Err::<_, BoxError>("no".into()) };
-        let operators: [(&str, Build); 10] = [
-            ("map", Box::new(move |s, n| s.try_map("it", n, no))),
-            ("filter", Box::new(move |s, n| s.try_filter("it", n, move |n| Ok(no(*n)? == 0)))),
-            ("flat_map", Box::new(move |s, n| s.try_flat_map("it", n, move |n| Ok([no(n)?, 0])))),
-            ("inspect", Box::new(move |s, n| s.try_inspect("it", n, move |n| no(*n).map(drop)))),
-            ("take_while", Box::new(move |s, n| s.try_take_while("it", n, move |n| Ok(no(*n)? == 0)))),
-            ("scan", Box::new(move |s, n| s.try_scan("it", n, (), move |(), n| no(n).map(Some)))),
-            ("rates", Box::new(move |s, n| {
-                s.try_rates("it", n, 1, 1, 1, move |window, out| { out.push(no(window[0])?); Ok(()) })
-            })),
-            ("chunk_by", Box::new(move |s, n| {
-                let chunks = s.try_chunk_by("it", n, move |_, n| Ok(no(*n)? > 0));
-                s.unbatch("again", chunks)
-            })),
-            ("group_by_key", Box::new(move |s, n| {
-                let groups = s.try_group_by_key("it", n, move |n| no(*n));
-                s.map("keys", groups, |group| group.0)
-            })),
-            ("join_by_key", Box::new(move |s, n| {
-                let none = s.source("none", []);
-                let pairs = s.try_join_by_key("it", n, none, move |n| no(*n), move |n| no(*n));
-                s.map("keys", pairs, |pair| pair.0)
-            })),
-        ];
-        for (name, build) in &operators {
-            // Of the first message no next one is asked.
-            let at = if *name == "chunk_by" && at == 0 {
-                if later == 0 { continue }
-                later
-            } else { at };
-            let build_network = |network: &mut Network<'static>| {
-                let numbers = network.source("numbers", numbers.clone());
-                let made = build(&mut network.scope("part"), numbers);
-                network.for_each("read", made, |_| {});
-            };
-            let verified = schedules().verify(build_network).expect("in every run the same");
-            let failure = &verified.report.failures[0];
-            prop_assert_eq!(failure.process.as_str(), "part/it", "{}", name);
-            let told = format!("process `part/it` failed at message {} of `numbers`: no", at + 1);
-            prop_assert!(failure.to_string().starts_with(&told), "{}: {}", name, failure);
-        }
     }
 }
 
