@@ -17,6 +17,13 @@ use crate::failure::INTERRUPTED;
 use crate::messages;
 
 /// Stops what runs, and says what has not stopped.
+///
+/// # Examples
+///
+/// ```
+/// let network = kahn::Network::new();
+/// let stopper = kahn_command::Stopper::from(network.stop_handle());
+/// ```
 #[derive(Clone)]
 pub struct Stopper {
     stop: Arc<dyn Fn() + Send + Sync>,
@@ -67,7 +74,26 @@ enum Stage {
     Stopping(Stopper),
 }
 
-/// What Ctrl-C does from now on.
+/// What Ctrl-C does from now on. A form that is no Kahn network gets it, see [`Prepared::perform`].
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::{Interrupt, Stopper};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+///
+/// /// Counts, until Ctrl-C at the latest.
+/// fn count(up_to: u64, interrupt: &Interrupt) -> Option<u64> {
+///     let wish = Arc::new(AtomicBool::new(false));
+///     let told = Arc::clone(&wish);
+///     let explain = || "  it counts".to_owned();
+///     interrupt.running(Stopper::new(move || told.store(true, Relaxed), explain));
+///     (0..up_to).take_while(|_| !wish.load(Relaxed)).last()
+/// }
+/// ```
+///
+/// [`Prepared::perform`]: crate::Prepared::perform
 #[derive(Clone)]
 pub struct Interrupt(Arc<Mutex<Stage>>);
 
@@ -81,7 +107,18 @@ impl Interrupt {
         interrupt
     }
 
-    /// From now on Ctrl-C stops this; at once, if it has been pressed for what ran before.
+    /// Lets Ctrl-C stop this from now on; at once, if it has been pressed for what ran before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_command::Interrupt;
+    ///
+    /// fn watch(network: &Network<'_>, interrupt: &Interrupt) {
+    ///     interrupt.running(network.stop_handle());
+    /// }
+    /// ```
     pub fn running(&self, stop: impl Into<Stopper>) {
         let stop = stop.into();
         let mut stage = self.0.lock();

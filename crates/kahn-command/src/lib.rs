@@ -81,6 +81,19 @@ pub use single::{main, main_with, main_with_parts};
 /// Does something as a command of this name: tells of a failure, and returns the exit code.
 ///
 /// Help that was asked for is a result: it goes to standard output.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::{Failure, start, write};
+/// use std::process::ExitCode;
+///
+/// let code = start("tool", || write(|out| writeln!(out, "42")));
+/// assert_eq!(code, ExitCode::SUCCESS);
+/// // Standard error has `tool: error: points.csv: no such file`.
+/// let code = start("tool", || Err(Failure::input("points.csv: no such file")));
+/// assert_eq!(code, ExitCode::from(2));
+/// ```
 pub fn start(name: &'static str, work: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     messages::set_name(name);
     let failure = match work() {

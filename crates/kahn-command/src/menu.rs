@@ -69,11 +69,30 @@ pub struct Menu<'a> {
 
 impl<'a> Menu<'a> {
     /// Makes a menu of these programs, in the order of its help.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::{Menu, Program};
+    ///
+    /// fn of_two<'a>(programs: &'a [&'a dyn Program; 2]) -> Menu<'a> {
+    ///     Menu::new(programs)
+    /// }
+    /// ```
     pub fn new(programs: &'a [&'a dyn Program]) -> Self {
         Self { programs }
     }
 
     /// Makes the subcommands `run`, `verify` and `graph`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::Menu;
+    ///
+    /// let names = Menu::new(&[]).subcommands().map(|command| command.get_name().to_owned());
+    /// assert!(names.eq(["run", "verify", "graph"]));
+    /// ```
     pub fn subcommands(self) -> impl Iterator<Item = Command> {
         Verb::ALL.into_iter().map(move |verb| self.subcommand(verb))
     }
@@ -96,6 +115,18 @@ impl<'a> Menu<'a> {
 
     /// Does what was typed, if it was one of the subcommands of this menu.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use clap::Command;
+    /// use kahn_command::Menu;
+    ///
+    /// let menu = Menu::new(&[]);
+    /// let tool = Command::new("tool").subcommands(menu.subcommands());
+    /// let matches = tool.subcommand(Command::new("list")).get_matches_from(["tool", "list"]);
+    /// assert!(menu.perform(&matches).is_none(), "it is for the tool to do");
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns why there is no result.
@@ -107,7 +138,28 @@ impl<'a> Menu<'a> {
         Some(perform(verb, *program, own))
     }
 
-    /// Says it better than the parser if a program was meant that there is not.
+    /// Says it better than the parser if a program was meant that there is not. `list` tells where all are
+    /// listed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use clap::Command;
+    /// use kahn_command::Menu;
+    /// # use kahn_command::{Failure, Prepared, Program, Settings};
+    /// # struct Count;
+    /// # impl Program for Count {
+    /// #     fn command(&self) -> Command { Command::new("count") }
+    /// #     fn prepare(&self, _: &clap::ArgMatches, _: Settings)
+    /// #         -> Result<Box<dyn Prepared + '_>, Failure> { Err(Failure::input("not here")) }
+    /// # }
+    ///
+    /// let menu = Menu::new(&[&Count]);
+    /// let tool = Command::new("tool").subcommands(menu.subcommands());
+    /// let error = tool.try_get_matches_from(["tool", "run", "nosuch"]).unwrap_err();
+    /// let failure = menu.explain(error, "`tool list` shows all programs");
+    /// assert_eq!(failure.to_string(), "there is no program `nosuch`");
+    /// ```
     #[must_use]
     pub fn explain(self, error: clap::Error, list: &str) -> Failure {
         let text = |kind| match error.get(kind) {

@@ -55,7 +55,13 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// Tells something that is neither a result nor an error.
+/// Tells something that is neither a result nor an error, on standard error.
+///
+/// # Examples
+///
+/// ```
+/// kahn_command::note(format_args!("wrote {} pages", 12));
+/// ```
 pub fn note(message: impl Display) {
     say(format_args!("{}: {message}", name()));
 }

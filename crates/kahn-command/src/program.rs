@@ -12,6 +12,60 @@ use kahn::{Network, Options, Progress, Report};
 use crate::{Answer, Failure, Interrupt};
 
 /// A program by name, with arguments of its own.
+///
+/// # Examples
+///
+/// ```
+/// use clap::{Arg, ArgMatches, Command, value_parser};
+/// use kahn::Network;
+/// use kahn_command::{
+///     Answer, Failure, Form, Parts, Pending, Prepared, Program, Purpose, Settings,
+/// };
+///
+/// /// Adds up the squares of the numbers up to N.
+/// struct Squares;
+///
+/// impl Program for Squares {
+///     fn command(&self) -> Command {
+///         let last = Arg::new("N").required(true).value_parser(value_parser!(u64));
+///         Command::new("squares").about("adds up squares").arg(last)
+///     }
+///
+///     fn parts(&self) -> Option<Parts> {
+///         Some(Parts { default: 4, most: 64 })
+///     }
+///
+///     fn prepare(
+///         &self,
+///         matches: &ArgMatches,
+///         settings: Settings,
+///     ) -> Result<Box<dyn Prepared + '_>, Failure> {
+///         let last = *matches.get_one("N").ok_or_else(|| Failure::input("how many?"))?;
+///         Ok(Box::new(UpTo { last, parts: settings.parts }))
+///     }
+/// }
+///
+/// struct UpTo {
+///     last: u64,
+///     parts: usize,
+/// }
+///
+/// impl Prepared for UpTo {
+///     fn build<'env>(
+///         &'env self,
+///         _form: Form,
+///         network: &mut Network<'env>,
+///         _purpose: Purpose,
+///     ) -> Result<Pending<'env>, Failure> {
+///         let numbers = network.source("numbers", 1..=self.last);
+///         let squares = network.parallel_map("square", numbers, self.parts, |n| n * n);
+///         let sum = network.fold("sum", squares, 0, |sum, n| sum + n);
+///         Ok(Box::new(move || Some(Answer::from(sum))))
+///     }
+/// }
+///
+/// assert_eq!(Squares.command().get_name(), "squares");
+/// ```
 pub trait Program: Sync {
     /// Makes the command line: the name, what the program does, its own arguments.
     fn command(&self) -> Command;
@@ -41,6 +95,17 @@ pub trait Program: Sync {
 }
 
 /// A form in which a program is written.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::{Form, Kind};
+///
+/// const FORMS: &[Form] = &[
+///     Form { name: "network", kind: Kind::Network },
+///     Form { name: "sequential", kind: Kind::Sequential },
+/// ];
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// What is typed after `--variant`.
@@ -50,6 +115,15 @@ pub struct Form {
 }
 
 /// What runs a form of a program.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::{Form, Kind};
+///
+/// // `--workers` says something about it, `--capacity` does not: it is refused.
+/// let form = Form { name: "rendezvous", kind: Kind::Communicating };
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A Kahn network: the command builds it, runs it, verifies it and draws it.
@@ -63,6 +137,15 @@ pub enum Kind {
 }
 
 /// How many processes may share the work of a stage. No output depends on it.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::Parts;
+///
+/// // Four, if nothing is typed; `--parts 65` is refused.
+/// let parts = Parts { default: 4, most: 64 };
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     /// Unless `--parts` says otherwise.
@@ -72,6 +155,15 @@ pub struct Parts {
 }
 
 /// What is asked of every program.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::Settings;
+///
+/// // What [`Program::prepare`](kahn_command::Program::prepare) is given after `--parts 8 --seed 1`.
+/// let settings = Settings { parts: 8, seed: 1 };
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// How many processes share the work of a stage; one if no stage is shared.
@@ -81,6 +173,17 @@ pub struct Settings {
 }
 
 /// What a network is built for.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::Purpose;
+///
+/// /// A digest costs time, and only a comparison needs it.
+/// fn needs_digests(purpose: Purpose) -> bool {
+///     purpose == Purpose::Verify
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To be run, once.
@@ -96,6 +199,36 @@ pub enum Purpose {
 pub type Pending<'env> = Box<dyn FnOnce() -> Option<Answer<'env>> + 'env>;
 
 /// A program whose arguments are understood and whose input is read and checked.
+///
+/// # Examples
+///
+/// What can be computed without any network is what `verify` compares with:
+///
+/// ```
+/// use kahn::Network;
+/// use kahn_command::{Answer, Failure, Form, Pending, Prepared, Purpose};
+///
+/// struct Text(String);
+///
+/// impl Prepared for Text {
+///     fn build<'env>(
+///         &'env self,
+///         _form: Form,
+///         network: &mut Network<'env>,
+///         _purpose: Purpose,
+///     ) -> Result<Pending<'env>, Failure> {
+///         let lines = network.source("lines", self.0.lines());
+///         let lengths = network.map("measure", lines, str::len);
+///         let longest = network.fold("longest", lengths, 0, usize::max);
+///         Ok(Box::new(move || Some(Answer::from(longest))))
+///     }
+///
+///     fn expected(&self) -> Result<Option<Answer<'_>>, Failure> {
+///         let longest = self.0.lines().map(str::len).max().unwrap_or(0);
+///         Ok(Some(Answer::new(move |out| writeln!(out, "{longest}"))))
+///     }
+/// }
+/// ```
 pub trait Prepared: Sync {
     /// Writes processes and channels of a form that is a network into `network`.
     ///

@@ -93,6 +93,20 @@ fn style(total: Option<u64>, unit: &str) -> ProgressStyle {
 }
 
 /// A bar for work that has several parts, on standard error; without a terminal, a line for each.
+///
+/// # Examples
+///
+/// ```
+/// let bar = kahn_command::Bar::new();
+/// for part in ["left", "right"] {
+///     bar.begin(part, 0, 3, &format!("{part}: 3 measurements"));
+///     for what in ["one", "two", "three"] {
+///         bar.doing(what);
+///         bar.advance();
+///     }
+///     bar.note(&format!("wrote {part}.csv"));
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Bar {
     bar: ProgressBar,
@@ -107,12 +121,25 @@ impl Default for Bar {
 
 impl Bar {
     /// Makes a bar that is not shown yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let bar = kahn_command::Bar::new();
+    /// ```
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         Self { bar, watched: io::stderr().is_terminal() }
     }
 
     /// Begins a part, of which something is done already. `line` says so without a terminal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let bar = kahn_command::Bar::new();
+    /// bar.begin("files", 10, 100, "100 files, 10 of them there already");
+    /// ```
     pub fn begin(&self, name: &str, done: u64, total: u64, line: &str) {
         if !self.watched {
             return self.note(line);
@@ -127,6 +154,12 @@ impl Bar {
     }
 
     /// Says what is being done, in a few words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// kahn_command::Bar::new().doing("ring of 256 processes");
+    /// ```
     pub fn doing(&self, what: &str) {
         if self.watched {
             self.bar.set_message(what.chars().take(60).collect::<String>());
@@ -134,11 +167,23 @@ impl Bar {
     }
 
     /// Counts one thing that is done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// kahn_command::Bar::new().advance();
+    /// ```
     pub fn advance(&self) {
         self.bar.inc(1);
     }
 
     /// Tells something in a line of its own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// kahn_command::Bar::new().note("wrote page.md");
+    /// ```
     pub fn note(&self, text: &str) {
         self.bar.suspend(|| messages::note(text));
     }

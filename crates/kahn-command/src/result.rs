@@ -12,6 +12,13 @@ use crate::Failure;
 ///
 /// That the reader has left early is fine: it has what it wanted.
 ///
+/// # Examples
+///
+/// ```
+/// kahn_command::write(|out| writeln!(out, "42"))?;
+/// # Ok::<(), kahn_command::Failure>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns [`Failure::Output`] if it cannot be written.
