@@ -27,14 +27,8 @@ NAMES = HERE / "names"
 # The most names that a crate may have. The lists of others are kept as well.
 MOST = {"kahn": 90, "kahn-csp": 80}
 # The crates whose users are users of the project, and the part of each that is theirs.
-<<<<<<< HEAD
-CRATES = {"kgz": (), "kahn": (), "kahn-csp": (), "kahn-report": (), "kahn-mapreduce": (), "kahn-derive": (),
-          "kahn-policies": (), "kahn-observe": (),
-          "kahn-engine": ("policy",)}
-=======
 CRATES = {"kgz": (), "kahn": (), "kahn-command": (), "kahn-csp": (), "kahn-report": (), "kahn-mapreduce": (),
-          "kahn-derive": (), "kahn-policies": (), "kahn-engine": ("policy",)}
->>>>>>> 0c3b792 (Hold kahn-command to the rule of the public surface: its names are listed, each with an example that runs)
+          "kahn-derive": (), "kahn-policies": (), "kahn-observe": (), "kahn-engine": ("policy",)}
 NAMED = {"struct", "enum", "union", "trait", "trait_alias", "function", "type_alias", "constant",
          "static", "macro", "proc_macro", "proc_derive", "proc_attribute"}
 TYPES = {"struct", "enum", "union", "trait", "macro", "proc_macro", "proc_derive", "proc_attribute"}
