@@ -180,7 +180,7 @@ mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Receiver\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/table.rs \
-    's/channel\.set_observed\(self\.observer\.get\(\)\.is_some\(\)\);//'
+    's/channel\.observe\(\);//'
 mutation rest-not-observed "$laws" an_observer_is_told channel/observer.rs \
     's/observer\.rests\(process\(&task\), number, slice, rest\);/let _ = (observer, number, slice, rest);/'
 mutation wait-not-observed "$laws" an_observer_is_told channel/observer.rs \

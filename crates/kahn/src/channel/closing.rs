@@ -28,7 +28,7 @@ use super::language::{self, Kahn};
 use super::language::{Worker, mark, own};
 use super::process::InNetwork;
 use super::prune;
-use super::raw::{ChannelRef, End, flag};
+use super::raw::{ChannelRef, End, flag, told};
 use super::sender::abandoned;
 use super::slow_path::report;
 use super::table::ChannelTable;
@@ -104,9 +104,7 @@ pub(crate) fn hand_over(
 /// Has both ends publish every operation if a thread or a party has one of them.
 fn publish_at_once_for(channel: ChannelRef, owner: TaskRef) {
     if owner.kind() != Kind::Pooled {
-        for end in [End::Sender, End::Receiver] {
-            channel.side(end).eager.store(true, Relaxed);
-        }
+        channel.tell_of_both_ends(told::OUTSIDE);
     }
 }
 
@@ -379,7 +377,7 @@ fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
     }
     // A party outside may have the other end when all is reported, whatever else is listed.
     // Relaxed: set when an end is handed to a party, before anything runs; else it makes no odds.
-    let is_left = channel.side(end).eager.load(Relaxed) || channel.receiver.is_recorded();
+    let is_left = channel.side(end).tells(told::OUTSIDE) || channel.receiver.is_recorded();
     is_listed || is_left || end == End::Sender && channel.has_flag(flag::FAILED)
 }
 

@@ -18,7 +18,7 @@
 //! parked it: if what it waits for came meanwhile it runs again at once, and no worker has woken it.
 
 use super::language::{Kahn, Worker};
-use super::raw::{ChannelRef, End, kind};
+use super::raw::{ChannelRef, End, told};
 use super::slow_path::waiting_end;
 use super::table::ChannelTable;
 use kahn_engine::sync::Arc;
@@ -108,7 +108,7 @@ impl ChannelTable {
     /// Has both ends of all channels told of. Said once, before anything runs.
     pub(crate) fn observe_by(&self, observer: ObserverHandle) {
         let _ = self.observer.set(observer);
-        self.all().into_iter().for_each(|channel| channel.set_observed(true));
+        self.all().into_iter().for_each(ChannelRef::observe);
     }
 
     /// What is told of messages, if anything is.
@@ -118,17 +118,17 @@ impl ChannelTable {
 }
 
 impl ChannelRef {
-    /// Tells the observer of both ends from now on, or does not.
-    pub(super) fn set_observed(self, is_observed: bool) {
-        for end in [End::Sender, End::Receiver] {
-            self.side(end).set_kind(kind::OBSERVED, is_observed && !self.is_inner());
+    /// Tells the observer of both ends from now on. Nothing runs, or no process knows the channel yet.
+    pub(super) fn observe(self) {
+        if !self.is_inner() {
+            self.tell_of_both_ends(told::OBSERVER);
         }
     }
 
     /// What `end` has done is about to become visible: tells the observer, if there is one.
     #[inline(always)]
     pub(super) fn tell_observer(self, end: End) {
-        if self.side(end).is_kind(kind::OBSERVED) {
+        if self.side(end).tells(told::OBSERVER) {
             self.tell_of_messages(end);
         }
     }

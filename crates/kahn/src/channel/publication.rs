@@ -1,9 +1,12 @@
-//! What the running process has done and its peers do not know of yet.
+//! What the running process has done and its peers do not know of yet, and how it is published.
 //!
 //! A worker remembers the ends with such operations and publishes them when the poll is over, or
 //! when another thread asks for it.
 
-use super::language::Worker;
+use super::language::{self, Worker};
+use super::raw::{ChannelRef, End, told};
+use super::word::Moved;
+use kahn_engine::sync::Ordering::*;
 use std::cell::Cell;
 
 /// Ends of one process with unpublished operations that a worker remembers.
@@ -67,6 +70,68 @@ impl Published {
                 // hands are taken off first.
                 unsafe { publish(end, worker) };
             }
+        }
+    }
+}
+
+impl ChannelRef {
+    /// Publishes what `end` has done, and wakes its peer if that waits.
+    #[inline]
+    pub(crate) fn publish(self, end: End, worker: &Worker) {
+        match end {
+            End::Sender => self.publish_sender(worker),
+            End::Receiver => self.publish_receiver(worker),
+        }
+    }
+
+    #[inline(never)]
+    fn publish_sender(self, worker: &Worker) {
+        self.publish_end(End::Sender, worker);
+    }
+
+    #[inline(never)]
+    fn publish_receiver(self, worker: &Worker) {
+        self.publish_end(End::Receiver, worker);
+    }
+
+    #[inline(always)]
+    fn publish_end(self, end: End, worker: &Worker) {
+        let side = self.side(end);
+        let (word, count) = (self.word(end), side.local.get());
+        if end == End::Sender {
+            self.publish_by(worker.number());
+        } else if side.is_remote.get() {
+            let remote = &self.remote;
+            let taken = count - word.load().count();
+            // Relaxed, and no read-modify-write: only the receiver writes.
+            remote.store(remote.load(Relaxed) + taken, Relaxed);
+        }
+        let moved = match side.told.load(Relaxed) {
+            0 => word.publish(count, worker.access()),
+            told => self.publish_and_tell(end, told, worker),
+        };
+        if moved == Moved::Wake {
+            self.wake_owner(end.peer(), worker);
+        }
+    }
+
+    /// Publishes, and tells what else is to be told.
+    #[cold]
+    fn publish_and_tell(self, end: End, told: u8, worker: &Worker) -> Moved {
+        let (word, count) = (self.word(end), self.side(end).local.get());
+        self.tell_observer(end);
+        if told & told::OUTSIDE != 0 {
+            word.publish_outside(count)
+        } else {
+            word.publish(count, worker.access())
+        }
+    }
+
+    #[inline]
+    fn wake_owner(self, end: End, worker: &Worker) {
+        if let Some(owner) = self.owner(end) {
+            // SAFETY: publishing has taken PARKED out of the word where it waits.
+            unsafe { language::wake(worker, owner) };
         }
     }
 }

@@ -39,17 +39,16 @@
 use super::cold::ColdPart;
 pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
-use super::language;
 use super::language::{WaitOn, Worker, own};
 use super::ring::MessageType;
 use super::slow_path::SlowPath;
 use super::table::ChannelTable;
 use super::weight::Scales;
 use super::wire::Wire;
-use super::word::{Moved, Seen, Word};
+use super::word::{Seen, Word};
 use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Cell, Ordering::*, PlainAtomicU8,
+    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, PlainAtomicU8,
 };
 use kahn_engine::task::{Task, TaskRef};
 use kahn_report::Name;
@@ -86,9 +85,8 @@ pub(crate) struct Side {
     pub(crate) owner: AtomicPtr<Task>,
     /// Whether the worker has this side on its list.
     pub(super) listed: Cell<bool>,
-    /// An end belongs to a thread or a party: every operation is published at once. Or the peer is to
-    /// be pruned while it is parked: see `deadlock::prune`.
-    pub(crate) eager: AtomicBool,
+    /// Bits of [`told`].
+    pub(super) told: AtomicU8,
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
     /// model: the bit that others ask for never changes.
     kind: PlainAtomicU8,
@@ -106,13 +104,21 @@ pub(super) mod kind {
     pub(in crate::channel) const RECORDED: u8 = 2;
     /// Messages are weighed.
     pub(in crate::channel) const WEIGHED: u8 = 4;
-    /// The observer of the run is told of messages.
-    pub(in crate::channel) const OBSERVED: u8 = 8;
     /// It joins the parts of one process: it has the capacity that it was made with, and reports do not
     /// tell of it.
     pub(in crate::channel) const INNER: u8 = 16;
     /// Messages have a written form. The sender's.
     pub(in crate::channel) const WIRED: u8 = 32;
+}
+
+/// Bits of [`Side::told`]: what else than a worker's process is told of a publication. One test of them
+/// all chooses the usual publication, which tells nothing else.
+pub(crate) mod told {
+    /// An end belongs to a thread or a party: every operation is published at once. Or the peer is to
+    /// be pruned while it is parked: see `deadlock::prune`.
+    pub(crate) const OUTSIDE: u8 = 1;
+    /// The observer of the run.
+    pub(crate) const OBSERVER: u8 = 2;
 }
 
 /// A line that begins with a word.
@@ -281,6 +287,12 @@ impl ChannelRef {
         NonNull::new(raw.cast_mut().cast::<RawChannel>()).map(Self)
     }
 
+    /// Tells of what either end publishes: see [`told`].
+    pub(crate) fn tell_of_both_ends(self, what: u8) {
+        self.sender.tell(what);
+        self.receiver.tell(what);
+    }
+
     /// The line of a roomy channel that has the word of `end`.
     #[inline]
     pub(super) fn line(&self, end: End) -> &Line {
@@ -369,57 +381,6 @@ impl ChannelRef {
         WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
     }
 
-    /// Publishes what `end` has done, and wakes its peer if that waits.
-    #[inline]
-    pub(crate) fn publish(self, end: End, worker: &Worker) {
-        match end {
-            End::Sender => self.publish_sender(worker),
-            End::Receiver => self.publish_receiver(worker),
-        }
-    }
-
-    #[inline(never)]
-    fn publish_sender(self, worker: &Worker) {
-        self.publish_end(End::Sender, worker);
-    }
-
-    #[inline(never)]
-    fn publish_receiver(self, worker: &Worker) {
-        self.publish_end(End::Receiver, worker);
-    }
-
-    #[inline(always)]
-    fn publish_end(self, end: End, worker: &Worker) {
-        let side = self.side(end);
-        self.tell_observer(end);
-        let (word, count) = (self.word(end), side.local.get());
-        if end == End::Sender {
-            self.publish_by(worker.number());
-        } else if side.is_remote.get() {
-            let remote = &self.remote;
-            let taken = count - word.load().count();
-            // Relaxed, and no read-modify-write: only the receiver writes.
-            remote.store(remote.load(Relaxed) + taken, Relaxed);
-        }
-        // Relaxed: it is set before anything runs, or its effect is waited for.
-        let moved = if side.eager.load(Relaxed) {
-            word.publish_outside(count)
-        } else {
-            word.publish(count, worker.access())
-        };
-        if moved == Moved::Wake {
-            self.wake_owner(end.peer(), worker);
-        }
-    }
-
-    #[inline]
-    fn wake_owner(self, end: End, worker: &Worker) {
-        if let Some(owner) = self.owner(end) {
-            // SAFETY: publishing has taken PARKED out of the word where it waits.
-            unsafe { language::wake(worker, owner) };
-        }
-    }
-
     /// Grants credit for at most `most` operations before the next look.
     #[inline]
     pub(super) fn grant(
@@ -431,7 +392,7 @@ impl ChannelRef {
         worker: &Worker,
     ) -> SlowPath {
         let side = self.side(end);
-        let is_eager = side.eager.load(Relaxed)
+        let is_eager = side.tells(told::OUTSIDE)
             || task.notes() & own::WAIT_ONCE != 0
             || end == End::Receiver && side.is_recorded();
         if capacity < 4 || is_eager {
@@ -524,7 +485,7 @@ impl Side {
             row: Cell::new(ptr::null_mut()),
             owner: AtomicPtr::new(ptr::null_mut()),
             listed: Cell::new(false),
-            eager: AtomicBool::new(false),
+            told: AtomicU8::new(0),
             kind: kind.into(),
             is_remote: Cell::new(false),
             statistic: AtomicU32::new(0),
@@ -537,9 +498,22 @@ impl Side {
         self.set_row(ptr::null_mut(), 0);
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
-        self.eager.store(false, Relaxed);
+        self.told.store(0, Relaxed);
         self.is_remote.set(false);
         self.statistic.store(0, Relaxed);
+    }
+
+    /// Tells of publications from now on what the bits of [`told`] name.
+    ///
+    /// Relaxed, as is [`tells`](Self::tells): said before anything runs, or its effect is waited for.
+    pub(crate) fn tell(&self, what: u8) {
+        self.told.fetch_or(what, Relaxed);
+    }
+
+    /// Whether that is told.
+    #[inline]
+    pub(crate) fn tells(&self, what: u8) -> bool {
+        self.told.load(Relaxed) & what != 0
     }
 
     /// Whether what is received is recorded.

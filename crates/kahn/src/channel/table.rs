@@ -192,7 +192,9 @@ impl ChannelTable {
         channel.weigh_by(weigh);
         channel.write_by(plan.wire);
         channel.set_inner(plan.is_inner);
-        channel.set_observed(self.observer.get().is_some());
+        if self.observer.get().is_some() {
+            channel.observe();
+        }
         if matches!(plan.weighing, Weighing::Unknown) {
             channel.set_flag(flag::WEIGHT_UNKNOWN);
         }

@@ -7,14 +7,14 @@
 //! | the process | the peer | then |
 //! |---|---|---|
 //! | runs, is ready, or waits for something else than a channel | | it is looked at again later |
-//! | is parked | may store | its end is made eager, a grace period begins |
+//! | is parked | may store | its end is to tell the outside, a grace period begins |
 //! | is parked as it was, the period goes on | may store, or swaps | it is looked at again later |
 //! | is parked as it was, the period has ended | swaps | PARKED is cleared by a comparison, and it is made ready |
 //! | is parked elsewhere | may store | as the second |
 //! | has ended, or is dead | | it is forgotten |
 //!
 //! *One of the two wakes it.* After the grace period each publication of the peer either began before
-//! the period and is complete, or sees that the end is eager. So PARKED is cleared by read-modify-writes
+//! the period and is complete, or sees what the end is to tell. So PARKED is cleared by read-modify-writes
 //! alone, and the one that clears it wakes the process.
 //!
 //! *The right process is woken.* A word shows PARKED with one count only while one process waits there
@@ -27,6 +27,7 @@ use super::walk::{Edge, edge_of};
 use super::{Resolver, State, is_dead};
 use crate::channel::language::Kahn;
 use crate::channel::language::mark;
+use crate::channel::raw::told;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::{Origin, Reason, Scheduler, TaskRef};
 
@@ -75,7 +76,7 @@ impl Marked {
         if self.parked.map(|(edge, _)| edge) != edge {
             self.parked = edge.map(|edge| {
                 // Relaxed: what acts on it comes after the grace period.
-                edge.channel.side(edge.end.peer()).eager.store(true, Relaxed);
+                edge.channel.side(edge.end.peer()).tell(told::OUTSIDE);
                 (edge, scheduler.begin_grace())
             });
         }

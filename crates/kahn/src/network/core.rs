@@ -10,7 +10,7 @@ use crate::channel::events;
 use crate::channel::language::Kahn;
 use crate::channel::language::{Worker, mark, own};
 use crate::channel::process::{InNetwork, attribute};
-use crate::channel::raw::{ChannelRef, End, Label, flag};
+use crate::channel::raw::{ChannelRef, End, Label, flag, told};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
 use crate::channel::weight::Weighing;
@@ -470,9 +470,7 @@ impl Core {
     /// Has every operation published at once: each process has a thread of its own.
     pub(crate) fn publish_at_once(&self) {
         for channel in self.channels.all() {
-            for end in [End::Sender, End::Receiver] {
-                channel.side(end).eager.store(true, Relaxed);
-            }
+            channel.tell_of_both_ends(told::OUTSIDE);
         }
     }
 }
