@@ -9,7 +9,7 @@ use super::weight::count_weight;
 use kahn_report::Name;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::needs_drop;
+use std::mem::{self, needs_drop};
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
@@ -250,10 +250,7 @@ impl<T: Send> Receiver<T> {
         side.credit.set(credit);
         if credit == 0 {
             if side.is_recorded() {
-                // The function that digests may be the user's, and panic: the message is gone then.
-                let unwinding = PublishTaken { channel: self.channel, worker };
-                record(self.channel, number, &message);
-                std::mem::forget(unwinding);
+                record_taken(self.channel, number, &message, worker);
             }
             publish(self.channel, End::Receiver, worker);
         }
@@ -349,6 +346,18 @@ impl Drop for PublishTaken<'_> {
     }
 }
 
+/// Records that the receiver has taken this message.
+///
+/// The function that digests may be the user's, and panic: the message is gone then. Not inlined,
+/// for a receive that is not recorded would be too large to be so.
+#[cold]
+#[inline(never)]
+fn record_taken<T>(channel: ChannelRef, number: u64, message: &T, worker: Option<&Worker>) {
+    let unwinding = PublishTaken { channel, worker };
+    record(channel, number, message);
+    mem::forget(unwinding);
+}
+
 /// Records that the receiver gets this message, which was sent on its channel, unless it got it
 /// before: a guard may be forgotten.
 #[cold]
@@ -364,7 +373,7 @@ pub(super) fn record<T>(channel: ChannelRef, number: u64, message: &T) {
 impl<T> Receiver<T> {
     /// The channel, whose end its caller drops.
     pub(super) fn into_channel(self) -> ChannelRef {
-        std::mem::ManuallyDrop::new(self).channel
+        mem::ManuallyDrop::new(self).channel
     }
 }
 
