@@ -108,6 +108,8 @@ mutation farm-blames-the-next "$laws" a_failure_is_told_after network/farm.rs \
     's/AtMessage \{ channel: items, number \}/AtMessage { channel: items, number: number + 1 }/'
 mutation farm-goes-on "$laws" a_stop_ends_it network/farm.rs \
     's/rest\(gives_way\)\.await;/let _ = (gives_way, rest);/'
+mutation farm-unread-goes-on "$laws" a_reader_that_leaves_ends_it_within network/farm.rs \
+    's/let has_reader = .*?;/let has_reader = true;/'
 mutation farm-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
     's/Ticket::new\(weigher\.bytes\(&item\)\)/Ticket::new(0 * weigher.bytes(\&item))/'
 

@@ -68,11 +68,6 @@ impl<T: Send> Sender<T> {
         self.channel
     }
 
-    /// Whether the reader has left, as far as its word tells: for processes that may be pruned then.
-    pub(crate) fn has_no_reader(&self) -> bool {
-        self.channel.seen(End::Receiver).is_closed()
-    }
-
     /// Puts the initial messages into a new channel, before any process knows it.
     pub(crate) fn put_initial(&mut self, mut messages: Vec<T>) {
         let count = messages.len();

@@ -11,6 +11,7 @@
 //! | `verdict` | the thread that gives the verdict against wakers and parties that may still act | 3 |
 //! | `detector` | walkers against processes that park and go on | 2 to 3 |
 //! | `foreign` | wakers of other libraries against a process that waits for them | 2 to 3 |
+//! | `farm` | the parts of an ordered farm and its helpers: jobs, results, the end | 2 |
 //!
 //! The models run the code of the crate, not copies of it: `sync` gives it loom's threads, locks,
 //! atomics and cells. So loom also sees every access to a cell of a channel or of a process, and
@@ -22,6 +23,7 @@
 
 mod channel;
 mod detector;
+mod farm;
 mod foreign;
 mod lifo_slot;
 mod prune;

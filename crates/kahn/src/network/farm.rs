@@ -25,7 +25,7 @@
 //! | a job more; a helper more if fewer than `n` | the intake | unless it is over: then the item is dropped |
 //! | a job less | a helper | |
 //! | a helper less | a helper | only if there is no job |
-//! | over, without jobs | the outlet, whose body is dropped | helpers end after the item that they have |
+//! | over, without jobs | the outlet, whose body is dropped; what looks and finds the reader of `out` gone | helpers end after the item that they have |
 //!
 //! *Same input, same output.* Both parts are ordinary processes, which communicate by an ordinary
 //! channel. A ticket stands for a value that depends on its item alone, `f(item)`, so what the outlet sends
@@ -47,14 +47,16 @@
 //! intake waits in a ring for room there, so does the outlet, at another full channel, which grows.
 //!
 //! *It ends.* A failure is that of the outlet, at the ticket of its item: what was before has been sent. If the outlet
-//! ends, pruned or not, the hand-out is over, and the intake is pruned. An outlet that finds its reader gone has the
-//! hand-out be over at once, for the mark that prunes it may come a while later, and waits for that mark. If the run is stopped, helpers
-//! look for that after each item. They borrow what processes may borrow, and have ended when the run has.
+//! ends, pruned or not, the hand-out is over, and the intake is pruned. If the reader of `out` leaves, the outlet is
+//! pruned when it runs next. Until then the hand-out is over for each helper that looks for a job, so each worker
+//! ends with the item that it has; an outlet that waits for an item without a job is woken to be pruned. If the run is
+//! stopped, helpers look for that after each item. They borrow what processes may borrow, and have ended when the run has.
 
 use super::core::{By, ChannelPlan, Core, ProcessPlan, Role};
 use super::making::{Making, is_ending};
 use super::{Network, Process, Spawner};
 use crate::channel::closing::rest;
+use crate::channel::raw::{ChannelRef, End};
 use crate::channel::weight::Weigher;
 use crate::channel::{Receiver, Sender};
 use kahn_engine::Unwound;
@@ -143,9 +145,20 @@ struct HandOut<T, U, S> {
     is_over: bool,
 }
 
+impl<T, U, S> HandOut<T, U, S> {
+    /// From now on there is no job; those that there were are to be dropped when the lock is free, for their
+    /// destructors are the user's code.
+    fn end(&mut self) -> VecDeque<Job<T, U>> {
+        self.is_over = true;
+        mem::take(&mut self.jobs)
+    }
+}
+
 /// What the parts of a farm share.
 struct Farm<T, U, S, M, F> {
     plan: FarmPlan<M, F>,
+    /// The channel that the outlet writes. It has that end until the hand-out is over.
+    out: ChannelRef,
     hand_out: Mutex<HandOut<T, U, S>>,
 }
 
@@ -184,6 +197,9 @@ where
     /// The next job; without one, the helper is no more.
     fn next(&self, memory: &mut Option<Quiet<S>>) -> Option<Job<T, U>> {
         let mut hand_out = self.hand_out.lock();
+        let has_reader = !self.out.seen(End::Receiver).is_closed();
+        // A helper is no process that a destructor could fail.
+        let unread = (!has_reader).then(|| Quiet(Some(hand_out.end())));
         let job = hand_out.jobs.pop_front();
         if job.is_none() {
             hand_out.helpers -= 1;
@@ -191,6 +207,8 @@ where
         } else if memory.is_none() {
             *memory = hand_out.memory.pop();
         }
+        drop(hand_out);
+        drop(unread);
         job
     }
 
@@ -239,20 +257,10 @@ where
 /// Has the hand-out be over when the outlet ends.
 struct Over<'a, T, U, S, M, F>(&'a Farm<T, U, S, M, F>);
 
-impl<T, U, S, M, F> Over<'_, T, U, S, M, F> {
-    fn now(&self) {
-        let mut hand_out = self.0.hand_out.lock();
-        hand_out.is_over = true;
-        let jobs = mem::take(&mut hand_out.jobs);
-        drop(hand_out);
-        // Destructors are the user's code.
-        drop(jobs);
-    }
-}
-
 impl<T, U, S, M, F> Drop for Over<'_, T, U, S, M, F> {
     fn drop(&mut self) {
-        self.now();
+        let jobs = self.0.hand_out.lock().end();
+        drop(jobs);
     }
 }
 
@@ -295,21 +303,12 @@ where
     T: Send,
     U: Send,
 {
-    let over = Over(&farm);
+    let _over = Over(&farm);
     let mut number = 0;
     while let Some(ticket) = tickets.recv_in_place().await {
         number += 1;
         match ticket.result().await {
-            Made::Value(value) => {
-                out.send(value).await;
-                if out.has_no_reader() {
-                    over.now();
-                    // Its mark is there, or about to be: it is pruned in this loop.
-                    loop {
-                        out.flush().await;
-                    }
-                }
-            }
+            Made::Value(value) => out.send(value).await,
             Made::Failed(error) => {
                 return Err(AtMessage { channel: items, number }.blame(error));
             }
@@ -356,7 +355,7 @@ impl Core {
         let identity = self.next_identity(by);
         let hand_out =
             HandOut { jobs: VecDeque::new(), helpers: 0, memory: Vec::new(), is_over: false };
-        let farm = Arc::new(Farm { plan, hand_out: Mutex::new(hand_out) });
+        let farm = Arc::new(Farm { plan, out: out.channel(), hand_out: Mutex::new(hand_out) });
         let part = |role| ProcessPlan { role, ..Process::named(name.clone()).plan() };
         let shared = Arc::clone(&farm);
         self.process(

@@ -128,6 +128,12 @@ impl Network<'_> {
         self.made.core.from_outside.lock().first().cloned()
     }
 
+    /// What a model drives by hand.
+    #[cfg(all(test, loom))]
+    pub(crate) fn core(&self) -> &Arc<core::Core> {
+        &self.made.core
+    }
+
     /// Has channels compared by contents that these digests are for, without being asked.
     pub(crate) fn record_by(&self, digests: &Arc<Digests>) {
         self.made.core.channels.record_by(digests);

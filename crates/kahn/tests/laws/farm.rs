@@ -2,7 +2,7 @@
 
 use super::schedules::{Heard, Schedule, count, everywhere, listen};
 use kahn::testing::{Schedules, VerifyError};
-use kahn::{BoxError, Channel, Network, Options, ProcessEnd, Report, Summary};
+use kahn::{BoxError, Channel, Network, Options, Process, ProcessEnd, Report, Summary};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread::yield_now;
@@ -223,6 +223,37 @@ fn a_reader_that_leaves_ends_it_and_what_it_reads() {
             // The ten, what has room behind it, and a window.
             let most = 10 + u64::from(schedule.capacity) + 1 + window as u64;
             assert!(begun.into_inner() <= most, "it went on");
+        }
+    });
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_within_an_item_a_worker() {
+    everywhere(|schedule| {
+        let shapes = SHAPES.into_iter().flat_map(|(n, window)| [(n, window), (n, 50 * window)]);
+        for (n, window) in shapes {
+            let (left, after) = (AtomicU64::new(0), AtomicU64::new(0));
+            let (left, after) = (&left, &after);
+            let mut network = Network::new();
+            let numbers = network.source("numbers", 0_u64..);
+            let mapped = network.ordered_map("map", numbers, n, window, move |item| {
+                after.fetch_add(left.load(SeqCst), SeqCst);
+                item
+            });
+            let leave = Process::named("leave").effects();
+            network.process_with(leave, mapped, async move |mut mapped| {
+                for n in 0..10 {
+                    assert_eq!(mapped.recv().await, Some(n));
+                }
+                drop(mapped);
+                // Here the end takes effect.
+                kahn::yield_now().await;
+                left.store(1, SeqCst);
+            });
+            schedule.finish(network);
+            let workers = if schedule.policy == "threads" { n } else { schedule.workers };
+            let after = after.load(SeqCst);
+            assert!(after <= n.min(workers) as u64, "{n} of {window}: {after} begun after that");
         }
     });
 }
@@ -526,4 +557,26 @@ fn forms_that_may_fail_tell_the_message_under_every_schedule() {
         let taken = report.channels.iter().find(|channel| channel.to == Some("take".into()));
         assert_eq!(taken.expect("it reads").received, 25);
     }
+}
+
+#[test]
+fn what_no_process_reads_ends_at_once() {
+    everywhere(|schedule| {
+        for is_first in [false, true] {
+            let mut network = Network::new();
+            let numbers = network.source("numbers", 0_u64..);
+            let ports = (numbers, network.spawner());
+            network.process("author", ports, async move |(numbers, mut create)| {
+                let mapped = create.ordered_map("map", numbers, 3, 8, |item| item);
+                if is_first {
+                    // It runs before its reader leaves.
+                    kahn::yield_now().await;
+                }
+                drop(mapped);
+            });
+            let report = schedule.finish(network);
+            let expected = ["numbers: pruned", "author: finished", "map: pruned"];
+            assert_eq!(endings(&report), expected);
+        }
+    });
 }
