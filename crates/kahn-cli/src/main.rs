@@ -27,6 +27,7 @@ fn main() -> ExitCode {
                 return done;
             }
             match matches.subcommand() {
+                Some(("trace", own)) => kahn_command::trace::perform(own),
                 Some(("list", _)) => list::list(),
                 Some(("completions", own)) => pages::completions(own, command(menu)),
                 Some(("man", own)) => pages::manual(own, command(menu)),
@@ -70,6 +71,7 @@ fn command(menu: Menu<'_>) -> Command {
     #[cfg(feature = "experiments")]
     let command = command.subcommand(experiment::command());
     command
+        .subcommand(kahn_command::trace::command())
         .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
         .subcommand(pages::completions_command())
         .subcommand(pages::manual_command())
@@ -93,6 +95,8 @@ Examples:
   kahn run wordcount book.txt --variant mapreduce        the same as two MapReduce jobs
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --svg kmeans.svg        a picture of the network
+  kahn run sieve 100 --trace run.perfetto-trace  what each process did: https://ui.perfetto.dev
+  kahn trace diff a.perfetto-trace b.perfetto-trace      what is other in the second run
   kahn snet run factorial.snet --input records.json      records through an S-Net program
   kahn experiment list                           the tables and figures of the papers
   kahn completions bash > ~/.local/share/bash-completion/completions/kahn

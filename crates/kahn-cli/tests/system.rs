@@ -160,3 +160,59 @@ fn files_asked_for_are_written_whole_or_not_at_all() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_run_is_traced_and_traces_are_summed_up_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let files = ["a", "b"].map(|name| folder.join(format!("{name}.perfetto-trace")));
+    for (file, level) in files.iter().zip(["schedule", "messages"]) {
+        let mut run = kahn(&["run", "sieve", "100", "--workers", "2", "--trace-level", level]);
+        let output = run.arg("--trace").arg(file).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout).lines().count(), 25, "the result, and nothing else");
+        assert_eq!(text(&output.stderr), "");
+    }
+    let summary = kahn(&["trace", "summary"]).arg(&files[1]).output().unwrap();
+    let told = text(&summary.stdout);
+    assert!(told.contains("\n  sieve ") && told.contains("most messages"), "{told}");
+    let compared = kahn(&["trace", "diff"]).args(&files).output().unwrap();
+    assert!(text(&compared.stdout).contains("first difference: "), "{}", text(&compared.stdout));
+
+    // Nothing is half done: what is wrong is told before anything runs.
+    let missing = folder.join("missing/a");
+    let refused = kahn(&["run", "sieve", "100", "--trace"]).arg(&missing).output().unwrap();
+    assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), String::new()));
+    assert!(text(&refused.stderr).contains("there is no directory"), "{}", text(&refused.stderr));
+    let refused = kahn(&["run", "sieve", "100", "--trace-events", "5"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("no effect without a trace"));
+    for bytes in [&b"text"[..], &fs::read(&files[0]).unwrap()[..9000]] {
+        fs::write(folder.join("damaged"), bytes).unwrap();
+        let refused = kahn(&["trace", "summary"]).arg(folder.join("damaged")).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("damaged: it "), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn a_run_that_fails_leaves_what_happened_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = folder.path().join("traces");
+    let line = ["run", "hamming", "300", "--capacity", "1", "--policy", "sequential"];
+    let recorded = |more: &[&str]| {
+        kahn(&line).args(more).arg("--trace-on-failure").arg(&traces).output().unwrap()
+    };
+    assert!(recorded(&[]).status.success());
+    assert_eq!(fs::read_dir(&traces).unwrap().count(), 0, "a run that ends well leaves nothing");
+    for number in 1..3 {
+        let failed = recorded(&["--detection", "off"]);
+        assert_eq!(failed.status.code(), Some(1));
+        let name = format!("hamming-{number}.perfetto-trace");
+        assert!(text(&failed.stderr).contains(&name), "{}", text(&failed.stderr));
+        let summary = kahn(&["trace", "summary"]).arg(traces.join(&name)).output().unwrap();
+        // Where it got stuck: the report says so as well.
+        let told = text(&summary.stdout);
+        assert!(told.contains("times 5  for room in by 5"), "{told}");
+    }
+}

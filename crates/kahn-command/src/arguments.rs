@@ -15,6 +15,7 @@ use kahn_policies::POLICIES;
 
 use crate::placing::Placing;
 use crate::program::{Form, Kind, Parts, Program, Settings};
+use crate::trace::TraceArguments;
 use crate::{Failure, size};
 
 /// The most threads that are asked for by hand: more than that is a slip.
@@ -137,6 +138,9 @@ pub(crate) struct RunArguments {
     /// Draws into FILE where time and messages went, and measures times likewise
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) trace: TraceArguments,
 }
 
 /// How much of a report is shown.
@@ -224,8 +228,19 @@ pub(crate) struct GraphArguments {
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
 const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 6] =
-    ["capacity", "capacity_at_most", "budget", "detection", "placement", "tau"];
+const OF_NETWORKS: [&str; 11] = [
+    "capacity",
+    "capacity_at_most",
+    "budget",
+    "detection",
+    "placement",
+    "tau",
+    "trace",
+    "trace_on_failure",
+    "trace_summary",
+    "trace_level",
+    "trace_events",
+];
 
 /// What a subcommand does with a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,6 +363,7 @@ impl RunArguments {
             ("--placement", placing.has_placement()),
             ("--tau", placing.has_tau()),
         ];
+        let traced = self.trace.typed();
         let why = match form.kind {
             Kind::Network => return Ok(()),
             Kind::Sequential => "it runs on one thread, in a loop",
@@ -356,8 +372,11 @@ impl RunArguments {
                 "its processes choose: their channels have the room that the program gives them, and their workers are found as they run"
             }
         };
-        let mut unheeded =
-            scheduled.iter().filter(|_| !form.kind.is_scheduled()).chain(&of_networks);
+        let mut unheeded = scheduled
+            .iter()
+            .filter(|_| !form.kind.is_scheduled())
+            .chain(&of_networks)
+            .chain(&traced);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | `words run "to be"` | the network runs, on all cores; its result goes to standard output |
 //! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
+//! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work; see [`main_with_parts`] |
@@ -41,7 +42,7 @@
 //! | `menu` | … and one that has several programs? ([`Menu`]) |
 //! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
 //! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
-//! | `run`, `verify`, `graph` | what is done? |
+//! | `run`, `verify`, `graph`, [`trace`] | what is done? |
 //! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
 //! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
 
@@ -61,6 +62,7 @@ mod result;
 mod run;
 mod single;
 pub mod size;
+pub mod trace;
 mod verify;
 
 use std::process::ExitCode;

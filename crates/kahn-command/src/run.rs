@@ -24,7 +24,10 @@ pub(crate) fn run(
     if let Some(path) = &arguments.svg {
         output::check_writable(path)?;
     }
+    let command = program.command();
     let options = arguments.options(program, form, &shape)?;
+    let tracing = arguments.trace.start(command.get_name())?;
+    let options = tracing.observe(options);
     let interrupt = Interrupt::new();
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     if let Some(text) = prepared.announcement() {
@@ -35,11 +38,12 @@ pub(crate) fn run(
         _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
     };
     interrupt.ended();
+    let traced = tracing.tell(ran.is_err());
 
-    let command = program.command();
     let cost = Cost { name: command.get_name(), form, arguments };
     match ran {
         Ok((answer, report)) => {
+            traced?;
             for (path, lines) in answer.files {
                 output::write_whole(&path, lines)?;
             }
@@ -47,6 +51,10 @@ pub(crate) fn run(
             cost.tell(report.as_ref(), &answer.notes)
         }
         Err(failure) => {
+            // Why it failed is told last, by its exit code as well.
+            if let Err(untold) = traced {
+                messages::failure(&untold);
+            }
             if let Failure::Run { report, .. } = &failure {
                 cost.tell(report.as_deref(), &[])?;
             }

@@ -115,6 +115,9 @@ impl<'a> Difference<'a> {
     pub(super) fn between(before: &'a Timeline, after: &'a Timeline) -> Self {
         let both = [before, after];
         let [a, b] = both.map(|timeline| timeline.processes.iter().map(process_identity).collect());
+        // Else only those are known at which something waited.
+        let tells_messages =
+            both.map(|timeline| timeline.channels.iter().any(|channel| !channel.holds.is_empty()));
         let [c, d] = both.map(|timeline| timeline.channels.iter().map(channel_identity).collect());
         let [then, now] = both.map(waits_by_identity);
         let mut waits: Vec<_> = now
@@ -142,7 +145,7 @@ impl<'a> Difference<'a> {
             before,
             after,
             processes: apart(&a, &b),
-            channels: apart(&c, &d),
+            channels: if tells_messages == [true; 2] { apart(&c, &d) } else { Default::default() },
             first: first(before, after),
             slower,
             waits,
@@ -230,5 +233,39 @@ impl fmt::Display for Difference<'_> {
             write_table(f, &["process", "ran", "then"], &[0], rows.collect(), "processes")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timeline::{Part, Run, Span};
+    use super::*;
+
+    /// Two processes that ran so long.
+    fn ran(times: [u64; 2]) -> Timeline {
+        let process = |(id, ran)| {
+            let does = Does::Runs(Run { ran, ..Run::default() });
+            let spans = vec![Span { from: 0, until: ran, does }];
+            let parts = vec![Part { spans, ..Part::default() }];
+            Process { name: format!("stage {id}"), id, parts }
+        };
+        let processes = [1, 3].into_iter().zip(times).map(process).collect();
+        Timeline { until: 1 << 40, processes, ..Timeline::default() }
+    }
+
+    #[test]
+    fn a_process_that_is_slower_is_told_and_one_that_was_put_aside_is_not() {
+        let before = ran([10_000_000, 1_000]);
+        for (after, expected) in [
+            (ran([10_900_000, 90_000]), ""),
+            (ran([11_100_000, 90_000]), "stage 1"),
+            (ran([10_900_000, 110_000]), "stage 3"),
+            (ran([1_000, 1_000]), ""),
+        ] {
+            let difference = before.difference(&after);
+            let names: Vec<_> = difference.slower.iter().map(|(name, ..)| *name).collect();
+            assert_eq!(names.concat(), expected);
+            assert_eq!(difference.to_string().contains("slower processes"), !expected.is_empty());
+        }
     }
 }

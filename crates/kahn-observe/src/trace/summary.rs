@@ -61,7 +61,7 @@ pub(super) struct Waits {
 }
 
 /// Rows that a table has; the rest is told as how many.
-const ROWS: usize = 40;
+const ROWS: usize = 20;
 
 pub(super) fn sums(process: &Process) -> Sums {
     let mut sums = Sums::default();
@@ -213,9 +213,12 @@ impl fmt::Display for Summary<'_> {
         }
         let fullest = timeline.channels.iter().filter_map(|channel| {
             let most = channel.holds.iter().map(|&(_, holds)| holds).max()?;
-            Some(vec![channel.name.clone(), most.to_string()])
+            Some((most, &channel.name))
         });
-        let rows: Vec<_> = fullest.collect();
+        let mut fullest: Vec<_> = fullest.collect();
+        fullest.sort_by_key(|&(most, _)| std::cmp::Reverse(most));
+        let rows: Vec<_> =
+            fullest.iter().map(|(most, name)| vec![(*name).clone(), most.to_string()]).collect();
         if !rows.is_empty() {
             writeln!(f, "\nchannels")?;
             write_table(f, &["channel", "most messages"], &[0], rows, "channels")?;

@@ -347,29 +347,24 @@ fn a_process_that_waits_for_good_is_told_to_wait_till_the_end() {
 }
 
 #[test]
-fn a_difference_tells_the_first_wait_that_is_new_and_the_process_that_is_slower() {
-    let timeline = |capacity, rounds: u64| {
+fn a_difference_tells_the_first_wait_that_is_new() {
+    let timeline = |capacity| {
         let mut network = Network::new();
         let (out, numbers) = network.channel::<u64>("numbers");
         network.process("write", out, async |mut out| out.send_all(0..50).await);
-        network.process("read", numbers, async move |mut numbers| {
-            while let Some(number) = numbers.recv().await {
-                std::hint::black_box(
-                    (0..rounds).fold(number, |sum, n| std::hint::black_box(sum ^ n)),
-                );
-            }
-        });
+        network.process(
+            "read",
+            numbers,
+            async |mut numbers| while numbers.recv().await.is_some() {},
+        );
         let options = Options::new().workers(1).capacity(capacity);
         traced(network, options, Trace::new(Level::Schedule)).0
     };
-    let (roomy, tight, slow) = (timeline(64, 1), timeline(8, 1), timeline(64, 1_000_000));
+    let (roomy, tight) = (timeline(64), timeline(8));
     let text = roomy.difference(&tight).to_string();
     let told = "first difference: write waits for room in numbers, number 8";
     assert!(text.contains(told), "{text}");
     assert!(roomy.difference(&roomy).to_string().contains("first difference: none"), "{text}");
-    let text = roomy.difference(&slow).to_string();
-    let (_, slower) = text.split_once("slower processes").unwrap_or_else(|| panic!("{text}"));
-    assert!(slower.contains("read") && !slower.contains("write"), "{text}");
     // From files as well.
     let again =
         [&roomy, &tight].map(|timeline| Timeline::read(&written(timeline)).expect("it is one"));

@@ -35,7 +35,7 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
-    ("kahn-command", &["kahn", "kahn-policies"]),
+    ("kahn-command", &["kahn", "kahn-observe", "kahn-policies"]),
     ("kahn-apps", &["kahn", "kahn-command", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
     (

@@ -1,0 +1,235 @@
+//! `--trace`: what happened in a run, for Perfetto's viewer; and `trace`, which reads such files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
+use kahn::Options;
+use kahn_observe::trace::{Level, Timeline, Trace};
+
+use crate::{Failure, messages, output, result};
+
+/// What is typed to have a run traced.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TraceArguments {
+    /// Writes into FILE when each process ran and what it waited for, to be opened in ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Writes such a file into the directory DIR if the run fails
+    #[arg(long, value_name = "DIR")]
+    trace_on_failure: Option<PathBuf>,
+
+    /// Shows on standard error where the time of each process went
+    #[arg(long)]
+    trace_summary: bool,
+
+    /// How much is traced
+    #[arg(long, value_name = "LEVEL")]
+    trace_level: Option<LevelName>,
+
+    /// Keeps the last N events of each worker, 65536 if not told
+    #[arg(long, value_name = "N", value_parser = events)]
+    trace_events: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LevelName {
+    /// When each process ran, and what it waited for
+    Schedule,
+    /// And how full channels were
+    Messages,
+}
+
+/// The most events of a worker: 1 GiB for 24 workers.
+const MOST_EVENTS: usize = 1 << 20;
+
+fn events(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_EVENTS).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_EVENTS}"))
+}
+
+impl TraceArguments {
+    /// The options that ask for a trace, and whether each was typed.
+    pub(crate) fn typed(&self) -> [(&'static str, bool); 3] {
+        [
+            ("--trace", self.trace.is_some()),
+            ("--trace-on-failure", self.trace_on_failure.is_some()),
+            ("--trace-summary", self.trace_summary),
+        ]
+    }
+
+    /// Checks where files are to go, before anything runs, and makes what is traced into.
+    pub(crate) fn start(&self, name: &str) -> Result<Tracing, Failure> {
+        if let Some(path) = &self.trace {
+            output::check_writable(path)?;
+        }
+        if let Some(folder) = &self.trace_on_failure {
+            fs::create_dir_all(folder).map_err(|cause| {
+                let what = format!("{}: {cause}", folder.display());
+                Failure::input(what).with_help("name a directory, or one that can be made")
+            })?;
+        }
+        let is_asked_for = self.typed().iter().any(|(_, is_typed)| *is_typed);
+        for (option, is_typed) in [
+            ("--trace-level", self.trace_level.is_some()),
+            ("--trace-events", self.trace_events.is_some()),
+        ] {
+            if is_typed && !is_asked_for {
+                let what = format!("{option} has no effect without a trace");
+                let help = "add --trace FILE, --trace-on-failure DIR or --trace-summary";
+                return Err(Failure::input(what).with_help(help));
+            }
+        }
+        let level = match self.trace_level {
+            None | Some(LevelName::Schedule) => Level::Schedule,
+            Some(LevelName::Messages) => Level::Messages,
+        };
+        let trace = is_asked_for.then(|| {
+            let trace = Trace::new(level);
+            Arc::new(match self.trace_events {
+                Some(events) => trace.events(events),
+                None => trace,
+            })
+        });
+        Ok(Tracing { asked: self.clone(), name: name.to_owned(), trace })
+    }
+}
+
+/// The trace of a run, if there is one.
+#[derive(Debug)]
+pub(crate) struct Tracing {
+    asked: TraceArguments,
+    name: String,
+    trace: Option<Arc<Trace>>,
+}
+
+impl Tracing {
+    /// Has a run traced.
+    pub(crate) fn observe(&self, options: Options) -> Options {
+        match &self.trace {
+            Some(trace) => options.observer(Arc::clone(trace)),
+            None => options,
+        }
+    }
+
+    /// Writes and shows what was asked for.
+    pub(crate) fn tell(self, has_failed: bool) -> Result<(), Failure> {
+        let Some(trace) = self.trace else { return Ok(()) };
+        let TraceArguments { trace: file, trace_on_failure, trace_summary, .. } = self.asked;
+        let timeline = trace.timeline();
+        if trace_summary {
+            messages::say(timeline.summary());
+        }
+        if let Some(path) = file {
+            write(&timeline, &path)?;
+            if timeline.lost() > 0 {
+                messages::note(format_args!(
+                    "{} older events are not in {}: `--trace-events N` keeps more",
+                    timeline.lost(),
+                    path.display()
+                ));
+            }
+        }
+        if let Some(folder) = trace_on_failure.filter(|_| has_failed) {
+            let path = free_name(&folder, &self.name);
+            write(&timeline, &path)?;
+            messages::note(format_args!("what happened last is in {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+fn write(timeline: &Timeline, path: &Path) -> Result<(), Failure> {
+    output::write_whole(path, |mut out| timeline.write(&mut out))
+}
+
+/// A file that there is not yet: no failure writes over the trace of one before.
+fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let names = (1..).map(|number| folder.join(format!("{name}-{number}.perfetto-trace")));
+    names.into_iter().find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+}
+
+/// Makes the subcommand `trace`, which reads what `run --trace` wrote.
+///
+/// # Examples
+///
+/// ```
+/// let command = kahn_command::trace::command();
+/// assert!(command.try_get_matches_from(["trace", "summary", "a.perfetto-trace"]).is_ok());
+/// ```
+pub fn command() -> Command {
+    let file = |name: &'static str, help: &'static str| {
+        let path = Arg::new(name).value_name(name).required(true).help(help);
+        path.value_parser(value_parser!(PathBuf))
+    };
+    let summary = Command::new("summary")
+        .about("Sums up where the time of a run went")
+        .arg(file("FILE", "What `run --trace` wrote"));
+    let diff = Command::new("diff")
+        .about("Compares two runs: the first difference, new and longer waits, slower processes")
+        .arg(file("A", "What `run --trace` wrote of the earlier run"))
+        .arg(file("B", "… of the later one"));
+    Command::new("trace")
+        .about("Reads traces of runs: sums them up, compares them")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands([summary, diff])
+}
+
+/// Does what was typed behind `trace`.
+///
+/// # Errors
+///
+/// Returns [`Failure::Input`] for a file that is no trace.
+///
+/// # Examples
+///
+/// ```
+/// let command = kahn_command::trace::command();
+/// let matches = command.try_get_matches_from(["trace", "summary", "no such file"])?;
+/// assert_eq!(kahn_command::trace::perform(&matches).unwrap_err().exit_code(), 2);
+/// # Ok::<(), clap::Error>(())
+/// ```
+pub fn perform(matches: &ArgMatches) -> Result<(), Failure> {
+    let text = match matches.subcommand() {
+        Some(("diff", files)) => {
+            let (before, after) = (read(files, "A")?, read(files, "B")?);
+            before.difference(&after).to_string()
+        }
+        Some((_, files)) => read(files, "FILE")?.summary().to_string(),
+        None => return Err(Failure::input("expected `summary` or `diff`")),
+    };
+    result::write(|out| out.write_all(text.as_bytes()))
+}
+
+fn read(matches: &ArgMatches, name: &str) -> Result<Timeline, Failure> {
+    let path = matches.get_one::<PathBuf>(name).map_or(Path::new(""), PathBuf::as_path);
+    let bytes = fs::read(path).map_err(|error| Failure::file(path, error))?;
+    Timeline::read(&bytes).map_err(|error| {
+        Failure::file(path, error).with_help("`run --trace FILE` writes one that is read here")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_writes_over_no_trace_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = free_name(folder.path(), "count");
+        assert!(first.ends_with("count-1.perfetto-trace"));
+        fs::write(&first, "").unwrap();
+        assert!(free_name(folder.path(), "count").ends_with("count-2.perfetto-trace"));
+    }
+
+    #[test]
+    fn a_worker_keeps_one_event_or_more() {
+        assert_eq!((events("1"), events("1048576")), (Ok(1), Ok(1 << 20)));
+        for text in ["0", "-1", "x", "1048577", ""] {
+            assert!(events(text).unwrap_err().starts_with("expected a whole number from 1"));
+        }
+    }
+}
