@@ -1,0 +1,146 @@
+//! What a recording says.
+
+use super::Topology;
+use serde::{Deserialize, Serialize, Serializer};
+use std::path::PathBuf;
+
+/// What a recording begins with: the program, its network, and its input.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::record::Header;
+///
+/// let header = Header { program: "words".into(), seed: 7, ..Header::default() };
+/// assert!(header.arguments.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// What the program is called.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// What it was given.
+    pub arguments: Vec<String>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which network it is.
+    pub network: Topology,
+    /// The files that it read.
+    pub inputs: Vec<Input>,
+}
+
+/// A file that a recorded network read, which the recording does not hold.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::record::Input;
+///
+/// let input = Input { path: "words.txt".into(), bytes: 6, modified: None, sha256: [0; 32] };
+/// assert_eq!(input.bytes, 6);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was changed last, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// The SHA-256 of its contents.
+    pub sha256: [u8; 32],
+}
+
+/// One thing that a recording says: what a process did, or how far a channel came.
+///
+/// Processes and channels are named by the numbers that observers are told; see
+/// [`Subject`](kahn_report::observe::Subject).
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::record::{Act, Entry};
+///
+/// let act = Act::Sends { channel: 4, message: b"to be" };
+/// let entry = Entry::Acts { process: 3, act };
+/// assert_ne!(entry, Entry::Acts { process: 3, act: Act::Ends { failure: None } });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Entry<'a> {
+    /// A recorded process did something. Those of one process stand in the order in which it did them.
+    Acts {
+        /// Which.
+        process: u64,
+        /// What.
+        #[serde(borrow)]
+        act: Act<'a>,
+    },
+    /// So many messages of a channel have this digest together.
+    Carried {
+        /// Which channel.
+        channel: u64,
+        /// How many messages, from the first on.
+        messages: u64,
+        /// What they are summed up as.
+        digest: u64,
+    },
+    /// The run is over: a recording that says so was not cut.
+    Ended,
+}
+
+/// What a recorded process did at one of its ends, or its end.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::record::Act;
+///
+/// let act = Act::Receives { channel: 4, digest: None };
+/// assert_ne!(act, Act::SeesEnd { channel: 4 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Act<'a> {
+    /// It sent a message.
+    Sends {
+        /// Where.
+        channel: u64,
+        /// The message in its written form.
+        #[serde(borrow, serialize_with = "at_once")]
+        message: &'a [u8],
+    },
+    /// It received a message.
+    Receives {
+        /// Where.
+        channel: u64,
+        /// The digest of its contents, if the channel has digests.
+        digest: Option<u64>,
+    },
+    /// It saw that nothing more comes, since the sender ended or failed.
+    SeesEnd {
+        /// Where.
+        channel: u64,
+    },
+    /// It gave up its sender, and went on.
+    Closes {
+        /// Where.
+        channel: u64,
+    },
+    /// It gave up its receiver, and went on.
+    Departs {
+        /// Where.
+        channel: u64,
+    },
+    /// It ended.
+    Ends {
+        /// Why, if it failed.
+        failure: Option<&'a str>,
+    },
+}
+
+/// By one copy, and not byte by byte.
+fn at_once<S: Serializer>(bytes: &&[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes)
+}
