@@ -9,7 +9,7 @@ use super::publication::Published;
 use super::raw::{ChannelRef, End};
 use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
-use kahn_engine::task::Task;
+use kahn_engine::task::{Ready, Task};
 use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef};
 use kahn_report::observe::Slice;
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
@@ -365,11 +365,12 @@ pub(super) fn ask_to_wait(worker: &Worker, wait: WaitOn) {
 /// The caller has ended its wait: it has taken PARKED out of the word where the process was parked.
 #[inline]
 pub(super) unsafe fn wake(worker: &Worker, task: TaskRef) {
-    if worker.of.tells {
-        tell_of_waking(worker, task);
-    }
     // SAFETY: said by the caller; only one takes the bit out.
-    worker.wake(unsafe { task.claim() });
+    let ready = unsafe { task.claim() };
+    if worker.of.tells {
+        return tell_and_wake(worker, task, ready);
+    }
+    worker.wake(ready);
 }
 
 #[cold]
@@ -381,10 +382,12 @@ fn tell_of_parking(worker: &Worker, task: TaskRef) {
 }
 
 #[cold]
-fn tell_of_waking(worker: &Worker, task: TaskRef) {
+#[inline(never)]
+fn tell_and_wake(worker: &Worker, task: TaskRef, ready: Ready) {
     let kahn = worker.language();
     if kahn.is_central() {
         kahn.network.woken(task);
     }
     observer::tell_of_waking(worker, task);
+    worker.wake(ready);
 }

@@ -106,30 +106,32 @@ impl ChannelRef {
             // Relaxed, and no read-modify-write: only the receiver writes.
             remote.store(remote.load(Relaxed) + taken, Relaxed);
         }
-        let moved = match side.told.load(Relaxed) {
-            0 => word.publish(count, worker.access()),
+        match side.told.load(Relaxed) {
+            0 => self.wake_peer(end, word.publish(count, worker.access()), worker),
             told => self.publish_and_tell(end, told, worker),
-        };
-        if moved == Moved::Wake {
-            self.wake_owner(end.peer(), worker);
         }
     }
 
-    /// Publishes, and tells what else is to be told.
+    /// Publishes, and tells what else is to be told. The last that the caller does, as is waking: so it
+    /// keeps nothing for afterwards.
     #[cold]
-    fn publish_and_tell(self, end: End, told: u8, worker: &Worker) -> Moved {
+    #[inline(never)]
+    fn publish_and_tell(self, end: End, told: u8, worker: &Worker) {
         let (word, count) = (self.word(end), self.side(end).local.get());
         self.tell_observer(end);
-        if told & told::OUTSIDE != 0 {
+        let moved = if told & told::OUTSIDE != 0 {
             word.publish_outside(count)
         } else {
             word.publish(count, worker.access())
-        }
+        };
+        self.wake_peer(end, moved, worker);
     }
 
-    #[inline]
-    fn wake_owner(self, end: End, worker: &Worker) {
-        if let Some(owner) = self.owner(end) {
+    #[inline(always)]
+    fn wake_peer(self, end: End, moved: Moved, worker: &Worker) {
+        if moved == Moved::Wake
+            && let Some(owner) = self.owner(end.peer())
+        {
             // SAFETY: publishing has taken PARKED out of the word where it waits.
             unsafe { language::wake(worker, owner) };
         }

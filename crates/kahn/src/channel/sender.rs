@@ -401,7 +401,10 @@ fn fast_path_and_note(
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
             return match slow_path(channel, end, worker, task, waited) {
                 SlowPath::Go => {
-                    task.note_sent(sent);
+                    // The slow path has noted that an operation begins.
+                    if end == End::Sender {
+                        task.note_sent(sent);
+                    }
                     FastPath::Go(Some(worker))
                 }
                 SlowPath::Wait => FastPath::Wait,
