@@ -34,12 +34,6 @@ pub(super) struct Sending<'a, T: Send> {
     slot: Slot<T>,
 }
 
-// SAFETY: a slot holds at most a message, which is `Send`; what others write there is ordered by
-// the gate of the channel.
-unsafe impl<T: Send> Send for Sending<'_, T> {}
-// SAFETY: a shared reference gives access to nothing.
-unsafe impl<T: Send> Sync for Sending<'_, T> {}
-
 impl<'a, T: Send> Sending<'a, T> {
     pub(super) fn new(end: &'a mut Sender<T>, message: T) -> Self {
         Self { end, slot: Slot::with(message) }
@@ -179,11 +173,6 @@ pub(super) struct Receiving<'a, T: Send, R: Received<'a, T>> {
     gets: PhantomData<fn() -> R>,
 }
 
-// SAFETY: as for `Sending`.
-unsafe impl<'a, T: Send, R: Received<'a, T>> Send for Receiving<'a, T, R> {}
-// SAFETY: as above.
-unsafe impl<'a, T: Send, R: Received<'a, T>> Sync for Receiving<'a, T, R> {}
-
 impl<'a, T: Send, R: Received<'a, T>> Receiving<'a, T, R> {
     pub(super) fn new(end: &'a mut Receiver<T>) -> Self {
         Self { end, slot: Slot::empty(R::EXTENDED), gets: PhantomData }
@@ -294,9 +283,6 @@ struct Any<'a, T: Send> {
     slot: Slot<T>,
     _pinned: PhantomPinned,
 }
-
-// SAFETY: as for `Receiving`.
-unsafe impl<T: Send> Send for Any<'_, T> {}
 
 /// Makes a guard of all receivers of a slice: a replicated alternation.
 ///

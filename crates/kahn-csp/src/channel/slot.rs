@@ -19,6 +19,11 @@ pub(crate) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
+// SAFETY: a slot holds at most a message, which is `Send`, and is touched by one at a time: its
+// partners behind the gate of the channel, and the process whose operation it is part of when it runs.
+// A shared reference to an operation gives access to nothing.
+unsafe impl<T: Send> Sync for Slot<T> {}
+
 impl<T> Slot<T> {
     pub(super) fn empty(extended: bool) -> Self {
         Self::new(MaybeUninit::uninit(), extended)

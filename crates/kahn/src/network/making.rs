@@ -27,10 +27,6 @@ pub struct Whole<'env> {
     borrows: PhantomData<Cell<&'env ()>>,
 }
 
-// SAFETY: everything in a network that is not run yet is `Send`: bodies, ports and messages are
-// bound to be, and the rest is shared under locks.
-unsafe impl Send for Whole<'_> {}
-
 impl Whole<'_> {
     pub(super) fn new() -> Self {
         Self { core: Core::new(), has_run: false, borrows: PhantomData }
@@ -39,7 +35,7 @@ impl Whole<'_> {
 
 impl Making for Whole<'_> {
     fn part(&self) -> Part<'_> {
-        Part(Outer::Whole(&self.core))
+        Part(Outer::Whole(&self.core), PhantomData)
     }
 }
 
@@ -50,11 +46,6 @@ pub struct WhileRunning {
     /// Its scheduler, to compare with: while we name it, none other has its address.
     scheduler: Weak<Scheduler>,
 }
-
-// SAFETY: it holds a reference to what is shared under locks.
-unsafe impl Send for WhileRunning {}
-// SAFETY: `&Spawner` can only be cloned.
-unsafe impl Sync for WhileRunning {}
 
 const ELSEWHERE: &str = "a process creates while it runs, in its own network";
 
@@ -81,22 +72,22 @@ impl WhileRunning {
 
 impl Making for WhileRunning {
     fn part(&self) -> Part<'_> {
-        Part(Outer::Running(self))
+        Part(Outer::Running(self), PhantomData)
     }
 }
 
 /// What a part of a network has for itself while it is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a>(Outer<'a>);
+pub struct Part<'a>(Outer<'a>, OneAtATime);
+
+/// One thread makes at a time: a reference to a part does not go to another.
+type OneAtATime = PhantomData<Cell<()>>;
 
 #[derive(Clone, Copy, Debug)]
 enum Outer<'a> {
     Whole(&'a Arc<Core>),
     Running(&'a WhileRunning),
 }
-
-// SAFETY: a part has it by an exclusive reference to a network or to a spawner, and both are `Send`.
-unsafe impl Send for Part<'_> {}
 
 impl Part<'_> {
     /// Runs `f` with the network, and with the process that makes something, if one does.
