@@ -19,10 +19,13 @@ use std::str::FromStr;
 
 use clap::{ArgMatches, Command};
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
+#[cfg(feature = "communicating")]
 use kahn_csp as csp;
 
 use crate::table::APPS;
-use crate::{Failure, Progress, Ran, Stop};
+use crate::{Failure, Progress};
+#[cfg(feature = "communicating")]
+use crate::{Ran, Stop};
 
 /// A line of the table: a program by name, and how to get it ready.
 pub struct App {
@@ -252,6 +255,7 @@ pub trait Program: Sync {
     ///
     /// Returns [`Failure::Input`] if it is not in the table with this form, [`Failure::Run`] if it
     /// did not finish.
+    #[cfg(feature = "communicating")]
     fn communicate(
         &self,
         variant: Variant,
@@ -288,6 +292,7 @@ pub trait Program: Sync {
 }
 
 /// Tells why communicating processes gave no result, and what they have cost.
+#[cfg(feature = "communicating")]
 pub fn failed(error: csp::RunError) -> Failure {
     let report = error.report().cloned().map(Box::new);
     Failure::Run { error: error.into(), report }

@@ -2,7 +2,9 @@
 
 use kahn::{Network, Options, Report};
 
-use crate::{Answer, Compare, Failure, Pending, Program, Stop, Stopper, Variant};
+#[cfg(feature = "communicating")]
+use crate::Stop;
+use crate::{Answer, Compare, Failure, Pending, Program, Stopper, Variant};
 
 /// A program that has run to its end.
 #[derive(Debug)]
@@ -50,11 +52,7 @@ pub fn run(
         | Variant::Rendezvous
         | Variant::DataParallel
         | Variant::Deadlock
-        | Variant::Corrected => {
-            let stop = Stop::new();
-            started(Stopper::Communicating(stop.clone()));
-            program.communicate(variant, options.schedule().clone().into(), &stop)
-        }
+        | Variant::Corrected => communicate(program, variant, options, started),
         Variant::Network | Variant::MapReduce => {
             let mut network = Network::new();
             let pending = build(program, variant, &mut network, Compare::Numbers)?;
@@ -64,6 +62,29 @@ pub fn run(
             Ok(Ran { answer, report: Some(report) })
         }
     }
+}
+
+#[cfg(feature = "communicating")]
+fn communicate(
+    program: &dyn Program,
+    variant: Variant,
+    options: Options,
+    started: impl FnOnce(Stopper),
+) -> Result<Ran<'_>, Failure> {
+    let stop = Stop::new();
+    started(Stopper::Communicating(stop.clone()));
+    program.communicate(variant, options.schedule().clone().into(), &stop)
+}
+
+#[cfg(not(feature = "communicating"))]
+fn communicate(
+    _program: &dyn Program,
+    variant: Variant,
+    _options: Options,
+    _started: impl FnOnce(Stopper),
+) -> Result<Ran<'_>, Failure> {
+    let what = format!("variant `{}` is left out of this build", variant.name());
+    Err(Failure::input(what).with_help("compile it with the feature `communicating`"))
 }
 
 /// Writes the processes and channels of `program`, in a form that is a network.

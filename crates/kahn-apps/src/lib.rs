@@ -34,25 +34,34 @@
 //! Two of the networks, [`wordcount`] and [`kmeans`], have a third variant, `mapreduce`: what
 //! [`kahn_mapreduce`] makes of the same problem.
 //!
+//! Those of [`streamit`] and those that may choose are compiled with the features `streamit` and
+//! `communicating`, which are on by default, and off in the command unless it has its feature `full`.
+//!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]
 //! reads and checks all input and gives a [`Program`], which [`run()`] then runs; so bad input is
 //! known before anything has started.
 
 pub mod aes;
+#[cfg(feature = "communicating")]
 pub mod agents;
 mod app;
+#[cfg(feature = "communicating")]
 pub mod bank;
 pub mod checksum;
+#[cfg(feature = "communicating")]
 pub mod commstime;
 mod execution;
 pub mod h264_graph;
 pub mod hamming;
 mod input;
 pub mod kmeans;
+#[cfg(feature = "communicating")]
 pub mod mandelbrot;
+#[cfg(feature = "communicating")]
 pub mod philosophers;
 pub mod pipeline;
+#[cfg(feature = "communicating")]
 pub mod proxy;
 pub mod random;
 pub mod random_network;
@@ -63,15 +72,17 @@ mod slot;
 #[cfg(feature = "snet")]
 pub mod snet;
 mod stop;
+#[cfg(feature = "streamit")]
 pub mod streamit;
 mod table;
 pub mod wordcount;
 pub mod work;
 pub mod zipf;
 
+#[cfg(feature = "communicating")]
+pub use app::failed;
 pub use app::{
     Answer, App, Compare, Pending, Prepare, Program, Settings, Variant, Writer, at_least_one,
-    failed,
 };
 use app::{MOST_PROCESSES, whole};
 pub use execution::{Ran, build, run};

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 
 use kahn::StopHandle;
+#[cfg(feature = "communicating")]
 use kahn_csp as csp;
 use parking_lot::Mutex;
 
@@ -56,6 +57,7 @@ impl Stop {
     /// # Panics
     ///
     /// Panics if it is, outside of a process of [`csp::run`].
+    #[cfg(feature = "communicating")]
     pub fn obey(&self) {
         if self.is_asked() {
             csp::handle().stop();

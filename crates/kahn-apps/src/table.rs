@@ -2,11 +2,14 @@
 
 use clap::{Args as _, FromArgMatches as _};
 
+#[cfg(feature = "streamit")]
 use crate::streamit::{bitonic_sort, des, fft, filter_bank, fm_radio};
 use crate::{
-    App, Variant, aes, agents, bank, commstime, h264_graph, hamming, kmeans, mandelbrot,
-    philosophers, pipeline, proxy, random_network, ring, scatter_gather, sieve, wordcount,
+    App, Variant, aes, h264_graph, hamming, kmeans, pipeline, random_network, ring, scatter_gather,
+    sieve, wordcount,
 };
+#[cfg(feature = "communicating")]
+use crate::{agents, bank, commstime, mandelbrot, philosophers, proxy};
 
 /// Every program, in the order in which `kahn list` shows them.
 pub const APPS: &[App] = &[
@@ -65,7 +68,13 @@ pub const APPS: &[App] = &[
         name: "ring",
         summary: "passes tokens round a ring of processes",
         examples: ring::EXAMPLES,
-        variants: &[Variant::Network, Variant::Rendezvous, Variant::Threads, Variant::Sequential],
+        variants: &[
+            Variant::Network,
+            #[cfg(feature = "communicating")]
+            Variant::Rendezvous,
+            Variant::Threads,
+            Variant::Sequential,
+        ],
         default_parts: 1,
         most_parts: usize::MAX,
         arguments: ring::Arguments::augment_args,
@@ -139,6 +148,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(h264_graph::EncoderProgram::new(&arguments, settings)))
         },
     },
+    #[cfg(feature = "streamit")]
     App {
         name: "fm-radio",
         summary: "receives a radio station and equalises its sound",
@@ -152,6 +162,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(fm_radio::FmRadio::prepare(&arguments)?))
         },
     },
+    #[cfg(feature = "streamit")]
     App {
         name: "filter-bank",
         summary: "takes a signal apart into bands and puts it together",
@@ -165,6 +176,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(filter_bank::FilterBank::prepare(&arguments, settings)?))
         },
     },
+    #[cfg(feature = "streamit")]
     App {
         name: "fft",
         summary: "transforms blocks of points as Fourier does",
@@ -178,6 +190,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(fft::Fft::prepare(&arguments, settings)?))
         },
     },
+    #[cfg(feature = "streamit")]
     App {
         name: "bitonic-sort",
         summary: "sorts blocks of numbers, with one process a comparator",
@@ -191,6 +204,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(bitonic_sort::BitonicSort::prepare(&arguments, settings)?))
         },
     },
+    #[cfg(feature = "streamit")]
     App {
         name: "des",
         summary: "encrypts with the Data Encryption Standard, a bit a message",
@@ -204,6 +218,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(des::Des::prepare(&arguments, settings)?))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "commstime",
         summary: "counts with four processes that meet",
@@ -217,6 +232,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(commstime::CommstimeProgram::new(&arguments)))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "philosophers",
         summary: "lets philosophers share forks, with a deadlock or without",
@@ -230,6 +246,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(philosophers::PhilosophersProgram::new(&arguments)))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "bank",
         summary: "lets many clients transfer money at one bank",
@@ -243,6 +260,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(bank::BankProgram::new(&arguments, settings)))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "agents",
         summary: "moves agents through a world, with a process for each",
@@ -256,6 +274,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(agents::AgentsProgram::prepare(&arguments, settings)?))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "mandelbrot",
         summary: "computes a film of the Mandelbrot set with farmer, workers and harvester",
@@ -269,6 +288,7 @@ pub const APPS: &[App] = &[
             Ok(Box::new(mandelbrot::MandelbrotProgram::prepare(arguments, settings)?))
         },
     },
+    #[cfg(feature = "communicating")]
     App {
         name: "proxy",
         summary: "forwards connections from one address to another, until Ctrl-C",

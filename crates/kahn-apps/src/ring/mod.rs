@@ -24,6 +24,7 @@
 //! channel grows; the variant `rendezvous`, whose channels have no room at all, explains the deadlock.
 
 mod network;
+#[cfg(feature = "communicating")]
 mod rendezvous;
 mod sequential;
 mod threads;
@@ -31,19 +32,36 @@ mod threads;
 use kahn::Network;
 
 use crate::{
-    Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, Ran, Stop, Variant,
-    at_least_one, failed, whole,
+    Answer, Compare, Failure, MOST_PROCESSES, Pending, Program, Progress, at_least_one, whole,
 };
+#[cfg(feature = "communicating")]
+use crate::{Ran, Stop, Variant, failed};
 
-/// What to type, for the help.
-pub(crate) const EXAMPLES: &str = "\
+macro_rules! examples {
+    ($more:literal) => {
+        concat!(
+            "\
 Examples:
   kahn run ring --cycles 10000 --report             one token, 256 processes
   kahn run ring --tokens 64 --workers 2             64 tokens on two workers
   kahn run ring --tokens 512 --capacity 1           full: a channel must grow
+  kahn run ring --variant threads                   the same with a thread for each process",
+            $more
+        )
+    };
+}
+
+/// What to type, for the help.
+#[cfg(not(feature = "communicating"))]
+pub(crate) const EXAMPLES: &str = examples!("");
+
+/// What to type, for the help.
+#[cfg(feature = "communicating")]
+pub(crate) const EXAMPLES: &str = examples!(
+    "
   kahn run ring --variant rendezvous --tokens 64    the same where a sender waits for its receiver
-  kahn run ring --variant rendezvous --tokens 256   a deadlock, explained
-  kahn run ring --variant threads                   the same with a thread for each process";
+  kahn run ring --variant rendezvous --tokens 256   a deadlock, explained"
+);
 
 /// What is typed after `ring`.
 #[derive(Debug, clap::Args)]
@@ -153,6 +171,7 @@ impl Program for RingProgram {
         Ok(answer(self.ring.sequential()))
     }
 
+    #[cfg(feature = "communicating")]
     fn communicate(
         &self,
         _variant: Variant,
