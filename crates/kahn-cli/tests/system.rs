@@ -216,3 +216,27 @@ fn a_run_that_fails_leaves_what_happened_last() {
         assert!(told.contains("times 5  for room in by 5"), "{told}");
     }
 }
+
+/// Each line of `docs/trace.md` that is to be typed.
+#[test]
+fn what_the_page_about_traces_shows_can_be_typed() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines: Vec<_> = blocks.flat_map(str::lines).collect();
+    assert!(lines.len() > 6, "{lines:?}");
+    let folder = tempfile::tempdir().unwrap();
+    for line in lines {
+        let words: Vec<_> = line.split(' ').collect();
+        assert_eq!(words[0], "kahn");
+        let output = kahn(&words[1..]).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        if words[2] == "diff" {
+            let told = text(&output.stdout);
+            assert!(
+                told.contains("first difference: ") && told.contains("waits for room"),
+                "{told}"
+            );
+        }
+    }
+}
