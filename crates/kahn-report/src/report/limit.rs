@@ -35,8 +35,6 @@ pub(super) enum Limit<'report> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outside<'report> {
     other: &'report Name,
-    /// Whether the report lists it as a process.
-    is_process: bool,
     /// The process that waited, how often, and whether for a message or for room.
     waited: &'report Name,
     times: u64,
@@ -87,7 +85,9 @@ impl Report {
         });
         let largest = largest.reduce(|a, b| if b.1 > a.1 { b } else { a });
         match largest {
-            Some((members, share)) if share >= 0.5 => {
+            // Of a loop that limits a run, one process or another runs, or is about to: waking it takes time,
+            // too. A loop that waits for the world outside runs little.
+            Some((members, share)) if share >= 0.5 && share * all >= 0.25 * self.seconds => {
                 let names = members.iter().take(2).map(|&place| &self.processes[place].name);
                 Limit::Loop(names.collect(), members.len(), share)
             }
@@ -125,8 +125,7 @@ impl Report {
             let (waited, other) = end.filter(|(waited, other)| is_run(waited) && !is_run(other))?;
             let waiting = process(waited)?;
             let times = if for_message { waiting.waits_empty } else { waiting.waits_full };
-            let is_process = process(other).is_some();
-            (times > 0).then_some(Outside { other, is_process, waited, times, for_message })
+            (times > 0).then_some(Outside { other, waited, times, for_message })
         });
         outside.max_by_key(|outside| outside.times)
     }
@@ -229,17 +228,13 @@ impl std::fmt::Display for Limit<'_> {
                 )
             }
             Self::Outside(share, outside) => {
-                let Outside { other, is_process, waited, times, for_message } = outside;
+                let Outside { other, waited, times, for_message } = outside;
                 let what = if *for_message { "a message from" } else { "room towards" };
                 let times = human::count(*times, "time", "times");
-                let other = match is_process {
-                    true => format!("`{other}`, on a thread of its own"),
-                    false => format!("`{other}`, outside the network"),
-                };
                 write!(
                     f,
                     "limited by waiting: for {} of their time the workers had nothing to run; `{waited}` \
-                     waited {times} for {what} {other}",
+                     waited {times} for {what} `{other}`, which no worker runs",
                     percent(*share)
                 )
             }

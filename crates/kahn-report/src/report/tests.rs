@@ -119,6 +119,8 @@ fn what_limits_a_run_is_told() {
     let back = ("back", "b", "a");
     let looped = limit(&[("a", Some(0.4)), ("b", Some(0.4))], &[forth, back], 0.4);
     assert!(looped.starts_with("limited by a loop: `a`, `b` wait for each other"), "{looped}");
+    let served = limit(&[("a", Some(0.1)), ("b", Some(0.1))], &[forth, back], 0.1);
+    assert!(served.starts_with("limited by waiting: for 90 %"), "no loop runs so little: {served}");
     let idle = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[forth], 0.15);
     assert!(idle.starts_with("limited by waiting: for 85 %"), "{idle}");
     assert!(idle.contains("no process or loop was busy throughout"), "{idle}");
@@ -126,7 +128,7 @@ fn what_limits_a_run_is_told() {
     let told = ("told", "driver", "a");
     let outside = limit(&[("a", Some(0.2)), ("b", Some(0.1))], &[told, forth], 0.15);
     assert!(
-        outside.ends_with("`a` waited 2 times for a message from `driver`, outside the network"),
+        outside.ends_with("`a` waited 2 times for a message from `driver`, which no worker runs"),
         "{outside}"
     );
     // With another input it may have waited for that.
@@ -135,7 +137,7 @@ fn what_limits_a_run_is_told() {
     let mut report = ran(&[("read", Some(0.0)), ("b", Some(0.1))], &[("lines", "read", "b")], 0.05);
     report.processes[0].polls = 0;
     let text = report.limit().to_string();
-    assert!(text.ends_with("a message from `read`, on a thread of its own"), "{text}");
+    assert!(text.ends_with("a message from `read`, which no worker runs"), "{text}");
     report.processes[1].waits_full = 7;
     (report.channels[0].from, report.channels[0].to) = (Some("b".into()), Some("read".into()));
     let text = report.limit().to_string();

@@ -93,6 +93,10 @@ impl Digester {
 ///
 /// assert_eq!(Digester::of(&Point { x: 1.0, y: 2.0 }), Digester::of(&Point { x: 1.0, y: 2.0 }));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no digest, by which messages and keys are compared",
+    note = "derive it: `#[derive(kahn::Digest)]`, or return something that has one"
+)]
 pub trait Digest {
     /// Writes all that distinguishes this value from others.
     ///

@@ -79,6 +79,12 @@ impl Port {
 /// assert_eq!(all.take(), Some(vec![0, 2, 4]));
 /// # Ok::<(), kahn::RunError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no port of a process",
+    label = "this is no end of a channel",
+    note = "ports are ends of channels and spawners, alone or in tuples, arrays and vectors; whatever else a \
+            process uses its closure captures: `async move |ports| …`"
+)]
 pub trait Ports: Send {
     /// Shows each end to `see`.
     ///

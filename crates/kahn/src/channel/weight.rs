@@ -58,6 +58,10 @@ use std::time::Duration;
 /// assert_eq!(report.channels[0].owned_bytes, Some(640 * 480));
 /// # Ok::<(), kahn::RunError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not tell how many bytes it owns",
+    note = "implement `kahn::Weigh` for it, or say it with the channel: `Channel::weighed_by`"
+)]
 pub trait Weigh {
     /// Returns the bytes that this value owns beside those that it takes itself: on the heap, mostly.
     ///

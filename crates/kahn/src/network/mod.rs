@@ -225,7 +225,8 @@ impl<'env, M: Making> Network<'env, M> {
     /// Makes a process that has these ports and runs this code.
     ///
     /// The code is called with the ports when the process runs for the first time. It may return
-    /// nothing or a result; an error is a [failure](crate::FailureReport), and so is a panic.
+    /// nothing or a result; an error is a [failure](crate::FailureReport), and so is a panic. What it uses of
+    /// a function that returns before the network runs, it must own: `async move`.
     ///
     /// # Examples
     ///
@@ -250,6 +251,8 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// # Panics
     /// Panics if a port belongs to another network.
+    #[doc(alias = "spawn")]
+    #[doc(alias = "actor")]
     pub fn process<P, F, R, O>(&mut self, name: impl Into<Name>, ports: P, code: F)
     where
         P: Ports + 'env,

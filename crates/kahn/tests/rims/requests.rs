@@ -173,3 +173,24 @@ fn a_service_that_begins_while_the_network_runs_is_not_compared_either() {
     let VerifyError::FromOutside { process } = &error else { panic!("{error}") };
     assert_eq!(process, "late/service");
 }
+
+#[test]
+fn a_service_that_waits_says_so_while_it_runs_and_in_the_report() {
+    each_way(|mut network, options| {
+        let requests = service(&mut network.scope("quiet"));
+        let handle = network.stop_handle();
+        scope(|scope| {
+            scope.spawn(move || {
+                assert_eq!(requests.ask_blocking(3), Ok(9));
+                // Nothing is asked: it comes to that, and stays there.
+                let waits = "`quiet/service` waits for something outside the network";
+                while !handle.explain().to_string().contains(waits) {
+                    std::thread::yield_now();
+                }
+            });
+            let report = network.run_with(options).expect("it ends when nothing asks any more");
+            let told = "warning: order from outside: in which order `quiet/service` is asked";
+            assert!(report.to_string().contains(told), "{report}");
+        });
+    });
+}

@@ -37,6 +37,11 @@ use std::fmt;
 /// assert_eq!(driver.join().expect("it does not panic"), 15);
 /// # Ok::<(), kahn::RunError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be given to a party outside",
+    label = "this is no end of a channel",
+    note = "a party outside has ends of channels, alone or in tuples; its thread has all else anyway"
+)]
 pub trait OutsidePorts: Ports {
     /// The same ends in the hands of a party.
     type Outside;

@@ -53,6 +53,7 @@ impl<'env, M: Making> Network<'env, M> {
     ///
     /// # Panics
     /// Panics if `items` belongs to another network.
+    #[doc(alias = "feedback")]
     pub fn delay<T: Send + 'env>(
         &mut self,
         name: impl Into<Channel<T>>,

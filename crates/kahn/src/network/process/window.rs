@@ -35,6 +35,7 @@ impl<'env, M: Making> Network<'env, M> {
     /// # Panics
     /// Panics if `pop` is 0 or more than `peek`, or if `items` belongs to another network. If `f` does not
     /// push `push` messages, the process fails.
+    #[doc(alias = "window")]
     #[doc(alias = "fir")]
     #[doc(alias = "decimate")]
     pub fn rates<T: Send + 'env, U: Send + 'env>(
