@@ -255,11 +255,18 @@ impl ChannelRef {
         unsafe { growth.as_ref() }
     }
 
+    /// Whether the slots are one segment: then a side goes on without looking where they are.
+    #[inline(always)]
+    pub(super) fn is_one_segment(self) -> bool {
+        // Relaxed: whether there is more is all that is read.
+        self.cold.growth.load(Relaxed).is_null()
+    }
+
     /// How many of `most` messages that there is credit for a side may put, or take, one after the
     /// other. The receiver has seen that there are so many.
     #[inline]
     pub(super) fn reach(self, end: End, most: u64) -> u64 {
-        if self.cold.growth.load(Relaxed).is_null() { most } else { self.reach_in_runs(end, most) }
+        if self.is_one_segment() { most } else { self.reach_in_runs(end, most) }
     }
 
     #[inline(never)]

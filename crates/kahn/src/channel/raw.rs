@@ -381,8 +381,9 @@ impl ChannelRef {
         WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
     }
 
-    /// Grants credit for at most `most` operations before the next look.
-    #[inline]
+    /// Grants credit for at most `most` operations before the next look; the peer has published that
+    /// there is so much to do.
+    #[inline(always)]
     pub(super) fn grant(
         self,
         end: End,
@@ -391,24 +392,36 @@ impl ChannelRef {
         task: TaskRef,
         worker: &Worker,
     ) -> SlowPath {
+        if (capacity < 4 || most == 1) && self.is_one_segment() {
+            self.side(end).credit.set(1);
+            return SlowPath::Go;
+        }
+        self.grant_more(end, most, capacity, task, worker)
+    }
+
+    /// The same where more than one may be granted, or the slots are in several segments. Called last,
+    /// so that the usual way of what has little to do needs no stack.
+    #[inline(never)]
+    fn grant_more(
+        self,
+        end: End,
+        most: u64,
+        capacity: u64,
+        task: TaskRef,
+        worker: &Worker,
+    ) -> SlowPath {
         let side = self.side(end);
+        let most = self.reach(end, most);
         let is_eager = side.tells(told::OUTSIDE)
             || task.notes() & own::WAIT_ONCE != 0
             || end == End::Receiver && side.is_recorded();
         if capacity < 4 || is_eager {
             side.credit.set(1);
-            SlowPath::Go
-        } else {
-            self.grant_more(end, most, capacity, worker)
+            return SlowPath::Go;
         }
-    }
-
-    #[inline(never)]
-    fn grant_more(self, end: End, most: u64, capacity: u64, worker: &Worker) -> SlowPath {
         let half = capacity / 2;
         let period = if half > HUNGRY_PERIOD && worker.has_takers() { HUNGRY_PERIOD } else { half };
         let credit = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
-        let side = self.side(end);
         side.credit.set(credit);
         if credit > 1 {
             self.list(end, worker);

@@ -217,8 +217,7 @@ fn look_for_credit(
         let capacity = channel.cold.capacity.load(Relaxed).into();
         let used = side.local.get() - seen.count();
         if used < capacity {
-            let most = channel.reach(End::Sender, capacity - used);
-            return channel.grant(End::Sender, most, capacity, task, worker);
+            return channel.grant(End::Sender, capacity - used, capacity, task, worker);
         }
     }
     find_no_room(channel, worker, task, seen, waited)
@@ -247,8 +246,8 @@ fn find_no_room(
     }
     if is_new || channel.grow_if_asked() {
         let capacity = channel.cold.capacity.load(Relaxed).into();
-        let most = channel.reach(End::Sender, capacity - (side.local.get() - seen.count()));
-        return channel.grant(End::Sender, most, capacity, task, worker);
+        let room = capacity - (side.local.get() - seen.count());
+        return channel.grant(End::Sender, room, capacity, task, worker);
     }
     if channel.has_flag(flag::DEAD_END) {
         return SlowPath::Over;
@@ -274,10 +273,9 @@ fn look_for_messages(
         note_waiting(channel, waiting);
         side.is_remote.set(!channel.was_published_by(worker.number()));
     }
-    let most = channel.reach(End::Receiver, waiting);
     // Relaxed: how far it may go before it looks again.
     let capacity = channel.cold.capacity.load(Relaxed).into();
-    channel.grant(End::Receiver, most, capacity, task, worker)
+    channel.grant(End::Receiver, waiting, capacity, task, worker)
 }
 
 /// All is read: waits for more, unless it is the end.
