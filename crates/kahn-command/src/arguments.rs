@@ -46,13 +46,17 @@ impl Shape {
         Ok(Settings { parts: checked(program, parts)?, seed: self.seed })
     }
 
-    /// The same for each number of parts.
+    /// The same for each number of parts: those typed, or a few if the program has parts and none was.
     pub(crate) fn all_settings(&self, program: &dyn Program) -> Result<Vec<Settings>, Failure> {
-        if self.parts.len() < 2 {
-            return Ok(vec![self.settings(program)?]);
-        }
+        let numbers: Vec<_> = match (&self.parts[..], program.parts()) {
+            ([], None) => return Ok(vec![self.settings(program)?]),
+            ([], Some(Parts { most, .. })) => {
+                FEW_PARTS.into_iter().filter(|parts| *parts <= most).collect()
+            }
+            (typed, _) => typed.to_vec(),
+        };
         let with = |parts| Ok(Settings { parts: checked(program, Some(parts))?, seed: self.seed });
-        self.parts.iter().copied().map(with).collect()
+        numbers.into_iter().map(with).collect()
     }
 }
 
@@ -75,6 +79,9 @@ fn checked(program: &dyn Program, parts: Option<usize>) -> Result<usize, Failure
     }
 }
 
+/// What is compared unless numbers are typed: one part, and two numbers that deal work out differently.
+const FEW_PARTS: [usize; 3] = [1, 2, 3];
+
 const VARIANT: &str = "variant";
 const PARTS: &str = "parts";
 const SEED: &str = "seed";
@@ -90,8 +97,8 @@ fn parts(verb: Verb) -> Arg {
     let arg = Arg::new(PARTS).long(PARTS).value_name("N").value_parser(parser);
     match verb {
         Verb::Verify => arg.value_name("N,…").value_delimiter(',').help(
-            "Shares the work of each stage among N processes; of several numbers, such as 2,3,8, the \
-             outputs are compared as well",
+            "Shares the work of each stage among N processes, and compares the outputs of all these \
+             numbers; 1,2,3 unless set",
         ),
         Verb::Run | Verb::Graph => arg.help(
             "Shares the work of each stage among N processes; the output does not depend on it",
@@ -315,7 +322,10 @@ impl Verb {
         let mut parts = parts(self);
         if let Some(Parts { default, most }) = program.parts() {
             let help = parts.get_help().cloned().unwrap_or_default();
-            parts = parts.help(format!("{help} [default: {default}, at most {most}]"));
+            parts = parts.help(match self {
+                Self::Verify => format!("{help} [at most {most}]"),
+                Self::Run | Self::Graph => format!("{help} [default: {default}, at most {most}]"),
+            });
         }
         let shape = [variant(), parts, seed()];
         let taken = |arg: &Arg| command.get_arguments().any(|own| own.get_id() == arg.get_id());

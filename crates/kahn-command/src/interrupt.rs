@@ -2,7 +2,7 @@
 //!
 //! | pressed while            | what happens                                                  |
 //! |--------------------------|---------------------------------------------------------------|
-//! | no network runs          | the command ends                                              |
+//! | no network runs          | the command ends; a file that is half written is removed      |
 //! | a network runs           | it is stopped: its processes end where they wait              |
 //! | it has been stopped      | the command says what has not stopped, and ends               |
 
@@ -14,7 +14,7 @@ use kahn::StopHandle;
 use parking_lot::Mutex;
 
 use crate::failure::INTERRUPTED;
-use crate::messages;
+use crate::{messages, output};
 
 /// Stops what runs, and says what has not stopped.
 ///
@@ -166,5 +166,6 @@ impl fmt::Debug for Interrupt {
 
 #[expect(clippy::exit, reason = "the person who pressed Ctrl-C wants no further step")]
 fn exit() {
+    output::abandon();
     process::exit(INTERRUPTED.into());
 }

@@ -27,7 +27,7 @@
 //! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
-//! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work; see [`main_with_parts`] |
+//! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |
 //! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard

@@ -90,8 +90,8 @@ pub fn main_with<A: Args, I: Send + Sync + 'static>(
 
 /// Makes a command of a network some stage of which is shared among processes: `--parts N` says how many.
 ///
-/// `build` gets their number. The result must not depend on it: `verify --parts 2,3,8` runs the network
-/// with each of these numbers under every schedule, and compares the results over all. Memory that is used
+/// `build` gets their number. The result must not depend on it: `verify` runs the network with 1, 2 and 3 of
+/// them, or with each number of `--parts 2,3,8`, under every schedule, and compares the results over all. Memory that is used
 /// again and influences results, such as a compressor that was reset, is found by that.
 ///
 /// # Examples

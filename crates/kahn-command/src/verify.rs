@@ -1,8 +1,8 @@
 //! `verify`: one program under many schedules.
 //!
 //! The runs are compared with each other by what was received on every channel, and by the output;
-//! all of them with what the program computes without any network, if it can. With several numbers of
-//! parts, the runs with one number are compared so, and the outputs over all. Ctrl-C stops the run and
+//! all of them with what the program computes without any network, if it can. A program with parts is run
+//! with several numbers of them: the runs with one number are compared so, and the outputs over all. Ctrl-C stops the run and
 //! with it the comparison: the command says so and ends with 130.
 
 use std::cell::OnceCell;

@@ -3,7 +3,17 @@
 
 use kahn_command::{Answer, Parts};
 use std::env;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
+#[cfg(target_os = "linux")]
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+};
 
 /// Tells of each word how many characters of its beginning the word before it has, too.
 #[derive(clap::Args)]
@@ -14,6 +24,18 @@ struct Arguments {
     /// Forgets to clear what is used again
     #[arg(long)]
     planted: bool,
+
+    /// Writes the words into this file while the network runs
+    #[arg(long)]
+    sink: Option<PathBuf>,
+
+    /// Never ends
+    #[arg(long)]
+    endless: bool,
+
+    /// Writes a word into this file after the run, tells so, and goes on when standard input ends
+    #[arg(long)]
+    file: Option<PathBuf>,
 }
 
 /// A compressor that writes what a word has in common with what it has seen since it was reset.
@@ -46,10 +68,25 @@ fn program() -> ExitCode {
                 network.parallel_map_with("deflate", words, parts, make, move |state, word| {
                     state.deflate(word, is_planted)
                 });
+            if let Some(sink) = &arguments.sink {
+                let rounds = if arguments.endless { usize::MAX } else { 1 };
+                let words = (0..rounds).flat_map(|_| &arguments.words);
+                let words = network.source("words for the sink", words);
+                network.write_file("sink", words, sink);
+            }
             let all = network.collect("all", deflated);
-            Ok(Answer::new(move |out| {
+            let answer = Answer::new(move |out| {
                 all.take().iter().flatten().try_for_each(|word| writeln!(out, "{word}"))
-            }))
+            });
+            Ok(match &arguments.file {
+                Some(file) => answer.file(file, |out| {
+                    out.write_all(b"half")?;
+                    kahn_command::note("half");
+                    std::io::stdin().read_to_end(&mut Vec::new())?;
+                    Ok(())
+                }),
+                None => answer,
+            })
         },
     )
 }
@@ -60,6 +97,12 @@ fn main() -> ExitCode {
     }
     state_that_was_reset_is_found_and_named_and_all_else_is_equal();
     numbers_of_parts_are_checked();
+    #[cfg(target_os = "linux")]
+    {
+        ctrl_c_while_a_file_is_written_leaves_nothing();
+        ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else();
+        a_named_pipe_is_written_to_and_stays_one();
+    }
     ExitCode::SUCCESS
 }
 
@@ -87,8 +130,12 @@ fn state_that_was_reset_is_found_and_named_and_all_else_is_equal() {
                     depends on which part does what, such as memory that is used again";
     assert!(told.contains(expected), "{told}");
 
+    // Unless one says otherwise, several numbers are compared.
+    let told = text(&typed("verify aa ab ac ad").stdout);
+    assert!(told.contains(" with 1, 2 and 3 parts: equal under "), "{told}");
+    assert_eq!(typed("verify aa ab ac ad --planted").status.code(), Some(1));
     // With one number alone there is nothing to see: each run deals out in the same way.
-    assert_eq!(typed("verify aa ab ac ad --planted").status.code(), Some(0));
+    assert_eq!(typed("verify --parts 2 aa ab ac ad --planted").status.code(), Some(0));
     for (parts, line) in [("2", "1c"), ("3", "0ac")] {
         let run = typed(&format!("run --parts {parts} aa ab ac ad --planted"));
         assert_eq!(text(&run.stdout).lines().nth(2), Some(line));
@@ -106,5 +153,94 @@ fn numbers_of_parts_are_checked() {
         assert!(output.status.code() == Some(2) && told.contains(what), "{line}: {told}");
     }
     let help = text(&typed("verify --help").stdout);
-    assert!(help.contains("--parts <N,…>") && help.contains("default: 2, at most 8"), "{help}");
+    let verify = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(verify.contains("--parts <N,…>") && verify.contains("1,2,3 unless set [at most 8]"));
+    let help = text(&typed("run --help").stdout);
+    assert!(help.contains("default: 2, at most 8"), "{help}");
+}
+
+#[cfg(target_os = "linux")]
+fn started(arguments: &[&str], file: &Path) -> Child {
+    let mut command = Command::new(env::current_exe().expect("it runs"));
+    let command = command.args(arguments).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+#[cfg(target_os = "linux")]
+fn press_ctrl_c(run: &Child) {
+    let kill = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+    assert!(kill.expect("there is such a program").success());
+}
+
+#[cfg(target_os = "linux")]
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is a folder");
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(target_os = "linux")]
+fn ctrl_c_while_a_file_is_written_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = started(&["run", "a", "--file"], &folder.path().join("answer"));
+    // It says when it has begun to write, and then waits for the end of its input.
+    let mut told = String::new();
+    let stderr = run.stderr.as_mut().expect("it is a pipe");
+    BufReader::new(stderr).read_line(&mut told).expect("it tells");
+    assert!(told.ends_with(": half\n"), "{told}");
+    assert_eq!(names_in(folder.path()).len(), 1);
+    press_ctrl_c(&run);
+    // Its input stays open until it has ended.
+    let input = run.stdin.take();
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    drop(input);
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+fn ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("words");
+    fs::write(&target, "old").expect("it is written");
+    let run = started(&["run", "a", "b", "--endless", "--sink"], &target);
+    // What it writes to is beside the target.
+    while names_in(folder.path()).len() < 2 {
+        thread::yield_now();
+    }
+    press_ctrl_c(&run);
+    let output = run.wait_with_output().expect("it ends");
+    let told = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()), "{told}");
+    assert_eq!(names_in(folder.path()), ["words"]);
+    assert_eq!(fs::read_to_string(&target).expect("it is there"), "old");
+}
+
+#[cfg(target_os = "linux")]
+fn a_named_pipe_is_written_to_and_stays_one() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("there is such a program").success());
+    for (option, content) in [("--sink", "ab"), ("--file", "half")] {
+        let mut run = started(&["run", "a", "b", option], &pipe);
+        drop(run.stdin.take());
+        assert_eq!(fs::read_to_string(&pipe).expect("it is read"), content, "{option}");
+        assert_eq!(run.wait().expect("it ends").code(), Some(0));
+        assert!(fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
+    }
+    assert_eq!(names_in(folder.path()), ["pipe"]);
+    // Standard output is a file here, and no file is put in its place.
+    let output = fs::File::create(folder.path().join("output")).expect("it is made");
+    let mut command = Command::new(env::current_exe().expect("it runs"));
+    let command = command.args(["run", "a", "--file", "/dev/stdout"]).stdin(Stdio::null());
+    let run = command.stdout(output).status().expect("it starts");
+    assert_eq!(run.code(), Some(0));
+    let written = fs::read_to_string(folder.path().join("output")).expect("it is there");
+    assert_eq!(written, "half0a\n");
+    assert_eq!(names_in(folder.path()), ["output", "pipe"]);
 }
