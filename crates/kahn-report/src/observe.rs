@@ -69,6 +69,27 @@ pub trait Observer: Send + Sync {
     fn received(&self, channel: Subject<'_>, messages: Range<u64>) {
         let _ = (channel, messages);
     }
+
+    /// Returns whether this is told what is in messages. No, unless overridden: it costs each of them
+    /// its written form.
+    fn wants_contents(&self) -> bool {
+        false
+    }
+
+    /// Tells what is in a message that a process sends: its written form, of channels whose messages have
+    /// one; none if the function that writes it has panicked.
+    ///
+    /// Told of each message in turn, before it is [`sent`](Self::sent). Initial messages are not sent by a
+    /// process, and not told.
+    fn writes(
+        &self,
+        process: Subject<'_>,
+        channel: Subject<'_>,
+        number: u64,
+        message: Option<&[u8]>,
+    ) {
+        let _ = (process, channel, number, message);
+    }
 }
 
 /// A process or a channel that an observer is told of.

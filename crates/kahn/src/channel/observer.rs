@@ -5,6 +5,7 @@
 //! | a process runs, a process rests, and why | the thread that runs it | around the poll; and around each wait of a process that blocks its thread |
 //! | a wait is over | the worker whose messages, or whose free slots, ended it | before the process is ready |
 //! | a process is dropped | the thread that drops it | before its body is |
+//! | what is in a message, if it has a written form and the observer asks for it | the sender's worker | before it is told that it was sent |
 //! | messages were sent | the sender's worker | before they become visible to the receiver |
 //! | messages were received | the receiver's worker | before their slots become free |
 //!
@@ -25,6 +26,7 @@ use kahn_engine::sync::Arc;
 use kahn_engine::{Pause, TaskRef};
 use kahn_report::observe::{Observer, Rest, Slice, Subject};
 use std::fmt;
+use std::ops::Range;
 
 /// The observer of a run.
 #[derive(Clone)]
@@ -133,6 +135,18 @@ impl ChannelRef {
         }
     }
 
+    /// Tells what is in the messages of these numbers, which the sender has put into their slots.
+    fn tell_contents(self, observer: &dyn Observer, numbers: Range<u64>) {
+        let Some(sender) = self.owner(End::Sender) else { return };
+        let mut number = self.before(numbers.start);
+        let write = |message: Option<&[u8]>| {
+            observer.writes(process(&sender), channel(&self), number, message);
+            number += 1;
+        };
+        // SAFETY: they are about to be published, by the holder of the sender.
+        unsafe { self.for_each_written(numbers, write) };
+    }
+
     #[cold]
     fn tell_of_messages(self, end: End) {
         let (from, to) = (self.count(end), self.side(end).local.get());
@@ -142,7 +156,12 @@ impl ChannelRef {
         }
         if let Some(ObserverHandle(observer)) = self.table().observer() {
             match end {
-                End::Sender => observer.sent(channel(&self), messages),
+                End::Sender => {
+                    if observer.wants_contents() {
+                        self.tell_contents(&**observer, from..to);
+                    }
+                    observer.sent(channel(&self), messages);
+                }
                 End::Receiver => observer.received(channel(&self), messages),
             }
         }

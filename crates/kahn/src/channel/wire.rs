@@ -6,10 +6,13 @@
 
 use super::Digester;
 use super::raw::{ChannelRef, End, kind};
+use kahn_engine::sync::panics;
 use kahn_report::BoxError;
 use std::any::type_name;
 use std::fmt;
 use std::mem::transmute;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Appends the written form of a message.
 pub(crate) type Encode<T> = fn(&T, &mut Vec<u8>);
@@ -98,6 +101,46 @@ impl ChannelRef {
         self.sender.set_kind(kind::WIRED, wire.is_some());
         if wire.is_some() {
             self.line(End::Sender).wire.set(wire);
+        }
+    }
+
+    /// Calls `f` with the written form of each of these messages, none if it cannot be written.
+    ///
+    /// What the sender has not published lies in its present row: it goes to another when it looks at its
+    /// peer for credit, and what there was credit for before is published then.
+    ///
+    /// # Safety
+    /// The caller holds the process at the sender, which has put these messages into their slots and not
+    /// published them.
+    pub(super) unsafe fn for_each_written(
+        self,
+        numbers: Range<u64>,
+        mut f: impl FnMut(Option<&[u8]>),
+    ) {
+        if !self.sender.is_kind(kind::WIRED) {
+            return;
+        }
+        let Some(wire) = self.line(End::Sender).wire.get() else { return };
+        let (row, mask) = (self.sender.row.get(), self.sender.mask.get());
+        let stride = self.types.get().stride;
+        let mut bytes = Vec::new();
+        for number in numbers {
+            #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
+            let index = (number as u32 & mask) as usize;
+            let slot = row.wrapping_add(index * stride);
+            bytes.clear();
+            // It is the user's function, and the caller is about to publish: it must not unwind.
+            let written = catch_unwind(AssertUnwindSafe(|| {
+                // SAFETY: the message stands there, as the caller says.
+                unsafe { wire.encode(slot.cast_const().cast(), &mut bytes) };
+            }));
+            match written {
+                Ok(()) => f(Some(&bytes)),
+                Err(payload) => {
+                    panics::discard(payload);
+                    f(None);
+                }
+            }
         }
     }
 }

@@ -62,3 +62,4 @@ mod stopping;
 mod telling;
 mod threads;
 mod values;
+mod written;
