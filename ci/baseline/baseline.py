@@ -5,9 +5,10 @@
 
 Always counts crates, files, lines of code, unsafe code, types of one name, knots of imports, and
 `impl` blocks that stand outside of the folder of their type. `--names` counts public names by rustdoc's
-JSON, `--instructions` counts what messages cost in the workspace's profile and in a crate outside of
-it (valgrind), `--build` times `cargo add` of a crate in a new crate. Writes FOLDER/shape.json and
-FOLDER/shape.md. With `--before`, the `shape.json` of an earlier commit, a table compares the two.
+JSON, `--instructions` counts what messages cost in a crate outside of the workspace (valgrind), in
+the default release profile and in that of `dist`, `--build` times `cargo add` of a crate in a new
+crate. Writes FOLDER/shape.json and FOLDER/shape.md. With `--before`, the `shape.json` of an earlier
+commit, a table compares the two.
 
 A line of code is one with something besides a comment on it, outside of models and of what is
 compiled for tests only.
@@ -103,10 +104,19 @@ def without_tests(text):
     return text
 
 
+def is_model(path):
+    return "models" in path.parts or path.name == "model.rs"
+
+
+def is_test(path):
+    return "tests" in path.parts or path.name == "tests.rs"
+
+
 def sources(folder):
     """The Rust files below a folder that run in a program, with their code."""
     for path in sorted(folder.rglob("*.rs")):
-        if "models" not in path.parts and "target" not in path.parts:
+        inside = path.relative_to(folder)
+        if not is_model(inside) and not is_test(inside):
             yield path, without_tests(strip(path.read_text()))
 
 
@@ -257,7 +267,8 @@ def shape(crate):
         "longest file": max((len(path.read_text().splitlines()) for path, _ in files), default=0),
         "lines of code": sum(lines_of(text) for _, text in files),
         "lines of models": sum(lines_of(strip(path.read_text()))
-                               for path in src.rglob("*.rs") if "models" in path.parts),
+                               for path in src.rglob("*.rs")
+                               if is_model(path.relative_to(src))),
         "unsafe blocks": len(re.findall(r"\bunsafe\s*\{", code)),
         "unsafe impls": len(re.findall(r"\bunsafe\s+impl\b", code)),
         "unsafe functions": len(re.findall(r"\bunsafe\s+(?:extern\s+\S+\s+)?fn\s+\w", code)),
@@ -290,7 +301,7 @@ def instructions():
     found = {}
     profiles = {
         "default": {},
-        "workspace": {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"},
+        "dist": {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"},
     }
     # The same versions as in the workspace. Incremental builds have many more units: 1430 for 990.
     shutil.copy(ROOT / "Cargo.lock", HERE / "outside" / "Cargo.lock")
