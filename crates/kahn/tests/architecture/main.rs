@@ -436,3 +436,40 @@ fn what_a_type_can_do_stands_in_its_folder() {
         }
     }
 }
+
+/// What stands in backquotes in a document and looks like the path of a file: `kahn-engine/queue/lane.rs`.
+fn paths_told(text: &str) -> impl Iterator<Item = &str> {
+    let is_path_like = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter(move |told| {
+        let ends = [".rs", ".md", ".py", ".sh", ".toml"];
+        told.contains('/')
+            && told.chars().all(is_path_like)
+            && ends.iter().any(|end| told.ends_with(end))
+    })
+}
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let root = workspace();
+    let below = |name: &str| sources(&root.join("crates").join(name).join("src"));
+    let files: Vec<_> = CRATES.iter().flat_map(|(name, _)| below(name)).collect();
+    // From the workspace; as `crate/file` below the sources of a crate; or as `folder/file` in any of them.
+    let is_there = |told: &str| {
+        let in_crate = told.split_once('/').is_some_and(|(name, file)| {
+            root.join("crates").join(name).join("src").join(file).exists()
+        });
+        in_crate || root.join(told).exists() || files.iter().any(|file| file.path.ends_with(told))
+    };
+    let mut told = 0;
+    let mut missing = Vec::new();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "bench/NOTES.md"] {
+        let text = fs::read_to_string(root.join(document)).expect("it is there");
+        let paths: Vec<_> = paths_told(&text).collect();
+        told += paths.len();
+        let gone = paths.into_iter().filter(|path| !is_there(path));
+        missing.extend(gone.map(|path| format!("{document}: {path}")));
+    }
+    assert!(told > 20, "only {told} paths were found in the documents");
+    assert!(missing.is_empty(), "documents name files that are not there: {missing:#?}");
+}
