@@ -201,7 +201,7 @@ trace='--test trace'
 mutation lost-not-counted "$trace" what_is_lost trace/ring.rs \
     's/let lost = end - events\.len\(\) as u64;/let lost = 0;/'
 mutation losses-not-cut-off "$trace" what_is_lost trace/weave.rs \
-    's/first\.known_at\(\)/first.at/'
+    's/slice\.from\.max\(scale\.complete_from\)/slice.from/'
 mutation arrows-begin-twice "$trace" a_trace_tells trace/weave.rs \
     's/self\.flows\.insert\(flow\)\.then\(\|\| \{/self.flows.insert(flow);\n (flow > 0).then(|| {\n self.drawn.push((by, at, flow));/'
 mutation parts-are-one "$trace" a_trace_tells trace/names.rs \
