@@ -128,10 +128,25 @@ impl FmRadio {
     }
 
     fn answer(&self, sound: Vec<f32>) -> Answer<'_> {
-        let (count, checksum) = (sound.len(), samples::checksum(&sound));
-        let line = format!("{count} samples, checksum {checksum:016x}");
-        self.destination.answer(line, move |out| samples::write(out, &sound))
+        self.destination.answer(self.line(&sound), move |out| samples::write(out, &sound))
     }
+
+    /// What is told of the sound, and of none why.
+    fn line(&self, sound: &[f32]) -> String {
+        let line = format!("{} samples, checksum {:016x}", sound.len(), samples::checksum(sound));
+        if !sound.is_empty() {
+            return line;
+        }
+        let (taps, heard) = (self.tuner.len(), self.samples.len());
+        let first = first_sound(taps);
+        format!("{line}: filters of {taps} taps make the first of {first} samples, not of {heard}")
+    }
+}
+
+/// How many samples the first one of sound is made of: the tuner keeps one of some, the demodulator takes two, and
+/// the equaliser as many as it has taps.
+fn first_sound(taps: usize) -> usize {
+    taps + taps * DECIMATION as usize
 }
 
 /// The ends of the bands, each by the same factor above the one before.
@@ -189,6 +204,20 @@ mod tests {
     fn radio(line: &str) -> FmRadio {
         let line = Line::try_parse_from(line.split_whitespace()).expect("it is understood");
         FmRadio::prepare(&line.arguments).expect("it is tuned")
+    }
+
+    #[test]
+    fn a_radio_that_hears_too_little_says_how_much_it_needs() {
+        for taps in [5, 64] {
+            let first = first_sound(taps);
+            let of = |samples: usize| radio(&format!("--samples {samples} --taps {taps}"));
+            assert_eq!(of(first).receive().len(), 1);
+            let silent = of(first - 1);
+            assert!(silent.receive().is_empty());
+            let told = silent.line(&[]);
+            let why = format!("make the first of {first} samples, not of {}", first - 1);
+            assert!(told.ends_with(&why), "{told}");
+        }
     }
 
     #[test]
