@@ -240,3 +240,22 @@ fn what_the_page_about_traces_shows_can_be_typed() {
         }
     }
 }
+
+/// The lines of reports, as `docs/frictions.md` has them.
+#[test]
+fn reports_have_as_many_lines_as_the_page_says() {
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let page = fs::read_to_string(format!("{tree}/docs/frictions.md")).unwrap();
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (report, around) in [
+        ("--report=full", ["as `--report=full` has: ", " lines with two workers."]),
+        ("--report", ["numbers alone are one row: ", " lines."]),
+    ] {
+        let run = ["run", "wordcount", "README.md", "--workers", "2", report];
+        let output = kahn(&run).current_dir(tree).output().unwrap();
+        assert!(output.status.success());
+        let lines = text(&output.stderr).lines().count();
+        let told = format!("{}{lines}{}", around[0], around[1]);
+        assert!(page.contains(&told), "{report}: {lines} lines");
+    }
+}
