@@ -2,7 +2,8 @@
 //!
 //! 1. Processes whose names differ in numbers alone are one box if no channel joins two of them, and they
 //!    have the same neighbours. A short row of such processes stays a row.
-//! 2. If that is too much to be read, those whose names differ in one number alone are one box.
+//! 2. If that is too much to be read, those whose names differ in one number alone are one box; a family
+//!    without channels among its members stays one, because its boxes would only stand side by side.
 //! 3. If that is still too much, all whose names differ in numbers alone.
 //! 4. If that is still too much, the boxes with the most time and channels stay, and the rest is one.
 //!
@@ -51,10 +52,7 @@ fn is_readable(picture: &Picture) -> bool {
 
 /// Parts families until the members of each have the same neighbours; `None` if they come to be too many.
 fn alike(picture: &Picture, families: &[usize]) -> Option<Vec<usize>> {
-    let mut is_apart = vec![false; families.len()];
-    for edge in &picture.edges {
-        is_apart[families[edge.from]] |= families[edge.from] == families[edge.to];
-    }
+    let is_apart = joined(picture, families);
     let mut in_a_row = vec![0_usize; families.len()];
     for &family in families.iter().filter(|&&family| is_apart[family]) {
         in_a_row[family] += 1;
@@ -86,15 +84,27 @@ fn alike(picture: &Picture, families: &[usize]) -> Option<Vec<usize>> {
     None
 }
 
+/// For each family whether channels join members of it.
+fn joined(picture: &Picture, families: &[usize]) -> Vec<bool> {
+    let mut is_joined = vec![false; families.len()];
+    for edge in &picture.edges {
+        is_joined[families[edge.from]] |= families[edge.from] == families[edge.to];
+    }
+    is_joined
+}
+
 /// Makes a box of those of a family that agree in one of the numbers of their names, the first, the
 /// second and so on; of the ways that can be read, the one with the most boxes.
 fn by_number(picture: &Picture, families: &[usize]) -> Option<Picture> {
     let names = picture.vertices.iter().map(|vertex| numbers(&vertex.name));
     let names: Vec<_> = names.collect();
     let most = names.iter().map(Vec::len).max().unwrap_or(0);
-    // Of names with one number each would be alone.
+    let is_joined = joined(picture, families);
     let ways = (0..most).filter(|_| most > 1).filter_map(|place| {
-        let number = names.iter().map(|numbers| numbers.get(place).filter(|_| numbers.len() > 1));
+        // Of names with one number each would be alone.
+        let number = names.iter().zip(families).map(|(numbers, &family)| {
+            numbers.get(place).filter(|_| numbers.len() > 1 && is_joined[family])
+        });
         let (groups, count) = numbered(families.iter().zip(number));
         let picture = (count <= MOST_VERTICES).then(|| merged(picture, &groups))?;
         is_readable(&picture).then_some(picture)

@@ -11,6 +11,8 @@ pub(super) const LOOP: f64 = 22.0;
 /// How far the boxes behind a box of several are seen.
 const STACK: f64 = 5.0;
 const MARGIN: f64 = 20.0;
+/// The length of the head of an arrow; its line ends where the head begins.
+const HEAD: f64 = 10.0;
 /// The diameter of a join.
 const JOIN: f64 = 11.0;
 const NAME_LINE: f64 = 17.0;
@@ -26,6 +28,7 @@ const STYLE: &str = "\
 text{font-family:system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#1f2933;text-anchor:middle}
 .name{font-size:13px}
 .small{font-size:11px;fill:#52606d}
+.second{font-size:11px}
 .grew{font-size:11px;fill:#c2255c;font-weight:bold}
 .page{fill:#fff}
 .box{fill:#f1f5f9;stroke:#52606d;stroke-width:1.2}
@@ -120,18 +123,10 @@ pub(super) fn written(network: &Picture, drawn: &Picture, layout: &Layout) -> St
     let _ = write!(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n<defs>\n",
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n",
         escaped(&captions[0])
     );
-    for head in ["head", "backhead"] {
-        let _ = writeln!(
-            text,
-            "<marker id=\"{head}\" viewBox=\"0 0 10 10\" refX=\"9.5\" refY=\"5\" markerWidth=\"10\" \
-             markerHeight=\"10\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"{head}\" \
-             d=\"M0 0.8L10 5L0 9.2z\"/></marker>"
-        );
-    }
-    text.push_str("</defs>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
+    text.push_str("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
     let _ = writeln!(text, "<g transform=\"translate({MARGIN} {MARGIN})\">");
     let most = drawn.edges.iter().filter_map(|edge| edge.traffic).max().unwrap_or(0);
     for (edge, route) in drawn.edges.iter().zip(&layout.routes) {
@@ -261,19 +256,56 @@ fn label(edge: &Edge) -> Label {
 }
 
 fn arrow(text: &mut String, edge: &Edge, route: &Route, layout: &Layout, most: u64) {
+    let thick = edge.traffic.map_or(1.4, |bytes| thickness(bytes, most));
+    let (path, tip, towards) = line(route, &layout.boxes[edge.from], layout.direction);
+    let (class, head) = if route.is_back { ("arrow back", "backhead") } else { ("arrow", "head") };
+    let _ = writeln!(
+        text,
+        "<path class=\"{class}\" stroke-width=\"{thick:.1}\" d=\"{path}\"><title>{}</title></path>",
+        escaped(&edge.names.join(", "))
+    );
+    let half = 3.5 + thick / 2.0;
+    let (base_x, base_y) = (tip.0 - HEAD * towards.0, tip.1 - HEAD * towards.1);
+    let (aside_x, aside_y) = (half * towards.1, half * towards.0);
+    let _ = writeln!(
+        text,
+        "<path class=\"{head}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}z\"/>",
+        tip.0,
+        tip.1,
+        base_x + aside_x,
+        base_y + aside_y,
+        base_x - aside_x,
+        base_y - aside_y,
+    );
+}
+
+/// The line of an arrow as far as its head, the tip of the head, and where that points.
+fn line(route: &Route, from: &Rect, direction: Direction) -> (String, (f64, f64), (f64, f64)) {
+    let [.., before, tip] = route.points[..] else {
+        return own_line(from, direction);
+    };
+    let towards = if route.is_back { -1.0 } else { 1.0 };
+    // Not beyond the base of the head, which the last curve may have to meet.
+    let as_far = |along: f64, base: f64| (along * towards).min(base * towards) * towards;
+    let (towards, before, base) = match direction {
+        Direction::Right => {
+            let base = tip.0 - HEAD * towards;
+            ((towards, 0.0), (as_far(before.0, base), before.1), (base, tip.1))
+        }
+        Direction::Down => {
+            let base = tip.1 - HEAD * towards;
+            ((0.0, towards), (before.0, as_far(before.1, base)), (tip.0, base))
+        }
+    };
+    let inner = &route.points[..route.points.len() - 2];
     let mut path = String::new();
-    if route.points.is_empty() {
-        path = own_arrow(&layout.boxes[edge.from], layout.direction);
-    }
-    for (index, &(x, y)) in route.points.iter().enumerate() {
-        let Some(&(last_x, last_y)) = index.checked_sub(1).and_then(|last| route.points.get(last))
-        else {
-            let _ = write!(path, "M{x:.1} {y:.1}");
-            continue;
-        };
+    let mut last = (0.0, 0.0);
+    for (index, (x, y)) in inner.iter().copied().chain([before, base]).enumerate() {
+        let (last_x, last_y) = std::mem::replace(&mut last, (x, y));
         let is_straight = (last_x - x).abs() < 0.05 || (last_y - y).abs() < 0.05;
         let (middle_x, middle_y) = (f64::midpoint(last_x, x), f64::midpoint(last_y, y));
-        let _ = match layout.direction {
+        let _ = match direction {
+            _ if index == 0 => write!(path, "M{x:.1} {y:.1}"),
             _ if index % 2 == 1 || is_straight => write!(path, "L{x:.1} {y:.1}"),
             Direction::Right => {
                 write!(path, "C{middle_x:.1} {last_y:.1} {middle_x:.1} {y:.1} {x:.1} {y:.1}")
@@ -283,30 +315,28 @@ fn arrow(text: &mut String, edge: &Edge, route: &Route, layout: &Layout, most: u
             }
         };
     }
-    let thick = edge.traffic.map_or(1.4, |bytes| thickness(bytes, most));
-    let (class, head) = if route.is_back { ("arrow back", "backhead") } else { ("arrow", "head") };
-    let _ = writeln!(
-        text,
-        "<path class=\"{class}\" stroke-width=\"{thick:.1}\" marker-end=\"url(#{head})\" d=\"{path}\"><title>{}</title></path>",
-        escaped(&edge.names.join(", "))
-    );
+    (path, tip, towards)
 }
 
 /// From a box to itself: out at one end of a side that no other arrow uses, in at the other.
-fn own_arrow(of: &Rect, direction: Direction) -> String {
+fn own_line(of: &Rect, direction: Direction) -> (String, (f64, f64), (f64, f64)) {
     let reach = LOOP - 3.0;
     match direction {
         Direction::Right => {
             let (middle, y) = (of.x + of.width / 2.0, of.y);
-            let (left, right, up) = (middle - 13.0, middle + 13.0, y - reach);
-            let (from, to) = (right + 6.0, left - 6.0);
-            format!("M{right:.1} {y:.1}C{from:.1} {up:.1} {to:.1} {up:.1} {left:.1} {y:.1}")
+            let (left, right, up, base) = (middle - 13.0, middle + 13.0, y - reach, y - HEAD);
+            let path = format!(
+                "M{right:.1} {y:.1}C{right:.1} {up:.1} {left:.1} {up:.1} {left:.1} {base:.1}"
+            );
+            (path, (left, y), (0.0, 1.0))
         }
         Direction::Down => {
             let (x, middle) = (of.x + of.width, of.y + of.height / 2.0);
-            let (above, below, out) = (middle - 9.0, middle + 9.0, x + reach);
-            let (from, to) = (below + 4.0, above - 4.0);
-            format!("M{x:.1} {below:.1}C{out:.1} {from:.1} {out:.1} {to:.1} {x:.1} {above:.1}")
+            let (above, below, out, base) = (middle - 9.0, middle + 9.0, x + reach, x + HEAD);
+            let path = format!(
+                "M{x:.1} {below:.1}C{out:.1} {below:.1} {out:.1} {above:.1} {base:.1} {above:.1}"
+            );
+            (path, (x, above), (-1.0, 0.0))
         }
     }
 }
@@ -367,7 +397,7 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
     let more = second_line(vertex, all);
     words_at(text, "name", middle, y + 8.0 + 13.0, &vertex.name, longest);
     if let Some(more) = more {
-        words_at(text, "small", middle, y + 8.0 + NAME_LINE + 11.0, &more, 0);
+        words_at(text, "second", middle, y + 8.0 + NAME_LINE + 11.0, &more, 0);
     }
 }
 

@@ -218,6 +218,69 @@ fn many_with_two_numbers_in_their_names_are_boxes_by_one_of_them() {
     assert_eq!(folded.vertices[3].name, "3.0…5");
 }
 
+/// Rounds as those of a cipher: boxes in a row with 16 times 8 between each two of it.
+#[test]
+fn what_would_only_stand_side_by_side_is_one_box() {
+    let mut picture = Picture::default();
+    let mut last = picture.vertex("text", VertexKind::Process);
+    for round in 0..16 {
+        let names = ["deal", "again", "and again", "join"];
+        let names = names.map(|name| format!("round {round}/{name}"));
+        let [deal, again, and_again, join] =
+            names.map(|name| picture.vertex(&name, VertexKind::Process));
+        for (from, to) in [(last, deal), (deal, again), (again, and_again)] {
+            picture.edge(from, to, "on", 0);
+        }
+        for number in 0..8 {
+            let name = format!("round {round}/box {number}");
+            let substitute = picture.vertex(&name, VertexKind::Process);
+            picture.edge(and_again, substitute, &format!("to {name}"), 0);
+            picture.edge(substitute, join, &format!("from {name}"), 0);
+        }
+        last = join;
+    }
+    let folded = fold::folded(&picture);
+    assert_eq!((folded.vertices.len(), folded.edges.len()), (6, 6));
+    let boxes = folded.vertices.iter().find(|vertex| vertex.members == 128);
+    assert_eq!(boxes.map(|vertex| vertex.name.as_str()), Some("round 0…15/box 0…7"));
+}
+
+/// What a path of SVG has of numbers.
+fn coordinates(path: &str) -> Vec<f64> {
+    let path = path.split(" d=\"").nth(1).and_then(|path| path.split('"').next()).unwrap();
+    let numbers = path.split([' ', 'M', 'L', 'C', 'z']).filter(|number| !number.is_empty());
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn lines_end_where_their_heads_begin_and_heads_are_broader() {
+    let mut arrows = 0;
+    for seed in 0..150 {
+        let svg = random(seed).svg();
+        let lines: Vec<_> = svg.lines().collect();
+        let pairs = lines.windows(2).filter(|pair| pair[0].starts_with("<path class=\"arrow"));
+        for pair in pairs {
+            let (line, head) = (coordinates(pair[0]), coordinates(pair[1]));
+            let thick = pair[0].split("stroke-width=\"").nth(1).unwrap().split('"').next();
+            let thick: f64 = thick.unwrap().parse().unwrap();
+            let [tip_x, tip_y, left_x, left_y, right_x, right_y] = head[..] else {
+                panic!("{seed}: {}", pair[1]);
+            };
+            let base = (f64::midpoint(left_x, right_x), f64::midpoint(left_y, right_y));
+            let end = (line[line.len() - 2], line[line.len() - 1]);
+            let between = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).hypot(a.1 - b.1);
+            assert!(between(end, base) < 0.3, "{seed}: {pair:?}");
+            assert!(between(end, (tip_x, tip_y)) > 9.0, "{seed}: {pair:?}");
+            assert!(
+                between((left_x, left_y), (right_x, right_y)) > thick + 5.0,
+                "{seed}: {pair:?}"
+            );
+            arrows += 1;
+        }
+    }
+    assert!(arrows > 1000, "{arrows}");
+}
+
 #[test]
 fn components_stay_boxes_of_their_own_and_joins_are_dots() {
     let mut picture = Picture::default();

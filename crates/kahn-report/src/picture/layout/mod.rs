@@ -23,7 +23,7 @@ use super::svg::{self, Measured};
 /// The least distance between two things of a layer, between edges that pass, and between layers.
 const GAP: f64 = 14.0;
 const BETWEEN_LANES: f64 = 6.0;
-const BETWEEN_LAYERS: f64 = 26.0;
+const BETWEEN_LAYERS: f64 = 30.0;
 /// The room of an edge that passes.
 const LANE: f64 = 8.0;
 /// What is larger is shown smaller than it is, on most screens.
