@@ -38,9 +38,10 @@ pub(crate) fn manual(matches: &ArgMatches, mut command: Command) -> Result<(), F
         return write(|out| out.write_all(&page));
     };
     let failed = |cause: io::Error| {
-        let help = "name a folder that is there and may be written to";
+        let help = "name a folder that may be written to";
         Failure::input(format!("{}: {cause}", folder.display())).with_help(help)
     };
+    fs::create_dir_all(folder).map_err(failed)?;
     let mut pages = Vec::new();
     collect("kahn", command, &mut pages);
     let count = pages.len();

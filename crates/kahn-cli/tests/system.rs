@@ -162,6 +162,76 @@ fn files_asked_for_are_written_whole_or_not_at_all() {
 }
 
 #[test]
+fn the_manual_has_a_page_for_each_subcommand_and_program() {
+    let folder = tempfile::tempdir().unwrap();
+    // As on a machine that has no pages of its user's own yet.
+    let folder = folder.path().join("man/man1");
+    let output = kahn(&["man"]).arg(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut pages: Vec<_> = fs::read_dir(&folder).unwrap().map(|page| page.unwrap()).collect();
+    pages.sort_by_key(fs::DirEntry::file_name);
+    assert!(text(&output.stderr).starts_with(&format!("kahn: wrote {} pages", pages.len())));
+    let names: Vec<_> = pages.iter().map(|page| page.file_name().into_string().unwrap()).collect();
+    let programs = text(&kahn(&["list"]).output().unwrap().stdout);
+    let programs = programs.lines().filter(|line| line.contains(" app "));
+    let programs: Vec<_> = programs.filter_map(|line| line.split(' ').next()).collect();
+    assert!(programs.len() >= 10, "{programs:?}");
+    for name in programs.into_iter().map(|program| format!("run-{program}")) {
+        assert!(names.contains(&format!("kahn-{name}.1")), "{name}");
+    }
+    assert!(names.iter().any(|name| name == "kahn-graph-kmeans.1"), "{names:?}");
+    for (page, name) in pages.iter().zip(&names) {
+        // Before the title, the quotation marks that the writer defines.
+        let content = fs::read_to_string(page.path()).unwrap();
+        let first =
+            content.lines().find(|line| !line.starts_with(".ie") && !line.starts_with(".el"));
+        let title = format!(".TH {} 1 ", name.strip_suffix(".1").unwrap());
+        assert!(first.is_some_and(|line| line.starts_with(&title)), "{name}: {first:?}");
+        assert!(content.contains("\n.SH NAME\n") && content.contains("\n.SH SYNOPSIS\n"), "{name}");
+    }
+    // A file is no folder, and stays as it is.
+    let refused = kahn(&["man"]).arg(folder.join("kahn.1")).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("help: name a folder"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn colours_are_there_where_asked_for_and_not_with_no_color() {
+    let with = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = kahn(arguments);
+        for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR"] {
+            command.env_remove(name);
+        }
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    // Help goes to standard output, an error of ours and one of the parser to standard error.
+    for line in [&["run", "--help"][..], &["run", "nosuch"], &["run", "sieve", "abc"]] {
+        let plain = with(line, &[]);
+        let coloured = with(line, &[("CLICOLOR_FORCE", "1")]);
+        let has_colour =
+            |(out, err): &(String, String)| out.contains('\u{1b}') || err.contains('\u{1b}');
+        assert!(!has_colour(&plain), "{line:?}: {plain:?}");
+        assert!(has_colour(&coloured), "{line:?}: {coloured:?}");
+        assert_eq!(with(line, &[("NO_COLOR", "1")]), plain);
+        // `script` is a terminal for what it starts.
+        let terminal = |variables: &[(&str, &str)]| {
+            let typed = format!("{} {}", env!("CARGO_BIN_EXE_kahn"), line.join(" "));
+            let mut script = Command::new("script");
+            script.args(["--quiet", "--command", &typed, "/dev/null"]).stdin(Stdio::null());
+            for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR"] {
+                script.env_remove(name);
+            }
+            let output = script.env("TERM", "xterm").envs(variables.iter().copied()).output();
+            text(&output.unwrap().stdout)
+        };
+        assert!(terminal(&[]).contains('\u{1b}'), "{line:?}");
+        let plain = terminal(&[("NO_COLOR", "1")]);
+        assert!(!plain.is_empty() && !plain.contains('\u{1b}'), "{line:?}: {plain}");
+    }
+}
+
+#[test]
 fn a_run_is_traced_and_traces_are_summed_up_and_compared() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
