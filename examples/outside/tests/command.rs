@@ -20,7 +20,8 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn it_runs_with_any_options_and_gives_the_same() {
-    let others = ["--workers=1", "--capacity=1", "--policy=batch", "--budget=1M", "--seed=3"];
+    let others =
+        ["--workers=1", "--capacity=1", "--policy=batch", "--budget=1M", "--seed=3", "--parts=3"];
     for option in others.into_iter().chain(["--report"]) {
         let output = longest(&["run", "-", option], "a\nlonger\nb");
         assert_eq!(text(&output.stdout), "line 2, 6 characters\n", "{option}");
@@ -33,7 +34,11 @@ fn it_runs_with_any_options_and_gives_the_same() {
 #[test]
 fn it_verifies_what_comes_by_standard_input_and_draws_itself() {
     let output = longest(&["verify", "-"], "a\nlonger\nb");
-    assert!(text(&output.stdout).starts_with("longest: equal under"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).starts_with("longest with 1, 2 and 3 parts: equal under"),
+        "{}",
+        text(&output.stderr)
+    );
     let output = longest(&["graph", "-"], "");
     assert!(text(&output.stdout).contains("measure"));
 }
@@ -46,6 +51,8 @@ fn what_is_wrong_is_told_with_its_name_and_ends_with_2() {
     let output = longest(&["run", "-", "--workers", "99999"], "");
     assert!(text(&output.stderr).contains("at most 4096 are possible"));
     assert_eq!(output.status.code(), Some(2));
+    let output = longest(&["run", "-", "--parts", "65"], "");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
 }
 
 #[test]
@@ -54,8 +61,8 @@ fn its_help_has_its_own_words() {
     assert!(help.starts_with("Tells which line of a text has the most characters"), "{help}");
     let help = text(&longest(&["run", "--help"], "").stdout);
     assert!(help.contains("--endless") && help.contains("--workers"), "{help}");
-    // It has one form, and no stage that is split.
-    assert!(!help.contains("--variant") && !help.contains("--parts"), "{help}");
+    // It has one form.
+    assert!(help.contains("--parts") && !help.contains("--variant"), "{help}");
     assert_eq!(text(&longest(&["--version"], "").stdout), "longest 0.1.0\n");
 }
 
