@@ -52,7 +52,7 @@ pub fn run(
         | Variant::Rendezvous
         | Variant::DataParallel
         | Variant::Deadlock
-        | Variant::Corrected => communicate(program, variant, options, started),
+        | Variant::Corrected => communicate(program, variant, &options, started),
         Variant::Network | Variant::MapReduce => {
             let mut network = Network::new();
             let pending = build(program, variant, &mut network, Compare::Numbers)?;
@@ -65,24 +65,24 @@ pub fn run(
 }
 
 #[cfg(feature = "communicating")]
-fn communicate(
-    program: &dyn Program,
+fn communicate<'a>(
+    program: &'a dyn Program,
     variant: Variant,
-    options: Options,
+    options: &Options,
     started: impl FnOnce(Stopper),
-) -> Result<Ran<'_>, Failure> {
+) -> Result<Ran<'a>, Failure> {
     let stop = Stop::new();
     started(Stopper::Communicating(stop.clone()));
     program.communicate(variant, options.schedule().clone().into(), &stop)
 }
 
 #[cfg(not(feature = "communicating"))]
-fn communicate(
-    _program: &dyn Program,
+fn communicate<'a>(
+    _program: &'a dyn Program,
     variant: Variant,
-    _options: Options,
+    _options: &Options,
     _started: impl FnOnce(Stopper),
-) -> Result<Ran<'_>, Failure> {
+) -> Result<Ran<'a>, Failure> {
     let what = format!("variant `{}` is left out of this build", variant.name());
     Err(Failure::input(what).with_help("compile it with the feature `communicating`"))
 }
