@@ -8,6 +8,7 @@ mod apps;
 #[cfg(feature = "experiments")]
 mod experiment;
 mod list;
+#[cfg(feature = "pages")]
 mod pages;
 
 use std::cell::Cell;
@@ -29,7 +30,9 @@ fn main() -> ExitCode {
             match matches.subcommand() {
                 Some(("trace", own)) => kahn_command::trace::perform(own),
                 Some(("list", _)) => list::list(),
+                #[cfg(feature = "pages")]
                 Some(("completions", own)) => pages::completions(own, command(menu)),
+                #[cfg(feature = "pages")]
                 Some(("man", own)) => pages::manual(own, command(menu)),
                 #[cfg(feature = "experiments")]
                 Some(("experiment", own)) => experiment::experiment(own),
@@ -74,11 +77,13 @@ fn command(menu: Menu<'_>) -> Command {
     let command = command.subcommand(snet());
     #[cfg(feature = "experiments")]
     let command = command.subcommand(experiment::command());
+    let command = command.subcommand(kahn_command::trace::command()).subcommand(
+        Command::new("list").about("Lists programs, with their variants, and policies"),
+    );
+    #[cfg(feature = "pages")]
+    let command =
+        command.subcommand(pages::completions_command()).subcommand(pages::manual_command());
     command
-        .subcommand(kahn_command::trace::command())
-        .subcommand(Command::new("list").about("Lists programs, with their variants, and policies"))
-        .subcommand(pages::completions_command())
-        .subcommand(pages::manual_command())
 }
 
 /// Makes the part of the command that belongs to S-Net.
@@ -95,6 +100,10 @@ fn snet() -> Command {
 /// What to type, of what this build can do.
 fn examples() -> String {
     let mut text = EXAMPLES.to_owned();
+    if cfg!(feature = "pages") {
+        text += "\n  kahn completions bash > ~/.local/share/bash-completion/completions/kahn";
+        text += "\n  kahn man ~/.local/share/man/man1               the manual: `man kahn`";
+    }
     if cfg!(feature = "snet") {
         text += "\n  kahn snet run factorial.snet --input records.json      records through an S-Net program";
     }
@@ -112,9 +121,7 @@ Examples:
   kahn verify wordcount book.txt                 the same under every schedule?
   kahn graph kmeans --random 100 --groups 3 --svg kmeans.svg        a picture of the network
   kahn run sieve 100 --trace run.perfetto-trace  what each process did: https://ui.perfetto.dev
-  kahn trace diff a.perfetto-trace b.perfetto-trace      what is other in the second run
-  kahn completions bash > ~/.local/share/bash-completion/completions/kahn
-  kahn man ~/.local/share/man/man1               the manual: `man kahn`";
+  kahn trace diff a.perfetto-trace b.perfetto-trace      what is other in the second run";
 
 #[cfg(test)]
 mod tests {
