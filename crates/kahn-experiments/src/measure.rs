@@ -45,10 +45,8 @@ const AGAIN: &str = "measured before";
 const MOST_LOAD: f64 = 0.1;
 /// Such a share of the time may be taken.
 const MOST_STEAL: f64 = 0.005;
-/// The system counts in hundredths of a second.
+/// The system counts in hundredths of a second: a measurement may be one of them off, for each.
 const TICK: f64 = 0.01;
-/// A measurement may be so many of them off: the load is a sum over cores, on each of which one ends now and then.
-const TICKS_OFF: f64 = 2.0;
 
 /// What the machine did beside a measurement: other programs disturb it.
 pub(crate) struct Meanwhile {
@@ -94,7 +92,7 @@ impl Meanwhile {
 
     /// Whether hardly anything else ran: what cannot be told apart from that counts.
     pub(crate) fn was_quiet(figures: &BTreeMap<String, f64>) -> bool {
-        let unit = TICKS_OFF * TICK / figures.get(ELAPSED).copied().unwrap_or(0.0);
+        let unit = TICK / figures.get(ELAPSED).copied().unwrap_or(0.0);
         let below = |name, most: f64| figures.get(name).is_some_and(|figure| *figure < most + unit);
         below(LOAD, MOST_LOAD) && below(STEAL, MOST_STEAL)
     }
@@ -182,9 +180,9 @@ mod tests {
             Measured::default().and(LOAD, load).and(STEAL, steal).and(ELAPSED, elapsed).0
         };
         assert!(Meanwhile::was_quiet(&run(0.09, 0.004, 10.0)));
-        assert!(!Meanwhile::was_quiet(&run(0.103, 0.0, 10.0)));
+        assert!(!Meanwhile::was_quiet(&run(0.102, 0.0, 10.0)));
         assert!(!Meanwhile::was_quiet(&run(0.0, 0.007, 10.0)));
-        assert!(Meanwhile::was_quiet(&run(0.9, 0.0, 0.02)), "two ticks of the system's clock");
+        assert!(Meanwhile::was_quiet(&run(0.5, 0.0, 0.02)), "one tick of the system's clock");
         assert!(!Meanwhile::was_quiet(&Measured::seconds(1.0).0), "nothing is known");
     }
 
