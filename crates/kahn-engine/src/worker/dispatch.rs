@@ -209,11 +209,9 @@ impl<L: Language> Worker<L> {
     fn poll_watched(&self, task: TaskRef) -> Polled {
         self.begin_slice(task);
         let polled = poll_body(task);
-        let asked = self.request.take();
-        self.request.set(asked);
         self.end_slice(
             task,
-            match (&polled, asked) {
+            match (&polled, self.request.get()) {
                 (Polled::Ready(_), _) => Pause::ForGood,
                 (Polled::Pending, Request::Park) => Pause::ToPark,
                 (Polled::Pending, Request::Again | Request::Yield | Request::GiveWay) => {

@@ -2,7 +2,7 @@
 //!
 //! What each process receives depends on what came from outside, and on nothing else. So a recording holds
 //! what the *recorded* processes did, those whose messages come from outside or that act there, and no
-//! schedule.
+//! schedule. Here is the file alone: no option of a run writes one yet, and none is replayed.
 //!
 //! ```text
 //!   "KAHNREC" version │ record: header │ record: entry │ record: entry │ …
