@@ -445,10 +445,8 @@ impl Core {
 
     /// Marks channels that lie on no cycle.
     pub(crate) fn find_bridges(&self) {
-        // Processes were created before the run, one after the other. A party may end meanwhile, and its
-        // channels with it: while both tables are locked they stay.
+        // Processes were created before the run, one after the other, and parties are held.
         let place = |task: TaskRef| task.info().identity.ancestor();
-        let _table = self.scheduler.table.lock();
         let kept = self.channels.hold();
         let channels = kept.all();
         let edges: Vec<_> = channels

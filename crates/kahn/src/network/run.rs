@@ -346,6 +346,9 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         core.channels.observe_by(observer);
         plan.observe();
     }
+    // Channels are moved to other slots, and processes asked for their names.
+    let parties = core.parties.lock().clone();
+    let held: Vec<_> = parties.iter().map(|party| party.hold()).collect();
     core.channels.configure(options.budget, options.capacities, listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
@@ -373,6 +376,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         core.publish_at_once();
     }
     core.find_bridges();
+    drop(held);
+    drop(parties);
     events::start(processes.len(), core.channels.created(), workers);
 
     network.made.has_run = true;

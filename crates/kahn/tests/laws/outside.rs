@@ -1,7 +1,7 @@
 //! Blocking processes and outside parties: the same channels, the same rings, the same ends.
 
 use super::schedules::{Heard, count, everywhere, listen, schedules, watch};
-use kahn::{Ended, Network, Summary};
+use kahn::{Channel, Ended, Network, Options, Summary};
 use parking_lot::{Condvar, Mutex};
 use std::pin::pin;
 use std::sync::{Arc, Barrier};
@@ -349,11 +349,13 @@ fn a_forgotten_end_outside_is_named_with_what_its_party_holds_and_since_when() {
 
 #[test]
 fn parties_may_give_all_their_ends_up_while_the_run_begins() {
-    for round in 0..2000_u32 {
+    for round in 0..4000_u32 {
         let mut network = Network::new();
         let ends: Vec<_> = (0..8)
             .map(|n| {
-                let (out, on) = network.channel::<u64>(format!("on {n}"));
+                // The run gives them another capacity, with whatever they hold.
+                let channel = Channel::named(format!("on {n}")).initial(0..500);
+                let (out, on) = network.channel_with(channel);
                 let out = network.outside(format!("speaks {n}"), out);
                 (out, network.outside(format!("hears {n}"), on))
             })
@@ -362,13 +364,18 @@ fn parties_may_give_all_their_ends_up_while_the_run_begins() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 begin.wait();
+                // Another moment of the run's preparation each time.
+                for _ in 0..round % 64 * 64 {
+                    std::hint::spin_loop();
+                }
                 drop(ends);
             });
             begin.wait();
-            if round % 2 == 0 {
+            if round % 4 == 0 {
                 assert!(network.dot().starts_with("digraph"));
             }
-            let report = network.run().expect("it finishes");
+            let options = Options::new().capacity(500 + round % 3);
+            let report = network.run_with(options).expect("it finishes");
             assert_eq!(report.outcome, Summary::Finished);
         });
     }

@@ -10,7 +10,9 @@
 //! | waits in a blocking form | nowhere: it cannot change its mind |
 //! | waits in an async form | `pending`: it may drop the operation, so there is no verdict |
 //!
-//! All operations of one party run under its lock, with a worker of its own that only publishes.
+//! All operations of one party run under its lock, with a worker of its own that only publishes. It may
+//! give up an end before the run, too, at any time: the thread that prepares the run holds the locks of all
+//! parties meanwhile, since it moves the messages of channels and reads which process has each end.
 
 use crate::channel::closing;
 use crate::channel::language::{Kahn, WaitOn, Worker, mark};
@@ -18,7 +20,7 @@ use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
 use crate::channel::word::Word;
-use kahn_engine::sync::{Access, Arc, Mutex, Ordering::Acquire, Parker, thread};
+use kahn_engine::sync::{Access, Arc, Mutex, MutexGuard, Ordering::Acquire, Parker, thread};
 use kahn_engine::{Language, Park, Request, Scheduler, TaskRef, Unparker};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
@@ -132,6 +134,11 @@ impl fmt::Debug for Party {
     }
 }
 
+/// A party that does nothing meanwhile.
+pub(crate) struct Held<'a> {
+    _state: MutexGuard<'a, State>,
+}
+
 /// What an attempt at an operation came to.
 enum Attempt<R> {
     Done(R),
@@ -159,9 +166,17 @@ impl Party {
         unsafe { Scheduler::of(self.task).unpark_ended(self.task) };
     }
 
+    /// Keeps it from all operations, and from giving up an end.
+    pub(crate) fn hold(&self) -> Held<'_> {
+        Held { _state: self.state.lock() }
+    }
+
     /// Runs `f` as this party's process would run it.
     fn within<R>(&self, f: impl FnOnce(&Worker) -> R) -> Option<R> {
-        let mut state = self.state.lock();
+        self.act(&mut self.state.lock(), f)
+    }
+
+    fn act<R>(&self, state: &mut State, f: impl FnOnce(&Worker) -> R) -> Option<R> {
         if state.ended {
             return None;
         }
@@ -260,7 +275,9 @@ impl Party {
 
     /// Gives up an end; with the last one the party has ended.
     pub(super) fn give_up(&self, drop_end: impl FnOnce()) {
-        let gone = self.within(|worker| {
+        // Until it has ended: it is held whole or not at all.
+        let mut state = self.state.lock();
+        let gone = self.act(&mut state, |worker| {
             drop_end();
             closing::close_dropped(self.task, worker, thread::panicking());
             Kahn::flush(worker);
@@ -276,7 +293,7 @@ impl Party {
             } else {
                 Ending::Finished
             };
-            self.state.lock().ended = true;
+            state.ended = true;
             // The run must not end while we still count as busy.
             // SAFETY: it has no body, and the party ends once.
             unsafe { scheduler.retire(self.task, ending, false, Access::Shared) };
