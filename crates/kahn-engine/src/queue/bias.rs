@@ -28,7 +28,7 @@
 //! *The barriers.* The heavy one has every thread of the program pass a full barrier
 //! (`membarrier` of Linux), and so the light one is none at all but to the compiler. That takes a thief some
 //! microseconds, so a worker takes its queues back only when no thief has come for [`QUIET`] looks.
-//! Where the system has no such barrier, queues are never their worker's alone.
+//! Where the system has no such barrier, queues are never their worker's alone, and not before it has set it up.
 
 use crate::sync::system::fences;
 use crate::sync::{Access, AtomicBool, AtomicUsize, Ordering::*, PlainAtomicUsize, pause};
@@ -48,8 +48,6 @@ pub(crate) struct Bias {
     inside: AtomicBool,
     /// There are no thieves at all.
     alone: bool,
-    /// Whether the queues may be the worker's alone.
-    may_own: bool,
     /// How many thieves have come; how many had when the worker looked last, and for how many looks.
     came: PlainAtomicUsize,
     seen: PlainAtomicUsize,
@@ -67,7 +65,6 @@ impl Bias {
             state: AtomicUsize::new(0),
             inside: AtomicBool::new(false),
             alone,
-            may_own: !alone && fences::are_there(),
             came: PlainAtomicUsize::new(0),
             seen: PlainAtomicUsize::new(0),
             looks: PlainAtomicUsize::new(0),
@@ -97,14 +94,14 @@ impl Bias {
 
     /// The worker, now and then: has its queues for itself if no thief has come for long.
     pub(crate) fn look(&self) {
-        if !self.may_own || self.state.load(Relaxed) != 0 {
+        if self.alone || self.state.load(Relaxed) != 0 {
             return;
         }
         let came = self.came.load(Relaxed);
         let looks = if came == self.seen.load(Relaxed) { self.looks.load(Relaxed) + 1 } else { 0 };
         self.seen.store(came, Relaxed);
         self.looks.store(looks, Relaxed);
-        if looks >= QUIET {
+        if looks >= QUIET && fences::are_there() {
             self.looks.store(0, Relaxed);
             // Acquire pairs with the Release of the last thief. If one comes now, another time.
             let _ = self.state.compare_exchange(0, OWN, Acquire, Relaxed);

@@ -19,7 +19,7 @@
 //! Release of `inside`, and back by the mutex, which the owner took when it made the lock its own.
 //!
 //! Between 1 and 4 the owner waits for nothing that needs this lock, so the other waits for a moment only.
-//! Where the system has no such fences (`system::fences`), the lock is never owned.
+//! Where the system has no such fences (`system::fences`), the lock is never owned, and not before it has set them up.
 
 use super::system::fences;
 use super::{Access, AtomicBool, Mutex, MutexGuard, Ordering::*, PlainAtomicU32, pause};

@@ -215,17 +215,65 @@ pub mod clock {
 /// Two fences of different weight, of which one thread passes the light one often and another the
 /// heavy one seldom: whichever comes first, the thread that comes second sees what the first did before.
 pub mod fences {
-    /// Whether there are such fences. In a model both are of one weight.
+    #[cfg(all(target_os = "linux", not(miri), not(loom)))]
+    use std::sync::atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Relaxed, Release},
+    };
+
+    #[cfg(all(target_os = "linux", not(miri), not(loom)))]
+    static ARE_THERE: AtomicBool = AtomicBool::new(false);
+
+    /// Whether there are such fences by now. In a model both are of one weight.
+    ///
+    /// The first call in a program asks for them. That takes the system no time if the program has but this
+    /// thread; otherwise it waits some 10 ms for all cores, so a thread of its own asks, and until
+    /// it is answered there are none.
     #[cfg(any(loom, all(target_os = "linux", not(miri))))]
+    #[inline]
     pub fn are_there() -> bool {
         #[cfg(loom)]
         return true;
         #[cfg(not(loom))]
         {
-            use rustix::thread::{MembarrierCommand, membarrier};
-            // Once in a program is enough; more do no harm.
-            membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+            // Acquire pairs with the Release of the thread that was answered.
+            ARE_THERE.load(Acquire) || ask()
         }
+    }
+
+    #[cfg(all(target_os = "linux", not(miri), not(loom)))]
+    #[cold]
+    fn ask() -> bool {
+        use rustix::thread::{MembarrierCommand, membarrier};
+        static ARE_ASKED_FOR: AtomicBool = AtomicBool::new(false);
+        // Relaxed: it decides which thread asks, and nothing else.
+        if ARE_ASKED_FOR.load(Relaxed) || ARE_ASKED_FOR.swap(true, Relaxed) {
+            return false;
+        }
+        let register = || {
+            let are_there = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
+            ARE_THERE.store(are_there, Release);
+            are_there
+        };
+        if has_one_thread() {
+            return register();
+        }
+        if let Ok(place) = super::ThreadDoor::default().enter() {
+            // If the system refuses the thread, there are no fences in this program.
+            let _ = std::thread::Builder::new().name("kahn fences".to_owned()).spawn(move || {
+                register();
+                drop(place);
+            });
+        }
+        false
+    }
+
+    /// Whether the program has but the calling thread, as far as the system tells.
+    #[cfg(all(target_os = "linux", not(miri), not(loom)))]
+    fn has_one_thread() -> bool {
+        use std::os::unix::fs::MetadataExt;
+        // A folder for each, beside itself and its parent.
+        std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
     /// Whether there are such fences.

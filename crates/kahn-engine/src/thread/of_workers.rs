@@ -25,7 +25,7 @@
 //! *When the system refuses a thread*, the run has the workers that it granted, and its report says
 //! so. Nothing else needs to know: no queue is made for a worker that has no thread.
 
-use crate::sync::system::{ThreadDoor, ThreadPlace};
+use crate::sync::system::{ThreadDoor, ThreadPlace, fences};
 use crate::sync::{Arc, Mutex, Parker, thread};
 use std::{fmt, io, mem};
 
@@ -74,6 +74,10 @@ impl ThreadSet {
     pub fn start(workers: usize, door: Arc<ThreadDoor>) -> Self {
         let mut thread_set = Self::driven(1);
         thread_set.door = door;
+        if workers > 1 {
+            // Before there are threads: it takes the system long afterwards.
+            fences::are_there();
+        }
         for worker in 1..workers {
             let parker = Arc::new(Parker::new());
             match WorkerThread::new(worker, Arc::clone(&parker), &thread_set.door) {
