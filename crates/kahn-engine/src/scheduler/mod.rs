@@ -294,15 +294,15 @@ impl Scheduler {
     /// The calling thread is worker 0.
     pub fn run(&self) {
         clock::start();
-        let mut processes = self.table.lock().all();
-        processes.sort_by_key(|task| task.info().identity);
+        let (pooled, threaded, outside) = self.enlisted();
         self.count_workers();
         // `end_run` may have come before: then nothing starts at all.
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
-            let (pooled, others): (Vec<_>, Vec<_>) =
-                processes.into_iter().partition(|task| task.kind() == Kind::Pooled);
             self.run_queues().start(pooled.into_iter().map(Ready::new).collect());
-            for task in others {
+            // Each counts as running since it was made, and may be waiting for the start. It may have
+            // ended meanwhile; then its block is told in vain, if nothing runs yet that takes it.
+            outside.into_iter().for_each(Self::tell);
+            for task in threaded {
                 self.start(Ready::new(task), Origin::Outside);
             }
             // No process, or parties that have left since: they do not end a run that is not
@@ -315,6 +315,17 @@ impl Scheduler {
         (self.tag.work)(self, 0);
         self.config().thread_set.lock().join();
         self.threads.join();
+    }
+
+    /// The processes that wait for the start, in the order of their creation, by kind: pooled,
+    /// threaded, outside.
+    fn enlisted(&self) -> (Vec<TaskRef>, Vec<TaskRef>, Vec<TaskRef>) {
+        // Those outside may end meanwhile: while the table is locked they stay.
+        let table = self.table.lock();
+        let mut processes = table.all();
+        processes.sort_by_key(|task| task.info().identity);
+        let of = |kind| processes.iter().copied().filter(|task| task.kind() == kind).collect();
+        (of(Kind::Pooled), of(Kind::Threaded), of(Kind::Outside))
     }
 
     /// Runs what was configured, to its end; returns the ticks that it took.
