@@ -274,6 +274,9 @@ mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
 package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
+mutation gone-on-and-waiting "$laws" has_waited_and_panics channel/sender.rs \
+    's/SlowPath::Go => \{\s*\*waited = false;/SlowPath::Go => {/'
+
 # --- comparing runs -----------------------------------------------------------------------------
 
 mutation no-digest-by-type "$testing" by_processes_of_the_library channel/table.rs \

@@ -114,7 +114,6 @@ impl<T: Send> SenderSink<T> {
         loop {
             match fast_path(self.sender.channel(), End::Sender, context, &mut self.waited) {
                 FastPath::Go(worker) => {
-                    self.waited = false;
                     let Some(message) = self.pending.take() else {
                         self.sender.keep_room(worker);
                         return Poll::Ready(());
@@ -124,7 +123,6 @@ impl<T: Send> SenderSink<T> {
                 }
                 FastPath::Wait => return Poll::Pending,
                 FastPath::Over => {
-                    self.waited = false;
                     self.pending = None;
                     self.is_over = true;
                     return Poll::Ready(());

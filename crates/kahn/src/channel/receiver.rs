@@ -319,17 +319,16 @@ impl<T: Send> Receiver<T> {
     ) -> Poll<Option<T>> {
         match fast_path(self.channel, End::Receiver, context, waited) {
             FastPath::Go(worker) => {
-                *waited = false;
                 if size_of::<T>() >= LARGE && self.channel.receiver.credit.get() > 1 {
                     return Poll::Ready(Some(self.read_quietly()));
                 }
-                Poll::Ready(Some(self.read(worker)))
+                let message = self.read(worker);
+                // It is so already; said last, it spares the compiler the look when the future is dropped.
+                *waited = false;
+                Poll::Ready(Some(message))
             }
             FastPath::Wait => Poll::Pending,
-            FastPath::Over => {
-                *waited = false;
-                Poll::Ready(None)
-            }
+            FastPath::Over => Poll::Ready(None),
         }
     }
 }
@@ -424,15 +423,11 @@ impl<T: Send> Future for ReceivingBatch<'_, T> {
         while this.done < this.wanted {
             match fast_path(this.receiver.channel, End::Receiver, context, &mut this.waited) {
                 FastPath::Go(worker) => {
-                    this.waited = false;
                     let wanted = this.wanted - this.done;
                     this.done += this.receiver.read_many(this.into, wanted, worker);
                 }
                 FastPath::Wait => return Poll::Pending,
-                FastPath::Over => {
-                    this.waited = false;
-                    break;
-                }
+                FastPath::Over => break,
             }
         }
         Poll::Ready(this.done)
@@ -467,7 +462,6 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
         while this.done < this.wanted {
             match fast_path(this.receiver.channel, End::Receiver, context, &mut this.waited) {
                 FastPath::Go(worker) => {
-                    this.waited = false;
                     let credit = this.receiver.channel.receiver.credit.get() as usize;
                     for _ in 0..credit.min(this.wanted - this.done) {
                         if this.receiver.channel.receiver.credit.get() == 0 {
@@ -479,10 +473,7 @@ impl<T: Send, F: FnMut(T)> Future for ReceivingEach<'_, T, F> {
                     }
                 }
                 FastPath::Wait => return Poll::Pending,
-                FastPath::Over => {
-                    this.waited = false;
-                    break;
-                }
+                FastPath::Over => break,
             }
         }
         Poll::Ready(this.done)

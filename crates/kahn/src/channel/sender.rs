@@ -373,7 +373,8 @@ pub(super) fn note_sent(channel: ChannelRef) {
     owner_of(channel, End::Sender).note_sent(channel.as_ptr().cast());
 }
 
-/// If the operation may go on, `sent` is noted as the channel it sends to.
+/// If the operation may go on, `sent` is noted as the channel it sends to. `waited` is set while the operation
+/// waits, and then its end has no credit: so where there is credit it is not set.
 ///
 /// A waker that carries the address of a process exists only while that process is polled
 /// (`kahn_engine::task::foreign`), so it proves that the caller acts for the owner.
@@ -401,6 +402,7 @@ fn fast_path_and_note(
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
             return match slow_path(channel, end, worker, task, waited) {
                 SlowPath::Go => {
+                    *waited = false;
                     // The slow path has noted that an operation begins.
                     if end == End::Sender {
                         task.note_sent(sent);
@@ -408,11 +410,15 @@ fn fast_path_and_note(
                     FastPath::Go(Some(worker))
                 }
                 SlowPath::Wait => FastPath::Wait,
-                SlowPath::Over => FastPath::Over,
+                SlowPath::Over => {
+                    *waited = false;
+                    FastPath::Over
+                }
             };
         }
     }
     poll_elsewhere(channel, end, context);
+    *waited = false;
     FastPath::Over
 }
 

@@ -25,13 +25,13 @@ impl<T: Send> Future for Sending<'_, T> {
         match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
             FastPath::Go(worker) => {
                 let message = this.message.take().expect("not polled after completion");
-                this.waited = false;
                 this.sender.write(message, worker);
+                // It is so already; said last, it spares the compiler the look when this is dropped.
+                this.waited = false;
                 Poll::Ready(())
             }
             FastPath::Wait => Poll::Pending,
             FastPath::Over => {
-                this.waited = false;
                 this.message = None;
                 Poll::Ready(())
             }
@@ -77,7 +77,6 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
             }
             match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
                 FastPath::Go(worker) => {
-                    this.waited = false;
                     // As many as there is credit for; a look at the notes after each, for the
                     // iterator may run code of the process.
                     for _ in 0..this.sender.channel().sender.credit.get() {
@@ -95,7 +94,6 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                 }
                 FastPath::Wait => return Poll::Pending,
                 FastPath::Over => {
-                    this.waited = false;
                     // Discards a message, which has not been asked for if it was known to be there.
                     if this.next.take().or_else(|| this.messages.next()).is_none() {
                         return Poll::Ready(());
@@ -128,15 +126,9 @@ impl<T: Send> Future for SendingBatch<'_, T> {
         let this = self.get_mut();
         while !this.rest.as_slice().is_empty() {
             match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
-                FastPath::Go(worker) => {
-                    this.waited = false;
-                    this.sender.write_many(&mut this.rest, worker);
-                }
+                FastPath::Go(worker) => this.sender.write_many(&mut this.rest, worker),
                 FastPath::Wait => return Poll::Pending,
-                FastPath::Over => {
-                    this.waited = false;
-                    break;
-                }
+                FastPath::Over => break,
             }
         }
         Poll::Ready(())

@@ -329,11 +329,13 @@ fn a_worker_that_finds_nothing_has_searched_and_slept() {
     });
     let (mut ask, mut hear) = network.outside("driver", (ask, answered));
     let report = std::thread::scope(|scope| {
-        // Each round trip wakes this thread, and the network has nothing to do until it comes.
+        // Each round trip wakes this thread, which computes for longer than a worker searches. Meanwhile the
+        // network has nothing to do.
         scope.spawn(move || {
             for n in 0..200 {
                 ask.send_blocking(n).expect("the run goes on");
                 assert_eq!(hear.recv_blocking(), Ok(Some(n)));
+                std::hint::black_box((0..200_000).fold(n, |x, step| x.wrapping_mul(31) ^ step));
             }
         });
         finish(network, Options::new().workers(2))

@@ -7,7 +7,7 @@ use super::schedules::{Schedule, count, everywhere, listen, run};
 use futures_util::SinkExt as _;
 use futures_util::future::{join, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use kahn::{Network, Options, Received, Receiver, Report, Sender, Summary};
+use kahn::{Channel, Network, Options, Received, Receiver, Report, Sender, Summary};
 use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -450,5 +450,28 @@ fn a_message_that_is_hidden_for_good_stays() {
         **message += 1;
         assert_eq!(**message, 1);
         drop(message);
+    });
+}
+
+/// What goes on after a wait is abandoned no more, also if it ends in a panic of the process.
+#[test]
+fn an_operation_that_has_waited_and_panics_is_not_abandoned() {
+    everywhere(|schedule| {
+        let mut network = Network::new();
+        let weighed = Channel::named("messages").capacity(1).weighed_by(|bytes: &Vec<u8>| {
+            assert_ne!(bytes.len(), 9, "nine are too heavy");
+            bytes.len()
+        });
+        let (out, messages) = network.channel_with(weighed);
+        network.process("send", out, async |mut out: Sender<Vec<u8>>| {
+            for size in 0..20 {
+                out.send(vec![0; size]).await;
+            }
+        });
+        let heard = listen(&mut network, "listen", messages);
+        let report = schedule.run(network);
+        assert_eq!(report.outcome, Summary::Failed, "{}", report.explanation());
+        assert!(report.failures[0].message.contains("nine are too heavy"), "{report}");
+        assert_eq!(heard.all().len(), 9);
     });
 }
