@@ -1,6 +1,7 @@
-//! Two networks whose instructions are counted from outside: `outside pair|pipeline MESSAGES`.
+//! Two networks that are measured from outside: `outside pair|pipeline MESSAGES [WORKERS]`, one worker
+//! unless told otherwise.
 //!
-//! Run with two numbers of messages, the difference of the counts is what the messages cost.
+//! Run with two numbers of messages, the difference of the counted instructions is what the messages cost.
 
 use kahn::{Accounting, Channel, Network, Receiver, Options, Sender};
 use std::process::ExitCode;
@@ -55,13 +56,16 @@ fn main() -> ExitCode {
     let Some(messages) = messages.and_then(|text| text.parse().ok()) else {
         return ExitCode::from(2);
     };
+    let Ok(workers) = arguments.next().map_or(Ok(1), |text| text.parse()) else {
+        return ExitCode::from(2);
+    };
     let mut network = Network::new();
     match program.as_deref() {
         Some("pair") => pair(&mut network, messages),
         Some("pipeline") => pipeline(&mut network, messages),
         _ => return ExitCode::from(2),
     }
-    let options = Options::new().workers(1).accounting(Accounting::Counters);
+    let options = Options::new().workers(workers).accounting(Accounting::Counters);
     match network.run_with(options) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
