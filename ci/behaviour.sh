@@ -120,16 +120,16 @@ mutation farm-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
 rims='--test rims'
 without_mutation '' -p kahn --test rims
 
-mutation beside-over-what-is-there "$rims" what_stands_where network/process/file/replace.rs \
+mutation beside-over-what-is-there "$rims" what_stands_where network/process/file/whole.rs \
     's/\.create_new\(true\)/.create(true).truncate(true)/'
-mutation beside-is-left "$rims" if_anything_fails network/process/file/replace.rs \
-    's/let _ = fs::remove_file\(beside\);/let _ = beside;/'
-mutation link-is-renamed-over "$rims" a_file_keeps_its_mode network/process/file/replace.rs \
+mutation beside-is-left "$rims" if_anything_fails network/process/file/whole.rs \
+    's/let _ = fs::remove_file\(&beside\.path\);/let _ = beside;/'
+mutation link-is-renamed-over "$rims" a_file_keeps_its_mode network/process/file/whole.rs \
     's/found\.as_ref\(\)\.is_some_and\(\|found\| !found\.is_file\(\)\)/found.as_ref().is_some_and(|found| !found.is_file() \&\& !found.is_symlink())/'
-mutation mode-is-forgotten "$rims" a_file_keeps_its_mode network/process/file/replace.rs \
-    's/set_permissions\(found\.permissions\(\)\)/set_permissions(replacement.file.metadata()?.permissions())/; s/if let Some\(found\) = found \{/if let Some(_found) = found {/'
-mutation renamed-without-fsync '--lib' all_is_on_the_disk network/process/file/replace.rs \
-    's/system::sync\(&self\.file\)\.map_err\(at\("write to the disk", &self\.target\)\)\?;//'
+mutation mode-is-forgotten "$rims" a_file_keeps_its_mode network/process/file/whole.rs \
+    's/file\.set_permissions\(found\.permissions\(\)\)\?;/let _ = (found, file);/; s/options\.mode\(found\.mode\(\) & 0o777\);/let _ = found;/'
+mutation renamed-without-fsync '--lib' all_is_on_the_disk network/process/file/whole.rs \
+    's/system::sync\(file\)\?;/let _ = file;/'
 
 # --- what is told of failures -------------------------------------------------------------------
 

@@ -2,19 +2,20 @@
 //!
 //! | pressed while            | what happens                                                  |
 //! |--------------------------|---------------------------------------------------------------|
-//! | no network runs          | the command ends; a file that is half written is removed      |
+//! | no network runs          | the command ends                                              |
 //! | a network runs           | it is stopped: its processes end where they wait              |
 //! | it has been stopped      | the command says what has not stopped, and ends               |
+//!
+//! Where the command ends, files that are half written are removed, be they the command's or the network's.
 
 use std::fmt;
-use std::process;
 use std::sync::Arc;
 
 use kahn::StopHandle;
 use parking_lot::Mutex;
 
 use crate::failure::INTERRUPTED;
-use crate::{messages, output};
+use crate::messages;
 
 /// Stops what runs, and says what has not stopped.
 ///
@@ -164,8 +165,6 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-#[expect(clippy::exit, reason = "the person who pressed Ctrl-C wants no further step")]
-fn exit() {
-    output::abandon();
-    process::exit(INTERRUPTED.into());
+fn exit() -> ! {
+    kahn::process::exit(INTERRUPTED.into())
 }

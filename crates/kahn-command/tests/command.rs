@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Output};
 #[cfg(target_os = "linux")]
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead, BufReader},
     path::Path,
     process::{Child, Stdio},
     thread,
@@ -32,6 +32,10 @@ struct Arguments {
     /// Never ends
     #[arg(long)]
     endless: bool,
+
+    /// Has that file wait for the end of standard input, and tells so
+    #[arg(long)]
+    slow: bool,
 
     /// Writes a word into this file after the run, tells so, and goes on when standard input ends
     #[arg(long)]
@@ -56,6 +60,22 @@ impl Deflate {
     }
 }
 
+/// What a sink writes; if it is slow, not before standard input has ended.
+struct Chunk<'a> {
+    word: &'a str,
+    is_slow: bool,
+}
+
+impl AsRef<[u8]> for Chunk<'_> {
+    fn as_ref(&self) -> &[u8] {
+        if self.is_slow {
+            kahn_command::note("slow");
+            std::io::stdin().read_to_end(&mut Vec::new()).expect("it is read");
+        }
+        self.word.as_bytes()
+    }
+}
+
 fn program() -> ExitCode {
     kahn_command::main_with_parts(
         Parts { default: 2, most: 8 },
@@ -71,6 +91,8 @@ fn program() -> ExitCode {
             if let Some(sink) = &arguments.sink {
                 let rounds = if arguments.endless { usize::MAX } else { 1 };
                 let words = (0..rounds).flat_map(|_| &arguments.words);
+                let is_slow = arguments.slow;
+                let words = words.map(move |word| Chunk { word, is_slow });
                 let words = network.source("words for the sink", words);
                 network.write_file("sink", words, sink);
             }
@@ -101,7 +123,9 @@ fn main() -> ExitCode {
     {
         ctrl_c_while_a_file_is_written_leaves_nothing();
         ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else();
+        a_second_ctrl_c_leaves_the_old_file_and_nothing_else();
         a_named_pipe_is_written_to_and_stays_one();
+        a_link_stays_one_for_a_sink_and_for_a_result();
     }
     ExitCode::SUCCESS
 }
@@ -218,6 +242,64 @@ fn ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else() {
     assert_eq!(fs::read_to_string(&target).expect("it is there"), "old");
 }
 
+/// The next line of what it tells a person.
+#[cfg(target_os = "linux")]
+fn told_next(stderr: &mut impl BufRead) -> String {
+    let mut told = String::new();
+    stderr.read_line(&mut told).expect("it tells");
+    told
+}
+
+#[cfg(target_os = "linux")]
+fn a_second_ctrl_c_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("words");
+    fs::write(&target, "old").expect("it is written");
+    let mut run = started(&["run", "a", "--slow", "--sink"], &target);
+    let mut stderr = BufReader::new(run.stderr.take().expect("it is a pipe"));
+    // The sink has begun its file, and does not come to where a stop would end it.
+    assert!(told_next(&mut stderr).ends_with(": slow\n"));
+    assert_eq!(names_in(folder.path()).len(), 2);
+    press_ctrl_c(&run);
+    let told = told_next(&mut stderr);
+    assert!(told.contains("stopping; press Ctrl-C again"), "{told}");
+    press_ctrl_c(&run);
+    // Its input stays open until it has ended.
+    let input = run.stdin.take();
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    drop(input);
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).expect("it tells");
+    assert!(told.contains("not everything has stopped"), "{told}");
+    assert_eq!(names_in(folder.path()), ["words"]);
+    assert_eq!(fs::read_to_string(&target).expect("it is there"), "old");
+}
+
+#[cfg(target_os = "linux")]
+fn a_link_stays_one_for_a_sink_and_for_a_result() {
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, link, nowhere] = ["file", "link", "nowhere"].map(|name| folder.path().join(name));
+    fs::write(&file, "old content").expect("it is written");
+    symlink("file", &link).expect("it is made");
+    symlink("made", &nowhere).expect("it is made");
+    let inode = fs::metadata(&file).expect("it is there").ino();
+    for (option, content) in [("--sink", "ab"), ("--file", "half")] {
+        for (target, behind) in [(&link, &file), (&nowhere, &folder.path().join("made"))] {
+            let mut run = started(&["run", "a", "b", option], target);
+            drop(run.stdin.take());
+            assert_eq!(run.wait().expect("it ends").code(), Some(0));
+            assert!(fs::symlink_metadata(target).expect("it is there").is_symlink(), "{option}");
+            assert_eq!(fs::read_to_string(behind).expect("it is there"), content, "{option}");
+        }
+        // In place: it is the same file, not another of its name.
+        assert_eq!(fs::metadata(&file).expect("it is there").ino(), inode, "{option}");
+        assert_eq!(names_in(folder.path()), ["file", "link", "made", "nowhere"]);
+        fs::remove_file(folder.path().join("made")).expect("it is removed");
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn a_named_pipe_is_written_to_and_stays_one() {
     use std::os::unix::fs::FileTypeExt as _;
@@ -242,5 +324,13 @@ fn a_named_pipe_is_written_to_and_stays_one() {
     assert_eq!(run.code(), Some(0));
     let written = fs::read_to_string(folder.path().join("output")).expect("it is there");
     assert_eq!(written, "half0a\n");
+    // The sink of a network writes where the result is written, and neither over the other.
+    let output = fs::File::create(folder.path().join("output")).expect("it is made");
+    let mut command = Command::new(env::current_exe().expect("it runs"));
+    let command = command.args(["run", "a", "--sink", "/dev/stdout"]).stdin(Stdio::null());
+    let run = command.stdout(output).status().expect("it starts");
+    assert_eq!(run.code(), Some(0));
+    let written = fs::read_to_string(folder.path().join("output")).expect("it is there");
+    assert_eq!(written, "a0a\n");
     assert_eq!(names_in(folder.path()), ["output", "pipe"]);
 }

@@ -13,8 +13,11 @@ mod streams;
 pub use arguments::{CheckArguments, Command, FmtArguments, GraphArguments, RunArguments};
 pub use streams::Streams;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+
+use kahn::process::WholeFile;
 
 use crate::program::Program;
 use crate::syntax;
@@ -135,17 +138,7 @@ fn fmt(arguments: &FmtArguments, streams: &mut Streams<'_>) -> Result<(), Refusa
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let refused =
         |error: std::io::Error| Refusal::run(format!("cannot write {}: {error}", path.display()));
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // As of any file that is created: what the umask leaves of it.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(refused)?;
-    std::io::Write::write_all(&mut file, bytes).map_err(refused)?;
-    if let Ok(old) = std::fs::metadata(path) {
-        file.as_file().set_permissions(old.permissions()).map_err(refused)?;
-    }
-    file.persist(path).map_err(|error| refused(error.error))?;
-    Ok(())
+    let mut file = WholeFile::create(path).map_err(refused)?;
+    file.write_all(bytes).map_err(refused)?;
+    file.finish().map_err(refused)
 }

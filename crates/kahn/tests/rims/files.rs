@@ -1,6 +1,7 @@
 //! Sources give what the standard library gives; a file that is written is there whole or not at all.
 
 use super::each_way;
+use kahn::process::WholeFile;
 use kahn::{Network, process};
 use std::fs;
 use std::io::{self, BufRead, Read};
@@ -153,7 +154,9 @@ fn what_cannot_be_written_is_a_failure_that_names_it() {
     let error = write(&["a"], Path::new("there/is/none")).expect_err("no such folder");
     let text = error.to_string();
     assert!(
-        text.contains("process `write` failed: cannot write a file beside `there/is/none`"),
+        text.contains(
+            "process `write` failed: cannot write `there/is/none`: no file can be made beside it: "
+        ),
         "{text}"
     );
     let mut network = Network::new();
@@ -183,6 +186,45 @@ fn a_file_keeps_its_mode_and_a_link_stays_one() -> Result<(), Box<dyn std::error
     assert_eq!(fs::read(&target)?, b"by link");
     write(&["gone"], Path::new("/dev/null"))?;
     assert!(!fs::symlink_metadata("/dev/null")?.is_file(), "a device stays one");
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn outside_a_network_a_file_is_whole_or_as_it_was_too() -> io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = tempdir()?;
+    let [target, link, made] = ["target", "link", "made"].map(|name| folder.path().join(name));
+    // Given up half way: nothing is there, neither is it beside.
+    let mut file = WholeFile::create(&target)?;
+    file.write_all(b"half")?;
+    assert_eq!(names(folder.path()).len(), 1);
+    drop(file);
+    assert!(names(folder.path()).is_empty());
+    // Nothing that only its owner may read can be read by others on the way.
+    fs::write(&target, "secret")?;
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o600))?;
+    let mut file = WholeFile::create(&target)?;
+    file.write_all(b"half")?;
+    for path in names(folder.path()) {
+        assert_eq!(fs::metadata(path)?.permissions().mode() & 0o7777, 0o600);
+    }
+    drop(file);
+    assert_eq!(fs::read(&target)?, b"secret");
+    // A link that leads nowhere makes what it leads to, and stays one when it is given up.
+    symlink(&made, &link)?;
+    drop(WholeFile::create(&link)?);
+    assert!(fs::symlink_metadata(&link)?.is_symlink());
+    let mut file = WholeFile::create(&link)?;
+    file.write_all(b"whole")?;
+    file.finish()?;
+    assert!(fs::symlink_metadata(&link)?.is_symlink());
+    assert_eq!(fs::read(&made)?, b"whole");
+    assert_eq!(names(folder.path()), [link, made, target]);
+    assert!(WholeFile::create(folder.path()).is_err(), "a folder is no file");
+    assert!(WholeFile::create("").is_err(), "it has no name");
     Ok(())
 }
 

@@ -111,7 +111,7 @@ mod window;
 pub use batch::{batch, unbatch};
 pub use delay::forward;
 pub use each::{filter, flat_map, map};
-pub use file::open;
+pub use file::{WholeFile, exit, open};
 pub use fold::{fold, for_each};
 pub use merge::{merge_sorted, merge_sorted_by_key};
 pub use output::Output;

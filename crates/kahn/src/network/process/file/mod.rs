@@ -3,10 +3,11 @@
 //! What reads or writes blocks, so each of these processes has a thread of its own.
 
 mod read;
-mod replace;
+mod whole;
 mod write;
 
 pub use read::open;
+pub use whole::{WholeFile, exit};
 
 use std::error::Error;
 use std::fmt;

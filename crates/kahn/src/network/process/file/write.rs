@@ -1,6 +1,7 @@
 //! Sinks: to a writer, and to a file that is there whole or not at all.
 
-use super::replace::Replacement;
+use super::at;
+use super::whole::WholeFile;
 use crate::network::making::Making;
 use crate::{Name, Network, Receiver};
 use std::io::{self, Write};
@@ -38,7 +39,8 @@ impl<'env, M: Making> Network<'env, M> {
     /// target, which gets the target's mode, and takes its place by a rename when the stream has ended and all
     /// is on the disk. If anything fails before, here or in a process that this one depends on, or if the run is
     /// stopped, that file is removed. A target that is a link, a device or a pipe is written in place
-    /// instead.
+    /// instead. [`process::WholeFile`](crate::process::WholeFile) does the same outside a network, and
+    /// [`process::exit`](crate::process::exit) ends a program without such files left.
     ///
     /// # Examples
     ///
@@ -70,9 +72,10 @@ impl<'env, M: Making> Network<'env, M> {
     ) {
         let path = path.into();
         self.blocking(name, chunks, move |chunks| {
-            let mut replacement = Replacement::new(path)?;
-            write_all(chunks, &mut replacement)?;
-            replacement.finish()
+            let told = at("write", &path);
+            let mut file = WholeFile::create(&path).map_err(&told)?;
+            write_all(chunks, &mut file).map_err(&told)?;
+            file.finish().map_err(&told)
         });
     }
 
