@@ -7,9 +7,14 @@
 //! | it has been stopped      | the command says what has not stopped, and ends               |
 //!
 //! Where the command ends, files that are half written are removed, be they the command's or the network's.
+//!
+//! The signal QUIT, Ctrl-\ on most keyboards, asks what everything waits for, and lets it run.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::thread;
 
 use kahn::StopHandle;
 use parking_lot::Mutex;
@@ -105,7 +110,35 @@ impl Interrupt {
         let pressed = interrupt.clone();
         // Should the system refuse, Ctrl-C ends the command at once, as it does by itself.
         let _ = ctrlc::set_handler(move || pressed.pressed());
+        // Likewise.
+        let _ = interrupt.explain_on_quit();
         interrupt
+    }
+
+    #[cfg(unix)]
+    fn explain_on_quit(&self) -> io::Result<()> {
+        let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGQUIT])?;
+        let asked = self.clone();
+        let explain = move || signals.forever().for_each(|_| asked.asked());
+        thread::Builder::new().name("signals".to_owned()).spawn(explain).map(drop)
+    }
+
+    #[cfg(not(unix))]
+    fn explain_on_quit(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Tells what everything waits for.
+    fn asked(&self) {
+        // Not under the lock: it may take long, and Ctrl-C does not wait for it.
+        let runs = match &*self.0.lock() {
+            Stage::Idle => None,
+            Stage::Running(stop) | Stage::Stopping(stop) => Some(stop.clone()),
+        };
+        match runs {
+            Some(runs) => messages::note(format_args!("it runs:\n{}", (runs.explain)())),
+            None => messages::note("no network runs"),
+        }
     }
 
     /// Lets Ctrl-C stop this from now on; at once, if it has been pressed for what ran before.

@@ -32,7 +32,8 @@
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard
 //! error. The exit code is 0 if the program finished, 1 if the run failed (or its result could not be
-//! written), 2 for wrong usage or bad input, and 130 after Ctrl-C, which stops the network. A reader of
+//! written), 2 for wrong usage or bad input, and 130 after Ctrl-C, which stops the network. The
+//! signal QUIT (Ctrl-\ at a terminal) has it say what every process waits for, and go on. A reader of
 //! standard output that leaves early (`words … | head`) is no failure. A run of more than a second shows
 //! how far it is, if a person is watching.
 //!

@@ -122,6 +122,7 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     {
         ctrl_c_while_a_file_is_written_leaves_nothing();
+        a_run_that_is_asked_says_what_it_waits_for_and_goes_on();
         ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else();
         a_second_ctrl_c_leaves_the_old_file_and_nothing_else();
         a_named_pipe_is_written_to_and_stays_one();
@@ -192,7 +193,12 @@ fn started(arguments: &[&str], file: &Path) -> Child {
 
 #[cfg(target_os = "linux")]
 fn press_ctrl_c(run: &Child) {
-    let kill = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+    signal(run, "-INT");
+}
+
+#[cfg(target_os = "linux")]
+fn signal(run: &Child, signal: &str) {
+    let kill = Command::new("kill").args([signal, &run.id().to_string()]).status();
     assert!(kill.expect("there is such a program").success());
 }
 
@@ -222,6 +228,44 @@ fn ctrl_c_while_a_file_is_written_leaves_nothing() {
     assert_eq!(run.wait().expect("it ends").code(), Some(130));
     drop(input);
     assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+fn catches_quit(run: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", run.id())).expect("it is there");
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it is told");
+    // Bits, from signal 1 on.
+    u64::from_str_radix(caught.trim(), 16).expect("a number") >> 2 & 1 == 1
+}
+
+#[cfg(target_os = "linux")]
+fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Nothing reads the pipe, so the sink's process cannot go on, and all others wait for it.
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("there is such a program").success());
+    let mut run = started(&["run", "a", "b", "--endless", "--sink"], &pipe);
+    let mut lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
+    // The system ends what does not catch it yet.
+    while !catches_quit(&run) {
+        thread::yield_now();
+    }
+    // It may come before the run.
+    let told = loop {
+        signal(&run, "-QUIT");
+        let line = lines.next().expect("it goes on").expect("it is text");
+        if !line.ends_with(": no network runs") {
+            break line;
+        }
+    };
+    assert!(told.ends_with(": it runs:"), "{told}");
+    let waits = "`words for the sink` waits for room";
+    assert!(lines.by_ref().any(|line| line.is_ok_and(|line| line.contains(waits))));
+    press_ctrl_c(&run);
+    let mut read = fs::File::open(&pipe).expect("it is there");
+    let _ = read.read_to_end(&mut Vec::new());
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
 }
 
 #[cfg(target_os = "linux")]
