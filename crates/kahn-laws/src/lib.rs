@@ -10,6 +10,7 @@
 //! | [`campaign`] | many cases, the first that fails made smaller, the counts |
 //! | [`network`] | process networks |
 //! | [`csp`] | communicating processes |
+//! | `every_kind` | one network with processes of every kind |
 //!
 //! # Examples
 //!
@@ -25,11 +26,13 @@
 pub mod campaign;
 pub mod csp;
 pub mod draw;
+mod every_kind;
 pub mod network;
 
 pub use campaign::{Campaign, Extent, Failure, Summary, Tally, Trouble, soak};
 pub use csp::Communicating;
 pub use draw::{Choice, Draw};
+pub use every_kind::add_every_kind;
 pub use network::Networks;
 
 use kahn::policy::PolicyChoice;

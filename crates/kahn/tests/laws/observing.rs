@@ -3,7 +3,8 @@
 
 use super::schedules::{everywhere, run};
 use kahn::observe::{Observer, Rest, Slice, Subject};
-use kahn::{Accounting, Network, Receiver, Sender};
+use kahn::{Accounting, Network};
+use kahn_laws::add_every_kind;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -155,51 +156,7 @@ fn network() -> Network<'static> {
     let mut network = Network::new();
     let (out, numbers) = network.channel::<u64>("numbers");
     network.process("source", out, async |mut out| out.send_all(0..MESSAGES).await);
-    let (out, texts) = network.channel::<String>("texts");
-    network.blocking("print", (numbers, out), |(mut numbers, mut out)| {
-        while let Some(number) = numbers.recv_blocking() {
-            out.send_blocking(number.to_string());
-        }
-    });
-    let spawner = network.spawner();
-    let (out, lengths) = network.channel::<usize>("lengths");
-    network.process("deal", (texts, out, spawner), async |(mut texts, out, mut spawner)| {
-        let (mut on, parts) = spawner.channel::<String>("parts");
-        let measure = async |(mut parts, mut out): (Receiver<String>, Sender<usize>)| {
-            while let Some(part) = parts.recv().await {
-                out.send(part.len()).await;
-            }
-        };
-        spawner.process("measure", (parts, out), measure);
-        while let Some(text) = texts.recv().await {
-            on.send(text).await;
-        }
-    });
-    network.fold("sum", lengths, 0, |sum, n| sum + n);
-    let (to, from) = network.channel::<u32>("left");
-    let (back, returned) = network.channel::<u32>("right");
-    // More than fit are sent before any is received.
-    network.process("left", (to, returned), async |(mut to, mut returned)| {
-        to.send_all(0..70).await;
-        drop(to);
-        while returned.recv().await.is_some() {}
-    });
-    network.process("right", (back, from), async |(mut back, mut from)| {
-        back.send_all(0..70).await;
-        drop(back);
-        while from.recv().await.is_some() {}
-    });
-    let (out, ten) = network.channel::<u32>("ten");
-    network.process("ever", out, async |mut out| {
-        for n in 0.. {
-            out.send(n).await;
-        }
-    });
-    network.process("ten", ten, async |mut ten| {
-        for _ in 0..10 {
-            ten.recv().await;
-        }
-    });
+    add_every_kind(&mut network, numbers);
     network
 }
 
