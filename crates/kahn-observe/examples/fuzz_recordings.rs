@@ -11,23 +11,8 @@
 #![expect(clippy::disallowed_methods, reason = "it runs for some seconds")]
 
 use kahn_observe::record::{Act, Entry, Header, Reader, Writer};
-use parking_lot::Mutex;
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::io::{self, Read, Seek};
 use std::time::{Duration, Instant};
-
-#[derive(Clone, Default)]
-struct Disk(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Disk {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Numbers that look random: xorshift.
 struct Draw(u64);
@@ -42,10 +27,10 @@ impl Draw {
 }
 
 fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
-    let disk = Disk::default();
+    let mut file = tempfile::tempfile()?;
     let arguments = (0..draw.below(4)).map(|n| format!("argument {n}")).collect();
     let header = Header { program: "fuzz".into(), arguments, ..Header::default() };
-    let writer = Writer::new(disk.clone(), &header)?;
+    let writer = Writer::new(file.try_clone()?, &header)?;
     for _ in 0..draw.below(12) {
         let (process, channel) = (draw.below(9) as u64, draw.below(1 << 20) as u64);
         let message = &vec![7; draw.below(100)][..];
@@ -58,8 +43,10 @@ fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
         writer.append(&Entry::Acts { process, act });
     }
     writer.finish()?;
-    let file = disk.0.lock().clone();
-    Ok(file)
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn change(file: &mut Vec<u8>, draw: &mut Draw) {

@@ -6,22 +6,17 @@ use kahn_observe::record::{
 };
 use parking_lot::{Condvar, Mutex};
 use proptest::prelude::*;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
 use std::thread;
 
-/// What was written, as it came.
-#[derive(Clone, Debug, Default)]
-struct Disk(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Disk {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// What was written to a file, as it came.
+fn contents(mut file: File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().expect("a file that is open");
+    file.read_to_end(&mut bytes).expect("a file that is open");
+    bytes
 }
 
 fn header() -> Header {
@@ -76,11 +71,12 @@ fn said() -> impl Strategy<Value = Vec<Said>> {
 }
 
 fn written(said: &[Said]) -> Vec<u8> {
-    let disk = Disk::default();
-    let writer = Writer::new(disk.clone(), &header()).expect("written");
+    let disk = tempfile::tempfile().expect("a place for it");
+    let output = disk.try_clone().expect("a file that is open");
+    let writer = Writer::new(output, &header()).expect("written");
     assert!(said.iter().all(|said| writer.append(&said.entry())));
     let bytes = writer.finish().expect("written");
-    let file = disk.0.lock().clone();
+    let file = contents(disk);
     assert_eq!(bytes, file.len() as u64);
     file
 }
@@ -141,8 +137,9 @@ proptest! {
 
 #[test]
 fn entries_of_several_threads_are_whole_and_in_each_threads_order() {
-    let disk = Disk::default();
-    let writer = Writer::new(disk.clone(), &header()).expect("written");
+    let disk = tempfile::tempfile().expect("a place for it");
+    let output = disk.try_clone().expect("a file that is open");
+    let writer = Writer::new(output, &header()).expect("written");
     thread::scope(|scope| {
         for process in 0..4_u64 {
             let writer = &writer;
@@ -156,7 +153,7 @@ fn entries_of_several_threads_are_whole_and_in_each_threads_order() {
         }
     });
     writer.finish().expect("written");
-    let file = disk.0.lock().clone();
+    let file = contents(disk);
     let mut reader = Reader::new(&file[..]).expect("a recording");
     let mut next = [0_u64; 4];
     while let Some(entry) = reader.read().expect("memory is read") {
