@@ -19,7 +19,7 @@
 //! weights are counted there; and one whose messages have a written form.
 //!
 //! There may be millions of channels, so each field counts: the sixteen bytes that a side leaves of
-//! its line hold something that is cold, and the table is found from the block (`sync::pool`).
+//! its line hold something that is cold, and the table is found from the block (`kahn_engine::memory`).
 //!
 //! # Credit
 //!
@@ -39,14 +39,10 @@
 use super::cold::ColdPart;
 pub(crate) use super::cold::{Label, flag};
 use super::digest::History;
-use super::language::{WaitOn, Worker, own};
 use super::ring::MessageType;
-use super::slow_path::SlowPath;
-use super::table::ChannelTable;
 use super::weight::Scales;
 use super::wire::Wire;
 use super::word::{Seen, Word};
-use kahn_engine::memory::BlockPool;
 use kahn_engine::sync::{
     AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Cell, Ordering::*, PlainAtomicU8,
 };
@@ -344,14 +340,6 @@ impl ChannelRef {
         self.sender.set_kind(kind::INNER, is_inner);
     }
 
-    /// The table it belongs to.
-    pub(crate) fn table<'a>(self) -> &'a ChannelTable {
-        // SAFETY: channels stand in blocks of the pool of a table, which is alive.
-        let table = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<ChannelTable>();
-        // SAFETY: as above.
-        unsafe { &*table }
-    }
-
     pub(crate) fn count(self, end: End) -> u64 {
         self.word(end).load().count()
     }
@@ -374,59 +362,6 @@ impl ChannelRef {
     /// Whether the peer of `end` waits for it; and if the channel is as `seen` then.
     pub(crate) fn seen(self, end: End) -> Seen {
         self.word(end).load()
-    }
-
-    /// Where `end` has to wait when its peer's word was `seen`.
-    pub(crate) fn wait_on(self, end: End, seen: Seen) -> WaitOn {
-        WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
-    }
-
-    /// Grants credit for at most `most` operations before the next look; the peer has published that
-    /// there is so much to do.
-    #[inline(always)]
-    pub(super) fn grant(
-        self,
-        end: End,
-        most: u64,
-        capacity: u64,
-        task: TaskRef,
-        worker: &Worker,
-    ) -> SlowPath {
-        if (capacity < 4 || most == 1) && self.is_one_segment() {
-            self.side(end).credit.set(1);
-            return SlowPath::Go;
-        }
-        self.grant_more(end, most, capacity, task, worker)
-    }
-
-    /// The same where more than one may be granted, or the slots are in several segments. Called last,
-    /// so that the usual way of what has little to do needs no stack.
-    #[inline(never)]
-    fn grant_more(
-        self,
-        end: End,
-        most: u64,
-        capacity: u64,
-        task: TaskRef,
-        worker: &Worker,
-    ) -> SlowPath {
-        let side = self.side(end);
-        let most = self.reach(end, most);
-        let is_eager = side.tells(told::OUTSIDE)
-            || task.notes() & own::WAIT_ONCE != 0
-            || end == End::Receiver && side.is_recorded();
-        if capacity < 4 || is_eager {
-            side.credit.set(1);
-            return SlowPath::Go;
-        }
-        let half = capacity / 2;
-        let period = if half > HUNGRY_PERIOD && worker.has_takers() { HUNGRY_PERIOD } else { half };
-        let credit = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
-        side.credit.set(credit);
-        if credit > 1 {
-            self.list(end, worker);
-        }
-        SlowPath::Go
     }
 }
 
@@ -473,9 +408,6 @@ impl RawChannel {
         self.cold.flags.fetch_or(bit, Release);
     }
 }
-
-/// How many operations stay unpublished at most while some worker has nothing to do.
-const HUNGRY_PERIOD: u64 = 8;
 
 impl Line {
     fn new() -> Self {

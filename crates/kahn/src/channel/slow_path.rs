@@ -15,9 +15,9 @@
 //! | has no other end any more | discards the message | tells the end of the stream, or fails with the sender |
 
 use super::closing;
-use super::language::{self, Kahn, Worker, mark, own};
+use super::language::{self, Kahn, WaitOn, Worker, mark, own};
 use super::process::InNetwork;
-use super::raw::{ChannelRef, End, flag};
+use super::raw::{ChannelRef, End, flag, told};
 use super::word::Seen;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
@@ -309,6 +309,64 @@ fn find_end(channel: ChannelRef, worker: &Worker, task: TaskRef) -> SlowPath {
         return must_end(worker, language::failed_by(channel));
     }
     SlowPath::Over
+}
+
+/// How many operations stay unpublished at most while some worker has nothing to do.
+const HUNGRY_PERIOD: u64 = 8;
+
+impl ChannelRef {
+    /// Where `end` has to wait when its peer's word was `seen`.
+    pub(crate) fn wait_on(self, end: End, seen: Seen) -> WaitOn {
+        WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
+    }
+
+    /// Grants credit for at most `most` operations before the next look; the peer has published that
+    /// there is so much to do.
+    #[inline(always)]
+    pub(super) fn grant(
+        self,
+        end: End,
+        most: u64,
+        capacity: u64,
+        task: TaskRef,
+        worker: &Worker,
+    ) -> SlowPath {
+        if (capacity < 4 || most == 1) && self.is_one_segment() {
+            self.side(end).credit.set(1);
+            return SlowPath::Go;
+        }
+        self.grant_more(end, most, capacity, task, worker)
+    }
+
+    /// The same where more than one may be granted, or the slots are in several segments. Called last,
+    /// so that the usual way of what has little to do needs no stack.
+    #[inline(never)]
+    fn grant_more(
+        self,
+        end: End,
+        most: u64,
+        capacity: u64,
+        task: TaskRef,
+        worker: &Worker,
+    ) -> SlowPath {
+        let side = self.side(end);
+        let most = self.reach(end, most);
+        let is_eager = side.tells(told::OUTSIDE)
+            || task.notes() & own::WAIT_ONCE != 0
+            || end == End::Receiver && side.is_recorded();
+        if capacity < 4 || is_eager {
+            side.credit.set(1);
+            return SlowPath::Go;
+        }
+        let half = capacity / 2;
+        let period = if half > HUNGRY_PERIOD && worker.has_takers() { HUNGRY_PERIOD } else { half };
+        let credit = u32::try_from(most.min(period)).unwrap_or(u32::MAX);
+        side.credit.set(credit);
+        if credit > 1 {
+            self.list(end, worker);
+        }
+        SlowPath::Go
+    }
 }
 
 #[inline]

@@ -535,6 +535,14 @@ impl Drop for ChannelTable {
 }
 
 impl ChannelRef {
+    /// The table it belongs to.
+    pub(crate) fn table<'a>(self) -> &'a ChannelTable {
+        // SAFETY: channels stand in blocks of the pool of a table, which is alive.
+        let table = unsafe { BlockPool::owner_of(self.0.cast()) }.cast::<ChannelTable>();
+        // SAFETY: as above.
+        unsafe { &*table }
+    }
+
     /// Whether the receiver can be pruned, or is dead: its history may be cut.
     fn is_cut(self) -> bool {
         self.owner(End::Receiver)

@@ -347,25 +347,41 @@ fn arrows_between_crates_go_down() {
     }
 }
 
-/// Where `ARCHITECTURE.md` says that unsafe code stands: `crate: file, file, …`, a line or more each.
-fn unsafe_files_told() -> BTreeSet<String> {
+/// The list of a section of `ARCHITECTURE.md`: `crate: file, file, …`, a line or more each.
+fn files_told(section: &str) -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
-    let (_, section) = text.split_once("## Unsafe code").expect("it has a section on that");
+    let (_, section) = text.split_once(section).expect("it has a section on that");
     let list = section.split("```").nth(1).expect("with a list").trim_start_matches("text");
-    let mut told = BTreeSet::new();
-    let mut crate_name = "";
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for line in list.lines().filter(|line| !line.trim().is_empty()) {
         let files = match line.split_once(':') {
             Some((name, files)) => {
-                crate_name = name.trim();
+                told.push((name.trim().to_owned(), Vec::new()));
                 files
             }
             None => line,
         };
         let files = files.split(',').map(str::trim).filter(|file| !file.is_empty());
-        told.extend(files.map(|file| format!("{crate_name}/{file}")));
+        let (_, of_crate) = told.last_mut().expect("the first line names a crate");
+        of_crate.extend(files.map(str::to_owned));
     }
     told
+}
+
+#[test]
+fn files_that_use_each_other_are_told() {
+    let knots_of = |name: &str| {
+        let knots = knots(&used_by_files(name));
+        knots.into_iter().map(|knot| (name.to_owned(), knot)).collect::<Vec<_>>()
+    };
+    let found: BTreeSet<_> = ROOMS.into_iter().flat_map(knots_of).collect();
+    let told: BTreeSet<_> = files_told("### Files that use each other").into_iter().collect();
+    let missing: Vec<_> = found.difference(&told).collect();
+    let gone: Vec<_> = told.difference(&found).collect();
+    assert!(
+        missing.is_empty() && gone.is_empty(),
+        "not told: {missing:#?}; told in vain: {gone:#?}"
+    );
 }
 
 #[test]
@@ -383,7 +399,10 @@ fn unsafe_code_stands_where_architecture_says() {
             }
         }
     }
-    let told = unsafe_files_told();
+    let of_crate = |(name, files): (String, Vec<String>)| -> Vec<String> {
+        files.into_iter().map(|file| format!("{name}/{file}")).collect()
+    };
+    let told: BTreeSet<_> = files_told("## Unsafe code").into_iter().flat_map(of_crate).collect();
     let missing: Vec<_> = found.difference(&told).collect();
     let gone: Vec<_> = told.difference(&found).collect();
     assert!(missing.is_empty() && gone.is_empty(), "not told: {missing:?}; told in vain: {gone:?}");

@@ -33,6 +33,14 @@ impl Source {
         lines.collect::<Vec<_>>().join("\n")
     }
 
+    /// The code without the tests at its end, which may put together what they need.
+    pub(crate) fn running_code(&self) -> String {
+        let mut code = self.code();
+        let tests = code.find("\n#[cfg(test)]\nmod ").or_else(|| code.find("\n#[cfg(all(test"));
+        code.truncate(tests.unwrap_or(code.len()));
+        code
+    }
+
     /// What follows each `prefix` in the code, with the place: a word, or all words of a list.
     pub(crate) fn after(&self, prefix: &str) -> Vec<(String, String)> {
         let code = self.code();
@@ -108,10 +116,7 @@ pub(crate) fn used_by_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> 
     let folders: BTreeSet<_> = running.iter().map(|(place, _)| place[0].clone()).collect();
     let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (place, source) in &running {
-        let code = source.code();
-        // Tests that stand in a file may put together what they need.
-        let tests = code.find("\n#[cfg(test)]\nmod ").or_else(|| code.find("\n#[cfg(all(test"));
-        let code = &code[..tests.unwrap_or(code.len())];
+        let code = &source.running_code();
         let mut roots: Vec<_> =
             paths(code, "crate::").into_iter().map(|mut p| p.split_off(1)).collect();
         let up = format!("super::{}", "super::".repeat(place.len() - 1));
@@ -128,7 +133,45 @@ pub(crate) fn used_by_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> 
     used
 }
 
-/// The sets of folders that use each other, by whatever way.
+/// For each file of a crate, those of its files that it uses: `channel/raw`, and `channel` for its `mod.rs`.
+pub(crate) fn used_by_files(name: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let src = workspace().join("crates").join(name).join("src");
+    let module = |source: &Source| -> Vec<String> {
+        let path = source.path.strip_prefix(&src).expect("a file under src").with_extension("");
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        parts.filter(|part| !["lib", "mod"].contains(&part.as_str())).collect()
+    };
+    let running = sources(&src).into_iter().filter(|source| !source.is_model());
+    let files: BTreeMap<_, _> = running.map(|file| (module(&file), file.running_code())).collect();
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (place, code) in &files {
+        let mut all: Vec<_> =
+            paths(code, "crate::").into_iter().map(|mut path| path.split_off(1)).collect();
+        let below = |path: Vec<String>| [&place[..], &path[1..]].concat();
+        all.extend(paths(code, "self::").into_iter().map(below));
+        for (start, _) in code.match_indices("super::") {
+            if code[..start].ends_with("super::") {
+                continue;
+            }
+            all.extend(tree(&code[start..]).0.into_iter().map(|path| {
+                let up = path.iter().take_while(|part| *part == "super").count();
+                let above = &place[..place.len().saturating_sub(up)];
+                [above, &path[up..]].concat()
+            }));
+        }
+        for mut path in all {
+            while !path.is_empty() && !files.contains_key(&path) {
+                path.pop();
+            }
+            if !path.is_empty() && path != *place {
+                used.entry(place.join("/")).or_default().insert(path.join("/"));
+            }
+        }
+    }
+    used
+}
+
+/// The sets of folders, or of files, that use each other, by whatever way.
 pub(crate) fn knots(used: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
     let reached = |from: &String| {
         let mut reached = BTreeSet::new();
