@@ -347,6 +347,45 @@ fn arrows_between_crates_go_down() {
     }
 }
 
+/// What `ARCHITECTURE.md` says in its table of features: of each crate its Rust and its features.
+fn features_told() -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
+    let (_, table) = text.split_once("| crate | Rust | features |").expect("it has the table");
+    let rows = table.trim_start().lines().skip(1).take_while(|line| line.starts_with('|'));
+    let quoted = |cell: &str| -> BTreeSet<String> {
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let row = |row: &str| -> Vec<(String, (String, BTreeSet<String>))> {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let told = (cells[2].to_owned(), quoted(cells[3]));
+        quoted(cells[1]).into_iter().map(|name| (name, told.clone())).collect()
+    };
+    rows.flat_map(row).collect()
+}
+
+#[test]
+fn what_crates_need_of_rust_and_their_features_are_told() {
+    let manifest = |folder: &Path| {
+        fs::read_to_string(folder.join("Cargo.toml")).expect("each crate has a manifest")
+    };
+    let rust = |text: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
+        line.map(|version| version.trim_matches('"').to_owned())
+    };
+    let usual = rust(&manifest(&workspace())).expect("the workspace has a version of Rust");
+    let of_crate = |name: &str| {
+        let text = manifest(&workspace().join("crates").join(name));
+        let features = text.split_once("\n[features]\n").map_or("", |(_, rest)| rest);
+        let features = features.lines().take_while(|line| !line.starts_with('['));
+        let features = features.filter(|line| !line.starts_with('#'));
+        let features = features.filter_map(|line| line.split_once(" = "));
+        let features = features.map(|(name, _)| name.to_owned()).filter(|name| name != "default");
+        (name.to_owned(), (rust(&text).unwrap_or_else(|| usual.clone()), features.collect()))
+    };
+    let found: BTreeMap<_, _> = CRATES.iter().map(|(name, _)| of_crate(name)).collect();
+    assert_eq!(features_told(), found);
+}
+
 /// The list of a section of `ARCHITECTURE.md`: `crate: file, file, …`, a line or more each.
 fn files_told(section: &str) -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
