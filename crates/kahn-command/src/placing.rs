@@ -19,7 +19,7 @@ const PARTITION: &str = "partition";
 /// What is typed about places. Outputs do not depend on any of it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Placing {
-    /// Where processes belong under the policy `static`; FILE has lines of a process, a tabulator
+    /// Where processes belong under the policy `static`; FILE has lines of a process, a tab
     /// and a worker, counted from 0
     #[arg(long, value_name = "round-robin|good|bad|FILE")]
     placement: Option<String>,

@@ -114,7 +114,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Timers {
     state: Mutex<State>,
-    bell: Condvar,
+    changed: Condvar,
     is_virtual: bool,
     origin: u64,
 }
@@ -131,7 +131,7 @@ impl Timers {
                 refused: None,
                 over: false,
             }),
-            bell: Condvar::new(),
+            changed: Condvar::new(),
             is_virtual,
             origin: clock::nanoseconds(),
         })
@@ -179,7 +179,7 @@ impl Timers {
         }
         scheduler.activity.expect();
         if due.0 < state.awaited {
-            self.bell.notify_one();
+            self.changed.notify_one();
         }
         state.refused.clone()
     }
@@ -227,10 +227,10 @@ impl Timers {
             }
             drop(scheduler);
             if state.awaited == u64::MAX {
-                self.bell.wait(&mut state);
+                self.changed.wait(&mut state);
             } else {
                 let time = Duration::from_nanos(state.awaited - now);
-                self.bell.wait_for(&mut state, time);
+                self.changed.wait_for(&mut state, time);
             }
         }
     }
@@ -251,7 +251,7 @@ impl Timers {
         let thread = {
             let mut state = self.state.lock();
             state.over = true;
-            self.bell.notify_one();
+            self.changed.notify_one();
             state.thread.take()
         };
         if let Some((thread, _place)) = thread {

@@ -1,6 +1,6 @@
 //! A lock that one thread has for itself as long as no other comes.
 //!
-//! What a worker without company does a million times a second, and a thread that looks at the run
+//! What the only worker does a million times a second, and a thread that looks at the run
 //! once in a while. So the lock is *owned* by that worker, which takes it without a read-modify-write, and
 //! a thread that comes takes it away first.
 //!

@@ -195,7 +195,7 @@ impl WorkerCore {
     /// The process that runs makes one with a thread of its own. Starting a thread publishes all
     /// that was written without read-modify-writes.
     #[inline]
-    pub fn gets_company(&self) {
+    pub fn leave_single_threaded_mode(&self) {
         self.access.set(Access::Shared);
     }
 

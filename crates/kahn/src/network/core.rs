@@ -323,7 +323,7 @@ impl Core {
         if types.blocking
             && let Some((_, worker)) = by
         {
-            worker.gets_company();
+            worker.leave_single_threaded_mode();
         }
         let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
         let task = self.scheduler.enlist_new(access, |table| {

@@ -416,7 +416,7 @@ impl<'w, 'r> Worker<'w, 'r> {
         }
         while let Some(rec) = batch.pop_front() {
             self.exec(frame, op, rec);
-            self.relieve();
+            self.flush_if_much();
         }
         self.keep_emptied(batch);
     }
@@ -450,7 +450,7 @@ impl<'w, 'r> Worker<'w, 'r> {
     }
 
     /// Hands on what was gathered if it is much.
-    fn relieve(&mut self) {
+    fn flush_if_much(&mut self) {
         if self.role.outbox.len() > GATHER
             || self.role.outbox.iter().any(|(_, all)| all.len() > GATHER)
         {
