@@ -18,7 +18,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `table` | the table of all policies, by name |
 //! | `ws_cur`, `ws_last` | work stealing of the Nornir papers; `work_stealing`: what both share |
 //! | `static` | a worker for each process, for good; `placement`: which |
 //! | `partition` | parts of the graph, cut anew when workers idle; `parts`: how (feature `partition`) |
@@ -40,7 +39,6 @@ mod placed;
 mod placement;
 mod queues;
 mod r#static;
-mod table;
 mod work_stealing;
 mod ws_cur;
 mod ws_last;
@@ -50,6 +48,47 @@ pub use batch::BATCH;
 pub use partition::{DEFAULT_TAU, PARTITION, partition_after};
 pub use placement::{Place, Placement, PlacementError};
 pub use r#static::{STATIC, static_by, static_folded};
-pub use table::{POLICIES, named};
 pub use ws_cur::WS_CUR;
 pub use ws_last::WS_LAST;
+
+use kahn_engine::policy::{PolicyChoice, SEEDED, SEQUENTIAL, SHARED, STEALING, THREADS};
+
+/// All policies, in the order in which lists show them.
+///
+/// # Examples
+///
+/// ```
+/// let names: Vec<_> = kahn_policies::POLICIES.iter().map(|policy| policy.name()).collect();
+/// assert_eq!(names[..3], ["stealing", "ws-cur", "ws-last"]);
+/// ```
+pub const POLICIES: &[PolicyChoice] = &[
+    STEALING,
+    WS_CUR,
+    WS_LAST,
+    STATIC,
+    // METIS is no subject of models.
+    #[cfg(all(feature = "partition", not(loom)))]
+    PARTITION,
+    BATCH,
+    SHARED,
+    THREADS,
+    SEQUENTIAL,
+    SEEDED,
+];
+
+/// Returns the policy of that name, if there is one.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options};
+///
+/// let policy = kahn_policies::named("batch").expect("it is in the table");
+/// let report = Network::new().run_with(Options::new().policy(policy))?;
+/// assert_eq!(report.policy, "batch");
+/// assert!(kahn_policies::named("best").is_none());
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub fn named(name: &str) -> Option<PolicyChoice> {
+    POLICIES.iter().find(|policy| policy.name() == name).cloned()
+}
