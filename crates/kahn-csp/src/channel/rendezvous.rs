@@ -26,7 +26,7 @@
 //! [`word`](crate::channel::word). Its slot stands in its header then, and all that follows is for
 //! whatever is entered in another way, and for those that look.
 //!
-//! *What may be touched when.* Everything is in plain cells behind the gate, which is the word. Who used an
+//! *What may be touched when.* Everything is in plain cells behind the gate, which is the word. Which process used an
 //! end is written by that end's process alone, before it is entered. The slot of a side that is
 //! entered belongs to the one that holds the gate and owns the waiting process: for a plain entry that
 //! is the one that finds it under the gate, for an offer the one that took it (see `wait::select`). Its owner
@@ -393,8 +393,8 @@ impl Rendezvous {
         self.users[side as usize].load(Relaxed)
     }
 
-    /// Behind the gate: notes that an end is dropped, by which process, and whether the run is over. Nobody
-    /// waits there.
+    /// Behind the gate: notes that an end is dropped, by which process, and whether the run is over. No
+    /// process waits there.
     pub(crate) fn dropped(&self, side: Side, flags: &mut u32, by: Option<&Worker>) {
         let held = if side == Side::Sender { HELD } else { 0 };
         // The run is over, and the operation was forgotten that waits there.

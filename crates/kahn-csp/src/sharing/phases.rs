@@ -53,7 +53,7 @@
 //! processes that ran elsewhere: each worker gets its batch as it is, so that release is
 //! parallel, and what each of them has in the cache of its core stays there.
 //!
-//! *Who frees it.* The last handle: handles are counted behind the gate, with the enrolments, so a clone takes no
+//! *What frees it.* The last handle: handles are counted behind the gate, with the enrolments, so a clone takes no
 //! read-modify-write of its own. A handle that resigns counts until the phase is released that it
 //! completes thereby, for those that are released may resign as well. A thread that looks from outside holds
 //! the registry, from which the last handle strikes the barrier out before it frees it.

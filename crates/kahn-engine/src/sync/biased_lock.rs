@@ -1,14 +1,14 @@
 //! A lock that one thread has for itself as long as no other comes.
 //!
-//! What the only worker does a million times a second, and a thread that looks at the run
+//! The only worker takes it a million times a second, and a thread that looks at the run
 //! once in a while. So the lock is *owned* by that worker, which takes it without a read-modify-write, and
 //! a thread that comes takes it away first.
 //!
-//! | step | the owner, alone | anybody |
+//! | step | the owner, alone | any other thread |
 //! |---|---|---|
 //! | 1 | `inside` = 1 | locks the mutex |
 //! | 2 | light fence | `owned`? 0, heavy fence, spins while `inside` is 1 (Acquire) |
-//! | 3 | `owned`? does what it wants; else leaves and goes the way of anybody | does what it wants |
+//! | 3 | `owned`? does what it wants; else leaves and goes the other way | does what it wants |
 //! | 4 | `inside` = 0 (Release) | unlocks the mutex |
 //!
 //! `owned` is written by the one that has the mutex: 0 by step 2, 1 by the owner when it has come

@@ -151,8 +151,8 @@ impl RawChannel {
         self.cold.gate.peek_after() & gate::LAST != 0
     }
 
-    /// Whether the sender's process could not be pruned any more when it sent the last message. Nobody
-    /// closes an end meanwhile.
+    /// Whether the sender's process could not be pruned any more when it sent the last message. No
+    /// process closes an end meanwhile.
     pub(super) fn was_just_sent(&self) -> bool {
         self.cold.gate.peek_after() & gate::JUST_SENT != 0
     }
