@@ -183,7 +183,7 @@ pub fn run_kept<L: Language>(worker: &Worker<L>, begin: impl IntoIterator<Item =
 /// Runs what a worker takes from others that have not got on since their `steps` were read.
 pub fn take_over_from_others<L: Language>(worker: &Worker<L>, steps: &[u64]) {
     let _installed = worker.install();
-    if let Some(ready) = worker.take_over_from_others(steps) {
+    if let Some(ready) = worker.take_over_from_others(steps, true) {
         worker.run(ready.into_task());
     }
 }

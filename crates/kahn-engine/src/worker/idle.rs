@@ -7,6 +7,10 @@
 //! | sleep | until notified | nothing: an idle network uses no CPU |
 //!
 //! Only one searcher or newly woken worker is wanted at a time: the one that finds work notifies the next.
+//!
+//! A search ends with a request to the processes that compute meanwhile: they publish. That is not made if this worker
+//! has run for less than [`WORTH`] before. What came of the last request then was a result or two, for which a worker
+//! that computes may have had to wake this one, and that takes longer. From the first nap on all are asked.
 
 use crate::policy::{Ready, Reason, Turn};
 use crate::queue::lane::Lane;
@@ -20,6 +24,8 @@ use std::time::Duration;
 
 /// About as long as one wake-up of a thread costs. There is no time in a model.
 const SEARCH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
+/// What it runs is worth a request to publish if it takes so long: about twice as long as it takes to wake a thread.
+const WORTH: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(10) };
 /// Looks between two looks at the clock.
 const LOOKS: usize = if cfg!(loom) { 1 } else { 4 };
 /// Spins between two looks. In a model a spin lets all others go first, until they wait.
@@ -34,11 +40,12 @@ impl<L: Language> Worker<L> {
         let since = clock::ticks();
         times.idle_since.store(since, Relaxed);
         self.scheduler().share_out_if_due();
+        let is_worth = clock::to_duration(since.saturating_sub(self.found_at.get())) >= WORTH;
         let found = loop {
             if !self.scheduler().is_running() {
                 break None;
             }
-            if let Some(ready) = self.search() {
+            if let Some(ready) = self.search(is_worth) {
                 break Some(ready);
             }
             let ready = self.sleep();
@@ -47,8 +54,10 @@ impl<L: Language> Worker<L> {
                 break Some(ready);
             }
         };
+        let now = clock::ticks();
+        self.found_at.set(now);
         times.idle_since.store(0, Relaxed);
-        times.idle.store(times.idle.load(Relaxed) + (clock::ticks() - since), Relaxed);
+        times.idle.store(times.idle.load(Relaxed) + (now - since), Relaxed);
         if found.is_some() {
             // This worker no longer looks: another may.
             self.scheduler().invite(self.index());
@@ -56,7 +65,7 @@ impl<L: Language> Worker<L> {
         found
     }
 
-    fn search(&self) -> Option<Ready> {
+    fn search(&self, is_worth: bool) -> Option<Ready> {
         let scheduler = self.scheduler();
         if let Some(ready) = self.find() {
             return Some(ready);
@@ -65,7 +74,7 @@ impl<L: Language> Worker<L> {
             scheduler.searching.fetch_sub(1, SeqCst);
             return None;
         }
-        let found = self.search_for(SEARCH);
+        let found = self.search_for(SEARCH, is_worth);
         scheduler.searching.fetch_sub(1, SeqCst);
         found
     }
@@ -84,7 +93,7 @@ impl<L: Language> Worker<L> {
         self.scheduler().has_work(self.index())
     }
 
-    fn search_for(&self, time: Duration) -> Option<Ready> {
+    fn search_for(&self, time: Duration, is_worth: bool) -> Option<Ready> {
         let scheduler = self.scheduler();
         let steps = self.others_steps();
         let until = clock::ticks() + clock::from_duration(time);
@@ -105,7 +114,7 @@ impl<L: Language> Worker<L> {
                 }
             }
             if clock::ticks() >= until {
-                return self.take_over_from_others(&steps);
+                return self.take_over_from_others(&steps, is_worth);
             }
         }
     }
@@ -131,15 +140,16 @@ impl<L: Language> Worker<L> {
     }
 
     /// Relieves workers that have not got on since their `steps` were read: takes the process one
-    /// of them keeps for itself, and has the running ones publish.
-    pub(crate) fn take_over_from_others(&self, steps: &[u64]) -> Option<Ready> {
+    /// of them keeps for itself, and `asks` the running ones to publish.
+    pub(crate) fn take_over_from_others(&self, steps: &[u64], asks: bool) -> Option<Ready> {
         for (index, slot) in self.scheduler().slots().iter().enumerate() {
             if index == self.index() || slot.steps.load(Relaxed) != steps[index] {
                 continue;
             }
             // SAFETY: the blocks of processes are type-stable; a mark that reaches the wrong
             // process makes it publish early, nothing else.
-            if let Some(running) = unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) } {
+            if asks && let Some(running) = unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) }
+            {
                 running.marks.fetch_or(mark::FLUSH, Relaxed);
             }
             if slot.lifo.load(Relaxed).is_null() {
@@ -207,7 +217,7 @@ impl<L: Language> Worker<L> {
                 self.slot().parker.park();
                 return None;
             }
-            let kept = self.take_over_from_others(&steps);
+            let kept = self.take_over_from_others(&steps, true);
             let (is_any_stalled, queued) = self.take_from_stalled(&steps);
             // Policies have no LIFO slots, and of the engine's own queues nothing is taken here.
             let found = kept.or(queued);

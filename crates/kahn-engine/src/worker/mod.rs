@@ -69,6 +69,8 @@ pub struct WorkerCore {
     /// since; and the step at which one was last told to.
     pub(crate) spent: Cell<u32>,
     pub(crate) preempted_at: Cell<u64>,
+    /// When it last found something after it had had nothing to do, in ticks.
+    pub(crate) found_at: Cell<u64>,
     /// Its slot and the run queues, without the way through the scheduler; null and none for a thread
     /// that is no worker of the network.
     slot: *const WorkerSlot,
@@ -140,6 +142,7 @@ impl WorkerCore {
             patience: Cell::new(PATIENCE),
             spent: Cell::new(0),
             preempted_at: Cell::new(u64::MAX),
+            found_at: Cell::new(0),
             slot: config
                 .and_then(|config| config.slots.get(index))
                 .map_or(ptr::null(), |slot| ptr::from_ref(&slot.0)),
