@@ -33,6 +33,7 @@ pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
         weight_unknown: Vec::new(),
         walks: 0,
         warnings: config.refusal.clone().into_iter().collect(),
+        from_outside: Vec::new(),
         processes: Vec::new(),
         more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
         channels: Vec::new(),

@@ -107,7 +107,8 @@ fn size(vertex: &Vertex, all: Option<f64>) -> (f64, f64) {
         width = width.max(text_width(&more, SMALL_SIZE));
         height += SMALL_LINE;
     }
-    width += if vertex.kind == VertexKind::Choice { 40.0 } else { 24.0 };
+    width +=
+        if matches!(vertex.kind, VertexKind::Choice | VertexKind::Outside) { 40.0 } else { 24.0 };
     let behind = if vertex.members > 1 { STACK } else { 0.0 };
     (width + behind, height + behind)
 }
@@ -196,7 +197,7 @@ fn captions(network: &Picture, drawn: &Picture, layout: &Layout) -> Vec<String> 
         signs.push("double border: on a thread of its own");
     }
     if parties > 0 {
-        signs.push("dashed border: outside the network");
+        signs.push("round and dashed: outside the network");
     }
     if all_seconds(drawn).is_some() {
         signs.push("colour: share of the processors' time");
@@ -362,6 +363,8 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
         );
         return;
     }
+    // What is no process does not look like one.
+    let round = if vertex.kind == VertexKind::Outside { height / 2.0 } else { 6.0 };
     let mut outline = |class: &str, by: f64, more: &str| {
         let (x, y, width, height) = (x + by, y + by, width - 2.0 * by, height - 2.0 * by);
         let _ = if vertex.kind == VertexKind::Choice {
@@ -376,7 +379,7 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
         } else {
             writeln!(
                 text,
-                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\"{more}/>"
+                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round:.0}\"{more}/>"
             )
         };
     };

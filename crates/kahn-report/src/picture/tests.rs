@@ -314,7 +314,7 @@ fn long_edges_are_straight_and_long_chains_go_downwards() {
         picture.edge(0, length - 1, "past all", 0);
         placed(&picture)
     };
-    for (length, direction) in [(4, Direction::Right), (12, Direction::Down)] {
+    for (length, direction) in [(4, Direction::Right), (8, Direction::Down)] {
         let layout = chain(length);
         assert_eq!(layout.direction, direction);
         let points = &layout.routes.last().unwrap().points;
@@ -323,6 +323,86 @@ fn long_edges_are_straight_and_long_chains_go_downwards() {
         assert!(inner.len() >= 8 - 2);
         assert!(inner.iter().all(|point| (across(point) - across(&inner[0])).abs() < 0.01));
     }
+}
+
+/// Shapes that are thin by nature, up to what is folded: a chain, a star to and from its middle, boxes
+/// without any channel, a ladder, and edges at random. No two names are of one family.
+fn shapes() -> Vec<(String, Picture)> {
+    let letters = |number: usize| {
+        let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap());
+        format!("process {}{}", letter(number / 26), letter(number))
+    };
+    let mut shapes = Vec::new();
+    for count in [2, 3, 5, 8, 12, 16, 23, 37, 50, 59] {
+        let mut shape = |name: &str, edges: Vec<(usize, usize)>| {
+            let mut picture = Picture::default();
+            for number in 0..count {
+                picture.vertex(&letters(number), VertexKind::Process);
+            }
+            for (from, to) in edges {
+                picture.edge(from, to, &format!("{} to {}", letters(from), letters(to)), 0);
+            }
+            shapes.push((format!("{name} of {count}"), picture));
+        };
+        shape("chain", (1..count).map(|to| (to - 1, to)).collect());
+        shape("ring", (0..count).map(|from| (from, (from + 1) % count)).collect());
+        shape("star from", (1..count).map(|to| (0, to)).collect());
+        shape("star to", (1..count).map(|from| (from, 0)).collect());
+        shape("nothing", Vec::new());
+        shape("ladder", (2..count).flat_map(|to| [(to - 2, to), (to - 1, to)]).collect());
+        for seed in 0..4 {
+            let mut random = Random(seed);
+            let edges = (0..count + count / 2).map(|_| (random.below(count), random.below(count)));
+            shape(&format!("random, {seed},"), edges.collect());
+        }
+    }
+    shapes
+}
+
+/// Whatever the network is, its picture suits a page: it is on it as large as it is, or neither a thread
+/// nor a ribbon. Nothing lies upon anything, and no straight part of an arrow goes through a box.
+#[test]
+fn no_picture_is_a_thread_or_a_ribbon() {
+    let random = (0..150).map(|seed| (format!("random {seed}"), random(seed)));
+    let mut cut = 0;
+    for (what, picture) in shapes().into_iter().chain(random) {
+        let layout = placed(&fold::folded(&picture));
+        let svg = picture.svg();
+        let size = |of: &str| -> f64 {
+            let number = svg.split(&format!(" {of}=\"")).nth(1).unwrap();
+            number.split('"').next().unwrap().parse().unwrap()
+        };
+        let (width, height) = (size("width"), size("height"));
+        let fits = layout.width <= 1400.0 && layout.height <= 1000.0;
+        let is_sane = width <= 3.0 * height && height <= 3.0 * width;
+        assert!(fits && layout.tracks == 0 || is_sane, "{what}: {width} by {height}");
+        cut += usize::from(layout.tracks > 0);
+        let labels = layout.routes.iter().map(|route| route.label);
+        let all: Vec<_> = layout.boxes.iter().copied().chain(labels).collect();
+        for (place, a) in all.iter().enumerate() {
+            let upon = all[..place].iter().find(|b| overlap(a, b));
+            assert_eq!(upon, None, "{what}: {a:?}");
+        }
+        for (route, pair) in layout
+            .routes
+            .iter()
+            .flat_map(|route| route.points.windows(2).map(move |pair| (route, pair)))
+        {
+            let ((x, y), (to_x, to_y)) = (pair[0], pair[1]);
+            let (is_level, is_upright) = ((y - to_y).abs() < 0.05, (x - to_x).abs() < 0.05);
+            if is_level == is_upright {
+                continue;
+            }
+            // As thin as it is, and not the ends, which lie on boxes.
+            let (x, to_x, y, to_y) = (x.min(to_x), x.max(to_x), y.min(to_y), y.max(to_y));
+            let (width, height) = (to_x - x - 0.02, to_y - y - 0.02);
+            let line =
+                Rect { x: x + 0.01, y: y + 0.01, width: width.max(0.0), height: height.max(0.0) };
+            let through = layout.boxes.iter().find(|a| overlap(a, &line));
+            assert_eq!(through, None, "{what}: {route:?}");
+        }
+    }
+    assert!(cut > 20, "{cut} of them are in bands");
 }
 
 /// As many processes as the largest network of the experiments has, whose names tell nothing.

@@ -26,7 +26,7 @@ use serde::Serialize;
 /// Prints in short what a person asks first: how long it took, how busy the workers were, what limited
 /// it, what grew; then processes by their share of time, and channels by their traffic, with names that
 /// differ in numbers alone as one row. The alternate form `{:#}` prints all of it, and
-/// [`to_json`](Self::to_json) gives the same as data: processes and channels in the order of their
+/// `to_json` (feature `json`) gives the same as data: processes and channels in the order of their
 /// creation, in every run the same.
 ///
 /// Outcome, failures and endings are a function of the network and its input, in runs that are not
@@ -81,6 +81,9 @@ pub struct Report {
     pub walks: u64,
     /// What could be seen to be wrong before the run, and was no error.
     pub warnings: Vec<String>,
+    /// Processes that bring messages in an order from outside the network.
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub from_outside: Vec<Name>,
     /// Processes, those created before the run first.
     pub processes: Vec<ProcessReport>,
     /// Ended processes beyond those listed: their number, and their sums.

@@ -28,7 +28,9 @@ impl Report {
         let mut picture = Picture::default();
         let mut places = BTreeMap::new();
         for process in &self.processes {
-            let place = picture.vertex(process.name.as_str(), VertexKind::Process);
+            let is_outside = self.from_outside.contains(&process.name);
+            let kind = if is_outside { VertexKind::Outside } else { VertexKind::Process };
+            let place = picture.vertex(process.name.as_str(), kind);
             picture.took(place, process.cpu_seconds);
             places.entry(process.name.to_string()).or_insert(place);
         }

@@ -4,7 +4,7 @@ use super::{
     ChannelReport, Detail, MeetingKind, MeetingReport, MeetingState, ProcessReport, Report,
     Summary, WorkerReport,
 };
-use crate::Name;
+use crate::{Name, human};
 use comfy_table::{CellAlignment, Table, presets};
 use std::fmt;
 
@@ -23,8 +23,8 @@ impl Report {
         let workers = if self.workers == 1 { "worker" } else { "workers" };
         write!(
             f,
-            "{:.3} s, policy {}, {} {workers}, {} processes, {} channels, {} messages",
-            self.seconds,
+            "{}, policy {}, {} {workers}, {} processes, {} channels, {} messages",
+            human::time(Some(self.seconds)),
             self.policy,
             self.workers,
             self.created.0,
@@ -38,13 +38,17 @@ impl Report {
         if let Some(again) = &self.rebalances {
             writeln!(
                 f,
-                "looked for a better partition {} times in {:.3} s, took it {} times: {} moves",
-                again.asked, again.seconds, again.changed, again.moved
+                "looked for a better partition {} times in {}, took it {} times: {} moves",
+                again.asked,
+                human::time(Some(again.seconds)),
+                again.changed,
+                again.moved
             )?;
         }
         let (most, budget) = (self.most_bytes, self.slot_bytes.1);
         if budget > 0 {
-            writeln!(f, "the channels took {most} bytes at most, of a budget of {budget}")?;
+            let (most, budget) = (human::bytes(most), human::bytes(budget));
+            writeln!(f, "the channels took {most} at most, of a budget of {budget}")?;
         }
         for grown in self.grown.iter().take(LISTED) {
             writeln!(f, "{grown}")?;

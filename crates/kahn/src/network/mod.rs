@@ -511,11 +511,14 @@ impl<'env> Network<'env> {
         processes.sort_by_key(|task| task.info().identity);
         let is_part = |task: &TaskRef| task.attributes() & attribute::PART != 0;
         processes.retain(|task| !is_part(task));
+        let from_outside = self.made.core.from_outside.lock();
         let boxes = processes
             .iter()
             .map(|task| DotBox {
                 label: task.info().name.to_string(),
                 shape: match task.created_as() {
+                    // It stands for those outside that ask.
+                    _ if from_outside.contains(&task.info().name) => Shape::Outside,
                     Kind::Pooled => Shape::Process,
                     Kind::Threaded => Shape::Blocking,
                     Kind::Outside => Shape::Outside,

@@ -447,6 +447,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
         weight_unknown: weight_unknown(&channels),
         walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings: [outline.warnings, warnings].concat(),
+        from_outside: from_outside.clone(),
         processes: observed.processes(is_cut_short, ticks),
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)

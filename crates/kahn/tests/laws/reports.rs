@@ -181,7 +181,7 @@ fn each_column_of_the_tables_shows_its_own_counter() {
     (channel.capacity, channel.growths) = (24, 25);
     (channel.message_bytes, channel.owned_bytes) = (26, Some(27));
     let worker = &mut report.worker_reports[0];
-    (worker.busy_seconds, worker.idle_seconds) = (3.125, 3.25);
+    (worker.busy_seconds, worker.idle_seconds) = (3.5, 3.25);
     (worker.spins, worker.sleeps, worker.steals_tried, worker.steals_won) = (31, 32, 33, 34);
     let text = format!("{report:#}");
     let rows = ["process ", " listen ", "channel ", " numbers  numbers ", "worker ", " 0 "];
@@ -191,18 +191,18 @@ fn each_column_of_the_tables_shows_its_own_counter() {
         line.unwrap_or_else(|| panic!("no row of `{begin}`: {text}")).split_whitespace().collect()
     });
     let found: Vec<Vec<&str>> = found.to_vec();
-    assert_eq!(found[0], ["process", "ended", "cpu", "s", "polls", "empty", "full", "migrations"]);
-    assert_eq!(found[1], ["listen", "finished", "1.500", "11", "12", "13", "14"]);
+    assert_eq!(found[0], ["process", "ended", "cpu", "polls", "empty", "full", "migrations"]);
+    assert_eq!(found[1], ["listen", "finished", "1.50", "s", "11", "12", "13", "14"]);
     assert_eq!(
         found[2][3..],
         ["received", "remote", "waiting", "capacity", "growths", "bytes", "owned"]
     );
     assert_eq!(
         found[3],
-        ["numbers", "numbers", "listen", "21", "22", "23", "24", "25", "26", "27"]
+        ["numbers", "numbers", "listen", "21", "22", "23", "24", "25", "26", "B", "27", "B"]
     );
-    assert_eq!(found[4], ["worker", "busy", "s", "idle", "s", "spins", "sleeps", "tried", "won"]);
-    assert_eq!(found[5], ["0", "3.125", "3.250", "31", "32", "33", "34"]);
+    assert_eq!(found[4], ["worker", "busy", "idle", "spins", "sleeps", "tried", "won"]);
+    assert_eq!(found[5], ["0", "3.50", "s", "3.25", "s", "31", "32", "33", "34"]);
 }
 
 #[test]

@@ -62,6 +62,8 @@ fn without_a_run_or_after_it_a_request_is_an_error() {
     scope(|scope| {
         let asks = requests.clone();
         let user = scope.spawn(move || asks.ask_blocking(1));
+        let picture = network.svg();
+        assert!(picture.contains("round and dashed: outside the network"), "{picture}");
         drop(network);
         assert_eq!(user.join().expect("it does not panic"), Err(Ended::Run));
     });
@@ -189,6 +191,8 @@ fn a_service_that_waits_says_so_while_it_runs_and_in_the_report() {
                 }
             });
             let report = network.run_with(options).expect("it ends when nothing asks any more");
+            let picture = report.svg();
+            assert!(picture.contains("2 processes, 1 party outside the network"), "{picture}");
             let told = "warning: order from outside: in which order `quiet/service` is asked";
             assert!(report.to_string().contains(told), "{report}");
         });

@@ -44,8 +44,9 @@ pub(super) fn back_edges(picture: &Picture) -> Vec<bool> {
     is_back
 }
 
-/// The layer of each vertex: behind all that lead to it, and then moved to where edges are short.
-pub(super) fn layers(picture: &Picture, is_back: &[bool]) -> Vec<usize> {
+/// The layer of each vertex: behind all that lead to it, and then moved to where edges are short; where no
+/// more than `most` may stand, behind that, in the first that has room (Coffman and Graham 1972).
+pub(super) fn layers(picture: &Picture, is_back: &[bool], most: usize) -> Vec<usize> {
     let count = picture.vertices.len();
     let (mut after, mut before) = (vec![Vec::new(); count], vec![Vec::new(); count]);
     for (edge, &is_back) in picture.edges.iter().zip(is_back) {
@@ -69,6 +70,17 @@ pub(super) fn layers(picture: &Picture, is_back: &[bool]) -> Vec<usize> {
                 order.push(to);
             }
         }
+    }
+    if most < usize::MAX {
+        order.sort_by_key(|&vertex| layer[vertex]);
+        let mut in_layer = vec![0_usize; count];
+        for &vertex in &order {
+            let behind = before[vertex].iter().map(|&from| layer[from] + 1).max().unwrap_or(0);
+            let free = (behind..count).find(|&place| in_layer[place] < most);
+            layer[vertex] = free.unwrap_or(behind);
+            in_layer[layer[vertex]] += 1;
+        }
+        return layer;
     }
     // Each move makes the sum of all lengths less, so this ends.
     let mut has_moved = true;

@@ -10,15 +10,19 @@
 //! 4. Sweeps by median and exchanges of neighbours order each layer; the order with the fewest crossings
 //!    is kept (`order`).
 //! 5. Places in the layers: long edges are straight (`align`).
+//! 6. What is still too long for a page is cut into bands (`bands`); what is too broad gets more layers,
+//!    with fewer boxes in each.
 //!
 //! Layers follow each other *along* the direction, what is in one of them stands *across*.
 
 mod align;
+mod bands;
 mod layers;
 mod order;
 
 use super::Picture;
 use super::svg::{self, Measured};
+use bands::Bands;
 
 /// The least distance between two things of a layer, between edges that pass, and between layers.
 const GAP: f64 = 14.0;
@@ -28,6 +32,12 @@ const BETWEEN_LAYERS: f64 = 30.0;
 const LANE: f64 = 8.0;
 /// What is larger is shown smaller than it is, on most screens.
 const PAGE: (f64, f64) = (1400.0, 1000.0);
+/// What a page would show smaller than this is made to suit it, and so is what is thinner than this.
+const SMALLEST: f64 = 0.7;
+const THINNEST: f64 = 2.9;
+/// The most bands that are tried, and boxes in a layer, by turns.
+const MOST_BANDS: usize = 8;
+const MOST_ABREAST: [usize; 5] = [usize::MAX, 12, 8, 5, 3];
 
 /// Where layers follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +74,8 @@ pub(super) struct Layout {
     pub(super) routes: Vec<Route>,
     pub(super) width: f64,
     pub(super) height: f64,
+    /// How many edges are led round from one band to the next.
+    pub(super) tracks: usize,
 }
 
 /// What stands in a layer: a box, a label or a lane.
@@ -110,12 +122,33 @@ struct Stops {
 /// Places all boxes and labels, and routes all edges.
 pub(super) fn placed(picture: &Picture) -> Layout {
     let measured = Measured::of(picture);
-    let right = directed(picture, &measured, Direction::Right);
+    let all = |direction| directed(picture, &measured, direction, usize::MAX, 1);
+    let Some(right) = all(Direction::Right).pop() else { return Layout::default() };
     if right.scale() >= 1.0 {
         return right;
     }
-    let down = directed(picture, &measured, Direction::Down);
-    if down.scale() > 1.2 * right.scale() { down } else { right }
+    let down = all(Direction::Down).pop().filter(|down| down.scale() > 1.2 * right.scale());
+    let mut best = down.unwrap_or(right);
+    for most in MOST_ABREAST {
+        if best.is_sane() && best.scale() >= SMALLEST {
+            break;
+        }
+        for direction in [Direction::Right, Direction::Down] {
+            for other in directed(picture, &measured, direction, most, MOST_BANDS) {
+                if other.worth() > 1.05 * best.worth() {
+                    best = other;
+                }
+            }
+        }
+    }
+    best
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        let (boxes, routes) = (Vec::new(), Vec::new());
+        Self { direction: Direction::Right, boxes, routes, width: 0.0, height: 0.0, tracks: 0 }
+    }
 }
 
 impl Layout {
@@ -123,15 +156,39 @@ impl Layout {
     fn scale(&self) -> f64 {
         (PAGE.0 / self.width).min(PAGE.1 / self.height).min(1.0)
     }
+
+    /// Whether it is neither a thread nor a ribbon.
+    fn is_sane(&self) -> bool {
+        (self.width / self.height).max(self.height / self.width) <= THINNEST
+    }
+
+    /// How well it is read: edges that are led round are harder to follow.
+    fn worth(&self) -> f64 {
+        let sane = if self.is_sane() { 1.0 } else { 0.2 };
+        sane * self.scale() * (-0.02 * to_f64(self.tracks)).exp()
+    }
 }
 
-fn directed(picture: &Picture, measured: &Measured, direction: Direction) -> Layout {
+/// The layouts of a direction with at most so many boxes in a layer, in one band and in more.
+fn directed(
+    picture: &Picture,
+    measured: &Measured,
+    direction: Direction,
+    most: usize,
+    bands: usize,
+) -> Vec<Layout> {
     let is_back = layers::back_edges(picture);
-    let layer_of = layers::layers(picture, &is_back);
+    let layer_of = layers::layers(picture, &is_back, most);
     let mut stops = stops(picture, measured, direction, &is_back, &layer_of);
     let rows = order::ordered(&stops.all);
     align::align(&mut stops.all, &rows);
-    routed(picture, measured, direction, &is_back, &stops)
+    let places: Vec<_> = stops.all.iter().map(|stop| stop.at).collect();
+    let layouts = (1..=bands).map_while(|count| {
+        stops.all.iter_mut().zip(&places).for_each(|(stop, &at)| stop.at = at);
+        let bands = Bands::new(&mut stops.all, &stops.chains, count)?;
+        Some(routed(picture, measured, direction, &is_back, &stops, &bands))
+    });
+    layouts.collect()
 }
 
 /// Depth, breadth and axis of a box with its arrow to itself, if it has one.
@@ -222,31 +279,16 @@ fn stops(
     Stops { all: stops, chains, labels }
 }
 
-/// Where each layer begins, and how deep it is.
-fn columns(stops: &[Stop]) -> Vec<(f64, f64)> {
-    let layers = stops.iter().map(|stop| stop.layer + 1).max().unwrap_or(0);
-    let mut depths = vec![0.0_f64; layers];
-    for stop in stops {
-        depths[stop.layer] = depths[stop.layer].max(stop.depth);
-    }
-    let mut begin = 0.0;
-    let columns = depths.into_iter().map(|depth| {
-        let column = (begin, depth);
-        begin += depth + BETWEEN_LAYERS;
-        column
-    });
-    columns.collect()
-}
-
 fn routed(
     picture: &Picture,
     measured: &Measured,
     direction: Direction,
     is_back: &[bool],
     stops: &Stops,
+    bands: &Bands,
 ) -> Layout {
     let Stops { all: stops, chains, labels } = stops;
-    let columns = columns(stops);
+    let columns = &bands.columns;
     let at = |along: f64, across: f64| match direction {
         Direction::Right => (along, across),
         Direction::Down => (across, along),
@@ -290,11 +332,17 @@ fn routed(
         // From a box to the end of its layer the line is straight.
         let (begin, depth) = columns[stops[first].layer];
         let mut points = vec![at(end, across), at(begin + depth, across)];
-        for &stop in &chain[1..chain.len() - 1] {
-            let ((begin, depth), across) = (columns[stops[stop].layer], stops[stop].at);
-            points.extend([at(begin, across), at(begin + depth, across)]);
-        }
         let across = port(last, &stops[last].before, chain[chain.len() - 2]);
+        for pair in chain[1..].windows(2) {
+            let Stop { layer, at: here, .. } = stops[pair[0]];
+            let (begin, depth) = columns[layer];
+            points.extend([at(begin, here), at(begin + depth, here)]);
+            if bands.ends(layer) {
+                let on = if pair[1] == last { across } else { stops[pair[1]].at };
+                let corners = bands.corners(layer, number, here, on);
+                points.extend(corners.map(|(along, across)| at(along, across)));
+            }
+        }
         let begin = columns[stops[last].layer].0;
         points.extend([at(begin, across), at(boxes[last].begin(direction), across)]);
         if is_back[number] {
@@ -307,11 +355,11 @@ fn routed(
         Route { is_back: is_back[number], points, label: rect(beside.0, beside.1, size) }
     });
     let routes: Vec<_> = routes.collect();
-    let along = columns.last().map_or(0.0, |(begin, depth)| begin + depth);
     let across = stops.iter().map(|stop| stop.at - stop.axis + stop.breadth).fold(0.0, f64::max);
-    let (width, height) = at(along, across);
+    let (width, height) = at(bands.along, across);
     debug_assert_eq!(picture.edges.len(), routes.len(), "each edge has a route");
-    Layout { direction, boxes, routes, width, height }
+    let tracks = bands.tracks();
+    Layout { direction, boxes, routes, width, height, tracks }
 }
 
 impl Rect {

@@ -12,7 +12,7 @@
 //!
 //! A counter that is kept apart needs nothing else: the runtime has room for each.
 
-use crate::{Name, ProcessEnd};
+use crate::{Name, ProcessEnd, human};
 #[cfg(feature = "json")]
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub enum Owner {
 /// use kahn_report::{COUNTERS, Unit};
 ///
 /// let times = COUNTERS.iter().filter(|counter| counter.unit == Unit::Seconds);
-/// assert!(times.map(|counter| counter.column).all(|column| column.ends_with(" s")));
+/// assert!(times.map(|counter| counter.name).all(|name| name.ends_with("_seconds")));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -102,42 +102,42 @@ pub struct Counter {
 /// A number of the report.
 trait Figure: Sized {
     /// As the text shows it.
-    fn shown(&self) -> String;
+    fn shown(&self, unit: Unit) -> String;
 }
 
 impl Figure for u64 {
-    fn shown(&self) -> String {
-        self.to_string()
+    fn shown(&self, unit: Unit) -> String {
+        if unit == Unit::Bytes { human::bytes(*self) } else { self.to_string() }
     }
 }
 
 impl Figure for u32 {
-    fn shown(&self) -> String {
-        self.to_string()
+    fn shown(&self, unit: Unit) -> String {
+        u64::from(*self).shown(unit)
     }
 }
 
 impl Figure for usize {
-    fn shown(&self) -> String {
-        self.to_string()
+    fn shown(&self, unit: Unit) -> String {
+        (*self as u64).shown(unit)
     }
 }
 
 impl Figure for f64 {
-    fn shown(&self) -> String {
-        format!("{self:.3}")
+    fn shown(&self, _seconds: Unit) -> String {
+        human::time(Some(*self))
     }
 }
 
 impl Figure for Option<f64> {
-    fn shown(&self) -> String {
-        self.map_or("-".to_owned(), |seconds| seconds.shown())
+    fn shown(&self, _seconds: Unit) -> String {
+        human::time(*self)
     }
 }
 
 impl Figure for Option<u64> {
-    fn shown(&self) -> String {
-        self.map_or("?".to_owned(), |bytes| bytes.shown())
+    fn shown(&self, unit: Unit) -> String {
+        self.map_or("?".to_owned(), |figure| figure.shown(unit))
     }
 }
 
@@ -204,7 +204,7 @@ macro_rules! report {
             pub(super) fn figures(&self) -> Vec<String> {
                 let mut figures = Vec::new();
                 $(if !$column.is_empty() {
-                    figures.push(self.$name.shown());
+                    figures.push(self.$name.shown(Unit::$unit));
                 })*
                 figures
             }
@@ -439,7 +439,7 @@ counters! {
     process {
         /// Seconds of a processor that it took; `None` if they were not measured, which they are with
         /// `Accounting::Timing`. Under `partition` and less accounting an estimate from samples.
-        cpu_seconds: Option<f64>, Seconds, "cpu s", Apart;
+        cpu_seconds: Option<f64>, Seconds, "cpu", Apart;
         /// Times it was run.
         polls: u64, Times, "polls", Header;
         /// Times it waited for a message.
@@ -469,9 +469,9 @@ counters! {
     }
     worker {
         /// Seconds in which it ran processes.
-        busy_seconds: f64, Seconds, "busy s";
+        busy_seconds: f64, Seconds, "busy";
         /// Seconds in which it had none.
-        idle_seconds: f64, Seconds, "idle s";
+        idle_seconds: f64, Seconds, "idle";
         /// Searches without result while idle.
         spins: u64, Times, "spins";
         /// Times it slept.
