@@ -207,7 +207,7 @@ mutation losses-not-cut-off "$trace" what_is_lost trace/weave.rs \
 mutation arrows-begin-twice "$trace" a_trace_tells trace/weave.rs \
     's/self\.flows\.insert\(flow\)\.then\(\|\| \{/self.flows.insert(flow);\n (flow > 0).then(|| {\n self.drawn.push((by, at, flow));/'
 mutation parts-are-one "$trace" a_trace_tells trace/names.rs \
-    's/\(Kind::Process, process\.id, process\.part\)/(Kind::Process, process.id, 0)/'
+    's/names, process\.id, process\.part, process\.name/names, process.id, 0, process.name/'
 mutation rounding-adds-up --lib rounding_does_not trace/weave.rs \
     's/ran: scale\.long\(ran\) - before,/ran: scale.long(slice.ran),/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \
@@ -235,7 +235,7 @@ mutation others-not-told "$laws" a_hundred_thousand_short network/run.rs \
 mutation most-bytes-not-kept '--test memory' a_network_of_heavy channel/table.rs \
     's/if used > self\.most_used\.load\(Relaxed\) \{/if used == u64::MAX {/'
 mutation no-time-passes "$laws" times_are_told ../../kahn-engine/src/run/outline.rs \
-    's/seconds: clock::to_duration\(ticks\)\.as_secs_f64\(\),/seconds: 0.0 * clock::to_duration(ticks).as_secs_f64(),/'
+    's/seconds: elapsed\.seconds\(\),/seconds: 0.0 * elapsed.seconds(),/'
 mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
     's/walks: core\.resolver\.get\(\)\.map_or\(0, Resolver::walks\),/walks: 0,/'
 mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
@@ -253,7 +253,7 @@ mutation waits-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/
 mutation sleeps-in-the-wrong-column "$laws" each_column_of ../../kahn-report/src/report/counters/mod.rs \
     's/"spins";/"sleeps-";/; s/"sleeps";/"spins";/; s/"sleeps-"/"sleeps"/'
 mutation unknown-times-are-zero "$laws" not_measured_are_unknown ../../kahn-engine/src/task/extension.rs \
-    's/timed\.then\(\|\| (u64::try_from\(time\(\)\)\.unwrap_or\(u64::MAX\))\)/Some($1)/'
+    's/timed\.then\(\|\| self\.busy\(\)\)/Some(self.busy())/'
 mutation held-threads-are-heavy "$laws" whose_thread_does_not_run ../../kahn-engine/src/worker/stopwatch.rs \
     's/ran = ran\.saturating_sub\(self\.end_period\(until\)\);/let _ = self.end_period(until);\n ran += 0;/'
 

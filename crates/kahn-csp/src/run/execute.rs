@@ -13,6 +13,7 @@ use crate::run::channels;
 use crate::run::handle::Handle;
 use crate::run::options::Options;
 use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
+use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*};
 use kahn_engine::{Scheduler, WorkerCore};
 use kahn_report::{Detail, Ending, FailureReport, ProcessEnd, Report, Summary};
@@ -147,7 +148,7 @@ where
     core.timers.start(&scheduler);
     core.common.calls.begin(&scheduler);
     let attached = core.attachment.begin(&core);
-    let ticks = scheduler.timed_run();
+    let elapsed = scheduler.timed_run();
     attached.clear(core.helpers.calls());
     // SAFETY: the run is over.
     unsafe { end_what_is_left::<Csp>(&scheduler) };
@@ -165,7 +166,7 @@ where
     {
         core.unheard(failed.clone());
     }
-    let report = report(&core, &met, ticks);
+    let report = report(&core, &met, elapsed);
     match result {
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
         _ => Err(RunError::Ended(Box::new(report))),
@@ -192,7 +193,7 @@ pub(crate) fn new_core(handle: &Handle, options: &Options) -> Box<Core> {
     core
 }
 
-fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
+fn report(core: &Core, met: &Ended, elapsed: Elapsed) -> Report {
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
@@ -220,7 +221,7 @@ fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
         Some(Verdict::Quiescent) => (Summary::Quiescent, None),
         None => (Summary::Finished, None),
     };
-    let outline = outline(&core.scheduler, ticks);
+    let outline = outline(&core.scheduler, elapsed);
     let told = records.iter();
     Report {
         outcome,
@@ -229,7 +230,7 @@ fn report(core: &Core, met: &Ended, ticks: u64) -> Report {
         failures,
         created: (outline.created.0, core.scheduler.language::<Csp>().channels()),
         processes: told
-            .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref()), ticks))
+            .map(|record| process_report(record, ProcessEnd::of(record.ending.as_ref()), elapsed))
             .collect(),
         meetings: channels::reports(met, &records),
         more_meetings: (met.folded.0 > 0).then_some(met.folded),

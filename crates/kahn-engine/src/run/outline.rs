@@ -1,8 +1,7 @@
 //! The part of a report that does not depend on the language.
 
-use crate::scheduler::{Balance, Scheduler};
+use crate::scheduler::{Balance, Elapsed, Scheduler};
 use crate::sync::Ordering::*;
-use crate::sync::system::clock;
 use crate::task::table::ProcessRecord;
 use crate::worker::dispatch::Worker;
 use crate::worker::language::Language;
@@ -11,9 +10,9 @@ use kahn_report::{
     WorkerReport,
 };
 
-/// A report of a run that took so many ticks: what the scheduler knows of it. The language fills in
+/// A report of a run that took so long: what the scheduler knows of it. The language fills in
 /// what happened, and its channels.
-pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
+pub fn outline(scheduler: &Scheduler, elapsed: Elapsed) -> Report {
     let table = scheduler.table.lock();
     let (more, sums) = table.folded;
     let config = scheduler.config();
@@ -25,7 +24,7 @@ pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
         failures: Vec::new(),
         policy: scheduler.run_queues().name().to_owned(),
         workers: scheduler.worker_count(),
-        seconds: clock::to_duration(ticks).as_secs_f64(),
+        seconds: elapsed.seconds(),
         created: (table.created, 0),
         slot_bytes: (0, 0),
         most_bytes: 0,
@@ -35,7 +34,7 @@ pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
         warnings: config.refusal.clone().into_iter().collect(),
         from_outside: Vec::new(),
         processes: Vec::new(),
-        more_processes: (more > 0).then(|| (more, Box::new(process_sums(&sums)))),
+        more_processes: (more > 0).then(|| (more, Box::new(process_sums(sums, elapsed)))),
         channels: Vec::new(),
         more_channels: None,
         meetings: Vec::new(),
@@ -45,7 +44,7 @@ pub fn outline(scheduler: &Scheduler, ticks: u64) -> Report {
         worker_reports: if config.settings.threads {
             Vec::new()
         } else {
-            worker_reports(scheduler)
+            worker_reports(scheduler, elapsed)
         },
     }
 }
@@ -63,17 +62,26 @@ pub fn listed(scheduler: &Scheduler, nothing_can_run: bool) -> Vec<ProcessRecord
     records
 }
 
-/// What is told of one process of a run that took so many ticks.
-pub fn process_report(record: &ProcessRecord, ending: ProcessEnd, ticks: u64) -> ProcessReport {
-    let mut counts = record.counts;
+/// What is told of one process of a run that took so long.
+pub fn process_report(
+    record: &ProcessRecord,
+    ending: ProcessEnd,
+    elapsed: Elapsed,
+) -> ProcessReport {
+    let mut counts = told(record.counts, elapsed);
     // An estimate from samples may come to more than one thread can have run.
-    let most = clock::to_duration(ticks).as_secs_f64();
+    let most = elapsed.seconds();
     counts.cpu_seconds = counts.cpu_seconds.map(|seconds| seconds.min(most));
     ProcessReport::new(record.name.clone(), ending, counts)
 }
 
-fn process_sums(counts: &ProcessCounts) -> ProcessReport {
-    ProcessReport::new(Name::from(""), ProcessEnd::Finished, *counts)
+fn process_sums(counts: ProcessCounts, elapsed: Elapsed) -> ProcessReport {
+    ProcessReport::new(Name::from(""), ProcessEnd::Finished, told(counts, elapsed))
+}
+
+fn told(mut counts: ProcessCounts, elapsed: Elapsed) -> ProcessCounts {
+    counts.cpu_seconds = counts.cpu_seconds.map(|counted| elapsed.seconds_of_counter(counted));
+    counts
 }
 
 fn rebalances(balance: &Balance) -> Rebalances {
@@ -87,8 +95,8 @@ fn rebalances(balance: &Balance) -> Rebalances {
 }
 
 /// What the workers of a run did.
-fn worker_reports(scheduler: &Scheduler) -> Vec<WorkerReport> {
-    let seconds = |ticks| clock::to_duration(ticks).as_secs_f64();
+fn worker_reports(scheduler: &Scheduler, elapsed: Elapsed) -> Vec<WorkerReport> {
+    let seconds = |ticks| elapsed.seconds_of(ticks);
     // Fewer than there are slots, if the system refused threads.
     let ran = scheduler.slots().iter().take(scheduler.worker_count()).enumerate();
     let reports = ran.map(|(worker, slot)| {

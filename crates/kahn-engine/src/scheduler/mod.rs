@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | [`Scheduler`]: the phases of a run |
 //! | `config` | [`Config`]: what is decided when the run starts |
+//! | `elapsed` | [`Elapsed`]: how long the run took, in ticks that are all converted alike |
 //! | `hooks` | [`Hooks`]: what is asked of the language without a worker |
 //! | `processes` | how processes are registered and taken off the books |
 //! | `ready` | how one becomes ready |
@@ -14,6 +15,7 @@
 
 mod balance;
 mod config;
+mod elapsed;
 mod grace;
 mod hooks;
 mod notify;
@@ -23,6 +25,7 @@ mod threads;
 
 pub use balance::{Balance, BalanceCounts};
 pub use config::{Config, Settings, WorkerSlot};
+pub use elapsed::Elapsed;
 pub use hooks::{Hooks, Tag};
 
 use crate::counters::Accounting;
@@ -328,12 +331,12 @@ impl Scheduler {
         (of(Kind::Pooled), of(Kind::Threaded), of(Kind::Outside))
     }
 
-    /// Runs what was configured, to its end; returns the ticks that it took.
-    pub fn timed_run(&self) -> u64 {
+    /// Runs what was configured, to its end; returns how long it took.
+    pub fn timed_run(&self) -> Elapsed {
         clock::start();
         let since = clock::ticks();
         self.run();
-        clock::ticks() - since
+        Elapsed::since(since)
     }
 
     /// Whether any worker of the network is awake.

@@ -101,6 +101,7 @@ fn most_threads() -> usize {
 
 /// A clock for measuring: cheap ticks, converted to time when asked.
 pub mod clock {
+    use kahn_report::observe::Tick;
     use std::time::{Duration, Instant};
 
     #[expect(clippy::disallowed_methods, reason = "accounting measures; nothing decides by it")]
@@ -175,8 +176,13 @@ pub mod clock {
         u64::try_from(origin().0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// How long a tick is, by what the counter did since [`start`]: never twice quite the same.
+    pub fn tick() -> Tick {
+        Tick::of_nanoseconds(seconds_of_a_tick() * 1e9)
+    }
+
     /// Seconds of a tick, by what the counter did since [`start`].
-    fn tick() -> f64 {
+    fn seconds_of_a_tick() -> f64 {
         /// The first thread that asks waits for so long: over less, reading two clocks one after the other
         /// is an error that counts.
         const LEAST: Duration = Duration::from_micros(20);
@@ -197,7 +203,7 @@ pub mod clock {
     /// Converts ticks to time.
     pub fn to_duration(ticks: u64) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "times of a report are rounded anyway")]
-        Duration::from_secs_f64(tick() * ticks as f64)
+        Duration::from_secs_f64(seconds_of_a_tick() * ticks as f64)
     }
 
     /// Converts time to ticks.
@@ -207,7 +213,7 @@ pub mod clock {
             clippy::cast_sign_loss,
             reason = "neither is negative, and what is too much becomes the most"
         )]
-        let ticks = (time.as_secs_f64() / tick()) as u64;
+        let ticks = (time.as_secs_f64() / seconds_of_a_tick()) as u64;
         ticks
     }
 }

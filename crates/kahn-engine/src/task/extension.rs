@@ -168,6 +168,7 @@ impl Task {
 
 impl TaskRef {
     /// What the process has done so far: its CPU time if that is `timed`, and what the language counts.
+    /// A tick is counted as a nanosecond: [`Elapsed`](crate::scheduler::Elapsed) converts all of a run alike.
     pub(crate) fn counts(
         self,
         timed: bool,
@@ -176,10 +177,7 @@ impl TaskRef {
         ProcessCounts::of(|counter| match (counter, counter.kept()) {
             (ProcessCounter::polls, _) => Some(self.polls.load(Relaxed)),
             (ProcessCounter::migrations, _) => Some(self.migrations.load(Relaxed).into()),
-            (ProcessCounter::cpu_seconds, _) => {
-                let time = || clock::to_duration(self.busy()).as_nanos();
-                timed.then(|| u64::try_from(time()).unwrap_or(u64::MAX))
-            }
+            (ProcessCounter::cpu_seconds, _) => timed.then(|| self.busy()),
             (_, Kept::Apart | Kept::Header) => Some(self.counted_apart(counter)),
             (_, Kept::Language) => Some(of_language(counter)),
         })

@@ -16,7 +16,7 @@ pub struct ProcessRecord {
     pub ending: Option<Ending>,
     /// Bits of the language's own.
     pub attributes: u8,
-    /// What it did.
+    /// What it did; a tick is counted as a nanosecond.
     pub counts: ProcessCounts,
 }
 

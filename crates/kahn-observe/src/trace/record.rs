@@ -10,7 +10,7 @@ use super::ring::Ring;
 use super::timeline::Timeline;
 use super::weave::weave;
 use kahn_engine::sync::system::clock;
-use kahn_report::observe::{Observer, Rest, Slice, Subject};
+use kahn_report::observe::{Observer, Rest, Slice, Subject, Tick};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::fmt;
@@ -91,6 +91,8 @@ pub struct Trace {
     places: usize,
     began: u64,
     names: Arc<Names>,
+    /// By which the report tells times, when the run is over.
+    tick: Mutex<Option<Tick>>,
     rings: Mutex<Vec<(ThreadId, Arc<Ring>)>>,
 }
 
@@ -119,6 +121,7 @@ impl Trace {
             places: OF_A_WORKER,
             began: clock::ticks(),
             names: Arc::new(Names::new()),
+            tick: Mutex::new(None),
             rings: Mutex::new(Vec::new()),
         }
     }
@@ -165,9 +168,10 @@ impl Trace {
     /// ```
     pub fn timeline(&self) -> Timeline {
         let rings: Vec<_> = self.rings.lock().iter().map(|(_, ring)| Arc::clone(ring)).collect();
-        let kept: Vec<_> = rings.iter().map(|ring| ring.read()).collect();
         let until = clock::ticks();
-        weave(&kept, &self.names.list(), self.began..until)
+        let kept: Vec<_> = rings.iter().map(|ring| ring.read().at(until)).collect();
+        let tick = (*self.tick.lock()).unwrap_or_else(clock::tick);
+        weave(&kept, &self.names.list(), self.began..until, tick)
     }
 
     /// Calls `f` with what the calling thread writes to. A thread that is being torn down writes nothing.
@@ -204,14 +208,12 @@ impl Trace {
             trace: self.number,
             ring,
             cache: Cache::new(Arc::clone(&self.names)),
+            latest: (0, 0, OTHERS),
             last: (OTHERS, 0),
         }
     }
 
     fn messages(&self, what: What, channel: Subject<'_>, messages: &Range<u64>) {
-        if self.level == Level::Schedule {
-            return;
-        }
         self.here(None, |here| {
             let (process, at) = here.now();
             let channel = here.cache.channel(channel);
@@ -228,6 +230,8 @@ struct Here {
     trace: u64,
     ring: Arc<Ring>,
     cache: Cache,
+    /// The process that began to run last: its number, its part, and its place.
+    latest: (u64, u64, u32),
     /// The process that ran last, and until when.
     last: (u32, u64),
 }
@@ -237,6 +241,15 @@ thread_local! {
 }
 
 impl Here {
+    /// The place of a process, which is most often the one that began to run last.
+    #[inline]
+    fn process(&mut self, process: Subject<'_>) -> u32 {
+        match self.latest {
+            (id, part, place) if (id, part) == (process.id, process.part) => place,
+            _ => self.cache.process(process),
+        }
+    }
+
     /// The process that runs here, and the time. What it did last becomes visible right behind its slice:
     /// then the time is the end of that.
     fn now(&self) -> (u32, u64) {
@@ -251,8 +264,9 @@ impl Here {
 impl Observer for Trace {
     fn runs(&self, process: Subject<'_>, worker: Option<usize>, at: u64) {
         self.here(worker, |here| {
-            let process = here.cache.process(process);
-            here.ring.begin(process, at);
+            let place = here.cache.process(process);
+            here.latest = (process.id, process.part, place);
+            here.ring.begin(place, at);
         });
     }
 
@@ -269,7 +283,7 @@ impl Observer for Trace {
                 Rest::ForGood => (What::UntilGood, OTHERS, 0),
                 _ => (What::UntilOtherwise, OTHERS, 0),
             };
-            let process = here.cache.process(process);
+            let process = here.process(process);
             let Slice { from, until, ran } = slice;
             here.last = (process, until);
             here.ring.push(Event { what, process, channel, at: from, second: until, ran, number });
@@ -286,7 +300,7 @@ impl Observer for Trace {
         self.here(None, |here| {
             let channel = here.cache.channel(channel);
             let process = here.cache.process(process);
-            let by = by.map_or(OTHERS, |by| here.cache.process(by));
+            let by = by.map_or(OTHERS, |by| here.process(by));
             // A worker may do so for a process that it ran last, or for one that it never ran, or itself.
             let at = match here.now() {
                 (runs, at) if runs == by => at,
@@ -305,6 +319,14 @@ impl Observer for Trace {
             let channel = OTHERS;
             here.ring.push(Event { what, process, channel, at, second: 0, ran: 0, number: 0 });
         });
+    }
+
+    fn ends(&self, tick: Tick) {
+        *self.tick.lock() = Some(tick);
+    }
+
+    fn wants_messages(&self) -> bool {
+        self.level == Level::Messages
     }
 
     fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {

@@ -50,6 +50,21 @@ pub(super) struct Kept {
     pub(super) running: Option<(u32, u64)>,
 }
 
+impl Kept {
+    /// What was so at a moment before it was read: rings are read one after the other, and a process that
+    /// one of them tells to run may have run in another since.
+    pub(super) fn at(mut self, moment: u64) -> Self {
+        let goes_on =
+            |event: &&Event| event.is_slice() && event.at <= moment && event.second > moment;
+        if let Some(cut) = self.events.iter().find(goes_on) {
+            self.running = Some((cut.process, cut.at));
+        }
+        self.events.retain(|event| event.known_at() <= moment);
+        self.running = self.running.filter(|&(_, since)| since <= moment);
+        self
+    }
+}
+
 impl Ring {
     /// Makes one of so many places: a power of two.
     pub(super) fn new(worker: Option<usize>, places: usize) -> Self {
@@ -165,6 +180,23 @@ mod tests {
         let numbers: Vec<_> = kept.events.iter().map(|event| event.number).collect();
         assert_eq!(numbers, (93..100).collect::<Vec<_>>(), "one place may be being written");
         assert_eq!(kept.lost, 93);
+    }
+
+    #[test]
+    fn what_is_kept_is_cut_at_one_moment() {
+        let ring = Ring::new(None, 8);
+        for number in 0..4 {
+            let (at, second) = (10 * number, 10 * number + 5);
+            ring.push(Event { what: What::UntilGivesWay, at, second, ..event(number) });
+        }
+        ring.begin(1, 40);
+        let at = |moment| {
+            let kept = ring.read().at(moment);
+            (kept.events.len(), kept.running)
+        };
+        assert_eq!(at(50), (4, Some((1, 40))));
+        assert_eq!(at(37), (4, None));
+        assert_eq!(at(32), (3, Some((1, 30))));
     }
 
     #[test]

@@ -14,12 +14,12 @@ use super::ring::Kept;
 use super::timeline::{
     Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Worker, flow,
 };
-use kahn_engine::sync::system::clock;
+use kahn_report::observe::Tick;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// Makes a timeline of what rings have kept of a time in ticks.
-pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>) -> Timeline {
+pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick) -> Timeline {
     let mut told = BTreeMap::<u32, OfPart>::new();
     let mut of_channels = BTreeMap::<u32, Vec<Event>>::new();
     let mut of_workers = BTreeMap::<usize, Vec<Slice>>::new();
@@ -41,7 +41,7 @@ pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>) -> Timelin
     }
     told.remove(&OTHERS);
     let tracks = Tracks::of(names);
-    let scale = Scale::of(kept, &told, &time);
+    let scale = Scale::of(kept, &told, &time, tick);
     let mut woven = Timeline {
         until: scale.at(scale.until),
         lost: kept.iter().map(|ring| ring.lost).sum(),
@@ -81,12 +81,11 @@ struct Scale {
     /// Nothing that happened since was lost.
     complete_from: u64,
     until: u64,
-    /// Nanoseconds of a tick.
-    tick: f64,
+    tick: Tick,
 }
 
 impl Scale {
-    fn of(kept: &[Kept], told: &BTreeMap<u32, OfPart>, time: &Range<u64>) -> Self {
+    fn of(kept: &[Kept], told: &BTreeMap<u32, OfPart>, time: &Range<u64>, tick: Tick) -> Self {
         let events = || kept.iter().flat_map(|ring| &ring.events);
         let starts = || told.values().flat_map(|part| part.slices.iter().map(|slice| slice.from));
         let losers = kept.iter().filter(|ring| ring.lost > 0);
@@ -101,7 +100,7 @@ impl Scale {
             from,
             complete_from: complete_from.unwrap_or(from),
             until: if is_over { last } else { time.end }.max(from),
-            tick: nanoseconds_of_a_tick(time),
+            tick,
         }
     }
 
@@ -109,14 +108,8 @@ impl Scale {
         self.long(ticks.clamp(self.from, self.until) - self.from)
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a trace is shorter than 2^52 ticks"
-    )]
     fn long(&self, ticks: u64) -> u64 {
-        (ticks as f64 * self.tick).round() as u64
+        self.tick.nanoseconds(ticks)
     }
 
     /// The part of a time that is told of; none if it is empty.
@@ -124,12 +117,6 @@ impl Scale {
         let told = self.at(from.max(self.complete_from))..self.at(until.max(self.complete_from));
         (!told.is_empty()).then_some(told)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
-fn nanoseconds_of_a_tick(time: &Range<u64>) -> f64 {
-    let ticks = (time.end - time.start).max(1);
-    clock::to_duration(ticks).as_secs_f64() * 1e9 / ticks as f64
 }
 
 // --- names ---------------------------------------------------------------------------------------
@@ -426,7 +413,8 @@ mod tests {
 
     #[test]
     fn rounding_does_not_add_up() {
-        let scale = Scale { from: 0, complete_from: 0, until: 100, tick: 0.4 };
+        let scale =
+            Scale { from: 0, complete_from: 0, until: 100, tick: Tick::of_nanoseconds(0.4) };
         let slices = (0..10).map(|place| Slice {
             process: 1,
             worker: None,

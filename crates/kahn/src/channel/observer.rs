@@ -11,7 +11,7 @@
 //!
 //! A run without an observer pays nothing for polls, whose test is that for times, nothing for waits,
 //! whose test is that for central detection, and one test of a byte that is at hand for each
-//! *publication*: no message is looked at one by one. So an observer is
+//! *publication*, which is all that one pays that does not want to know of messages: none is looked at one by one. So an observer is
 //! told of ranges of messages, each message in one of them, in order; and of a message's sending before
 //! its receiving, for both words are published after it was told.
 //!
@@ -107,8 +107,11 @@ pub(super) fn tell_of_dropping(worker: &Worker, task: TaskRef) {
 }
 
 impl ChannelTable {
-    /// Has both ends of all channels told of. Said once, before anything runs.
+    /// Has both ends of all channels told of, if the observer wants to know. Said once, before anything runs.
     pub(crate) fn observe_by(&self, observer: ObserverHandle) {
+        if !observer.0.wants_messages() && !observer.0.wants_contents() {
+            return;
+        }
         let _ = self.observer.set(observer);
         self.all().into_iter().for_each(ChannelRef::observe);
     }

@@ -66,6 +66,7 @@ use crate::network::core::Role;
 use crate::network::left::Left;
 use kahn_engine::ProcessRecord;
 use kahn_engine::run::process_report;
+use kahn_engine::scheduler::Elapsed;
 use kahn_report::{Ending, FailureReport, Identity, ProcessEnd, ProcessReport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -238,9 +239,9 @@ impl<'a> Observed<'a> {
         found.is_ok_and(|place| self.may_be_pruned[place])
     }
 
-    /// What is told of each process of a run that took so many ticks. `is_cut_short`: they are told as
+    /// What is told of each process of a run that took so long. `is_cut_short`: they are told as
     /// they were when the run ended.
-    pub(super) fn processes(&self, is_cut_short: bool, ticks: u64) -> Vec<ProcessReport> {
+    pub(super) fn processes(&self, is_cut_short: bool, elapsed: Elapsed) -> Vec<ProcessReport> {
         let ending = |process: usize| {
             if self.is_told_as_pruned[process] && !is_cut_short {
                 ProcessEnd::Pruned
@@ -258,7 +259,7 @@ impl<'a> Observed<'a> {
             self.records.iter().enumerate().filter(|(process, _)| self.whole[*process].is_none());
         let reports = all.map(|(process, record)| {
             let Some(part) = part_of[process] else {
-                return process_report(record, ending(process), ticks);
+                return process_report(record, ending(process), elapsed);
             };
             let last = &self.records[part];
             let mut counts = record.counts;
@@ -268,7 +269,7 @@ impl<'a> Observed<'a> {
                 matches!(ending, Ending::FailedBy { process, .. } if *process == record.name)
             };
             let tells = if last.ending.as_ref().is_some_and(by_first) { process } else { part };
-            process_report(&ProcessRecord { counts, ..record.clone() }, ending(tells), ticks)
+            process_report(&ProcessRecord { counts, ..record.clone() }, ending(tells), elapsed)
         });
         reports.collect()
     }

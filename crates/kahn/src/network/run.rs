@@ -9,11 +9,13 @@ use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
 use crate::channel::events;
 use crate::channel::language::{Detecting, Kahn};
+use crate::channel::observer::ObserverHandle;
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
 use kahn_engine::Accounting;
 use kahn_engine::policy::Misplaced;
 use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_records, outline};
+use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
 use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
@@ -341,9 +343,9 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     let core = Arc::clone(&network.made.core);
     let listed = options.schedule.most_listed();
     let mut plan = RunPlan::new(options.schedule)?;
-    if let Some(observer) = options.observer {
+    if let Some(observer) = &options.observer {
         core.scheduler.language::<Kahn>().observe_by(observer.clone());
-        core.channels.observe_by(observer);
+        core.channels.observe_by(observer.clone());
         plan.observe();
     }
     // Channels are moved to other slots, and processes asked for their names.
@@ -381,14 +383,17 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     events::start(processes.len(), core.channels.created(), workers);
 
     network.made.has_run = true;
-    let ticks = core.scheduler.timed_run();
-    let report = clear_away(&core, warnings, ticks);
+    let elapsed = core.scheduler.timed_run();
+    let report = clear_away(&core, warnings, elapsed);
+    if let Some(ObserverHandle(observer)) = options.observer {
+        observer.ends(elapsed.tick);
+    }
     core.gone.open();
     Ok(report)
 }
 
 /// Ends everything that is left, and tells what happened.
-fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcome {
+fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> Outcome {
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
@@ -435,7 +440,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
         }
     };
     let counts = core.scheduler.settings().accounting != Accounting::Off;
-    let outline = outline(&core.scheduler, ticks);
+    let outline = outline(&core.scheduler, elapsed);
     let report = Report {
         outcome,
         detail,
@@ -448,7 +453,7 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, ticks: u64) -> Outcom
         walks: core.resolver.get().map_or(0, Resolver::walks),
         warnings: [outline.warnings, warnings].concat(),
         from_outside: from_outside.clone(),
-        processes: observed.processes(is_cut_short, ticks),
+        processes: observed.processes(is_cut_short, elapsed),
         channels: channels.iter().map(channel_report).collect(),
         more_channels: (folded_channels.0 > 0)
             .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),

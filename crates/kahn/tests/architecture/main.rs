@@ -48,13 +48,15 @@ const CRATES: [(&str, &[&str]); 15] = [
 /// What the tests of any crate may use.
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
-/// Crates whose documentation shows what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 7] = [
+/// Crates whose documentation or tests show what their users do, and the crate that they do it with.
+const FOR_EXAMPLES: [(&str, &str); 8] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
     ("kahn-report", "kahn"),
     ("kahn-observe", "kahn"),
+    // Traces of jobs.
+    ("kahn-observe", "kahn-mapreduce"),
     // Networks that run communicating processes, and are run by them.
     ("kahn-csp", "kahn"),
     ("kahn-csp", "kahn-engine"),

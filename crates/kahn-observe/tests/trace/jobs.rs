@@ -1,0 +1,48 @@
+//! Traces of MapReduce jobs, which are networks.
+
+use super::{Trace, check, everywhere, traced};
+use kahn::{Accounting, Network};
+use kahn_mapreduce::{Job, Split};
+use kahn_observe::trace::Level;
+use std::collections::BTreeSet;
+
+#[test]
+fn a_job_is_traced_with_its_maps_and_reducers() {
+    everywhere(|options, at| {
+        let mut network = Network::new();
+        let lines = (0..300).map(|line| format!("to be or not {line}"));
+        let parts = Split::new("lines", 2).batch(1).capacity(1).items(&mut network, lines);
+        let counted = Job::new(
+            "count",
+            |line: String, out| line.split(' ').for_each(|word| out.emit(word.to_owned(), 1_u64)),
+            |_word, ones, out| out.emit(ones.sum::<u64>()),
+        )
+        .capacity(1)
+        .on(&mut network, parts);
+        let merged = counted.merge(&mut network, "merge");
+        let all = network.collect("all", merged);
+        let options = options.accounting(Accounting::Timing);
+        let (timeline, report) = traced(network, options, Trace::new(Level::Messages));
+        let words: u64 = all.take().into_iter().flatten().flat_map(Vec::from).map(|of| of.1).sum();
+        assert_eq!(words, 1500, "{at}");
+        let decoded = check(&timeline, at);
+        let processes = decoded.processes();
+        let told: BTreeSet<_> = processes.keys().copied().collect();
+        let reported: BTreeSet<_> =
+            report.processes.iter().map(|process| process.name.as_str()).collect();
+        assert_eq!(told, reported, "{at}");
+        for role in ["lines", "count map", "count reduce", "merge"] {
+            assert!(told.iter().any(|name| name.starts_with(role)), "{at}: {role} in {told:?}");
+        }
+        // Whatever the schedule, something comes too early: a batch, or the process that takes it.
+        let slices = processes.values().flatten().flat_map(|track| &track.slices);
+        let mut waits = slices.filter_map(|slice| slice.texts.get("channel"));
+        assert!(
+            waits.any(|channel| channel.starts_with("lines") || channel.starts_with("count")),
+            "{at}"
+        );
+        for channel in decoded.under("channels") {
+            assert!(channel.counts.iter().all(|&(_, count)| count >= 0), "{at}: {}", channel.name);
+        }
+    });
+}
