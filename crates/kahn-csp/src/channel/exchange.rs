@@ -14,8 +14,8 @@ use crate::language::running;
 use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How};
+use kahn_engine::TaskRef;
 use kahn_engine::sync::{Access, Arc, Cell, thread};
-use kahn_engine::{Park, TaskRef};
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -237,10 +237,6 @@ unsafe impl<A: Send, B: Send> Operation for Swapping<'_, A, B> {
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
         self.swap(worker, task, Some(how))
-    }
-
-    fn park(&self, worker: &Worker, task: TaskRef) -> Park {
-        self.meeting().enter_alone(self.end.side, task, self.slot(), false, worker)
     }
 
     fn leave(&self, worker: Option<&Worker>) {

@@ -90,7 +90,7 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
             return wait::ask_to_enter(worker, task, self.place(), whole, commit);
         }
         let meeting = self.end.channel.meeting();
-        meeting.ask_to_enter(Side::Sender, worker, task, self.slot(), false);
+        meeting.ask_to_enter(Side::Sender, worker, task, self.slot());
     }
 
     /// One whose message was taken waits to be released.
@@ -250,9 +250,12 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
     }
 
     #[inline]
-    fn ask(&self, worker: &Worker, task: TaskRef, _whole: *const (), _commit: Enter) {
+    fn ask(&self, worker: &Worker, task: TaskRef, whole: *const (), commit: Enter) {
+        if R::EXTENDED {
+            return wait::ask_to_enter(worker, task, self.place(), whole, commit);
+        }
         let meeting = self.end.channel.meeting();
-        meeting.ask_to_enter(Side::Receiver, worker, task, self.slot(), R::EXTENDED);
+        meeting.ask_to_enter(Side::Receiver, worker, task, self.slot());
     }
 
     fn leave(&self, worker: Option<&Worker>) {

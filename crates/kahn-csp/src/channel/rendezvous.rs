@@ -85,6 +85,9 @@ pub(crate) mod flag {
     pub(crate) const RETURNED_POISON: u32 = FIRST << 14;
 }
 
+/// How far the flag of a buffer stands above that of the side which waits at it.
+const BUFFER: u32 = 7;
+
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -118,6 +121,17 @@ impl Side {
         }
     }
 
+    /// The flag of a buffer that leaves this side nothing to do.
+    #[inline(always)]
+    pub(crate) fn blocked(self) -> u32 {
+        // The flags stand so that it takes one instruction.
+        const {
+            assert!(flag::MESSAGES == flag::SENDER_WAITS << BUFFER, "a full buffer");
+            assert!(flag::ROOM == flag::RECEIVER_WAITS << BUFFER, "an empty buffer");
+        }
+        self.waits() << BUFFER
+    }
+
     pub(crate) fn gone(self) -> u32 {
         match self {
             Self::Sender => flag::SENDER_GONE,
@@ -143,6 +157,9 @@ impl Side {
 /// The flags of a sender whose message was taken and which is not released.
 pub(crate) const HELD: u32 =
     flag::SENDER_HELD | flag::SENDER_RUNS | flag::RETURNED | flag::RETURNED_POISON;
+
+/// A process waits at one side or the other.
+pub(crate) const BOTH_WAIT: u32 = flag::SENDER_WAITS | flag::RECEIVER_WAITS;
 
 /// What waits at a side.
 #[derive(Clone, Copy, Debug)]
@@ -489,7 +506,7 @@ impl Rendezvous {
     /// that network, if it is still one.
     #[cfg_attr(loom, expect(dead_code, reason = "no model looks at channels from outside"))]
     pub(super) fn take_unread(&self, network: u32) -> Option<Unread> {
-        let flags = self.gate.lock(Access::Shared);
+        let flags = self.gate.lock_after_the_run(BOTH_WAIT);
         let buffer = self.buffer().filter(|_| self.network.get() == network);
         let unread = buffer.map(|buffer| {
             // SAFETY: there while the label says so; this part of it does not change.

@@ -3,7 +3,9 @@
 use crate::channel::attempt::{Caller, Step, gone};
 use crate::channel::blocks::{self, Unread};
 use crate::channel::gone::{Gone, Outcome};
-use crate::channel::rendezvous::{BufferHead, Entry, HELD, Label, Partner, Rendezvous, Side, flag};
+use crate::channel::rendezvous::{
+    BOTH_WAIT, BufferHead, Entry, HELD, Label, Partner, Rendezvous, Side, flag,
+};
 use crate::channel::slot::Slot;
 use crate::channel::word::LEFT;
 use crate::language::common::Common;
@@ -88,11 +90,7 @@ impl<T> Channel<T> {
     /// Where a process waits at one of its sides.
     #[inline]
     pub(crate) fn waits_at(self, side: Side) -> Place {
-        let place = self.place().cast();
-        match side {
-            Side::Sender => Place::Send(place),
-            Side::Receiver => Place::Receive(place),
-        }
+        self.meeting().waits_at(side)
     }
 
     /// Behind the gate: the messages of the buffer and its capacity, if there is one.
@@ -125,7 +123,7 @@ impl<T> Channel<T> {
             theirs.outcome.set(Outcome::Done);
             meeting.used_by(Side::Receiver, task);
             meeting.count();
-            meeting.gate.clear();
+            meeting.gate.clear(0);
             // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
             worker.wake(unsafe { partner.claim() });
             // Last, so that it stays in registers: the caller reads it at once.
@@ -225,7 +223,9 @@ impl<T> Channel<T> {
     pub(crate) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
         let meeting = self.meeting();
         let flags = meeting.gate.look();
-        if flags == LEFT | flag::RECEIVER_WAITS {
+        // A receiver that waits at a buffer has found it empty: nothing comes before this message.
+        let buffer = flags ^ (LEFT | flag::RECEIVER_WAITS);
+        if buffer & !flag::ROOM == 0 {
             let (partner, theirs) = meeting.left_at(Side::Receiver);
             // SAFETY: the partner's slot is ours: its receiver waits for a message.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
@@ -233,7 +233,7 @@ impl<T> Channel<T> {
             unsafe { theirs.fill_from(slot) };
             meeting.used_by(Side::Sender, task);
             meeting.count();
-            meeting.gate.clear();
+            meeting.gate.clear(buffer);
             // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
             worker.wake(unsafe { partner.claim() });
             slot.outcome.set(Outcome::Done);
@@ -468,11 +468,10 @@ impl<T> Channel<T> {
     /// Ends one side, whose end is dropped.
     pub(crate) fn close(self, side: Side, poison: bool, worker: Option<&Worker>) {
         let meeting = self.meeting();
-        let mut flags = meeting.gate.lock(access_of(worker));
-        if worker.is_none() && flags & LEFT != 0 {
-            // The run is over: the process that slept there is gone, and has forgotten its operation.
-            flags &= !(LEFT | side.other().waits());
-        }
+        let mut flags = match worker {
+            Some(worker) => meeting.gate.lock(worker.access()),
+            None => meeting.gate.lock_after_the_run(BOTH_WAIT),
+        };
         meeting.dropped(side, &mut flags, worker);
         if poison {
             flags |= side.poison();

@@ -9,8 +9,8 @@
 //!
 //! | word | means | changed by | how |
 //! |---|---|---|---|
-//! | 0 | no process waits, no thread is behind it | the first party's worker, when the poll has returned | compare-and-swap to `LEFT` + its side |
-//! | `LEFT` + a side | a process sleeps at that side, for this alone, and cannot be ended; what is behind the word is its partner's | the partner, while it runs | load, then a plain store |
+//! | 0, or the flag of a buffer that is empty, or full | no process waits, no thread is behind it | the first party's worker, when the poll has returned: a receiver's if it is empty, a sender's if it is full | compare-and-swap to the same + `LEFT` + its side |
+//! | the same + `LEFT` + a side | a process sleeps at that side, for this alone, and cannot be ended; what is behind the word, its buffer too, is its partner's | the partner, while it runs | load, then a plain store |
 //! | flags | anything else: an end is gone, a buffer, an offer, a sender that is held | any thread | compare-and-swap to flags + `LOCKED` |
 //! | flags + `LOCKED` | a thread is behind it, for a few instructions | that thread | store |
 //!
@@ -25,10 +25,17 @@
 //! - *Not a partner that finds nothing to do*: [`unlock`](Word::unlock) stores nothing while the word is
 //!   left. So a release of a message, which may come on another thread beside the receiver itself, leaves
 //!   the word as it was.
-//! - *After the run* what sleeps yet is dropped by one thread, which takes its entry back.
+//! - *After the run* what sleeps yet is dropped by one thread, which takes its entry back. What was
+//!   forgotten is struck out by the first that [locks it then](Word::lock_after_the_run).
 //!
-//! **Both come at once.** Both compare with 0, so one of them loses; it finds the other when it is polled
-//! again. Only that value is replaced, so no state is overwritten that was not seen.
+//! **Both come at once.** Both compare with what they have seen, so one of them loses; it finds the other when
+//! it is polled again. Only that value is replaced, so no state is overwritten that was not seen. What was
+//! seen of a buffer is still so: only the receiver empties one that is full, and only the sender fills
+//! one that is empty, and that is the process which comes.
+//!
+//! **A buffer makes the sender of an empty one no slower.** Its receiver has left the word, so the message goes
+//! from slot to slot, and the buffer is not touched. The receiver at a full one finds the word left, and
+//! need not lock it to take the first message and put the sender's own behind the others.
 //!
 //! **What is handed over.** The exchange releases, and the partner's load acquires: the process has left
 //! its poll, and its slot and header are complete. The exchange continues the release sequence of the
@@ -67,26 +74,28 @@ impl Word {
         self.0.load(Acquire)
     }
 
-    /// The first party: leaves the word to its partner, if no thread is behind it.
+    /// The first party: leaves the word to its partner, if it is 0 or `waited_for`, with no thread behind it.
     #[inline(always)]
     #[must_use = "a process that has not left it is not entered"]
-    pub(crate) fn leave(&self, side: u32, access: Access) -> bool {
-        if self.peek() != 0 {
+    pub(crate) fn leave(&self, side: u32, waited_for: u32, access: Access) -> bool {
+        let seen = self.peek();
+        if seen != 0 && seen != waited_for {
             return false;
         }
         if access.is_alone() {
-            self.0.store(side | LEFT, Relaxed);
+            self.0.store(seen | side | LEFT, Relaxed);
             return true;
         }
         // Release hands over the process, which sleeps from now on.
-        self.0.compare_exchange(0, side | LEFT, Release, Relaxed).is_ok()
+        self.0.compare_exchange(seen, seen | side | LEFT, Release, Relaxed).is_ok()
     }
 
-    /// The partner of the one that has left it: no process waits there any more.
+    /// The partner of the one that has left it: no process waits there any more; the flags of its buffer
+    /// stay.
     #[inline(always)]
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear(&self, buffer: u32) {
         // Release: what comes behind the lock next sees what was done.
-        self.0.store(0, Release);
+        self.0.store(buffer, Release);
     }
 
     /// A party: goes behind it and returns the flags. If they are [`LEFT`], that is where it was.
@@ -104,6 +113,19 @@ impl Word {
     pub(crate) fn lock_to_look(&self) -> Option<u32> {
         let flags = self.lock(Access::Shared);
         (flags & LEFT == 0).then_some(flags)
+    }
+
+    /// Goes behind it when the run is over: a process that has left it to its partner was dropped or
+    /// forgotten, and the flags of both sides are struck out.
+    pub(crate) fn lock_after_the_run(&self, sides: u32) -> u32 {
+        loop {
+            let seen = self.lock(Access::Shared);
+            if seen & LEFT == 0 {
+                return seen;
+            }
+            // Relaxed: nothing is done yet. If it fails, another thread does the same.
+            let _ = self.0.compare_exchange(seen, seen & !(LEFT | sides), Relaxed, Relaxed);
+        }
     }
 
     /// Locks what was seen open, if it has not changed since.

@@ -60,44 +60,46 @@ impl Csp {
     }
 }
 
-/// How a process comes to rest: what, in its own memory, enters it where it waits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Commit {
-    /// Something in the process's own memory; or a channel, see `channel::rendezvous`.
-    pub(crate) what: *const (),
-    /// Enters the process where it waits, unless it has something to do by now. From the moment
-    /// that it can be found there, another worker may run it. None for a channel.
-    pub(crate) commit: Option<Enter>,
-}
-
-/// Enters a process at something of its own.
+/// Enters a process where it waits, by something in its own memory, unless it has something to do by now.
+/// From the moment that it can be found there, another worker may run it.
 pub(crate) type Enter = unsafe fn(*const (), TaskRef, &Worker) -> Park;
 
 /// What a worker of such a network keeps.
 pub(crate) struct OfWorker {
-    /// How the running process wants to come to rest.
-    commit: Cell<Commit>,
+    /// How the running process wants to come to rest; by none if it waits at a channel, which it has
+    /// left behind in its header.
+    enter: Cell<Option<Enter>>,
+    /// What that is called with.
+    what: Cell<*const ()>,
 }
 
 impl From<&Csp> for OfWorker {
     fn from(_csp: &Csp) -> Self {
-        let nothing = Commit { what: ptr::null(), commit: Some(|_, _, _| Park::Moved) };
-        Self { commit: Cell::new(nothing) }
+        Self { enter: Cell::new(Some(|_, _, _| Park::Moved)), what: Cell::new(ptr::null()) }
     }
 }
 
-/// How the process that has left its poll has asked to be parked. What it named is there yet: what is
-/// dropped in the same poll takes its request back.
+/// How the process that has left its poll has asked to be entered, unless that is at a channel. What it
+/// named is there yet: what is dropped in the same poll takes its request back.
 #[inline(always)]
-pub(crate) fn commit(worker: &Worker) -> Commit {
-    worker.of.commit.get()
+pub(crate) fn asked_to_enter(worker: &Worker) -> Option<(Enter, *const ())> {
+    Some((worker.of.enter.get()?, worker.of.what.get()))
 }
 
-/// Asks for something to be done when the poll has returned; `false` if the process has asked for
+/// Asks to be entered by something when the poll has returned; `false` if the process has asked for
 /// anything in this poll already.
 #[must_use = "a process that waits for two things at once waits for none"]
 #[inline]
-pub(crate) fn ask_to_commit(worker: &Worker, commit: Commit) -> bool {
-    worker.of.commit.set(commit);
+pub(crate) fn ask_to_enter(worker: &Worker, what: *const (), enter: Enter) -> bool {
+    worker.of.what.set(what);
+    worker.of.enter.set(Some(enter));
+    worker.ask_to_park()
+}
+
+/// The same at the channel where the process has said that it waits.
+#[must_use = "a process that waits for two things at once waits for none"]
+#[inline(always)]
+pub(crate) fn ask_to_enter_channel(worker: &Worker) -> bool {
+    worker.of.enter.set(None);
     worker.ask_to_park()
 }

@@ -9,13 +9,34 @@ use kahn_engine::sync::{Access::Shared, Arc, Cell, thread};
 fn a_lock_that_changes_nothing_takes_nothing_back() {
     check(3, || {
         let word = Arc::new(Word::new(0));
-        assert!(word.leave(FIRST_FLAG, Shared));
+        assert!(word.leave(FIRST_FLAG, 0, Shared));
         let released = Arc::clone(&word);
         let releases = thread::spawn(move || released.unlock(released.lock(Shared)));
         assert_eq!(word.look(), LEFT | FIRST_FLAG);
-        word.clear();
+        word.clear(0);
         releases.join().expect("it does not panic");
         assert_eq!(word.peek(), 0);
+    });
+}
+
+/// Two threads come when the run is over, to a channel where an operation was forgotten that waits at it.
+#[test]
+fn what_was_forgotten_is_struck_out() {
+    const BUFFER: u32 = FIRST_FLAG << 1;
+    check(3, || {
+        let channel = Arc::new(Behind(Word::new(BUFFER), Cell::new(0), Default::default()));
+        assert!(channel.0.leave(FIRST_FLAG, BUFFER, Shared));
+        let comes = |channel: &Behind| {
+            let flags = channel.0.lock_after_the_run(FIRST_FLAG);
+            assert_eq!(flags, BUFFER, "nothing waits there, and the buffer is as it was");
+            channel.1.set(channel.1.get() + 1);
+            channel.0.unlock(flags);
+        };
+        let other = Arc::clone(&channel);
+        let other = thread::spawn(move || comes(&other));
+        comes(&channel);
+        other.join().expect("it does not panic");
+        assert_eq!((channel.0.peek(), channel.1.get()), (BUFFER, 2));
     });
 }
 
@@ -33,7 +54,7 @@ impl Behind {
         let Self(word, count, brought) = self;
         brought[side].set(1);
         loop {
-            if word.leave(FIRST_FLAG << side, Shared) {
+            if word.leave(FIRST_FLAG << side, 0, Shared) {
                 return false;
             }
             let flags = word.lock(Shared);

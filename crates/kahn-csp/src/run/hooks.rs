@@ -1,7 +1,7 @@
 //! What the engine asks of communicating processes: they wait at gates, and may be killed there.
 
 use crate::channel::rendezvous::Rendezvous;
-use crate::language::csp::{self, Commit, Csp, OfWorker, Worker};
+use crate::language::csp::{self, Csp, OfWorker, Worker};
 use crate::language::header::{Cold, Hot, mark};
 use crate::network::core::{Core, Verdict};
 use crate::process::body;
@@ -23,12 +23,11 @@ impl Language for Csp {
 
     #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {
-        let Commit { what, commit } = csp::commit(worker);
-        match commit {
+        match csp::asked_to_enter(worker) {
             // SAFETY: a channel was asked for, of which the process has an end.
-            None => unsafe { Rendezvous::enter_asked(what, task, worker) },
+            None => unsafe { Rendezvous::enter_asked(task, worker) },
             // SAFETY: asked for by something that the process still owns.
-            Some(commit) => unsafe { commit(what, task, worker) },
+            Some((enter, what)) => unsafe { enter(what, task, worker) },
         }
     }
 

@@ -11,7 +11,7 @@
 //! and nothing may end it meanwhile, its entry is plain: the one that finds it owns it. Otherwise it is an
 //! offer.
 
-use crate::language::csp::{self, Commit, Enter, Worker};
+use crate::language::csp::{self, Enter, Worker};
 use crate::language::header::{Communicates, own};
 use crate::wait::place::Place;
 use crate::wait::select;
@@ -79,22 +79,25 @@ pub(crate) fn ask_to_enter<W>(
     what: *const W,
     commit: Enter,
 ) {
-    ask(worker, task, place, Commit { what: what.cast(), commit: Some(commit) });
-}
-
-/// The same for a channel: `what` says to the channel itself which it is, and how.
-#[inline(always)]
-pub(crate) fn ask_to_enter_channel(worker: &Worker, task: TaskRef, place: Place, what: *const ()) {
-    ask(worker, task, place, Commit { what, commit: None });
-}
-
-#[inline(always)]
-fn ask(worker: &Worker, task: TaskRef, place: Place, commit: Commit) {
-    // Relaxed: the one that reads it makes sure under a gate that the process is there.
-    task.waits_at().store(place.pack(), Relaxed);
-    if !csp::ask_to_commit(worker, commit) {
+    waits_at(task, place);
+    if !csp::ask_to_enter(worker, what.cast(), commit) {
         two_at_once(worker, task);
     }
+}
+
+/// The same for a channel, which is entered where the process waits.
+#[inline(always)]
+pub(crate) fn ask_to_enter_channel(worker: &Worker, task: TaskRef, place: Place) {
+    waits_at(task, place);
+    if !csp::ask_to_enter_channel(worker) {
+        two_at_once(worker, task);
+    }
+}
+
+#[inline(always)]
+fn waits_at(task: TaskRef, place: Place) {
+    // Relaxed: another thread that reads it makes sure under a gate that the process is there.
+    task.waits_at().store(place.pack(), Relaxed);
 }
 
 /// Enters a process that waits for one thing alone.

@@ -2,7 +2,7 @@
 
 use crate::language::header::Communicates;
 use kahn_engine::TaskRef;
-use kahn_engine::sync::Ordering::Acquire;
+use kahn_engine::sync::Ordering::{Acquire, Relaxed};
 use kahn_report::Name;
 use std::fmt;
 
@@ -21,6 +21,9 @@ pub(crate) enum Place {
 
 /// What a place points to is aligned, so that its kind fits in beside it.
 const KIND: usize = 7;
+/// The kinds of the two sides of a channel, which differ in the lowest bit.
+const RECEIVE: usize = 1;
+const SEND: usize = 2;
 
 /// What an alternation waits for, in its own memory.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +41,8 @@ impl Place {
     #[inline]
     pub(super) fn pack(self) -> *mut () {
         let (pointer, kind) = match self {
-            Self::Send(pointer) => (pointer, 1),
-            Self::Receive(pointer) => (pointer, 2),
+            Self::Receive(pointer) => (pointer, RECEIVE),
+            Self::Send(pointer) => (pointer, SEND),
             Self::Alternation(pointer) => (pointer, 3),
             Self::Claim(pointer) => (pointer, 4),
             Self::Barrier(pointer) => (pointer, 5),
@@ -51,13 +54,22 @@ impl Place {
         pointer.map_addr(|address| address | kind).cast_mut()
     }
 
+    /// The channel where a process waits that has left its poll to wait at one, and whether it receives.
+    #[inline(always)]
+    pub(crate) fn channel_of(task: TaskRef) -> (*const (), bool) {
+        // Relaxed: the poll was this thread's.
+        let packed = task.waits_at().load(Relaxed).cast_const();
+        debug_assert!(matches!(packed.addr() & KIND, RECEIVE | SEND), "it waits at a channel");
+        (packed.map_addr(|address| address & !KIND), packed.addr() & RECEIVE != 0)
+    }
+
     /// Where a process waits or waited last.
     pub(crate) fn of(task: TaskRef) -> Option<Self> {
         let packed = task.waits_at().load(Acquire).cast_const();
         let pointer = packed.map_addr(|address| address & !KIND);
         Some(match packed.addr() & KIND {
-            1 => Self::Send(pointer),
-            2 => Self::Receive(pointer),
+            RECEIVE => Self::Receive(pointer),
+            SEND => Self::Send(pointer),
             3 => Self::Alternation(pointer),
             4 => Self::Claim(pointer),
             5 => Self::Barrier(pointer),
