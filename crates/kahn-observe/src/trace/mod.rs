@@ -15,7 +15,7 @@
 //! # What it costs
 //!
 //! A run that is not traced executes no instruction more for it. [`Level::Schedule`] has the clock read
-//! twice a poll, and looks up a name and writes five words for a poll, and for a wake: about 1000 instructions
+//! twice a poll, and looks up a name and writes five words for a poll, and for a wake: about 720 instructions
 //! for both, which `examples/cost.rs` counts. [`Level::Messages`] adds five words, and sometimes a reading of
 //! the clock, for each *publication* at either end of a channel: of one message, or of a batch.
 
