@@ -20,6 +20,11 @@ use kahn_engine::sync::{AtomicUsize, Mutex, MutexGuard, Ordering::*, Padded};
 
 /// Processes that wake each other drift into one batch; batches are run in turn, and stolen whole.
 ///
+/// It is for comparing the paper's way to schedule with others, in the same program; it does not make one
+/// faster. The engine's own scheduler is compiled into the worker, and a policy is called: a rendezvous in a
+/// ring takes 265 instructions under the default and 668 under this one, and on two workers 1 locked
+/// instruction and 5 (`kahn run ring --variant rendezvous` under callgrind, 2026-11-25).
+///
 /// # Examples
 ///
 /// ```
