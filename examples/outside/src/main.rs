@@ -6,6 +6,7 @@
 //!
 //! `longest run FILE`, `longest verify FILE`, `longest graph FILE`; see `longest run --help`. N is 4, or what `--parts N` says.
 
+use kahn::Progress;
 use kahn_command::{Answer, BoxError, Failure, Parts, read};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,12 +48,18 @@ fn main() -> ExitCode {
             network.parallel_map("measure", lines, parts, |(number, line): (usize, &str)| {
                 (line.chars().count(), number + 1)
             });
-        let longest = network.fold("longest", lengths, (0, 0), |longest, line| {
+        // After a second a terminal shows how far it is.
+        let total = (!input.endless).then(|| input.text.lines().count() as u64);
+        let progress = Progress::new("lines", total);
+        let counted = progress.clone();
+        let longest = network.fold("longest", lengths, (0, 0), move |longest, line| {
+            counted.add(1);
             if line.0 > longest.0 { line } else { longest }
         });
-        Ok(Answer::new(move |out| match longest.take() {
+        let answer = Answer::new(move |out| match longest.take() {
             Some((characters, line)) => writeln!(out, "line {line}, {characters} characters"),
             None => Ok(()),
-        }))
+        });
+        Ok(answer.progress(&progress))
     })
 }
