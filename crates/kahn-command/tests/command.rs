@@ -12,6 +12,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Stdio},
+    sync::mpsc,
     thread,
 };
 
@@ -246,22 +247,31 @@ fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
     let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("there is such a program").success());
     let mut run = started(&["run", "a", "b", "--endless", "--sink"], &pipe);
-    let mut lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
+    let lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
     // The system ends what does not catch it yet.
     while !catches_quit(&run) {
         thread::yield_now();
     }
-    let waits = "`words for the sink` waits for room";
-    let told = thread::spawn(move || {
-        let mut lines = lines.by_ref().map(|line| line.expect("it is text"));
-        let told = lines.any(|line| line.ends_with(": it runs:"))
-            && lines.any(|line| line.contains(waits));
-        (told, lines.count())
-    });
+    let (tell, told) = mpsc::channel();
+    let read = move || {
+        let mut lines = lines.map(|line| line.expect("it is text"));
+        assert!(lines.any(|line| line.ends_with(": it runs:")));
+        assert!(lines.any(|line| line.contains("`words for the sink` waits to send message")));
+        tell.send(()).expect("it is awaited");
+        // What it says behind that fills no pipe.
+        lines.count()
+    };
+    let reader = thread::Builder::new().spawn(read).expect("a thread starts");
+    // The first answers may come before the run, and before that wait.
+    while told.try_recv().is_err() {
+        assert!(!reader.is_finished(), "it says something else");
+        signal(&run, "-QUIT");
+    }
     press_ctrl_c(&run);
     let mut read = fs::File::open(&pipe).expect("it is there");
     let _ = read.read_to_end(&mut Vec::new());
     assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    reader.join().expect("it read on");
 }
 
 #[cfg(target_os = "linux")]
