@@ -12,6 +12,15 @@ fn part(from: usize, to: usize, base: usize, count: usize) -> Option<(usize, usi
     (from < to).then(|| (from - base, to - base))
 }
 
+/// A tuple whose members are pinned with it.
+trait Tuple {
+    type Members<'a>
+    where
+        Self: 'a;
+
+    fn members(self: Pin<&mut Self>) -> Self::Members<'_>;
+}
+
 macro_rules! several {
     ($name:ident: $($guard:ident $place:tt $variant:ident),+) => {
         /// What an alternation over a tuple of guards came to: which one, and its result.
@@ -39,6 +48,18 @@ macro_rules! several {
             )+
         }
 
+        impl<$($guard),+> Tuple for ($($guard,)+) {
+            type Members<'a> = ($(Pin<&'a mut $guard>,)+) where Self: 'a;
+
+            #[inline]
+            fn members(self: Pin<&mut Self>) -> Self::Members<'_> {
+                // SAFETY: nothing is moved out of the tuple.
+                let this = unsafe { self.get_unchecked_mut() };
+                // SAFETY: each member is pinned with the tuple.
+                ($(unsafe { Pin::new_unchecked(&mut this.$place) },)+)
+            }
+        }
+
         // SAFETY: each member for itself; one of them is chosen.
         unsafe impl<$($guard: Alternative),+> Alternative for ($($guard,)+) {
             type Output = $name<$($guard::Output),+>;
@@ -58,15 +79,12 @@ macro_rules! several {
                 from: usize,
                 to: usize,
             ) -> Option<usize> {
-                // SAFETY: each member is pinned with us.
-                let this = unsafe { self.get_unchecked_mut() };
+                let members = self.members();
                 let mut base = 0;
                 $(
-                    let count = this.$place.count();
+                    let count = members.$place.count();
                     if let Some((from, to)) = part(from, to, base, count) {
-                        // SAFETY: as above.
-                        let member = unsafe { Pin::new_unchecked(&mut this.$place) };
-                        if let Some(nth) = member.look(at, from, to) {
+                        if let Some(nth) = members.$place.look(at, from, to) {
                             return Some(base + nth);
                         }
                     }
@@ -77,41 +95,32 @@ macro_rules! several {
             }
 
             fn enter(self: Pin<&mut Self>, at: &Entering<'_>, base: usize) -> Attempt {
-                // SAFETY: each member is pinned with us.
-                let this = unsafe { self.get_unchecked_mut() };
+                let members = self.members();
                 let mut base = base;
                 $(
-                    // SAFETY: as above.
-                    let member = unsafe { Pin::new_unchecked(&mut this.$place) };
-                    match member.enter(at, base) {
+                    let count = members.$place.count();
+                    match members.$place.enter(at, base) {
                         Attempt::Nothing => {}
                         other => return other,
                     }
-                    base += this.$place.count();
+                    base += count;
                 )+
                 let _ = base;
                 Attempt::Nothing
             }
 
             fn leave(self: Pin<&mut Self>, at: &Leaving<'_>) {
-                // SAFETY: each member is pinned with us.
-                let this = unsafe { self.get_unchecked_mut() };
-                $(
-                    // SAFETY: as above.
-                    unsafe { Pin::new_unchecked(&mut this.$place) }.leave(at);
-                )+
+                let members = self.members();
+                $(members.$place.leave(at);)+
             }
 
             fn finish(self: Pin<&mut Self>, nth: usize, at: &Finishing<'_>) -> Poll<Self::Output> {
-                // SAFETY: each member is pinned with us.
-                let this = unsafe { self.get_unchecked_mut() };
+                let members = self.members();
                 let mut base = 0;
                 $(
-                    let count = this.$place.count();
+                    let count = members.$place.count();
                     if nth < base + count {
-                        // SAFETY: as above.
-                        let member = unsafe { Pin::new_unchecked(&mut this.$place) };
-                        return member.finish(nth - base, at).map($name::$variant);
+                        return members.$place.finish(nth - base, at).map($name::$variant);
                     }
                     base += count;
                 )+

@@ -105,37 +105,42 @@ pub(crate) trait Communicates {
 impl Communicates for Task {
     #[inline]
     fn waits_at(&self) -> &AtomicPtr<()> {
-        // SAFETY: it is a communicating process.
-        unsafe { &self.hot::<Csp>().waits_at }
+        &hot_of(self).waits_at
     }
 
     #[inline]
     fn offer(&self) -> &AtomicU64 {
-        // SAFETY: as above.
-        unsafe { &self.hot::<Csp>().offer }
+        &hot_of(self).offer
     }
 
     #[inline]
     fn slot(&self) -> &Cell<*const ()> {
-        // SAFETY: as above.
-        unsafe { &self.hot::<Csp>().slot }
+        &hot_of(self).slot
     }
 
     unsafe fn set_spawned(&self, spawned: Spawned) {
-        // SAFETY: as above.
-        let cold = unsafe { self.cold::<Csp>() };
         // SAFETY: said by the caller; nothing in the one before is to be dropped.
-        unsafe { (*cold.0.get()).write(spawned) };
+        unsafe { (*cold_of(self).0.get()).write(spawned) };
     }
 
     unsafe fn spawned(&self) -> &Spawned {
-        // SAFETY: as above.
-        let cold = unsafe { self.cold::<Csp>() };
         // SAFETY: it changes only while no thread holds the process.
-        let spawned = unsafe { &*cold.0.get() };
+        let spawned = unsafe { &*cold_of(self).0.get() };
         // SAFETY: said by the caller.
         unsafe { spawned.assume_init_ref() }
     }
+}
+
+#[inline]
+fn hot_of(task: &Task) -> &Hot {
+    // SAFETY: it is a communicating process.
+    unsafe { task.hot::<Csp>() }
+}
+
+#[inline]
+fn cold_of(task: &Task) -> &Cold {
+    // SAFETY: as above.
+    unsafe { task.cold::<Csp>() }
 }
 
 /// What a communicating process got when it was spawned.
