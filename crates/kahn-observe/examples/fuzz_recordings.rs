@@ -10,7 +10,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it runs for some seconds")]
 
-use kahn_observe::record::{Act, Entry, Header, Reader, Writer};
+use kahn_observe::record::{Act, Entry, Failed, Header, Reader, Writer};
 use std::io::{self, Read, Seek};
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,10 @@ fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
         let message = &vec![7; draw.below(100)][..];
         let act = match draw.below(4) {
             0 => Act::Sends { channel, message },
-            1 => Act::Receives { channel, digest: Some(process << 50) },
-            2 => Act::Ends { failure: Some("no luck") },
+            1 => Act::Receives { channel, messages: process << 50 },
+            2 => Act::Ends {
+                failure: Some(Failed { message: "no luck", panicked: true, at: None, input: None }),
+            },
             _ => Act::Closes { channel },
         };
         writer.append(&Entry::Acts { process, act });

@@ -75,6 +75,10 @@ impl Failure {
     /// assert!(!failure.panicked && failure.at.is_none());
     /// ```
     pub fn of(error: BoxError) -> Self {
+        let error = match error.downcast::<Again>() {
+            Ok(again) => return again.0,
+            Err(error) => error,
+        };
         let (input, error) = match error.downcast::<Located>() {
             Ok(located) => (Some(located.at), located.error),
             Err(error) => (None, error),
@@ -95,6 +99,20 @@ impl Failure {
     /// ```
     pub fn panic(message: String, at: Option<String>) -> Self {
         Self { message, panicked: true, at, input: None, cause: Cause(None) }
+    }
+
+    /// Makes an error of a failure that was told before: a process that returns it fails with that again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Failure;
+    ///
+    /// let failure = Failure::panic("no luck".to_owned(), Some("main.rs:7:5".to_owned()));
+    /// assert_eq!(Failure::of(failure.clone().into_error()), failure);
+    /// ```
+    pub fn into_error(self) -> BoxError {
+        Box::new(Again(self))
     }
 
     fn told(&self) -> (&str, bool, Option<&str>, Option<&AtMessage>) {
@@ -180,6 +198,18 @@ impl fmt::Display for AtMessage {
         write!(f, "message {} of `{}`", self.number, self.channel)
     }
 }
+
+/// A failure as an error.
+#[derive(Debug)]
+struct Again(Failure);
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl Error for Again {}
 
 /// An error, and the message that led to it.
 #[derive(Debug)]

@@ -24,6 +24,7 @@
 
 #![deny(unsafe_code)]
 
+mod acts;
 mod ending;
 mod explanation;
 mod failure;
@@ -37,6 +38,7 @@ pub mod observe;
 mod picture;
 mod report;
 mod still_running;
+mod subject;
 
 pub use ending::{Ending, ProcessEnd};
 pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};

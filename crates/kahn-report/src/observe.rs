@@ -1,7 +1,8 @@
 //! What an observer of a run is told while it happens: what processes do and wait for, and their messages.
 
-use crate::Name;
-use crate::identity::Identity;
+pub use crate::acts::{Act, Edge, Graph, Script, Step, Vertex};
+pub use crate::subject::Subject;
+
 use std::ops::Range;
 
 /// Is told what the processes of a network do, while they do it.
@@ -81,6 +82,34 @@ pub trait Observer: Send + Sync {
         true
     }
 
+    /// Returns whether this is told when processes run, rest, are woken and dropped. Yes, unless overridden: it
+    /// costs each poll two readings of the clock.
+    fn wants_schedule(&self) -> bool {
+        true
+    }
+
+    /// Returns whether this is told what those processes do that are joined to the outside, and of the
+    /// network before it runs. No, unless overridden.
+    fn wants_acts(&self) -> bool {
+        false
+    }
+
+    /// Tells of the network before it runs, if acts are wanted.
+    ///
+    /// # Errors
+    /// Refuses the run, which ends with [`RunError::Refused`] and this text.
+    ///
+    /// [`RunError::Refused`]: https://docs.rs/kahn/latest/kahn/enum.RunError.html#variant.Refused
+    fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
+        let _ = graph;
+        Ok(())
+    }
+
+    /// Tells what a process did that is joined to the outside, if acts are wanted.
+    fn acts(&self, process: Subject<'_>, act: Act<'_>) {
+        let _ = (process, act);
+    }
+
     /// Returns whether this is told what is in messages. No, unless overridden: it costs each of them
     /// its written form.
     fn wants_contents(&self) -> bool {
@@ -100,69 +129,6 @@ pub trait Observer: Send + Sync {
         message: Option<&[u8]>,
     ) {
         let _ = (process, channel, number, message);
-    }
-}
-
-/// A process or a channel that an observer is told of.
-///
-/// # Examples
-///
-/// ```
-/// use kahn::observe::{Observer, Subject};
-/// use kahn::{Network, Options};
-/// use std::collections::BTreeSet;
-/// use std::sync::{Arc, Mutex};
-///
-/// /// The numbers of the processes that ran.
-/// #[derive(Default)]
-/// struct Ran(Mutex<BTreeSet<u64>>);
-///
-/// impl Observer for Ran {
-///     fn runs(&self, process: Subject<'_>, _worker: Option<usize>, _at: u64) {
-///         self.0.lock().expect("no other thread panics").insert(process.id);
-///     }
-/// }
-///
-/// let ran = || {
-///     let ran = Arc::new(Ran::default());
-///     let mut network = Network::new();
-///     network.process("one", (), async |()| {});
-///     network.process("two", (), async |()| {});
-///     network.run_with(Options::new().observer(Arc::clone(&ran)))?;
-///     Ok::<_, kahn::RunError>(ran.0.lock().expect("no other thread panics").clone())
-/// };
-/// let numbers = ran()?;
-/// assert_eq!(numbers.len(), 2);
-/// // The same in every run.
-/// assert_eq!(numbers, ran()?);
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// Its name; several may have the same.
-    pub name: &'a Name,
-    /// A number that hardly any other process of the run has, or any other channel; the same in every run.
-    pub id: u64,
-    /// Tells apart the parts of one process that are there at the same time, such as the helpers of an
-    /// ordered farm; not the same in every run. 0 for a channel.
-    pub part: u64,
-}
-
-impl<'a> Subject<'a> {
-    /// Makes one of a process or a channel.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kahn_report::observe::Subject;
-    /// use kahn_report::{Identity, Name};
-    ///
-    /// let name = Name::from("decode");
-    /// let decode = Subject::new(&name, Identity::fixed(3));
-    /// assert_eq!(decode.id, Subject::new(&name, Identity::fixed(3)).id);
-    /// ```
-    pub fn new(name: &'a Name, identity: Identity) -> Self {
-        Self { name, id: identity.digest() as u64, part: 0 }
     }
 }
 

@@ -77,6 +77,16 @@ pub enum Entry<'a> {
         #[serde(borrow)]
         act: Act<'a>,
     },
+    /// These messages of a channel to a recorded process have these digests.
+    Passed {
+        /// Which channel.
+        channel: u64,
+        /// The number of the first of them.
+        first: u64,
+        /// Their digests, little-endian, eight bytes each.
+        #[serde(borrow, serialize_with = "at_once")]
+        digests: &'a [u8],
+    },
     /// So many messages of a channel have this digest together.
     Carried {
         /// Which channel.
@@ -97,7 +107,7 @@ pub enum Entry<'a> {
 /// ```
 /// use kahn_observe::record::Act;
 ///
-/// let act = Act::Receives { channel: 4, digest: None };
+/// let act = Act::Receives { channel: 4, messages: 2 };
 /// assert_ne!(act, Act::SeesEnd { channel: 4 });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,12 +121,12 @@ pub enum Act<'a> {
         #[serde(borrow, serialize_with = "at_once")]
         message: &'a [u8],
     },
-    /// It received a message.
+    /// It received messages.
     Receives {
         /// Where.
         channel: u64,
-        /// The digest of its contents, if the channel has digests.
-        digest: Option<u64>,
+        /// How many.
+        messages: u64,
     },
     /// It saw that nothing more comes, since the sender ended or failed.
     SeesEnd {
@@ -136,8 +146,38 @@ pub enum Act<'a> {
     /// It ended.
     Ends {
         /// Why, if it failed.
-        failure: Option<&'a str>,
+        #[serde(borrow)]
+        failure: Option<Failed<'a>>,
     },
+    /// It waits, in a run that was over since nothing could go on.
+    Waits {
+        /// Where.
+        channel: u64,
+        /// Whether it waits for room, and not for a message.
+        to_send: bool,
+    },
+}
+
+/// Why a recorded process failed.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_observe::record::Failed;
+///
+/// let failed = Failed { message: "no luck", panicked: true, at: Some("main.rs:7:5"), input: None };
+/// assert!(failed.panicked);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed<'a> {
+    /// The error's text and those of its causes, or the panic's message.
+    pub message: &'a str,
+    /// Whether it panicked.
+    pub panicked: bool,
+    /// Where it panicked, if that is known.
+    pub at: Option<&'a str>,
+    /// The message at which it failed, if that is known: its channel, and its number from 1 on.
+    pub input: Option<(&'a str, u64)>,
 }
 
 /// By one copy, and not byte by byte.

@@ -2,7 +2,7 @@
 //!
 //! What each process receives depends on what came from outside, and on nothing else. So a recording holds
 //! what the *recorded* processes did, those whose messages come from outside or that act there, and no
-//! schedule. Here is the file alone: no option of a run writes one yet, and none is replayed.
+//! schedule. [`Recorder`] is the observer that writes one, [`Replay`] has a network do the same again.
 //!
 //! ```text
 //!   "KAHNREC" version │ record: header │ record: entry │ record: entry │ …
@@ -18,17 +18,25 @@
 //! | `topology` | which network is it of, and is that another? |
 //! | `write` | how does it get to the disk, and what waits if that is slow? |
 //! | `read` | how is a file read that nothing is known of? |
+//! | `recorder` | what is written of a run, and which runs cannot be recorded? |
+//! | `replay` | what does each process do again, and is the network the same? |
+//! | `carried` | what are messages summed up as? |
 //!
 //! **A file is not trusted**: no memory is taken on the word of a length, only as bytes come in. It holds
 //! what passed through a program, so [`Writer::create`] makes one that its owner alone may read.
 
+mod carried;
 mod content;
 mod read;
+mod recorder;
+mod replay;
 mod topology;
 mod write;
 
-pub use content::{Act, Entry, Header, Input};
+pub use content::{Act, Entry, Failed, Header, Input};
 pub use read::{Cut, ReadError, Reader};
+pub use recorder::Recorder;
+pub use replay::Replay;
 pub use topology::{Channel, Process, Topology};
 pub use write::Writer;
 

@@ -196,6 +196,11 @@ impl<R: Read> Reader<R> {
         Ok(postcard::from_bytes(&self.content).ok())
     }
 
+    /// Where the next record begins.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// Returns where the recording was cut, if that has been read.
     ///
     /// # Examples

@@ -49,7 +49,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +69,8 @@ struct State {
     /// Why nothing is written any more.
     error: Option<io::Error>,
     has_ended: bool,
+    /// Nothing more is appended, what was is written.
+    ends_here: bool,
     written: u64,
 }
 
@@ -123,7 +125,7 @@ impl Writer {
         let of_thread = Arc::clone(&shared);
         let thread = thread::Builder::new().name("kahn recording".to_owned());
         let thread = thread.spawn(move || of_thread.write(output))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
     /// Appends an entry, and waits if the disk is slow; tells whether it is kept.
@@ -146,7 +148,7 @@ impl Writer {
             self.shared.work.notify_one();
             self.shared.room.wait(&mut state);
         }
-        if state.has_ended {
+        if state.has_ended || state.ends_here {
             return false;
         }
         let before = state.buffer.len();
@@ -176,16 +178,27 @@ impl Writer {
     ///
     /// # Errors
     /// Fails if something could not be written. What was before is a recording that was cut.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub fn finish(self) -> io::Result<u64> {
+        self.close()
+    }
+
+    /// [`finish`](Self::finish), while others may append, of which nothing is kept any more.
+    pub(super) fn close(&self) -> io::Result<u64> {
         self.join();
         let mut state = self.shared.state.lock();
         state.error.take().map_or(Ok(state.written), Err)
     }
 
-    fn join(&mut self) {
+    /// Keeps nothing any more.
+    pub(super) fn end(&self) {
+        self.shared.state.lock().ends_here = true;
+    }
+
+    fn join(&self) {
         self.shared.state.lock().is_finished = true;
         self.shared.work.notify_one();
-        if let Some(thread) = self.thread.take()
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
             && thread.join().is_err()
         {
             self.shared.state.lock().end(io::Error::other("the thread that writes has panicked"));

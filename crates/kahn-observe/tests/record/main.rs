@@ -2,7 +2,7 @@
 //! slow disk makes those wait that append, and a file that is none takes neither memory nor the reader down.
 
 use kahn_observe::record::{
-    Act, Channel, Entry, Header, Input, Process, ReadError, Reader, Topology, Writer,
+    Act, Channel, Entry, Failed, Header, Input, Process, ReadError, Reader, Topology, Writer,
 };
 use parking_lot::{Condvar, Mutex};
 use proptest::prelude::*;
@@ -50,21 +50,33 @@ impl Said {
         let (process, channel) = (*process, process.rotate_left(7));
         let act = match kind {
             0 => Act::Sends { channel, message },
-            1 => Act::Receives { channel, digest: *number },
+            1 => Act::Receives { channel, messages: number.unwrap_or_default() },
             2 => Act::SeesEnd { channel },
             3 => Act::Closes { channel },
             4 => Act::Departs { channel },
-            5 => Act::Ends { failure: number.is_some().then_some(text) },
-            6 => return Entry::Carried { channel, messages: process, digest: process },
+            5 => Act::Ends { failure: number.map(|number| failed(text, number)) },
+            6 => Act::Waits { channel, to_send: number.is_some() },
+            7 => return Entry::Passed { channel, first: process, digests: message },
+            8 => return Entry::Carried { channel, messages: process, digest: process },
             _ => return Entry::Ended,
         };
         Entry::Acts { process, act }
     }
 }
 
+fn failed(text: &str, number: u64) -> Failed<'_> {
+    let (panicked, at) = (number.is_multiple_of(2), number.is_multiple_of(3).then_some(text));
+    Failed {
+        message: text,
+        panicked,
+        at,
+        input: number.is_multiple_of(5).then_some((text, number)),
+    }
+}
+
 fn said() -> impl Strategy<Value = Vec<Said>> {
     let bytes = prop::collection::vec(any::<u8>(), 0..300);
-    let one = (0_u8..8, any::<u64>(), any::<Option<u64>>(), bytes, ".{0,20}");
+    let one = (0_u8..10, any::<u64>(), any::<Option<u64>>(), bytes, ".{0,20}");
     let one = one
         .prop_map(|(kind, process, number, bytes, text)| Said(kind, process, number, bytes, text));
     prop::collection::vec(one, 0..20)

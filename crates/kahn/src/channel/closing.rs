@@ -26,6 +26,7 @@
 
 use super::language::{self, Kahn};
 use super::language::{Worker, mark, own};
+use super::observer;
 use super::process::InNetwork;
 use super::prune;
 use super::raw::{ChannelRef, End, flag, told};
@@ -37,6 +38,7 @@ use kahn_engine::sync::Access;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
 use kahn_engine::{Kind, Reason, Request, Scheduler};
+use kahn_report::observe::Act;
 use kahn_report::{Ending, MisuseKind};
 use std::future;
 use std::ptr;
@@ -242,6 +244,9 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
     }
     let side = &channel.sender;
     channel.tell_observer(End::Sender);
+    if side.tells(told::OBSERVER) && !failed && goes_on(task) {
+        channel.tell_of_act(End::Sender, |channel| Act::Closes { channel });
+    }
     let moved = channel.word(End::Sender).close(side.local.get(), worker.access());
     wake_peer(channel, End::Sender, moved, worker);
     task.lose_end(true);
@@ -260,6 +265,9 @@ fn close(channel: ChannelRef, task: TaskRef, worker: &Worker, failed: bool, is_l
 fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
     let side = &channel.receiver;
     channel.tell_observer(End::Receiver);
+    if side.tells(told::OBSERVER) && goes_on(task) {
+        channel.tell_of_act(End::Receiver, |channel| Act::Departs { channel });
+    }
     let moved = channel.word(End::Receiver).close(side.local.get(), worker.access());
     wake_peer(channel, End::Receiver, moved, worker);
     task.lose_end(false);
@@ -267,6 +275,11 @@ fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
         task.note_kept();
     }
     shut(channel, End::Receiver, task, worker.access(), None);
+}
+
+/// Whether a process gives up an end by itself, and not because it ends or the run does.
+fn goes_on(task: TaskRef) -> bool {
+    task.notes() & own::ENDING == 0 && !Scheduler::of(task).is_ending()
 }
 
 fn wake_peer(channel: ChannelRef, end: End, moved: Moved, worker: &Worker) {
@@ -404,6 +417,7 @@ pub(crate) fn process_ended(task: TaskRef, ending: &Ending, worker: &Worker) {
         report(task, MisuseKind::Abandoned { channel });
     }
     close_dropped(task, worker, failed);
+    observer::tell_of_end(task, ending);
     if task.local().ends.get() > 0 && !matches!(ending, Ending::Stopped) {
         let channel = language::of(task).end_left_behind(task);
         if let Some(channel) = channel {

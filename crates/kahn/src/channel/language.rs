@@ -43,7 +43,10 @@ pub(crate) struct Kahn {
     pub(crate) to_prune: ToPrune,
     pub(super) network: Box<dyn OfNetwork>,
     detection: OnceLock<Detecting>,
+    /// Is told when processes run.
     pub(super) observer: OnceLock<ObserverHandle>,
+    /// Is told what processes do that are joined to the outside.
+    pub(super) acts: OnceLock<ObserverHandle>,
 }
 
 static KAHN: Tag = Worker::tag();
@@ -153,6 +156,7 @@ impl Kahn {
             network,
             detection: OnceLock::new(),
             observer: OnceLock::new(),
+            acts: OnceLock::new(),
         }
     }
 

@@ -21,6 +21,7 @@
 //! | `weight` | what messages own, for the budget |
 //! | `digest` | what histories are compared by |
 //! | `wire` | the written form of messages |
+//! | `untyped` | ends of a process that does again what it did, and has no types |
 //! | `adapters` | `Stream` and `Sink` |
 
 mod adapters;
@@ -48,6 +49,7 @@ mod sending;
 mod slot;
 mod slow_path;
 pub(crate) mod table;
+pub(crate) mod untyped;
 pub(crate) mod weight;
 pub(crate) mod wire;
 pub(crate) mod word;

@@ -6,6 +6,7 @@
 //! | a wait is over | the worker whose messages, or whose free slots, ended it | before the process is ready |
 //! | a process is dropped | the thread that drops it | before its body is |
 //! | what is in a message, if it has a written form and the observer asks for it | the sender's worker | before it is told that it was sent |
+//! | what a process did that is joined to the outside, if the observer asks for it | the thread that runs it | with what follows, or when an end is closed or found closed |
 //! | messages were sent | the sender's worker | before they become visible to the receiver |
 //! | messages were received | the receiver's worker | before their slots become free |
 //!
@@ -18,13 +19,15 @@
 //! A process *rests* when its poll is over. It asks to wait then, and is told to, before the worker has
 //! parked it: if what it waits for came meanwhile it runs again at once, and no worker has woken it.
 
-use super::language::{Kahn, Worker};
+use super::language::{self, Kahn, Worker};
+use super::process::attribute;
 use super::raw::{ChannelRef, End, told};
 use super::slow_path::waiting_end;
 use super::table::ChannelTable;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Pause, TaskRef};
-use kahn_report::observe::{Observer, Rest, Slice, Subject};
+use kahn_report::Ending;
+use kahn_report::observe::{Act, Observer, Rest, Slice, Subject};
 use std::fmt;
 use std::ops::Range;
 
@@ -39,9 +42,14 @@ impl fmt::Debug for ObserverHandle {
 }
 
 impl Kahn {
-    /// Has this told of what processes do. Said once, before there are workers.
-    pub(crate) fn observe_by(&self, observer: ObserverHandle) {
-        let _ = self.observer.set(observer);
+    /// Has this told of what it wants to know of processes. Said once, before there are workers.
+    pub(crate) fn observe_by(&self, ObserverHandle(observer): &ObserverHandle) {
+        if observer.wants_schedule() {
+            let _ = self.observer.set(ObserverHandle(Arc::clone(observer)));
+        }
+        if observer.wants_acts() {
+            let _ = self.acts.set(ObserverHandle(Arc::clone(observer)));
+        }
     }
 }
 
@@ -50,9 +58,39 @@ fn process(task: &TaskRef) -> Subject<'_> {
     Subject { part: task.as_ptr().addr() as u64, ..Subject::new(&info.name, info.identity) }
 }
 
+/// What is told of the acts of this process, if anything is.
+fn told_of_acts<'a>(task: TaskRef) -> Option<&'a dyn Observer> {
+    if task.attributes() & attribute::JOINED == 0 {
+        return None;
+    }
+    let ObserverHandle(observer) = language::of(task).acts.get()?;
+    Some(&**observer)
+}
+
+/// A process has ended, and its ends are closed.
+pub(in crate::channel) fn tell_of_end(task: TaskRef, ending: &Ending) {
+    let failure = match ending {
+        Ending::Finished => None,
+        Ending::Failed(failure) => Some(failure),
+        _ => return,
+    };
+    if let Some(observer) = told_of_acts(task) {
+        observer.acts(process(&task), Act::Ends { failure });
+    }
+}
+
+/// Nothing can go on, and a process waits.
+pub(crate) fn tell_of_wait(task: TaskRef) {
+    if let Some(observer) = told_of_acts(task)
+        && let Some((waits_at, end)) = waiting_end(task).filter(|(at, _)| !at.is_inner())
+    {
+        let act = Act::Waits { channel: channel(&waits_at), to_send: end == End::Sender };
+        observer.acts(process(&task), act);
+    }
+}
+
 fn channel(channel: &ChannelRef) -> Subject<'_> {
-    let label = channel.label();
-    Subject::new(&label.name, label.identity)
+    channel.subject()
 }
 
 /// What a process waits for at `end`. Its holder asks.
@@ -109,7 +147,8 @@ pub(super) fn tell_of_dropping(worker: &Worker, task: TaskRef) {
 impl ChannelTable {
     /// Has both ends of all channels told of, if the observer wants to know. Said once, before anything runs.
     pub(crate) fn observe_by(&self, observer: ObserverHandle) {
-        if !observer.0.wants_messages() && !observer.0.wants_contents() {
+        let ObserverHandle(wants) = &observer;
+        if !wants.wants_messages() && !wants.wants_contents() && !wants.wants_acts() {
             return;
         }
         let _ = self.observer.set(observer);
@@ -123,6 +162,12 @@ impl ChannelTable {
 }
 
 impl ChannelRef {
+    /// What observers are told that it is.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let label = self.label();
+        Subject::new(&label.name, label.identity)
+    }
+
     /// Tells the observer of both ends from now on. Nothing runs, or no process knows the channel yet.
     pub(super) fn observe(self) {
         if !self.is_inner() {
@@ -138,16 +183,42 @@ impl ChannelRef {
         }
     }
 
-    /// Tells what is in the messages of these numbers, which the sender has put into their slots.
+    /// Tells what is in the messages of these numbers, which the sender has put into their slots, and that
+    /// it sends them.
     fn tell_contents(self, observer: &dyn Observer, numbers: Range<u64>) {
         let Some(sender) = self.owner(End::Sender) else { return };
-        let mut number = self.before(numbers.start);
+        let (wants_contents, acts) = (observer.wants_contents(), told_of_acts(sender));
+        if !wants_contents && acts.is_none() {
+            return;
+        }
+        let (mut number, end) = (self.before(numbers.start), self.before(numbers.end));
+        let sends = |number, message: Option<&[u8]>| {
+            if let Some(observer) = acts {
+                let act = Act::Sends { channel: channel(&self), number, message };
+                observer.acts(process(&sender), act);
+            }
+        };
         let write = |message: Option<&[u8]>| {
-            observer.writes(process(&sender), channel(&self), number, message);
+            if wants_contents {
+                observer.writes(process(&sender), channel(&self), number, message);
+            }
+            sends(number, message);
             number += 1;
         };
         // SAFETY: they are about to be published, by the holder of the sender.
         unsafe { self.for_each_written(numbers, write) };
+        // Those without a written form.
+        (number..end).for_each(|number| sends(number, None));
+    }
+
+    /// The owner of `end` does something there, which is told if it is joined to the outside.
+    pub(super) fn tell_of_act<'a>(&'a self, end: End, act: impl FnOnce(Subject<'a>) -> Act<'a>) {
+        if self.side(end).tells(told::OBSERVER)
+            && let Some(owner) = self.owner(end)
+            && let Some(observer) = told_of_acts(owner)
+        {
+            observer.acts(process(&owner), act(channel(self)));
+        }
     }
 
     #[cold]
@@ -160,12 +231,13 @@ impl ChannelRef {
         if let Some(ObserverHandle(observer)) = self.table().observer() {
             match end {
                 End::Sender => {
-                    if observer.wants_contents() {
-                        self.tell_contents(&**observer, from..to);
-                    }
+                    self.tell_contents(&**observer, from..to);
                     observer.sent(channel(&self), messages);
                 }
-                End::Receiver => observer.received(channel(&self), messages),
+                End::Receiver => {
+                    observer.received(channel(&self), messages.clone());
+                    self.tell_of_act(end, |channel| Act::Receives { channel, messages });
+                }
             }
         }
     }

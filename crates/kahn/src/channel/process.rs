@@ -21,6 +21,8 @@ pub(crate) mod attribute {
     pub(crate) const CREATES: u8 = 2;
     /// It had a sender once: if not, it is never pruned.
     pub(crate) const HAD_SENDERS: u8 = 4;
+    /// It is joined to what is outside of the network: see `kahn_report::observe::Act`.
+    pub(crate) const JOINED: u8 = 8;
 
     pub(crate) use kahn_engine::task::attribute::{HELPER, PART};
 

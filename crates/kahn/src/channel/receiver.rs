@@ -334,9 +334,9 @@ impl<T: Send> Receiver<T> {
 }
 
 /// Publishes that a message was taken, when it is dropped.
-struct PublishTaken<'a> {
-    channel: ChannelRef,
-    worker: Option<&'a Worker>,
+pub(super) struct PublishTaken<'a> {
+    pub(super) channel: ChannelRef,
+    pub(super) worker: Option<&'a Worker>,
 }
 
 impl Drop for PublishTaken<'_> {
@@ -361,11 +361,20 @@ fn record_taken<T>(channel: ChannelRef, number: u64, message: &T, worker: Option
 /// before: a guard may be forgotten.
 #[cold]
 pub(super) fn record<T>(channel: ChannelRef, number: u64, message: &T) {
+    // SAFETY: the channel's messages are of this type.
+    unsafe { record_untyped(channel, number, ptr::from_ref(message).cast()) };
+}
+
+/// [`record`] of a message whose type is not known here.
+///
+/// # Safety
+/// `message` points to one of the channel's type.
+pub(super) unsafe fn record_untyped(channel: ChannelRef, number: u64, message: *const ()) {
     let Some(history) = channel.history() else { return };
     // SAFETY: the history is the receiver's while it is open.
     if let Some(history) = unsafe { &mut *history.get() } {
         // SAFETY: the history was made for messages of this channel.
-        unsafe { history.add(channel.before(number), ptr::from_ref(message).cast()) };
+        unsafe { history.add(channel.before(number), message) };
     }
 }
 

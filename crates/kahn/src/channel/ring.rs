@@ -35,6 +35,8 @@ pub(crate) struct MessageType {
     pub(super) stride: usize,
     /// A message fits into a [`SmallSlot`].
     pub(crate) is_small: bool,
+    /// Whether dropping a message does something.
+    pub(super) owns: bool,
     pub(super) new_segment: fn(u32) -> *mut u8,
     /// Frees a segment of so many slots, which are all empty.
     pub(super) free_segment: unsafe fn(*mut u8, u32),
@@ -53,6 +55,7 @@ impl<T> TypeOf<T> {
         // A model sees allocated slots only.
         is_small: size_of::<Place<T>>() <= size_of::<SmallSlot>()
             && align_of::<T>() <= align_of::<SmallSlot>(),
+        owns: std::mem::needs_drop::<T>(),
         new_segment: new_segment::<T>,
         free_segment: free_segment::<T>,
         drop_message: drop_message::<T>,

@@ -22,6 +22,7 @@ use super::word::Seen;
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
 use kahn_engine::{Kind, Request, Scheduler};
+use kahn_report::observe::Act;
 use kahn_report::{Ending, Misuse, MisuseKind, Name};
 use std::ptr;
 
@@ -304,6 +305,7 @@ fn find_end(channel: ChannelRef, worker: &Worker, task: TaskRef) -> SlowPath {
     }
     if !channel.has_flag(flag::SEEN) {
         channel.set_flag(flag::SEEN);
+        channel.tell_of_act(End::Receiver, |channel| Act::SeesEnd { channel });
     }
     if channel.has_flag(flag::FAILED) {
         return must_end(worker, language::failed_by(channel));

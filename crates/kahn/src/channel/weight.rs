@@ -376,6 +376,17 @@ pub(super) fn count_weight<T>(channel: ChannelRef, end: End, message: *const T) 
     }
 }
 
+/// [`count_weight`] of a message whose type is not known here.
+///
+/// # Safety
+/// `message` points to one of the channel's type.
+pub(super) unsafe fn count_untyped_weight(channel: ChannelRef, end: End, message: *const ()) {
+    if channel.types.get().owns && channel.side(end).is_kind(kind::WEIGHED) {
+        // SAFETY: said by the caller.
+        unsafe { add_weight(channel, end, message) };
+    }
+}
+
 /// # Safety
 /// The channel weighs its messages, and `message` points to such a one.
 #[inline(never)]

@@ -29,12 +29,16 @@ pub(crate) struct Wire {
     of: &'static OfType,
 }
 
+/// Makes a message of its written form, in a slot.
+type Into = unsafe fn(Wire, &[u8], *mut u8) -> Result<(), BoxError>;
+
 /// Reads what was written, and writes it again.
 type Again = unsafe fn(Wire, &[u8], &mut Vec<u8>) -> Result<(), BoxError>;
 
 /// What must know the type.
 struct OfType {
     again: Again,
+    into: Into,
     name: fn() -> &'static str,
 }
 
@@ -51,7 +55,7 @@ impl Wire {
         let encode = unsafe { transmute::<Encode<T>, unsafe fn(*const (), &mut Vec<u8>)>(encode) };
         // SAFETY: not called before `Wire::decode` turns it back.
         let decode = unsafe { transmute::<Decode<T>, fn()>(decode) };
-        let of = &const { OfType { again: again::<T>, name: type_name::<T> } };
+        let of = &const { OfType { again: again::<T>, into: into::<T>, name: type_name::<T> } };
         Self { encode, decode, of }
     }
 
@@ -72,6 +76,15 @@ impl Wire {
         // SAFETY: said by the caller: it was one.
         let decode = unsafe { transmute::<fn(), Decode<T>>(self.decode) };
         decode(bytes)
+    }
+
+    /// Makes a message of its written form, where there is none. If it fails or panics, there is none still.
+    ///
+    /// # Safety
+    /// `slot` has room for one of the type that this was made for.
+    pub(super) unsafe fn decode_into(self, bytes: &[u8], slot: *mut u8) -> Result<(), BoxError> {
+        // SAFETY: said by the caller; it was made with this.
+        unsafe { (self.of.into)(self, bytes, slot) }
     }
 
     /// Sums up the written form of a message, as [`Digester`] does.
@@ -104,6 +117,11 @@ impl ChannelRef {
         }
     }
 
+    /// Whether its messages have a written form.
+    pub(crate) fn is_wired(self) -> bool {
+        self.sender.is_kind(kind::WIRED)
+    }
+
     /// Calls `f` with the written form of each of these messages, none if it cannot be written.
     ///
     /// What the sender has not published lies in its present row: it goes to another when it looks at its
@@ -117,7 +135,7 @@ impl ChannelRef {
         numbers: Range<u64>,
         mut f: impl FnMut(Option<&[u8]>),
     ) {
-        if !self.sender.is_kind(kind::WIRED) {
+        if !self.is_wired() {
             return;
         }
         let Some(wire) = self.line(End::Sender).wire.get() else { return };
@@ -143,6 +161,16 @@ impl ChannelRef {
             }
         }
     }
+}
+
+/// # Safety
+/// `wire` was made for messages of this type, and `slot` has room for one.
+unsafe fn into<T>(wire: Wire, bytes: &[u8], slot: *mut u8) -> Result<(), BoxError> {
+    // SAFETY: said by the caller.
+    let message = unsafe { wire.decode::<T>(bytes) }?;
+    // SAFETY: said by the caller.
+    unsafe { slot.cast::<T>().write(message) };
+    Ok(())
 }
 
 /// # Safety

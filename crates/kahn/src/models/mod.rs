@@ -52,7 +52,13 @@ struct Driven {
 
 /// A process whose observers count, for it may be pruned, unless it has `effects`.
 fn plan(name: &'static str, effects: bool) -> ProcessPlan {
-    ProcessPlan { name: name.into(), effects, pinned: None, role: Role::Process }
+    ProcessPlan {
+        name: name.into(),
+        effects,
+        is_joined: effects,
+        pinned: None,
+        role: Role::Process,
+    }
 }
 
 /// Runs, as worker `index`, what was made ready by a thread that is no worker.

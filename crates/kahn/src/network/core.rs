@@ -4,6 +4,7 @@ use super::body::{self, Async, Blocking, Body, BoxedStart};
 use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
+use super::replay::Again;
 use crate::channel::closing::{hand_over, own_both};
 use crate::channel::digest::{DigestFn, DigestOf, History};
 use crate::channel::events;
@@ -21,6 +22,7 @@ use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Orde
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::{Ending, Explanation, Identity, Misuse, Name};
+use std::mem;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -77,6 +79,8 @@ pub(crate) struct Core {
     pub(crate) gone: Gone,
     /// Processes created before the run.
     fixed: AtomicU64,
+    /// What processes do that are joined to the outside, if they do it again.
+    pub(super) script: OnceLock<Again>,
 }
 
 /// A gate that opens once, when the run is over.
@@ -118,6 +122,8 @@ pub(crate) struct ChannelPlan<T> {
 pub(crate) struct ProcessPlan {
     pub(crate) name: Name,
     pub(crate) effects: bool,
+    /// Whether its effects are outside of the program: see [`attribute::JOINED`].
+    pub(crate) is_joined: bool,
     pub(crate) pinned: Option<u32>,
     pub(crate) role: Role,
 }
@@ -167,6 +173,7 @@ impl Core {
             measured: Mutex::new(Measured::default()),
             gone: Gone::default(),
             fixed: AtomicU64::new(0),
+            script: OnceLock::new(),
         });
         core.scheduler.set_language(Kahn::new(Box::new(Joined(Arc::downgrade(&core)))));
         core
@@ -224,6 +231,7 @@ impl Core {
         plan: ProcessPlan,
         by: By<'_>,
         creates: bool,
+        is_joined: bool,
         body: &'static BodyType,
     ) -> TaskPlan {
         let identity = match plan.role {
@@ -236,6 +244,7 @@ impl Core {
             kind: body::kind_of(body),
             attributes: if plan.effects { attribute::EFFECTS } else { 0 }
                 | if creates { attribute::CREATES } else { 0 }
+                | if is_joined { attribute::JOINED } else { 0 }
                 | plan.role.attributes(),
             pinned: plan.pinned,
             host: self.scheduler.host(),
@@ -251,7 +260,10 @@ impl Core {
         R: Future<Output = O> + Send + 'env,
         O: ProcessResult + 'env,
     {
-        if body::fits::<Body<F, P, R>>() {
+        if plan.is_joined && self.script.get().is_some() && self.is_done_again(&see(&ports)) {
+            self.stand_in(plan, see(&ports), by);
+            mem::forget(ports);
+        } else if body::fits::<Body<F, P, R>>() {
             let seen = see(&ports);
             let types = &const { Async::<F, P, R>::TYPE };
             self.create(plan, seen, types, Body::<F, P, R>::start(code, ports), by);
@@ -265,7 +277,7 @@ impl Core {
     fn create_boxed<'env, O: ProcessResult + 'env>(
         &self,
         plan: ProcessPlan,
-        seen: Seen,
+        seen: EndsSeen,
         start: BoxedStart<'env, O>,
         by: By<'_>,
     ) {
@@ -273,14 +285,20 @@ impl Core {
         self.create_async(plan, seen, code, by);
     }
 
-    fn create_async<F, R, O>(&self, plan: ProcessPlan, seen: Seen, code: F, by: By<'_>)
+    pub(super) fn create_async<F, R, O>(
+        &self,
+        plan: ProcessPlan,
+        seen: EndsSeen,
+        code: F,
+        by: By<'_>,
+    ) -> TaskRef
     where
         F: FnOnce(()) -> R + Send,
         R: Future<Output = O> + Send,
         O: ProcessResult,
     {
         let types = &const { Async::<F, (), R>::TYPE };
-        self.create(plan, seen, types, Body::<F, (), R>::start(code, ()), by);
+        self.create(plan, seen, types, Body::<F, (), R>::start(code, ()), by)
     }
 
     /// Makes a blocking process.
@@ -291,7 +309,13 @@ impl Core {
         O: ProcessResult,
     {
         let seen = see(&ports);
-        if body::fits::<Body<F, P, ()>>() {
+        if self.script.get().is_some()
+            && (plan.is_joined || !seen.has(End::Receiver))
+            && self.is_done_again(&seen)
+        {
+            self.stand_in(plan, seen, by);
+            mem::forget(ports);
+        } else if body::fits::<Body<F, P, ()>>() {
             let types = &const { Blocking::<F, P>::TYPE };
             self.create(plan, seen, types, Body::<F, P, ()>::start(code, ports), by);
         } else {
@@ -300,7 +324,7 @@ impl Core {
         }
     }
 
-    fn create_blocking<F, O>(&self, plan: ProcessPlan, seen: Seen, code: F, by: By<'_>)
+    fn create_blocking<F, O>(&self, plan: ProcessPlan, seen: EndsSeen, code: F, by: By<'_>)
     where
         F: FnOnce(()) -> O + Send,
         O: ProcessResult,
@@ -312,14 +336,15 @@ impl Core {
     fn create<B>(
         &self,
         plan: ProcessPlan,
-        mut seen: Seen,
+        mut seen: EndsSeen,
         types: &'static BodyType,
         body: B,
         by: By<'_>,
-    ) {
+    ) -> TaskRef {
         seen.retain(|channel, end| self.may_give(channel, end, by, &plan.name));
         let changes_graph = !matches!(plan.role, Role::Helper(_));
-        let plan = self.task_plan(plan, by, seen.creates, types);
+        let is_joined = plan.is_joined || types.blocking && !seen.has(End::Receiver);
+        let plan = self.task_plan(plan, by, seen.creates, is_joined, types);
         if types.blocking
             && let Some((_, worker)) = by
         {
@@ -349,6 +374,7 @@ impl Core {
                 worker.start(unsafe { task.claim() });
             }
         }
+        task
     }
 
     /// Whether an end may be given to a new process: the process that gives it must have it. What was
@@ -377,13 +403,24 @@ impl Core {
 
     /// Makes an outside party that has these ends.
     pub(crate) fn party(self: &Arc<Self>, name: Name, ports: &impl Ports) -> Arc<Party> {
+        if self.script.get().is_some() {
+            let plan = ProcessPlan {
+                name,
+                effects: true,
+                is_joined: true,
+                pinned: None,
+                role: Role::Process,
+            };
+            let task = self.stand_in(plan, see(ports), None);
+            return Party::stood_in_for(task, Arc::<Self>::clone(self));
+        }
         let mut seen = see(ports);
         seen.retain(|channel, end| self.may_give(channel, end, None, &name));
         let identity = self.scheduler.table.lock().next_fixed();
         let plan = TaskPlan {
             info: Info { name, identity },
             kind: Kind::Outside,
-            attributes: attribute::EFFECTS,
+            attributes: attribute::EFFECTS | attribute::JOINED,
             pinned: None,
             host: self.scheduler.host(),
             body: None,
@@ -475,7 +512,7 @@ impl Core {
 
 /// What ports show.
 #[derive(Default)]
-struct Seen {
+pub(super) struct EndsSeen {
     /// The first ends, for most processes have few; `None` where one must not be given.
     few: [Option<(ChannelRef, End)>; 4],
     count: usize,
@@ -483,7 +520,16 @@ struct Seen {
     creates: bool,
 }
 
-impl Seen {
+impl EndsSeen {
+    pub(super) fn all(&self) -> impl Iterator<Item = (ChannelRef, End)> {
+        self.few.iter().take(self.count).flatten().chain(&self.more).copied()
+    }
+
+    /// Whether there is such an end.
+    pub(super) fn has(&self, end: End) -> bool {
+        self.all().any(|(_, of_channel)| of_channel == end)
+    }
+
     fn add(&mut self, end: (ChannelRef, End)) {
         match self.few.get_mut(self.count) {
             Some(place) => *place = Some(end),
@@ -502,7 +548,7 @@ impl Seen {
 
     /// Gives the ends to a process.
     fn give(self, by: By<'_>, to: TaskRef) {
-        for &(channel, end) in self.few.iter().take(self.count).flatten().chain(&self.more) {
+        for (channel, end) in self.all() {
             assert!(
                 channel.owner(end) != Some(to),
                 "an end of channel `{}` was shown twice by the ports of process `{}`",
@@ -518,8 +564,8 @@ impl Seen {
     }
 }
 
-fn see(ports: &impl Ports) -> Seen {
-    let mut seen = Seen::default();
+fn see(ports: &impl Ports) -> EndsSeen {
+    let mut seen = EndsSeen::default();
     ports.visit(&mut |port: Port| match port.into_kind() {
         PortKind::End(channel, end) => seen.add((channel, end)),
         PortKind::Creates => seen.creates = true,

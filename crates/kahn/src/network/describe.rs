@@ -380,6 +380,7 @@ impl<T: Send> Channel<T> {
 pub struct Process {
     pub(super) name: Name,
     effects: bool,
+    is_joined: bool,
     worker: Option<u32>,
 }
 
@@ -405,7 +406,7 @@ impl Process {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn named(name: impl Into<Name>) -> Self {
-        Self { name: name.into(), effects: false, worker: None }
+        Self { name: name.into(), effects: false, is_joined: false, worker: None }
     }
 
     /// Declares that the process does something that can be seen without its channels: it is never
@@ -434,6 +435,33 @@ impl Process {
     /// ```
     pub fn effects(mut self) -> Self {
         self.effects = true;
+        self.is_joined = true;
+        self
+    }
+
+    /// Says that the process keeps a result for what made the network. Like one with
+    /// [`effects`](Self::effects) it is never ended because no process reads its output; but it acts on
+    /// nothing outside of the program, so it is run again when the network is
+    /// [replayed](super::Network::replay).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Process};
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let count = AtomicU32::new(0);
+    /// let mut network = Network::new();
+    /// let words = network.source("words", ["to", "be"]);
+    /// network.process_with(Process::named("count").keeps_result(), words, async |mut words| {
+    ///     words.for_each(|_| count.store(count.load(Relaxed) + 1, Relaxed)).await;
+    /// });
+    /// network.run()?;
+    /// assert_eq!(count.load(Relaxed), 2);
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn keeps_result(mut self) -> Self {
+        self.effects = true;
         self
     }
 
@@ -460,8 +488,8 @@ impl Process {
     }
 
     pub(super) fn plan(self) -> ProcessPlan {
-        let Self { name, effects, worker } = self;
-        ProcessPlan { name, effects, pinned: worker, role: Role::Process }
+        let Self { name, effects, is_joined, worker } = self;
+        ProcessPlan { name, effects, is_joined, pinned: worker, role: Role::Process }
     }
 }
 

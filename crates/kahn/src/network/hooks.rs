@@ -4,6 +4,7 @@ use super::core::{Core, Verdict};
 use super::left::Left;
 use crate::channel::language::OfNetwork;
 use crate::channel::language::Worker;
+use crate::channel::observer::tell_of_wait;
 use crate::channel::raw::End;
 use crate::deadlock::Found;
 use kahn_engine::TaskRef;
@@ -126,7 +127,10 @@ impl Core {
             return;
         }
         // Nothing runs, so any thread that comes here finds the same.
-        let _ = self.left.set(Left::new(scheduler, &self.channels));
+        if self.left.set(Left::new(scheduler, &self.channels)).is_ok() {
+            let processes = scheduler.table.lock().all();
+            processes.into_iter().for_each(tell_of_wait);
+        }
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {

@@ -10,7 +10,9 @@
 //! | `requests` | threads and tasks outside that ask |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
+//! | `told` | the network as observers are told |
 //! | `weights` | what is told of growth and weights |
+//! | `replay` | processes that do again what they did in another run |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `core` | what all of these share |
 //! | `process/` | the library of processes, over the public interface |
@@ -29,8 +31,10 @@ mod observed;
 mod options;
 pub mod process;
 mod progress;
+mod replay;
 mod requests;
 pub(crate) mod run;
+mod told;
 mod weights;
 
 pub use check::Problem;

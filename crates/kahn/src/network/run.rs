@@ -5,6 +5,7 @@ use super::core::{Core, Verdict};
 use super::making::Whole;
 use super::observed::Observed;
 use super::options::Options;
+use super::replay::Again;
 use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
 use super::{Network, StopHandle};
 use crate::channel::events;
@@ -18,6 +19,7 @@ use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_reco
 use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
+use kahn_report::observe::Script;
 use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
 use std::error::Error;
 use std::fmt;
@@ -53,6 +55,8 @@ pub enum RunError {
     /// The system refused threads for the workers, and the policy, which is the caller's own, was made
     /// for all of them; nothing ran.
     OutOfThreads(String),
+    /// Its observer has refused the run, and says why.
+    Refused(String),
     /// The run did not end as it should.
     Ended(Box<Report>),
 }
@@ -67,6 +71,7 @@ impl fmt::Display for RunError {
                  use `run_async().await`, or a blocking process",
             ),
             Self::OutOfThreads(text) => write!(f, "out of threads: {text}"),
+            Self::Refused(why) => f.write_str(why),
             Self::Ended(report) => f.write_str(&report.reason()),
         }
     }
@@ -170,6 +175,55 @@ pub(crate) struct Outcome {
 }
 
 impl Network<'_> {
+    /// Has processes do again what they did in another run: those that are joined to the outside are not
+    /// run, and do what the script tells.
+    ///
+    /// These are outside parties, whose threads are told that the run has ended; processes with
+    /// [declared effects](super::Process::effects); processes that block and receive nothing. What they
+    /// capture is dropped when they are created.
+    ///
+    /// # Examples
+    ///
+    /// See [`Script`].
+    ///
+    /// ```
+    /// use kahn::observe::{Script, Step};
+    /// use kahn::{Network, Process};
+    /// use std::sync::Arc;
+    ///
+    /// /// Each process ends at once.
+    /// struct Nothing;
+    ///
+    /// impl Script for Nothing {
+    ///     fn next(&self, _process: u64, _message: &mut Vec<u8>) -> Option<Step> {
+    ///         Some(Step::Ends { failure: None })
+    ///     }
+    ///
+    ///     fn parts(&self, what: String) {
+    ///         panic!("{what}");
+    ///     }
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// network.replay(Arc::new(Nothing));
+    /// let numbers = network.source("numbers", 0..3_u32);
+    /// network.process_with(Process::named("print").effects(), numbers, async |mut numbers| {
+    ///     while let Some(number) = numbers.recv().await {
+    ///         unreachable!("{number} is printed");
+    ///     }
+    /// });
+    /// network.run()?;
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if there are processes already, or another script.
+    pub fn replay(&mut self, script: Arc<dyn Script>) {
+        let core = &self.made.core;
+        assert!(self.size() == (0, 0), "a network is replayed from its first process on");
+        assert!(core.script.set(Again(script)).is_ok(), "a network does one thing again");
+    }
+
     /// Runs the network on all cores under the default policy; returns when all processes have
     /// ended.
     ///
@@ -344,9 +398,11 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     let listed = options.schedule.most_listed();
     let mut plan = RunPlan::new(options.schedule)?;
     if let Some(observer) = &options.observer {
-        core.scheduler.language::<Kahn>().observe_by(observer.clone());
+        core.scheduler.language::<Kahn>().observe_by(observer);
         core.channels.observe_by(observer.clone());
-        plan.observe();
+        if observer.0.wants_schedule() {
+            plan.observe();
+        }
     }
     // Channels are moved to other slots, and processes asked for their names.
     let parties = core.parties.lock().clone();
@@ -355,6 +411,11 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
+    }
+    if let Some(ObserverHandle(observer)) = &options.observer
+        && observer.wants_acts()
+    {
+        core.tell_of_graph(&**observer).map_err(RunError::Refused)?;
     }
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;

@@ -292,8 +292,18 @@ fn creators_and_parts_have_what_networks_have_for_making() {
     }
     let of_networks = methods("").into_iter().filter(|method| method.of != ALL);
     let of_networks: BTreeSet<_> = of_networks.map(|method| method.name).collect();
-    let expected =
-        ["dot", "new", "outside", "run", "run_async", "run_with", "size", "stop_handle", "svg"];
+    let expected = [
+        "dot",
+        "new",
+        "outside",
+        "replay",
+        "run",
+        "run_async",
+        "run_with",
+        "size",
+        "stop_handle",
+        "svg",
+    ];
     assert_eq!(of_networks, expected.map(str::to_owned).into(), "of whole networks alone");
 }
 

@@ -88,7 +88,7 @@ pub trait OutsidePorts: Ports {
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 pub struct OutsideSender<T: Send> {
-    // `Some` until dropped; before `party`, which keeps its memory.
+    // `Some` until dropped, but of a party that is stood in for; before `party`, which keeps its memory.
     sender: Option<Sender<T>>,
     party: Arc<Party>,
 }
@@ -134,9 +134,6 @@ impl<T: Send> fmt::Debug for OutsideReceiver<T> {
     }
 }
 
-const HERE: &str = "an end is there until it is dropped";
-
-#[expect(clippy::missing_panics_doc, reason = "an end is there until it is dropped")]
 impl<T: Send> OutsideSender<T> {
     /// Sends a message, holding the thread while the channel is full.
     ///
@@ -162,7 +159,7 @@ impl<T: Send> OutsideSender<T> {
     /// # Errors
     /// [`Ended::Run`] if the run ended; the message is dropped.
     pub fn send_blocking(&mut self, message: T) -> Result<(), Ended> {
-        let sender = self.sender.as_mut().expect(HERE);
+        let Some(sender) = self.sender.as_mut() else { return Err(Ended::Run) };
         let mut message = Some(message);
         let sent = self.party.block(End::Sender, sender.channel(), |worker| {
             if let Some(message) = message.take() {
@@ -201,7 +198,7 @@ impl<T: Send> OutsideSender<T> {
     /// # Errors
     /// [`Ended::Run`] if the run ended; the message is dropped.
     pub async fn send(&mut self, message: T) -> Result<(), Ended> {
-        let sender = self.sender.as_mut().expect(HERE);
+        let Some(sender) = self.sender.as_mut() else { return Err(Ended::Run) };
         let channel = sender.channel();
         let mut message = Some(message);
         let go = |worker: &Worker| {
@@ -213,7 +210,6 @@ impl<T: Send> OutsideSender<T> {
     }
 }
 
-#[expect(clippy::missing_panics_doc, reason = "an end is there until it is dropped")]
 impl<T: Send> OutsideReceiver<T> {
     /// Receives the next message, holding the thread until there is one; `None` at the end of the
     /// stream.
@@ -235,7 +231,7 @@ impl<T: Send> OutsideReceiver<T> {
     /// # Errors
     /// [`Ended::Run`] if the run ended, [`Ended::Sender`] if the process that sends has failed.
     pub fn recv_blocking(&mut self) -> Result<Option<T>, Ended> {
-        let receiver = self.receiver.as_mut().expect(HERE);
+        let Some(receiver) = self.receiver.as_mut() else { return Err(Ended::Run) };
         self.party.block(End::Receiver, receiver.channel(), |worker| receiver.read(Some(worker)))
     }
 
@@ -261,7 +257,7 @@ impl<T: Send> OutsideReceiver<T> {
     /// # Errors
     /// [`Ended::Run`] if the run ended, [`Ended::Sender`] if the process that sends has failed.
     pub async fn recv(&mut self) -> Result<Option<T>, Ended> {
-        let receiver = self.receiver.as_mut().expect(HERE);
+        let Some(receiver) = self.receiver.as_mut() else { return Err(Ended::Run) };
         let channel = receiver.channel();
         let go = |worker: &Worker| receiver.read(Some(worker));
         Operation::new(&self.party, End::Receiver, channel, go).await
@@ -295,6 +291,10 @@ impl<T: Send> OutsidePorts for Sender<T> {
     type Outside = OutsideSender<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideSender<T> {
+        if party.is_stood_in_for() {
+            self.into_channel();
+            return OutsideSender { sender: None, party: Arc::clone(party) };
+        }
         self.channel().table().end_kept();
         OutsideSender { sender: Some(self), party: Arc::clone(party) }
     }
@@ -304,6 +304,10 @@ impl<T: Send> OutsidePorts for Receiver<T> {
     type Outside = OutsideReceiver<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideReceiver<T> {
+        if party.is_stood_in_for() {
+            self.into_channel();
+            return OutsideReceiver { receiver: None, party: Arc::clone(party) };
+        }
         self.channel().table().end_kept();
         OutsideReceiver { receiver: Some(self), party: Arc::clone(party) }
     }

@@ -16,6 +16,7 @@
 
 use crate::channel::closing;
 use crate::channel::language::{Kahn, WaitOn, Worker, mark};
+use crate::channel::observer;
 use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
@@ -115,6 +116,8 @@ impl Error for Ended {}
 pub struct Party {
     task: TaskRef,
     state: Mutex<State>,
+    /// Its process is done again, and nothing outside has its ends.
+    is_stood_in_for: bool,
     /// Keeps the memory of the network.
     _network: Arc<dyn Any + Send + Sync>,
 }
@@ -130,7 +133,9 @@ unsafe impl Send for State {}
 
 impl fmt::Debug for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Party").field(&self.task.info().name).finish()
+        // What stands in for it may have ended, and its header be that of another process.
+        let name = (!self.is_stood_in_for).then(|| &self.task.info().name);
+        f.debug_tuple("Party").field(&name).finish()
     }
 }
 
@@ -150,8 +155,22 @@ enum Attempt<R> {
 
 impl Party {
     pub(crate) fn new(task: TaskRef, network: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        let state = State { worker: None, ended: false };
-        Arc::new(Self { task, state: Mutex::new(state), _network: network })
+        Self::of(task, network, false)
+    }
+
+    /// What is left of a party whose process is done again: its ends are not those of the channels.
+    pub(crate) fn stood_in_for(task: TaskRef, network: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Self::of(task, network, true)
+    }
+
+    fn of(task: TaskRef, network: Arc<dyn Any + Send + Sync>, is_stood_in_for: bool) -> Arc<Self> {
+        let state = Mutex::new(State { worker: None, ended: is_stood_in_for });
+        Arc::new(Self { task, state, is_stood_in_for, _network: network })
+    }
+
+    /// Whether what it did is done again by a process.
+    pub(super) fn is_stood_in_for(&self) -> bool {
+        self.is_stood_in_for
     }
 
     /// The run is over: from now on operations say so.
@@ -295,6 +314,7 @@ impl Party {
             };
             state.ended = true;
             // The run must not end while we still count as busy.
+            observer::tell_of_end(self.task, &ending);
             // SAFETY: it has no body, and the party ends once.
             unsafe { scheduler.retire(self.task, ending, false, Access::Shared) };
             scheduler.rest();

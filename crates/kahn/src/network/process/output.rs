@@ -107,7 +107,7 @@ impl<'env, M: Making> Network<'env, M> {
         T: Send + 'env,
     {
         let (place, output) = place();
-        let process = Process::named(name).effects();
+        let process = Process::named(name).keeps_result();
         self.process_with(process, ports, async move |ports| place.put(code(ports).await));
         output
     }
@@ -149,7 +149,7 @@ impl<'env, M: Making> Network<'env, M> {
         T: Send + 'env,
     {
         let (place, output) = place();
-        let process = Process::named(name).effects();
+        let process = Process::named(name).keeps_result();
         self.process_with(process, ports, async move |ports| {
             place.put(code(ports).await?);
             Ok::<(), BoxError>(())

@@ -1,0 +1,268 @@
+//! The observer that records a run.
+
+use super::carried::{Channels, EACH, digest};
+use super::{Act, Channel, Entry, Failed, Header, Process, Topology, Writer};
+use kahn_report::Failure;
+use kahn_report::observe::{self, Graph, Observer, Subject};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// So many digests of messages of a channel are written at once.
+const AT_ONCE: usize = 256;
+
+/// Records a run into a file: what the processes do that are joined to the outside (see
+/// [`Act`](kahn_report::observe::Act)), and digests of what passes on channels with a written form.
+///
+/// The file is made when the run starts, and only if it can be replayed: each message that such a
+/// process sends must have a written form, and it must create no processes. A channel *to* such a
+/// process needs none, but then its messages are only counted.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options, Process};
+/// use kahn_observe::record::{Header, Reader, Recorder};
+/// use std::sync::Arc;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.rec");
+/// let recorder = Arc::new(Recorder::new(&path, Header { program: "print".into(), ..Header::default() }));
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..3_u32);
+/// network.process_with(Process::named("print").effects(), numbers, async |mut numbers| {
+///     while let Some(number) = numbers.recv().await {
+///         println!("{number}");
+///     }
+/// });
+/// network.run_with(Options::new().observer(Arc::clone(&recorder)))?;
+/// recorder.finish()?;
+/// assert_eq!(Reader::open(&path)?.header().network.processes[1].name, "print");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    header: Header,
+    /// Once the run has started.
+    started: OnceLock<Started>,
+    /// Why nothing is written any more, though it could be.
+    why_ended: Mutex<Option<String>>,
+}
+
+#[derive(Debug)]
+struct Started {
+    writer: Writer,
+    channels: Channels,
+    /// The channels to recorded processes.
+    to_recorded: BTreeSet<u64>,
+}
+
+impl Recorder {
+    /// Records a run into a new file. The recorder fills in which network it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::record::{Header, Recorder};
+    ///
+    /// // Nothing is written before a run starts.
+    /// let recorder = Recorder::new("run.rec", Header::default());
+    /// assert!(!std::path::Path::new("run.rec").exists());
+    /// # drop(recorder);
+    /// ```
+    pub fn new(path: impl Into<PathBuf>, header: Header) -> Self {
+        let (started, why_ended) = (OnceLock::new(), Mutex::new(None));
+        Self { path: path.into(), header, started, why_ended }
+    }
+
+    /// Writes what is left when the run is over, and returns how many bytes the recording has.
+    ///
+    /// # Examples
+    ///
+    /// See [`Recorder`].
+    ///
+    /// ```
+    /// use kahn_observe::record::{Header, Recorder};
+    ///
+    /// // No run has started: there is no file.
+    /// assert_eq!(Recorder::new("run.rec", Header::default()).finish()?, 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if something could not be written: then the recording ends before it.
+    pub fn finish(&self) -> io::Result<u64> {
+        let Some(Started { writer, channels, .. }) = self.started.get() else { return Ok(0) };
+        let mut all = channels.all();
+        all.sort_by_key(|(channel, _)| *channel);
+        for (channel, carried) in all {
+            let mut carried = carried.lock();
+            self.append_passed(channel, carried.messages, &mut carried.last);
+            let (messages, digest) = (carried.messages, carried.digest());
+            self.append(&Entry::Carried { channel, messages, digest });
+        }
+        self.append(&Entry::Ended);
+        let bytes = writer.close()?;
+        self.why_ended.lock().take().map_or(Ok(bytes), |why| Err(io::Error::other(why)))
+    }
+
+    fn append(&self, entry: &Entry<'_>) {
+        if let Some(Started { writer, .. }) = self.started.get() {
+            writer.append(entry);
+        }
+    }
+
+    fn append_passed(&self, channel: u64, messages: u64, digests: &mut Vec<u8>) {
+        if !digests.is_empty() {
+            let first = messages - digests.len() as u64 / 8;
+            self.append(&Entry::Passed { channel, first, digests });
+            digests.clear();
+        }
+    }
+
+    /// Ends the recording: what follows could not be replayed.
+    fn end(&self, why: impl FnOnce() -> String) {
+        if let Some(Started { writer, .. }) = self.started.get() {
+            self.why_ended.lock().get_or_insert_with(why);
+            writer.end();
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn wants_schedule(&self) -> bool {
+        false
+    }
+
+    fn wants_acts(&self) -> bool {
+        true
+    }
+
+    fn wants_contents(&self) -> bool {
+        true
+    }
+
+    fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
+        let problems = problems(graph);
+        if !problems.is_empty() {
+            return Err(format!("the run cannot be recorded:\n  {}", problems.join("\n  ")));
+        }
+        let header = Header { network: Topology::of(graph), ..self.header.clone() };
+        let writer = Writer::create(&self.path, &header)
+            .map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let to_recorded = graph
+            .channels
+            .iter()
+            .filter(|edge| graph.processes[edge.to].is_joined)
+            .map(|edge| edge.channel.id)
+            .collect();
+        let started = Started { writer, channels: Channels::default(), to_recorded };
+        match self.started.set(started) {
+            Ok(()) => Ok(()),
+            Err(_) => Err("a recorder records one run".to_owned()),
+        }
+    }
+
+    fn acts(&self, process: Subject<'_>, act: observe::Act<'_>) {
+        use observe::Act::*;
+        let input: (String, u64);
+        let act = match act {
+            Sends { channel, message: Some(message), .. } => {
+                Act::Sends { channel: channel.id, message }
+            }
+            Sends { channel, number, message: None } => {
+                return self.end(|| {
+                    let (process, channel) = (process.name, channel.name);
+                    let number = number + 1;
+                    format!(
+                        "message {number} of channel `{channel}`, from `{process}`, has no written form: the \
+                         recording ends before it"
+                    )
+                });
+            }
+            Receives { channel, messages } => {
+                Act::Receives { channel: channel.id, messages: messages.end - messages.start }
+            }
+            SeesEnd { channel } => Act::SeesEnd { channel: channel.id },
+            Closes { channel } => Act::Closes { channel: channel.id },
+            Departs { channel } => Act::Departs { channel: channel.id },
+            Ends { failure: None } => Act::Ends { failure: None },
+            Ends { failure: Some(Failure { message, panicked, at, input: of, .. }) } => {
+                let of = match of {
+                    Some(of) => {
+                        input = (of.channel.to_string(), of.number);
+                        Some((input.0.as_str(), input.1))
+                    }
+                    None => None,
+                };
+                let (panicked, at) = (*panicked, at.as_deref());
+                Act::Ends { failure: Some(Failed { message, panicked, at, input: of }) }
+            }
+            Waits { channel, to_send } => Act::Waits { channel: channel.id, to_send },
+            _ => return,
+        };
+        self.append(&Entry::Acts { process: process.id, act });
+    }
+
+    fn writes(&self, _: Subject<'_>, channel: Subject<'_>, _: u64, message: Option<&[u8]>) {
+        let Some(Started { channels, to_recorded, .. }) = self.started.get() else { return };
+        // Told of its sender, if that is recorded; else it is a message that cannot be compared.
+        let digest = message.map_or(0, digest);
+        let carried = channels.of(channel.id);
+        let mut carried = carried.lock();
+        carried.add(digest);
+        if to_recorded.contains(&channel.id) {
+            carried.last.extend(digest.to_le_bytes());
+            if carried.last.len() >= AT_ONCE * 8 {
+                let messages = carried.messages;
+                self.append_passed(channel.id, messages, &mut carried.last);
+            }
+        }
+        if carried.messages % EACH == 0 {
+            let (channel, messages) = (channel.id, carried.messages);
+            self.append(&Entry::Carried { channel, messages, digest: carried.digest() });
+        }
+    }
+}
+
+/// Why a run of this network cannot be recorded.
+fn problems(graph: &Graph<'_>) -> Vec<String> {
+    let sends = graph.channels.iter().filter_map(|edge| {
+        let from = &graph.processes[edge.from];
+        let (process, channel) = (from.process.name, edge.channel.name);
+        (from.is_joined && !edge.has_written_form).then(|| {
+            format!(
+                "`{process}` sends on channel `{channel}`, whose messages have no written form: give it one \
+                 by `Channel::wire`"
+            )
+        })
+    });
+    let creates = graph.processes.iter().filter(|vertex| vertex.is_joined && vertex.creates);
+    let creates = creates.map(|vertex| {
+        format!("`{}` creates processes, and would not be run in a replay", vertex.process.name)
+    });
+    sends.chain(creates).collect()
+}
+
+impl Topology {
+    /// What is kept of a network.
+    pub(super) fn of(graph: &Graph<'_>) -> Self {
+        let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
+        let processes = graph.processes.iter().map(|vertex| Process {
+            id: vertex.process.id,
+            name: vertex.process.name.to_string(),
+            is_recorded: vertex.is_joined,
+        });
+        let channels = graph.channels.iter().map(|edge| Channel {
+            id: edge.channel.id,
+            name: edge.channel.name.to_string(),
+            from: place(edge.from),
+            to: place(edge.to),
+            is_wired: edge.has_written_form,
+        });
+        Self { processes: processes.collect(), channels: channels.collect() }
+    }
+}

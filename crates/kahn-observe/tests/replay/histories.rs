@@ -1,0 +1,225 @@
+//! What is replayed is what was recorded.
+
+use super::{Runs, essence, everywhere, numbers, record, replay};
+use kahn::process::Output;
+use kahn::{Network, Options, OutsideSender, Process};
+use std::thread;
+
+/// Two clients and a device that blocks are merged in turn; what is added up fails at a sum that only their
+/// data decides. A sink with effects takes the sums in.
+struct Parts {
+    clients: Vec<OutsideSender<u64>>,
+    total: Output<u64>,
+}
+
+fn failing(network: &mut Network<'_>, device: Runs, sink: Runs) -> Parts {
+    let (first, a) = network.channel_with(numbers("first"));
+    let (second, b) = network.channel_with(numbers("second"));
+    let (c_out, c) = network.channel_with(numbers("device"));
+    let clients = vec![network.outside("client 1", first), network.outside("client 2", second)];
+    network.blocking("device", c_out, move |mut out| {
+        device.note();
+        for number in 0..5000 {
+            out.send_blocking(number * number % 89);
+        }
+    });
+    let (out, sums) = network.channel_with(numbers("sums"));
+    network.process("add", (a, b, c, out), async |(mut a, mut b, mut c, mut out)| {
+        let mut sum = 0;
+        while let (Some(x), Some(y), Some(z)) = (a.recv().await, b.recv().await, c.recv().await) {
+            sum += x * y + z;
+            assert!(sum % 1009 != 5, "the sum is {sum}");
+            out.send(sum).await;
+        }
+    });
+    let (kept_out, kept) = network.channel_with(numbers("kept"));
+    network.process_with(
+        Process::named("print").effects(),
+        (sums, kept_out),
+        async move |(mut sums, mut kept)| {
+            while let Some(sum) = sums.recv().await {
+                sink.note();
+                kept.send(sum / 2).await;
+            }
+        },
+    );
+    Parts { clients, total: network.fold("total", kept, 0, u64::wrapping_add) }
+}
+
+#[test]
+fn a_failure_that_data_decides_comes_again_at_the_same_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let mut network = Network::new();
+    let (device, sink) = (Runs::default(), Runs::default());
+    let Parts { clients, total } = failing(&mut network, device.clone(), sink.clone());
+    let recorded = thread::scope(|scope| {
+        for (mut out, seed) in clients.into_iter().zip(3..) {
+            scope.spawn(move || {
+                let mut number = seed;
+                for _ in 0..5000 {
+                    out.send_blocking(number % 1000).expect("it runs");
+                    number = (number * 48_271 + 1) % 1_000_003;
+                }
+            });
+        }
+        record(&path, network, Options::new().workers(8))
+    });
+    assert!(recorded.failures[0].message.starts_with("the sum is"), "{recorded}");
+    assert!(device.has() && sink.has());
+    let (total, is) = (total.take(), essence(&recorded));
+
+    everywhere(|options, schedule| {
+        let (device, sink) = (Runs::default(), Runs::default());
+        let (parts, report, difference) =
+            replay(&path, options, |network| failing(network, device.clone(), sink.clone()));
+        assert_eq!(difference, None, "{schedule}");
+        assert_eq!(essence(&report), is, "{schedule}");
+        assert_eq!(parts.total.take(), total, "{schedule}");
+        assert!(!device.has() && !sink.has(), "{schedule}: a recorded process runs");
+    });
+}
+
+#[test]
+fn a_recorded_process_fails_again_as_it_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |network: &mut Network<'_>, panics: bool| {
+        let (out, tape) = network.channel_with(numbers("tape"));
+        network.blocking("device", out, move |mut out| {
+            (0..100).for_each(|number| out.send_blocking(number));
+            assert!(!panics, "the tape is torn");
+            Err::<(), _>("the tape is at its end")
+        });
+        network.fold("count", tape, 0, |count, _| count + 1)
+    };
+    for panics in [false, true] {
+        let path = folder.path().join(format!("{panics}.rec"));
+        let mut network = Network::new();
+        let _count = build(&mut network, panics);
+        let recorded = record(&path, network, Options::new().workers(2));
+        assert_eq!(recorded.failures[0].panicked, panics);
+        assert_eq!(recorded.failures[0].at.is_some(), panics);
+        everywhere(|options, schedule| {
+            let (_, report, difference) = replay(&path, options, |net| build(net, panics));
+            assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+        });
+    }
+}
+
+#[test]
+fn what_waits_for_good_waits_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let (out, questions) = network.channel_with(numbers("questions"));
+        let (answers_out, answers) = network.channel_with(numbers("answers"));
+        // Each asks the other once too often.
+        network.process_with(
+            Process::named("ask").effects(),
+            (out, answers),
+            async |(mut out, mut answers)| {
+                for number in 0..10 {
+                    out.send(number).await;
+                    answers.recv().await;
+                }
+                answers.recv().await;
+            },
+        );
+        network.process("answer", (questions, answers_out), async |(mut questions, mut out)| {
+            while let Some(question) = questions.recv().await {
+                out.send(question + 1).await;
+            }
+        });
+    };
+    let mut network = Network::new();
+    build(&mut network);
+    let recorded = record(&path, network, Options::new().workers(2));
+    assert!(recorded.detail.is_some(), "{recorded}");
+    everywhere(|options, schedule| {
+        let ((), report, difference) = replay(&path, options, build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+    });
+}
+
+#[test]
+fn a_source_that_was_pruned_is_pruned_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |network: &mut Network<'_>, taken: u64| {
+        let (out, ticks) = network.channel_with(numbers("ticks"));
+        network.blocking("clock", out, |mut out| {
+            // It never ends by itself.
+            for tick in 0..u64::MAX {
+                out.send_blocking(tick);
+            }
+        });
+        let (few_out, few) = network.channel("few");
+        network.process("take", (ticks, few_out), async move |(mut ticks, mut out)| {
+            for _ in 0..taken {
+                let tick = ticks.recv().await;
+                out.send(tick.expect("a clock ticks")).await;
+            }
+        });
+        network.fold("sum", few, 0, |sum, tick| sum + tick)
+    };
+    for taken in [0, 1, 1000] {
+        let path = folder.path().join(format!("{taken}.rec"));
+        let mut network = Network::new();
+        let sum = build(&mut network, taken);
+        let recorded = record(&path, network, Options::new().workers(2));
+        let sum = sum.take();
+        assert!(recorded.is_success(), "{recorded}");
+        everywhere(|options, schedule| {
+            let (again, report, difference) = replay(&path, options, |net| build(net, taken));
+            assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+            assert_eq!(again.take(), sum, "{taken}: {schedule}: {report:#}");
+        });
+    }
+}
+
+#[test]
+fn ends_that_are_given_up_on_the_way_are_given_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    // `drive` closes the first channel and leaves the second, and only then hears the answer that needs both.
+    let build = |network: &mut Network<'_>| {
+        let (first_out, first) = network.channel_with(numbers("first"));
+        let (second_out, second) = network.channel_with(numbers("second"));
+        let (answer_out, answer) = network.channel_with(numbers("answer"));
+        network.process_with(
+            Process::named("drive").effects(),
+            (first_out, second, answer),
+            async |(mut first, mut second, mut answer)| {
+                for number in 0..20 {
+                    first.send(number).await;
+                }
+                drop(first);
+                second.recv().await;
+                drop(second);
+                while answer.recv().await.is_some() {}
+            },
+        );
+        network.process(
+            "turn",
+            (first, second_out, answer_out),
+            async |(mut first, mut second, mut answer)| {
+                let mut sum = 0;
+                while let Some(number) = first.recv().await {
+                    sum += number;
+                }
+                // More than the channel holds: it goes on when its reader has left.
+                for number in 0..1000 {
+                    second.send(number).await;
+                }
+                answer.send(sum).await;
+            },
+        );
+    };
+    let mut network = Network::new();
+    build(&mut network);
+    let recorded = record(&path, network, Options::new().workers(2));
+    assert!(recorded.is_success(), "{recorded}");
+    everywhere(|options, schedule| {
+        let ((), report, difference) = replay(&path, options, build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+    });
+}

@@ -1,0 +1,189 @@
+//! Ends of channels of whose messages no type is known: of a process that does again what it did in another
+//! run, where its own code, which had the types, is not run.
+//!
+//! A message is made of its written form, in its slot; one that is received is dropped there. All else is
+//! as for [`Sender`](super::Sender) and [`Receiver`](super::Receiver).
+
+use super::closing;
+use super::language::Worker;
+use super::process::InNetwork;
+use super::raw::{ChannelRef, End, Label, kind};
+use super::receiver::{PublishTaken, record_untyped};
+use super::ring::TypeOf;
+use super::sender::{FastPath, fast_path, fast_path_to_send, publish};
+use super::table::{ChannelTable, Plan};
+use super::weight::{Weighing, count_untyped_weight};
+use kahn_engine::sync::Ordering::Release;
+use kahn_report::observe::Subject;
+use kahn_report::{BoxError, Identity, Name};
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// One end of a channel. Dropping it gives the end up.
+#[derive(Debug)]
+pub(crate) struct UntypedEnd {
+    channel: ChannelRef,
+    end: End,
+}
+
+// SAFETY: an end may move to another thread with its process. Messages are `Send`, as those of every channel.
+unsafe impl Send for UntypedEnd {}
+// SAFETY: `&UntypedEnd` allows nothing but to ask for the name.
+unsafe impl Sync for UntypedEnd {}
+
+impl UntypedEnd {
+    /// Takes the place of a sender or receiver.
+    ///
+    /// # Safety
+    /// That is never dropped or used any more.
+    pub(crate) unsafe fn instead_of(channel: ChannelRef, end: End) -> Self {
+        Self { channel, end }
+    }
+
+    /// What observers are told that the channel is.
+    pub(crate) fn channel(&self) -> Subject<'_> {
+        self.channel.subject()
+    }
+
+    pub(crate) fn end(&self) -> End {
+        self.end
+    }
+
+    /// Which message is the next here: the first is number 0.
+    pub(crate) fn number(&self) -> u64 {
+        self.channel.before(self.channel.side(self.end).local.get())
+    }
+
+    /// Sends the message of which this is the written form; the end is a sender.
+    ///
+    /// It is not dropped while it waits, but with its process.
+    pub(crate) async fn send_written(&mut self, bytes: &[u8]) -> Result<(), BoxError> {
+        debug_assert_eq!(self.end, End::Sender);
+        let (channel, mut waited) = (self.channel, false);
+        poll_fn(move |context| match fast_path_to_send(channel, context, &mut waited) {
+            // SAFETY: there is credit, and this is the sender.
+            FastPath::Go(worker) => Poll::Ready(unsafe { put_written(channel, bytes, worker) }),
+            FastPath::Wait => Poll::Pending,
+            FastPath::Over => Poll::Ready(Ok(())),
+        })
+        .await
+    }
+
+    /// Receives a message and drops it, `false` if nothing more comes; the end is a receiver.
+    pub(crate) async fn skip(&mut self) -> bool {
+        debug_assert_eq!(self.end, End::Receiver);
+        let (channel, mut waited) = (self.channel, false);
+        poll_fn(move |context| match fast_path(channel, End::Receiver, context, &mut waited) {
+            FastPath::Go(worker) => {
+                // SAFETY: there is a message, and this is the receiver.
+                unsafe { drop_next(channel, worker) };
+                Poll::Ready(true)
+            }
+            FastPath::Wait => Poll::Pending,
+            FastPath::Over => Poll::Ready(false),
+        })
+        .await
+    }
+
+    /// Waits for room and sends nothing; the end is a sender.
+    pub(crate) async fn wait_for_room(&mut self) {
+        let (channel, mut waited) = (self.channel, false);
+        poll_fn(move |context| match fast_path_to_send(channel, context, &mut waited) {
+            FastPath::Wait => Poll::Pending,
+            FastPath::Go(_) | FastPath::Over => Poll::Ready(()),
+        })
+        .await;
+    }
+}
+
+impl Drop for UntypedEnd {
+    fn drop(&mut self) {
+        closing::dropped(self.channel, self.end);
+    }
+}
+
+/// Makes a message in the next slot.
+///
+/// # Safety
+/// There is credit, and the caller holds the sender's process.
+unsafe fn put_written(
+    channel: ChannelRef,
+    bytes: &[u8],
+    worker: Option<&Worker>,
+) -> Result<(), BoxError> {
+    let side = &channel.sender;
+    let wire = side.is_kind(kind::WIRED).then(|| channel.line(End::Sender).wire.get()).flatten();
+    let wire = wire.ok_or("its messages have no written form")?;
+    let slot = channel.next_slot(End::Sender);
+    // SAFETY: the channel was made for messages of this type, and the receiver has left the slot. If it
+    // fails or panics, the slot is the next still, and empty.
+    unsafe { wire.decode_into(bytes, slot) }?;
+    // SAFETY: as above, and full now.
+    unsafe { count_untyped_weight(channel, End::Sender, slot.cast_const().cast()) };
+    side.local.set(side.local.get() + 1);
+    let credit = side.credit.get() - 1;
+    side.credit.set(credit);
+    if credit == 0 {
+        publish(channel, End::Sender, worker);
+    }
+    Ok(())
+}
+
+/// Drops the next message.
+///
+/// # Safety
+/// There is one, and the caller holds the receiver's process.
+unsafe fn drop_next(channel: ChannelRef, worker: Option<&Worker>) {
+    let side = &channel.receiver;
+    let (number, slot) = (side.local.get(), channel.next_slot(End::Receiver));
+    // SAFETY: the sender has published the slot, and it is ours until we publish.
+    unsafe { count_untyped_weight(channel, End::Receiver, slot.cast_const().cast()) };
+    side.local.set(number + 1);
+    let credit = side.credit.get() - 1;
+    side.credit.set(credit);
+    // Also if the function that digests panics.
+    let _publish = (credit == 0).then_some(PublishTaken { channel, worker });
+    if side.is_recorded() {
+        // SAFETY: full, as above.
+        unsafe { record_untyped(channel, number, slot.cast_const().cast()) };
+    }
+    // SAFETY: full, as above, and not looked at any more.
+    unsafe { (channel.types.get().drop_message)(slot) };
+}
+
+/// Waits for a message that never comes: no process has the sender. So there is no ring of waits, and the
+/// process may be pruned; if it is not, the verdict comes when nothing else can go on.
+pub(crate) async fn wait_for_good(channels: &ChannelTable) {
+    let Some((_, task)) = Worker::running() else { return };
+    let channel = channels.make(Plan {
+        label: Label {
+            name: Name::from("the end of what is known"),
+            identity: Identity::fixed(u32::MAX),
+        },
+        types: &const { TypeOf::<u8>::TYPE },
+        capacity: 1,
+        initial: 0,
+        recorded: None,
+        weighing: Weighing::Size,
+        wire: None,
+        is_inner: true,
+    });
+    channels.graph_changes();
+    task.gain_end(false);
+    channel.side(End::Receiver).owner.store(task.as_ptr().cast_mut(), Release);
+    // SAFETY: there are no typed ends.
+    let _sender = unsafe { UntypedEnd::instead_of(channel, End::Sender) };
+    // SAFETY: as above.
+    let mut receiver = unsafe { UntypedEnd::instead_of(channel, End::Receiver) };
+    receiver.skip().await;
+}
+
+impl ChannelRef {
+    /// The slot of the next message of an end whose row has it: there is credit.
+    fn next_slot(self, end: End) -> *mut u8 {
+        let side = self.side(end);
+        #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
+        let index = (side.local.get() as u32 & side.mask.get()) as usize;
+        side.row.get().wrapping_add(index * self.types.get().stride)
+    }
+}

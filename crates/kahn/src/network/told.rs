@@ -1,0 +1,48 @@
+//! The network as an observer is told before it runs.
+
+use super::core::Core;
+use crate::channel::process::{InNetwork, attribute};
+use crate::channel::raw::{ChannelRef, End};
+use kahn_engine::TaskRef;
+use kahn_report::Identity;
+use kahn_report::observe::{Edge, Graph, Observer, Subject, Vertex};
+use std::collections::BTreeMap;
+
+impl Core {
+    /// Tells an observer of the network. The caller holds all parties, and nothing runs: ends stay where
+    /// they are.
+    pub(super) fn tell_of_graph(&self, observer: &dyn Observer) -> Result<(), String> {
+        let table = self.scheduler.table.lock();
+        let kept = self.channels.hold();
+        let mut tasks = table.all();
+        tasks.sort_by_key(|task| task.info().identity);
+        let places: BTreeMap<Identity, usize> =
+            tasks.iter().map(|task| task.info().identity).zip(0..).collect();
+        let mut channels = kept.all();
+        channels.retain(|channel| !channel.is_inner());
+        channels.sort_by_key(|channel| channel.label().identity);
+        let vertex = |task| Vertex {
+            process: subject(task),
+            is_joined: task.attributes() & attribute::JOINED != 0,
+            creates: task.creates(),
+        };
+        observer.starts(&Graph {
+            processes: tasks.iter().map(vertex).collect(),
+            channels: channels.iter().filter_map(|channel| edge(channel, &places)).collect(),
+        })
+    }
+}
+
+fn edge<'a>(channel: &'a ChannelRef, places: &BTreeMap<Identity, usize>) -> Option<Edge<'a>> {
+    let place = |end| places.get(&channel.owner(end)?.info().identity).copied();
+    Some(Edge {
+        channel: channel.subject(),
+        from: place(End::Sender)?,
+        to: place(End::Receiver)?,
+        has_written_form: channel.is_wired(),
+    })
+}
+
+fn subject(task: &TaskRef) -> Subject<'_> {
+    Subject::new(&task.info().name, task.info().identity)
+}
