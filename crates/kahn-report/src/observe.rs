@@ -253,12 +253,13 @@ impl Slice {
 ///
 /// let ran = Arc::new(Ran::default());
 /// let mut network = Network::new();
-/// network.process("add", (), async |()| (0..1000_u64).sum::<u64>());
+/// let sum = network.compute("add", (), async |()| (0..1000_u64).sum::<u64>());
 /// let options = Options::new().accounting(Accounting::Timing).observer(Arc::clone(&ran));
 /// let report = network.run_with(options)?;
 /// let tick = ran.1.lock().expect("no other thread panics").expect("the run is over");
 /// let nanoseconds = tick.nanoseconds(ran.0.load(Ordering::Relaxed));
 /// assert_eq!(report.processes[0].cpu_seconds, Some(nanoseconds as f64 / 1e9));
+/// assert_eq!(sum.take(), Some(499_500));
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
