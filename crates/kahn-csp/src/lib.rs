@@ -85,6 +85,7 @@
 //! | `network` | what do the processes of one network share? |
 //! | `process` | how are processes created, and waited for? |
 //! | `run` | how does a network run, and what is told of it? |
+//! | [`testing`] | does a policy keep the scheduling laws? |
 //!
 //! Each uses only what stands above it. Protocols, with their proofs, stand at the top of the files.
 

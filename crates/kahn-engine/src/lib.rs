@@ -1,4 +1,4 @@
-//! WHEN code runs: processes, workers, run queues, parking.
+//! Decides when code runs: processes, workers, run queues, parking.
 //!
 //! ```text
 //!                run queues                       where the language says

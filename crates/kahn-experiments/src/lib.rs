@@ -19,6 +19,7 @@
 //! | `perform` | the one loop that carries all of them out |
 //! | `judge` | from raw data to verdicts |
 //! | `native`, `peers` | what the papers compare with: POSIX message queues, other programs |
+//! | `papers` | the papers, by name |
 //! | `studies` | the experiments, a file a workload |
 
 mod claim;

@@ -13,10 +13,13 @@
 //! | `misuse` | what a process did that the schedule could show through |
 //! | `explanation` | which process waits for which |
 //! | `still_running` | what did not stop in time |
+//! | `families` | which names belong together |
 //! | `human` | figures as people say them |
 //! | `report` | what happened in a run, and what it cost |
 //! | `picture` | a network as SVG |
 //! | [`observe`] | what is told of a run while it happens |
+//! | `acts` | … and of it, what processes do that are joined to what is outside of their network |
+//! | `subject` | which process or channel an observer is told of |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Start with [`Network`]; the processes of [`process`] save writing the same ten lines, and
-//! [`testing`] runs a network in every way there is and compares.
+//! [`testing`] runs a network under many schedules and compares.
 
 mod channel;
 // Private, so that the compiler shows this line to what still names it.
