@@ -35,7 +35,8 @@
 //! [`kahn_mapreduce`] makes of the same problem.
 //!
 //! Those of [`streamit`] and those that may choose are compiled with the features `streamit` and
-//! `communicating`, which are on by default, and off in the command unless it has its feature `full`.
+//! `communicating`, which are on by default, and off in the command unless it has its feature `full`. Boxes and
+//! streams for programs in S-Net are in the module `snet`, with the feature of that name.
 //!
 //! [`APPS`] is the one table of them: the command, its help and the tests walk it, and a program
 //! that is not in the table does not exist. A program is used in two steps: [`App::prepare`]

@@ -1,4 +1,4 @@
-//! The derive macros of `kahn`.
+//! The derive macro `Digest`, which `kahn` re-exports with its feature `derive`.
 
 use proc_macro::TokenStream;
 use quote::quote;
