@@ -82,7 +82,7 @@ pub(super) fn work_is_found(check: &Check) -> Result<Kept, BrokenLaw> {
             }
             // Within one poll. The bound lets a policy that breaks the law end some time.
             let mut looks = 0_u64;
-            while ran.now() < others && looks < 20_000_000 {
+            while ran.now() < others && looks < 2_000_000 {
                 looks += 1;
                 thread::yield_now();
             }
