@@ -102,21 +102,21 @@ package=kahn-csp mutation yields-to-few "$csp" all_that_were_ready ../../kahn-en
 
 # --- the ordered farm ---------------------------------------------------------------------------
 
-mutation farm-out-of-order "$laws" it_does_what_a_map network/farm.rs \
+mutation ordered-map-out-of-order "$laws" it_does_what_a_map network/farm.rs \
     's/hand_out\.jobs\.push_back\(job\);/let mut job = job;\n if let Some(before) = hand_out.jobs.back_mut() { mem::swap(\&mut before.1, \&mut job.1); }\n hand_out.jobs.push_back(job);/'
-mutation farm-without-a-window "$laws" no_more_than_n_at_once network/farm.rs \
+mutation ordered-map-without-a-window "$laws" no_more_than_n_at_once network/farm.rs \
     's/capacity: u32::try_from\(plan\.window\)\.unwrap_or\(u32::MAX\)/capacity: 500/'
-mutation farm-one-helper-more "$laws" no_more_than_n_at_once network/farm.rs \
+mutation ordered-map-one-helper-more "$laws" no_more_than_n_at_once network/farm.rs \
     's/hand_out\.helpers < self\.plan\.n;/hand_out.helpers <= self.plan.n;/'
-mutation farm-failure-left-out "$laws" a_failure_is_told_after network/farm.rs \
+mutation ordered-map-failure-left-out "$laws" a_failure_is_told_after network/farm.rs \
     's/Made::Failed\(error\) => \{/Made::Failed(_) if number > 3 => {}\n Made::Failed(error) => {/'
-mutation farm-blames-the-next "$laws" a_failure_is_told_after network/farm.rs \
+mutation ordered-map-blames-the-next "$laws" a_failure_is_told_after network/farm.rs \
     's/AtMessage \{ channel: items, number \}/AtMessage { channel: items, number: number + 1 }/'
-mutation farm-goes-on "$laws" a_stop_ends_it network/farm.rs \
+mutation ordered-map-goes-on "$laws" a_stop_ends_it network/farm.rs \
     's/rest\(gives_way\)\.await;/let _ = (gives_way, rest);/'
-mutation farm-unread-goes-on "$laws" a_reader_that_leaves_ends_it_within network/farm.rs \
+mutation ordered-map-unread-goes-on "$laws" a_reader_that_leaves_ends_it_within network/farm.rs \
     's/let has_reader = .*?;/let has_reader = true;/'
-mutation farm-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
+mutation ordered-map-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
     's/Ticket::new\(weigher\.bytes\(&item\)\)/Ticket::new(0 * weigher.bytes(\&item))/'
 
 # --- files --------------------------------------------------------------------------------------

@@ -196,13 +196,13 @@ mutation orphans-stay-pending run::a_foreign_waker_that_is_dropped ../../kahn-en
 
 # --- the ordered farm -------------------------------------------------------------------------
 
-mutation farm-result-unseen farm:: network/farm.rs \
+mutation ordered-map-result-unseen farm:: network/farm.rs \
     's/\*state = (State::Open\(Some\(context\.waker\(\)\.clone\(\)\)\));/*state = State::Open(None);\n drop(state);\n *self.state.lock() = $1;/'
-mutation farm-result-wakes-nothing farm:: network/farm.rs \
+mutation ordered-map-result-wakes-nothing farm:: network/farm.rs \
     's/waker\.wake\(\);/drop(waker);/'
-mutation farm-helper-counts-off-late farm:: network/farm.rs \
+mutation ordered-map-helper-counts-off-late farm:: network/farm.rs \
     's/(if job\.is_none\(\) \{)/$1\n drop(hand_out);\n hand_out = self.hand_out.lock();/'
-mutation farm-job-without-a-helper farm:: network/farm.rs \
+mutation ordered-map-job-without-a-helper farm:: network/farm.rs \
     's/hand_out\.helpers -= 1;//'
 
 # --- verdict ----------------------------------------------------------------------------------

@@ -204,6 +204,14 @@ fn signal(run: &Child, signal: &str) {
 }
 
 #[cfg(target_os = "linux")]
+fn named_pipe_in(folder: &Path) -> PathBuf {
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("there is such a program").success());
+    pipe
+}
+
+#[cfg(target_os = "linux")]
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("it is a folder");
     let mut names: Vec<_> = entries
@@ -243,9 +251,7 @@ fn catches_quit(run: &Child) -> bool {
 fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     // Nothing reads the pipe, so the sink's process cannot go on, and all others wait for it.
-    let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("there is such a program").success());
+    let pipe = named_pipe_in(folder.path());
     let mut run = started(&["run", "a", "b", "--endless", "--sink"], &pipe);
     let lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
     // The system ends what does not catch it yet.
@@ -355,9 +361,7 @@ fn a_named_pipe_is_written_to_and_stays_one() {
     use std::os::unix::fs::FileTypeExt as _;
 
     let folder = tempfile::tempdir().expect("a folder");
-    let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("there is such a program").success());
+    let pipe = named_pipe_in(folder.path());
     for (option, content) in [("--sink", "ab"), ("--file", "half")] {
         let mut run = started(&["run", "a", "b", option], &pipe);
         drop(run.stdin.take());

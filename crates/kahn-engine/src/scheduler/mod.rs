@@ -303,7 +303,7 @@ impl Scheduler {
         if self.phase.compare_exchange(BUILDING, RUNNING, SeqCst, SeqCst).is_ok() {
             self.run_queues().start(pooled.into_iter().map(Ready::new).collect());
             // Each counts as running since it was made, and may be waiting for the start. It may have
-            // ended meanwhile; then its block is told in vain, if nothing runs yet that takes it.
+            // ended meanwhile: then nothing is told, or what has its block now is told once too often.
             outside.into_iter().for_each(Self::tell);
             for task in threaded {
                 self.start(Ready::new(task), Origin::Outside);

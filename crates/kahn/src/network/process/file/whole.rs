@@ -212,22 +212,17 @@ fn create_beside(target: &Path, found: Option<&Metadata>) -> io::Result<(Beside,
 }
 
 /// How a file is made that is never open to more than its target is.
-#[cfg(unix)]
 fn for_eyes_of(found: Option<&Metadata>) -> OpenOptions {
-    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
+    #[cfg(unix)]
     if let Some(found) = found {
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+
         options.mode(found.mode() & 0o777);
     }
-    options
-}
-
-#[cfg(not(unix))]
-fn for_eyes_of(_found: Option<&Metadata>) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    #[cfg(not(unix))]
+    let _ = found;
     options
 }
 
