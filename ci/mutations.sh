@@ -178,7 +178,7 @@ mutation walk-without-fence detector::one_of_those_who_complete deadlock/walk.rs
 
 mutation woken-without-grace prune::one_of deadlock/prune.rs \
     's/if period > last_grace \|\| /if /'
-mutation woken-without-telling-the-peer prune::one_of deadlock/prune.rs \
+mutation woken-without-telling-the-peer prune::a_peer_that_begins deadlock/prune.rs \
     's/\.tell\(told::OUTSIDE\)/.tells(told::OUTSIDE)/'
 mutation sleeps-without-asking prune::a_worker_that_goes_to_sleep ../../kahn-engine/src/worker/idle.rs \
     's{\|\| L::probe\(self, Probe::Asleep\)}{}'

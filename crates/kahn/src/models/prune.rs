@@ -6,8 +6,10 @@
 use super::{Driven, check, plan, work_for_others};
 use crate::channel::closing::mark_dead_end;
 use crate::channel::language::{Kahn, Worker};
+use crate::channel::raw::ChannelRef;
 use crate::{Accounting, Detection, Network, Options, Receiver, Sender};
 use kahn_engine::sync::{Arc, Ordering::*, Parker, thread};
+use kahn_engine::task::TaskRef;
 use kahn_engine::{Language, Probe};
 use kahn_report::Ending;
 
@@ -19,11 +21,18 @@ fn rest(model: &Driven, index: usize) {
     work_for_others(scheduler, index);
 }
 
-/// The last reader of a process that waits leaves, and its peer sends to it: it is woken once, and pruned.
-/// One preemption shows both mutations; three take ten minutes.
-#[test]
-fn one_of_resolver_and_peer_wakes_a_process_that_is_to_be_pruned() {
-    check(1, || {
+/// A process that waits for `sends`, and whose last reader may leave by `read`.
+struct ToBePruned {
+    model: Arc<Driven>,
+    pruned: TaskRef,
+    sends: TaskRef,
+    reads: TaskRef,
+    read: ChannelRef,
+}
+
+impl ToBePruned {
+    /// The process waits already, at worker 0.
+    fn new() -> Self {
         let model = Arc::new(Driven::new());
         let (to_pruned, numbers, _) = model.channel::<u32>("numbers", 1, Vec::new());
         let (out, nobody, read) = model.channel::<u32>("read", 1, Vec::new());
@@ -36,27 +45,64 @@ fn one_of_resolver_and_peer_wakes_a_process_that_is_to_be_pruned() {
             to_pruned.send(1).await;
         });
         model.ready();
-        let core = Arc::clone(&model.core);
-        Driven::work(&core, 0, [pruned]);
-        let other = {
-            let model = Arc::clone(&model);
-            thread::spawn(move || {
-                Driven::work(&model.core, 1, [sends]);
-                rest(&model, 1);
-            })
-        };
-        mark_dead_end(read, &core.scheduler);
-        rest(&model, 0);
-        other.join().expect("the other worker does not panic");
-        rest(&model, 0);
-        assert!(pruned.has_ended(), "it was not woken");
-        Driven::work(&core, 0, [reads]);
+        Driven::work(&model.core, 0, [pruned]);
+        Self { model, pruned, sends, reads, read }
+    }
+
+    /// The reader ends as well: all have ended, and one of them was pruned or has got all.
+    fn assert_ended(&self) {
+        assert!(self.pruned.has_ended(), "it was not woken");
+        let core = &self.model.core;
+        Driven::work(core, 0, [self.reads]);
         for record in core.scheduler.records() {
             let (name, ending) = (record.name, record.ending);
             let ended_well = matches!(ending, Some(Ending::Pruned | Ending::Finished));
             assert!(ended_well, "process `{name}` ended so: {ending:?}");
         }
         assert_eq!(core.scheduler.live.load(Relaxed), 0);
+    }
+}
+
+/// The last reader of a process that waits leaves, and its peer sends to it: it is woken once, and pruned.
+/// The peer may be in the middle of its message. One preemption shows the mutation; three take ten minutes.
+#[test]
+fn one_of_resolver_and_peer_wakes_a_process_that_is_to_be_pruned() {
+    check(1, || {
+        let all = Arc::new(ToBePruned::new());
+        let other = {
+            let all = Arc::clone(&all);
+            thread::spawn(move || {
+                Driven::work(&all.model.core, 1, [all.sends]);
+                rest(&all.model, 1);
+            })
+        };
+        mark_dead_end(all.read, &all.model.core.scheduler);
+        rest(&all.model, 0);
+        other.join().expect("the other worker does not panic");
+        rest(&all.model, 0);
+        all.assert_ended();
+    });
+}
+
+/// The same where the grace period has begun, and the peer passes it before its message: it swaps, for the
+/// resolver may take away PARKED that it has seen.
+#[test]
+fn a_peer_that_begins_after_it_was_told_wakes_nothing_that_the_resolver_has_woken() {
+    check(1, || {
+        let all = Arc::new(ToBePruned::new());
+        let core = &all.model.core;
+        mark_dead_end(all.read, &core.scheduler);
+        core.resolver.get().expect("made").wake_to_prune(&core.scheduler);
+        let resolver = {
+            let all = Arc::clone(&all);
+            thread::spawn(move || rest(&all.model, 0))
+        };
+        Kahn::probe(&Worker::new(&core.scheduler, 1), Probe::AllSleep { again: true });
+        Driven::work(core, 1, [all.sends]);
+        resolver.join().expect("the resolver does not panic");
+        rest(&all.model, 1);
+        rest(&all.model, 0);
+        all.assert_ended();
     });
 }
 
