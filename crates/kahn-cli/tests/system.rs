@@ -329,3 +329,55 @@ fn reports_have_as_many_lines_as_the_page_says() {
         assert!(page.contains(&told), "{report}: {lines} lines");
     }
 }
+
+#[test]
+fn every_network_of_the_list_is_recorded_and_run_again_with_the_same_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let poem = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cmd/data/poem.txt");
+    let list = kahn(&["list"]).output().unwrap();
+    let list = text(&list.stdout);
+    let networks = list.lines().filter(|line| {
+        let (_, variants) = line.rsplit_once('(').unwrap_or_default();
+        line.split_whitespace().nth(1) == Some("app") && variants.contains("network")
+    });
+    let names = networks.filter_map(|line| line.split_whitespace().next());
+    let mut count = 0;
+    for name in names {
+        let arguments: &[&str] = match name {
+            "wordcount" => &[poem],
+            "kmeans" => &["--random", "100", "--groups", "3"],
+            "sieve" | "hamming" => &["50"],
+            "aes" => &["--size", "4K", "--passes", "2"],
+            _ => &[],
+        };
+        let file = folder.path().join(name);
+        let file = file.to_str().unwrap();
+        let run = [&["run", name], arguments, &["--workers", "8", "--record", file]].concat();
+        let recorded = kahn(&run).output().unwrap();
+        assert_eq!(recorded.status.code(), Some(0), "{name}: {}", text(&recorded.stderr));
+        for workers in ["1", "3"] {
+            let again = kahn(&["replay", file, "--workers", workers]).output().unwrap();
+            assert_eq!(again.status.code(), Some(0), "{name}: {}", text(&again.stderr));
+            assert_eq!(text(&again.stdout), text(&recorded.stdout), "{name}");
+        }
+        count += 1;
+    }
+    assert!(count >= 10, "{list}");
+}
+
+#[test]
+fn what_is_no_network_is_not_recorded_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.rec");
+    for (line, why) in [
+        ("sieve 10 --variant sequential", "it is no network"),
+        ("ring --variant threads", "it is no network"),
+    ] {
+        let mut run = kahn(&["run"]);
+        let output = run.args(line.split(' ')).arg("--record").arg(&file).output().unwrap();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+        assert!(told.contains("cannot be recorded") && told.contains(why), "{line}: {told}");
+        assert!(!file.exists());
+    }
+}

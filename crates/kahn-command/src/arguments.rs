@@ -40,6 +40,10 @@ impl Shape {
         }
     }
 
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Checks what holds for every program, and fills in what was not typed.
     pub(crate) fn settings(&self, program: &dyn Program) -> Result<Settings, Failure> {
         let parts = self.parts.first().copied();
@@ -146,6 +150,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
+    /// Writes into the new file FILE what comes from outside, for `replay` to run the same again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "trace_on_failure", "trace_summary"])]
+    pub(crate) record: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) trace: TraceArguments,
 }
@@ -235,7 +243,8 @@ pub(crate) struct GraphArguments {
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
 const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 11] = [
+const OF_NETWORKS: [&str; 12] = [
+    "record",
     "capacity",
     "capacity_at_most",
     "budget",
@@ -374,6 +383,17 @@ impl RunArguments {
             ("--tau", placing.has_tau()),
         ];
         let traced = self.trace.typed();
+        if form.kind != Kind::Network && self.record.is_some() {
+            let command = program.command();
+            let (name, form_name) = (command.get_name(), form.name);
+            let what = format!("the variant `{form_name}` of `{name}` cannot be recorded");
+            return Err(Failure::input(what).with_help(match form.kind {
+                Kind::Communicating => {
+                    "its processes choose, by what comes first: the same messages from outside may lead to another run"
+                }
+                _ => "it is no network: there are no messages to record",
+            }));
+        }
         let why = match form.kind {
             Kind::Network => return Ok(()),
             Kind::Sequential => "it runs on one thread, in a loop",
@@ -394,6 +414,18 @@ impl RunArguments {
         let (name, form) = (command.get_name(), form.name);
         let what = format!("{option} has no effect on the variant `{form}` of `{name}`");
         Err(Failure::input(what).with_help(format!("{why}; leave {option} out")))
+    }
+
+    /// The same run again, of which nothing is written: whoever recorded it may have named any files.
+    pub(crate) fn again(self, workers: Option<usize>, policy: Option<String>) -> Self {
+        let Self { mut schedule, report, .. } = self;
+        schedule.workers = workers.or(schedule.workers);
+        if policy.is_some() {
+            // Places are those of the other policy.
+            (schedule.policy, schedule.placing) = (policy, Placing::default());
+        }
+        let (report_json, svg, record, trace) = (None, None, None, TraceArguments::default());
+        Self { schedule, report, report_json, svg, record, trace }
     }
 
     /// Understands the options of a run of this form.
@@ -451,7 +483,8 @@ impl RunArguments {
     }
 }
 
-fn policies() -> PossibleValuesParser {
+/// Names of policies.
+pub(crate) fn policies() -> PossibleValuesParser {
     PossibleValuesParser::new(POLICIES.iter().map(PolicyChoice::name))
 }
 
@@ -462,7 +495,7 @@ fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, Str
 }
 
 /// Reads a number of workers.
-fn workers(text: &str) -> Result<usize, String> {
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
     let number = at_least_one(text)?;
     if number <= MOST_WORKERS {
         return Ok(number);

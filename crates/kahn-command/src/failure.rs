@@ -171,6 +171,9 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        if let RunError::Refused(why) = error {
+            return Self::input(why);
+        }
         let report = error.report().map(|report| Box::new(report.clone()));
         Self::Run { error: error.into(), report }
     }

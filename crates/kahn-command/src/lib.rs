@@ -25,9 +25,11 @@
 //! | `words run "to be"` | the network runs, on all cores; its result goes to standard output |
 //! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
 //! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
+//! | … `--record FILE` | what came from outside is kept |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |
+//! | `words replay FILE` | does again what was recorded, from that file alone |
 //! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard
@@ -43,7 +45,7 @@
 //! | `menu` | … and one that has several programs? ([`Menu`]) |
 //! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
 //! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
-//! | `run`, `verify`, `graph`, [`trace`] | what is done? |
+//! | `run`, `recording`, `verify`, `graph`, [`trace`] | what is done? |
 //! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
 //! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
 
@@ -59,6 +61,7 @@ pub mod output;
 mod placing;
 mod program;
 mod progress;
+mod recording;
 mod result;
 mod run;
 mod single;

@@ -1,13 +1,15 @@
-//! Programs by name, behind the subcommands `run`, `verify` and `graph`.
+//! Programs by name, behind the subcommands `run`, `verify`, `graph` and `replay`.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, FromArgMatches as _};
 
 use crate::arguments::{GraphArguments, RunArguments, Verb, VerifyArguments};
 use crate::program::Program;
+use crate::recording::{self, Recorded};
 use crate::{Failure, graph, run, verify};
 
-/// Several programs, for a command that has others besides: `run NAME`, `verify NAME`, `graph NAME`.
+/// Several programs, for a command that has others besides: `run NAME`, `verify NAME`, `graph NAME`,
+/// `replay FILE`.
 ///
 /// [`main`](crate::main) is the whole of a command that has one.
 ///
@@ -83,7 +85,7 @@ impl<'a> Menu<'a> {
         Self { programs }
     }
 
-    /// Makes the subcommands `run`, `verify` and `graph`.
+    /// Makes the subcommands `run`, `verify`, `graph` and `replay`.
     ///
     /// # Examples
     ///
@@ -91,10 +93,28 @@ impl<'a> Menu<'a> {
     /// use kahn_command::Menu;
     ///
     /// let names = Menu::new(&[]).subcommands().map(|command| command.get_name().to_owned());
-    /// assert!(names.eq(["run", "verify", "graph"]));
+    /// assert!(names.eq(["run", "verify", "graph", "replay"]));
     /// ```
     pub fn subcommands(self) -> impl Iterator<Item = Command> {
-        Verb::ALL.into_iter().map(move |verb| self.subcommand(verb))
+        subcommands(move |verb| self.subcommand(verb))
+    }
+
+    fn named(self, name: &str) -> Option<&'a dyn Program> {
+        self.programs.iter().copied().find(|program| program.command().get_name() == name)
+    }
+
+    fn replay(self, matches: &ArgMatches) -> Result<(), Failure> {
+        let recorded = Recorded::open(matches)?;
+        let typed = recorded.matches(self.subcommand(Verb::Run))?;
+        match typed.subcommand() {
+            Some((name, own))
+                if name == recorded.program()
+                    && let Some(program) = self.named(name) =>
+            {
+                recorded.run(program, own)
+            }
+            _ => Err(Failure::input(format!("there is no program `{}`", recorded.program()))),
+        }
     }
 
     fn subcommand(self, verb: Verb) -> Command {
@@ -132,10 +152,12 @@ impl<'a> Menu<'a> {
     /// Returns why there is no result.
     pub fn perform(self, matches: &ArgMatches) -> Option<Result<(), Failure>> {
         let (name, matches) = matches.subcommand()?;
+        if name == recording::NAME {
+            return Some(self.replay(matches));
+        }
         let verb = Verb::ALL.into_iter().find(|verb| verb.name() == name)?;
         let (name, own) = matches.subcommand()?;
-        let program = self.programs.iter().find(|program| program.command().get_name() == name)?;
-        Some(perform(verb, *program, own))
+        Some(perform(verb, self.named(name)?, own))
     }
 
     /// Says it better than the parser if a program was meant that there is not. `list` tells where all are
@@ -192,6 +214,11 @@ impl std::fmt::Debug for Menu<'_> {
     }
 }
 
+/// All subcommands of a command for programs, of which `of` makes those that say something about them.
+pub(crate) fn subcommands(of: impl FnMut(Verb) -> Command) -> impl Iterator<Item = Command> {
+    Verb::ALL.into_iter().map(of).chain([recording::command()])
+}
+
 /// Does something with a program.
 pub(crate) fn perform(
     verb: Verb,
@@ -199,7 +226,7 @@ pub(crate) fn perform(
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
     match verb {
-        Verb::Run => run::run(program, matches, &RunArguments::from_arg_matches(matches)?),
+        Verb::Run => run::run(program, matches, &RunArguments::from_arg_matches(matches)?, None),
         Verb::Verify => {
             verify::verify(program, matches, &VerifyArguments::from_arg_matches(matches)?)
         }

@@ -17,7 +17,7 @@ use crate::Failure;
 const PARTITION: &str = "partition";
 
 /// What is typed about places. Outputs do not depend on any of it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Placing {
     /// Where processes belong under the policy `static`; FILE has lines of a process, a tab
     /// and a worker, counted from 0

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
 use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
+use crate::recording::{Again, Outside};
 use crate::{Answer, Failure, Interrupt, messages, output, progress, result};
 
 /// Runs a program and writes its result, once all of it is known.
@@ -15,6 +16,7 @@ pub(crate) fn run(
     program: &dyn Program,
     matches: &ArgMatches,
     arguments: &RunArguments,
+    again: Option<Again>,
 ) -> Result<(), Failure> {
     let shape = Shape::of(matches);
     let form = form_of(program, shape.variant.as_deref(), false)?;
@@ -28,23 +30,31 @@ pub(crate) fn run(
     let options = arguments.options(program, form, &shape)?;
     let tracing = arguments.trace.start(command.get_name())?;
     let options = tracing.observe(options);
+    let outside = match again {
+        Some(again) => Outside::Replayed(again),
+        None => Outside::of(arguments.record.as_deref(), &command, shape.seed())?,
+    };
+    let options = outside.observe(options);
     let interrupt = Interrupt::new();
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     if let Some(text) = prepared.announcement() {
         messages::note(text);
     }
     let ran = match form.kind {
-        Kind::Network => run_network(&*prepared, form, options, arguments, &interrupt),
+        Kind::Network => run_network(&*prepared, form, options, arguments, &interrupt, &outside),
         _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
     };
     interrupt.ended();
+    let ended = outside.end();
     let traced = tracing.tell(ran.is_err());
 
     let cost = Cost { name: command.get_name(), form, arguments };
     match ran {
+        _ if ended.is_err() => ended,
         Ok((answer, report)) => {
             traced?;
-            for (path, lines) in answer.files {
+            let files = answer.files.into_iter().filter(|_| !outside.acts_not());
+            for (path, lines) in files {
                 output::write_whole(&path, lines)?;
             }
             result::write(answer.lines)?;
@@ -70,8 +80,10 @@ fn run_network<'env>(
     options: Options,
     arguments: &RunArguments,
     interrupt: &Interrupt,
+    outside: &Outside,
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let mut network = Network::new();
+    outside.prepare(&mut network);
     let pending = prepared.build(form, &mut network, Purpose::Run)?;
     let handle = network.stop_handle();
     interrupt.running(handle.clone());
@@ -86,9 +98,19 @@ fn run_network<'env>(
         let refused = arguments.placing().refused(&error);
         refused.unwrap_or_else(|| error.into())
     })?;
-    let answer = pending().ok_or_else(|| {
-        Failure::Difference("the network has finished, and there is no result".to_owned())
-    })?;
+    let answer = match pending() {
+        Some(answer) => answer,
+        None if matches!(outside, Outside::Replayed(_)) => {
+            messages::note(
+                "the process that has the result acts outside: it is not run in a replay",
+            );
+            Answer::nothing()
+        }
+        None => {
+            let what = "the network has finished, and there is no result";
+            return Err(Failure::Difference(what.to_owned()));
+        }
+    };
     Ok((answer, Some(report)))
 }
 

@@ -10,12 +10,13 @@ use kahn::{Network, Progress};
 
 use crate::arguments::Verb;
 use crate::program::{Form, Parts, Pending, Prepared, Program, Purpose, Settings};
+use crate::recording::{self, Recorded};
 use crate::{Answer, BoxError, Failure, menu, start};
 
 /// Makes a command of a network: all of a program's `main`.
 ///
 /// The command has the subcommands `run`, `verify` and `graph`, each with the program's own arguments and
-/// with the options that every network has; see the [crate]. `build` gets the arguments and writes
+/// with the options that every network has, and `replay`; see the [crate]. `build` gets the arguments and writes
 /// the network down; what it returns is written once the network has finished. It is called for each run
 /// anew (`verify` has many), and must do the same each time: what is read from elsewhere, such as standard
 /// input, is read by the function that [`main_with`] takes before it.
@@ -148,6 +149,11 @@ fn start_single<A: Args, I: Send + Sync + 'static>(
         let command = command(&single);
         let matches = command.try_get_matches()?;
         let (typed, own) = matches.subcommand().ok_or_else(|| Failure::input("nothing to do"))?;
+        if typed == recording::NAME {
+            let recorded = Recorded::open(own)?;
+            let typed = recorded.matches(subcommand(&single, Verb::Run))?;
+            return recorded.run(&single, &typed);
+        }
         let verb = Verb::ALL.into_iter().find(|verb| verb.name() == typed);
         let verb = verb.ok_or_else(|| Failure::input("nothing to do"))?;
         menu::perform(verb, &single, own)
@@ -166,10 +172,12 @@ fn command(program: &dyn Program) -> Command {
         Some(version) => command.version(version.to_owned().leak() as &str),
         None => command,
     };
-    command.subcommands(Verb::ALL.map(|verb| {
-        let own = program.command().name(verb.name()).after_help(menu::notes(verb));
-        verb.augment_one(program, own.about(menu::about(verb, "the network")))
-    }))
+    command.subcommands(menu::subcommands(|verb| subcommand(program, verb)))
+}
+
+fn subcommand(program: &dyn Program, verb: Verb) -> Command {
+    let own = program.command().name(verb.name()).after_help(menu::notes(verb));
+    verb.augment_one(program, own.about(menu::about(verb, "the network")))
 }
 
 /// How the command is called: as its file.

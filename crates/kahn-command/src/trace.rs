@@ -11,7 +11,7 @@ use kahn_observe::trace::{Level, Timeline, Trace};
 use crate::{Failure, messages, output, result};
 
 /// What is typed to have a run traced.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TraceArguments {
     /// Writes into FILE when each process ran and what it waited for, to be opened in ui.perfetto.dev
     #[arg(long, value_name = "FILE")]

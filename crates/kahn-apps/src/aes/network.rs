@@ -37,7 +37,7 @@ where
         replies.push(reply);
     }
     let (giver, results) = Slot::new();
-    let process = Process::named("root").effects();
+    let process = Process::named("root").keeps_result();
     network.process_with(process, (tasks, replies), async move |(tasks, replies)| {
         root(parts, tasks, replies, giver).await;
     });

@@ -66,7 +66,7 @@ impl Encoder {
                 Part::Divided => self.divided(network, compare, (row, stage), (inputs, outputs)),
                 Part::Sink => {
                     let Some((watch, giver)) = end.take() else { continue };
-                    let process = Process::named(row.name).effects();
+                    let process = Process::named(row.name).keeps_result();
                     network.process_with(process, inputs, async move |inputs| {
                         sink(stage, inputs, watch, giver).await;
                     });

@@ -50,7 +50,7 @@ impl Pipeline {
             last = next;
         }
         let (giver, checksum) = Slot::new();
-        let sink = Process::named("sink").effects();
+        let sink = Process::named("sink").keeps_result();
         network.process_with(sink, last, async move |mut input| {
             let mut all = 0;
             while let Some(mut message) = input.recv_in_place().await {

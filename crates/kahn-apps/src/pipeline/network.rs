@@ -38,7 +38,7 @@ impl Pipeline {
             last = next;
         }
         let (giver, checksum) = Slot::new();
-        let process = Process::named("sink").effects();
+        let process = Process::named("sink").keeps_result();
         network.process_with(process, last, async move |last| sink(last, watch, giver).await);
         checksum
     }

@@ -89,9 +89,13 @@ impl Graph {
         }
         let (giver, arrived) = Slot::new();
         let inputs = ends.receivers(&self.vertices[last].inputs);
-        network.process_with(Process::named(name(last)).effects(), inputs, async move |inputs| {
-            sink(inputs, watch, giver).await;
-        });
+        network.process_with(
+            Process::named(name(last)).keeps_result(),
+            inputs,
+            async move |inputs| {
+                sink(inputs, watch, giver).await;
+            },
+        );
         arrived
     }
 }

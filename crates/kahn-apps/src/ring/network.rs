@@ -28,7 +28,7 @@ impl Ring {
             left = next;
         }
         let (giver, total) = Slot::new();
-        let root = Process::named("root").effects();
+        let root = Process::named("root").keeps_result();
         network.process_with(root, (left, first_out), async move |(left, right)| {
             self.root(left, right, watch, giver).await;
         });

@@ -32,7 +32,7 @@ impl ScatterGather {
             replies.push(reply);
         }
         let (giver, checksum) = Slot::new();
-        let root = Process::named("root").effects();
+        let root = Process::named("root").keeps_result();
         network.process_with(root, (tasks, replies), async move |(tasks, replies)| {
             self.root(tasks, replies, watch, giver).await;
         });

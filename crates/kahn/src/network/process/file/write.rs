@@ -3,7 +3,7 @@
 use super::at;
 use super::whole::WholeFile;
 use crate::network::making::Making;
-use crate::{Name, Network, Receiver};
+use crate::{Name, Network, Process, Receiver};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ impl<'env, M: Making> Network<'env, M> {
         path: impl Into<PathBuf>,
     ) {
         let path = path.into();
-        self.blocking(name, chunks, move |chunks| {
+        self.blocking_with(Process::named(name).effects(), chunks, move |chunks| {
             let told = at("write", &path);
             let mut file = WholeFile::create(&path).map_err(&told)?;
             write_all(chunks, &mut file).map_err(&told)?;
@@ -105,6 +105,7 @@ impl<'env, M: Making> Network<'env, M> {
         chunks: Receiver<T>,
         mut writer: impl Write + Send + 'env,
     ) {
-        self.blocking(name, chunks, move |chunks| write_all(chunks, &mut writer));
+        let write = Process::named(name).effects();
+        self.blocking_with(write, chunks, move |chunks| write_all(chunks, &mut writer));
     }
 }

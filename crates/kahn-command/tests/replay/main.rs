@@ -1,0 +1,294 @@
+//! Recording and replay as typed. This is both: the program that is recorded, if the first word is one of its
+//! subcommands, and the tests, which start it.
+#![cfg(unix)]
+
+mod program;
+
+use kahn::policy::PolicyChoice;
+use kahn_observe::record::{Header, Reader, Writer};
+use program::CHANGED;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::{env, fs, thread};
+
+fn main() -> ExitCode {
+    if matches!(env::args().nth(1).as_deref(), Some("run" | "replay")) {
+        return program::program();
+    }
+    a_failure_that_data_decides_comes_again_under_every_schedule();
+    a_run_that_ends_well_is_run_again_and_writes_nothing_unless_it_is_asked();
+    a_recording_is_of_its_owner_and_is_written_over_nothing();
+    what_cannot_be_replayed_is_refused_before_it_runs();
+    another_program_is_refused_and_another_version_is_told();
+    a_program_that_has_changed_stops_where_histories_part();
+    a_recording_that_was_killed_is_replayed_as_far_as_it_goes();
+    files_that_a_recording_names_are_not_touched();
+    ExitCode::SUCCESS
+}
+
+fn program() -> Command {
+    let mut command = Command::new(env::current_exe().expect("it runs"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove(CHANGED).env_remove("RUST_BACKTRACE");
+    command
+}
+
+fn started(arguments: &[&str], file: &Path) -> Child {
+    program().args(arguments).arg(file).spawn().expect("it starts")
+}
+
+/// Runs `arguments file` with these lines on standard input.
+fn fed(arguments: &[&str], file: &Path, numbers: impl Iterator<Item = u64>) -> Output {
+    let mut run = started(arguments, file);
+    let mut input = run.stdin.take().expect("it is a pipe");
+    let lines: Vec<_> = numbers.map(|number| number.to_string()).collect();
+    let lines = lines.join("\n");
+    // One that fails reads no more.
+    let feeder = thread::Builder::new().spawn(move || drop(input.write_all(lines.as_bytes())));
+    let feeder = feeder.expect("a thread starts");
+    let output = run.wait_with_output().expect("it ends");
+    feeder.join().expect("it writes");
+    output
+}
+
+/// Replays a file, without anything on standard input.
+fn replayed(file: &Path, more: &[&str]) -> Output {
+    let mut command = program();
+    command.arg("replay").arg(file).args(more).stdin(Stdio::null());
+    command.output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a run says: its exit code, its result, and what it tells of the failure.
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let told = text(&output.stderr);
+    // Not where a thread panicked, and not what the sink tells, which acts.
+    let is_left_out = |line: &str| {
+        let by_panics = ["thread '", "the sum is ", "note: run with "];
+        by_panics.iter().any(|begin| line.starts_with(begin)) || line.ends_with(" numbers")
+    };
+    let told = told.lines().filter(|line| !line.is_empty() && !is_left_out(line));
+    (output.status.code(), text(&output.stdout), told.collect::<Vec<_>>().join("\n"))
+}
+
+/// Numbers of which no sum up to one of them is a multiple of 1009, and then one is.
+fn failing() -> impl Iterator<Item = u64> {
+    let mut sum = 0;
+    let steady = (0..1500_u64).map(move |n| {
+        let next = n * 48_271 % 977 + 1;
+        let next = if (sum + next) % 1009 == 0 { next + 1 } else { next };
+        sum += next;
+        (next, sum)
+    });
+    let (numbers, sums): (Vec<_>, Vec<_>) = steady.unzip();
+    let last = 1009 - sums[1499] % 1009;
+    numbers.into_iter().chain([last]).chain(1..2000)
+}
+
+fn a_failure_that_data_decides_comes_again_under_every_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.rec");
+    let recorded = fed(&["run", "--workers", "8", "--record"], &file, failing());
+    let (code, result, told) = said(&recorded);
+    assert_eq!((code, result.as_str()), (Some(1), ""), "{told}");
+    assert!(told.contains("process `add` panicked: the sum is "), "{told}");
+    assert!(text(&recorded.stderr).contains(" 1500 numbers"), "the sink acts");
+    for policy in kahn_policies::POLICIES.iter().map(PolicyChoice::name) {
+        for workers in ["1", "2", "8"] {
+            let again = replayed(&file, &["--workers", workers, "--policy", policy]);
+            let schedule = format!("{policy}, {workers} workers");
+            assert_eq!(said(&again), said(&recorded), "{schedule}");
+            assert!(!text(&again.stderr).contains(" numbers"), "{schedule}: the sink acts");
+        }
+    }
+}
+
+fn a_run_that_ends_well_is_run_again_and_writes_nothing_unless_it_is_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, sink, after] = ["run.rec", "sink", "after"].map(|name| folder.path().join(name));
+    let arguments = ["--sink", path(&sink), "--file", path(&after), "--record"];
+    let recorded = fed(&[&["run"], &arguments[..]].concat(), &file, 1..=40);
+    assert_eq!(said(&recorded), (Some(0), "820\n".to_owned(), String::new()));
+    for written in [&sink, &after] {
+        fs::write(written, "mine").expect("it is written");
+    }
+    assert_eq!(said(&replayed(&file, &[])), said(&recorded));
+    let content = |path| fs::read_to_string(path).expect("it is there");
+    assert_eq!((content(&sink), content(&after)), ("mine".to_owned(), "mine".to_owned()));
+
+    assert_eq!(said(&replayed(&file, &["--with-effects"])), said(&recorded));
+    assert_eq!(content(&sink).lines().last(), Some("820"));
+    assert_eq!(content(&after), "done\n");
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("it is text")
+}
+
+fn a_recording_is_of_its_owner_and_is_written_over_nothing() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, link, nowhere] = ["file", "link", "nowhere"].map(|name| folder.path().join(name));
+    let run = fed(&["run", "--record"], &file, 1..10);
+    assert_eq!(run.status.code(), Some(0));
+    let mode = fs::metadata(&file).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let before = fs::read(&file).expect("it is there");
+    symlink(&file, &link).expect("it is made");
+    symlink("missing", &nowhere).expect("it is made");
+    for target in [&file, &link, &nowhere] {
+        let (code, result, told) = said(&fed(&["run", "--record"], target, 1..10));
+        assert_eq!((code, result.as_str()), (Some(2), ""), "{told}");
+        assert!(told.contains("there is such a file"), "{told}");
+    }
+    assert!(fs::read(&file).expect("it is there") == before);
+    assert!(!folder.path().join("missing").exists());
+    let nowhere = folder.path().join("no folder/file");
+    let (code, _, told) = said(&fed(&["run", "--record"], &nowhere, 1..10));
+    assert!(code == Some(2) && told.contains("there is no directory"), "{told}");
+}
+
+fn what_cannot_be_replayed_is_refused_before_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.rec");
+    let refused = fed(&["run", "--bare", "--record"], &file, 1..10);
+    let (code, result, told) = said(&refused);
+    assert_eq!((code, result.as_str()), (Some(2), ""), "{told}");
+    let what = "`lines` sends on channel `read`, whose messages have no written form: give it one by \
+                `Channel::wire`";
+    assert!(told.contains(what), "{told}");
+    assert!(!file.exists());
+
+    let (code, _, told) = said(&replayed(&folder.path().join("missing"), &[]));
+    assert!(code == Some(2) && told.contains("missing: "), "{told}");
+    fs::write(&file, "KAHN").expect("it is written");
+    let (code, _, told) = said(&replayed(&file, &[]));
+    assert!(code == Some(2) && told.contains("this is no recording of a run"), "{told}");
+}
+
+/// Writes a recording anew, with another header.
+fn with_header(from: &Path, to: &Path, change: impl FnOnce(&mut Header)) {
+    let mut reader = Reader::open(from).expect("it is a recording");
+    let mut header = reader.header().clone();
+    change(&mut header);
+    let writer = Writer::create(to, &header).expect("it is made");
+    while let Some(entry) = reader.read().expect("it is read") {
+        writer.append(&entry);
+    }
+    writer.finish().expect("it is written");
+}
+
+fn another_program_is_refused_and_another_version_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, other] = ["run.rec", "other.rec"].map(|name| folder.path().join(name));
+    let recorded = fed(&["run", "--record"], &file, 1..10);
+    with_header(&file, &other, |header| "words".clone_into(&mut header.program));
+    let (code, result, told) = said(&replayed(&other, &[]));
+    assert_eq!((code, result.as_str()), (Some(2), ""));
+    assert!(told.contains("this is a recording of `words`, not of `replay-"), "{told}");
+
+    let other = folder.path().join("version.rec");
+    with_header(&file, &other, |header| "kahn 0.0.1".clone_into(&mut header.version));
+    let (code, result, told) = said(&replayed(&other, &[]));
+    assert_eq!((code, result.as_bytes()), (Some(0), &recorded.stdout[..]));
+    assert!(told.contains("was recorded by kahn 0.0.1; this is kahn "), "{told}");
+
+    let other = folder.path().join("arguments.rec");
+    with_header(&file, &other, |header| header.arguments.push("--help".to_owned()));
+    let (code, result, _) = said(&replayed(&other, &[]));
+    assert_eq!((code, result.as_str()), (Some(2), ""));
+
+    let mut command = program();
+    let command = command.arg("replay").arg(&file).env(CHANGED, "name");
+    let (code, _, told) = said(&command.output().expect("it starts"));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("another network") && told.contains("is `last` here and `the last`"),
+        "{told}"
+    );
+}
+
+fn a_program_that_has_changed_stops_where_histories_part() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.rec");
+    let recorded =
+        fed(&["run", "--record"], &file, (1..=900).map(|n| if n == 1 { 2 } else { 1009 }));
+    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
+    for workers in ["1", "2", "8"] {
+        let mut command = program();
+        let command = command.arg("replay").arg(&file).args(["--workers", workers]);
+        let output = command.env(CHANGED, "sum").stdin(Stdio::null()).output().expect("it starts");
+        let (code, result, told) = said(&output);
+        assert_eq!((code, result.as_str()), (Some(1), ""), "{told}");
+        let what = "this is not the run that was recorded: message 700 of channel `sums`, from `add`, \
+                    differs";
+        assert!(told.ends_with(what), "{told}");
+    }
+}
+
+fn a_recording_that_was_killed_is_replayed_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.rec");
+    let mut run = started(&["run", "--record"], &file);
+    let mut input = run.stdin.take().expect("it is a pipe");
+    for _ in 0..20 {
+        input.write_all(b"7\n").expect("it is read");
+    }
+    // Its input stays open, so it goes on; what it has done gets to the disk by itself.
+    while sends_in(&file) < 20 {
+        thread::yield_now();
+    }
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    let again = replayed(&file, &[]);
+    let (code, result, told) = said(&again);
+    assert_eq!((code, result.as_str()), (Some(1), ""), "{told}");
+    assert!(told.contains("run.rec ends before the run did: "), "{told}");
+    for workers in ["1", "8"] {
+        assert_eq!(said(&replayed(&file, &["--workers", workers])), said(&again));
+    }
+    // Cut anywhere, it is one or it is refused.
+    let bytes = fs::read(&file).expect("it is there");
+    let cut = folder.path().join("cut.rec");
+    for length in (0..bytes.len()).step_by(29) {
+        fs::write(&cut, &bytes[..length]).expect("it is written");
+        let (code, _, told) = said(&replayed(&cut, &[]));
+        let expected = if told.contains("recording") { 2 } else { 1 };
+        assert_eq!(code, Some(expected), "{length} bytes: {told}");
+    }
+}
+
+/// How many messages a recording has that were sent.
+fn sends_in(file: &Path) -> usize {
+    use kahn_observe::record::{Act, Entry};
+
+    let Ok(mut reader) = Reader::open(file) else { return 0 };
+    let mut count = 0;
+    while let Ok(Some(entry)) = reader.read() {
+        count += usize::from(matches!(entry, Entry::Acts { act: Act::Sends { .. }, .. }));
+    }
+    count
+}
+
+fn files_that_a_recording_names_are_not_touched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, hostile] = ["run.rec", "hostile.rec"].map(|name| folder.path().join(name));
+    let recorded = fed(&["run", "--record"], &file, 1..10);
+    let names = ["--report-json", "--svg", "--trace", "--trace-on-failure", "--file"];
+    let named: Vec<PathBuf> = names.iter().map(|name| folder.path().join(&name[2..])).collect();
+    for (name, path) in names.iter().zip(&named) {
+        let _ = fs::remove_file(&hostile);
+        with_header(&file, &hostile, |header| {
+            header.arguments =
+                vec!["run".to_owned(), (*name).to_owned(), self::path(path).to_owned()];
+        });
+        assert_eq!(said(&replayed(&hostile, &[])), said(&recorded), "{name}");
+        assert!(!path.exists(), "{name}");
+    }
+}
