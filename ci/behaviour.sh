@@ -216,6 +216,13 @@ mutation rounding-adds-up --lib rounding_does_not trace/weave.rs \
     's/ran: scale\.long\(ran\) - before,/ran: scale.long(slice.ran),/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \
     's/if told\.start > at \{/if told.start > at + (1 << 40) {/'
+replay='--test replay'
+mutation receives-of-the-held-not-counted "$replay" until::what_is_there ../../kahn/src/channel/hold.rs \
+    's/received\.store\(received\.load\(Relaxed\) \+ 1, Relaxed\);//'
+mutation the-held-is-granted-more "$replay" until::what_is_there ../../kahn/src/channel/slow_path.rs \
+    's/\(own::WAIT_ONCE \| own::HOLDS\)/own::WAIT_ONCE/'
+mutation the-held-is-untold "$replay" until::what_is_there ../../kahn/src/deadlock/explain.rs \
+    's/channel\.table\(\)\.held_at\(channel\)\.is_some\(\)/false/'
 mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
     's/let ready = wake\.map_or\(until, \|\(at, _\)\| at\.clamp\(slice\.until, until\)\);/let ready = until;/'
 package=kahn

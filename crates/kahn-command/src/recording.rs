@@ -6,10 +6,11 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use kahn::{Network, Options};
+use kahn::{Activity, Detail, Network, Options, Report};
 use kahn_observe::record::{Header, Recorder, Replay};
 
 use crate::arguments::{RunArguments, Verb, policies, workers};
@@ -75,6 +76,32 @@ impl Outside {
         matches!(self, Self::Replayed(again) if !again.has_effects)
     }
 
+    /// What is told of a run in which a process was held.
+    ///
+    /// # Errors
+    /// Fails if one was to be held and ended before.
+    pub(crate) fn held(&self, report: &Report) -> Result<Option<String>, Failure> {
+        let Self::Replayed(Again { replay, until: Some(Place { process, receive }), .. }) = self
+        else {
+            return Ok(None);
+        };
+        let waits = match &report.detail {
+            Some(Detail::Waits(explanation)) => Some(explanation),
+            _ => None,
+        };
+        let is_held = |waits: &&kahn::Explanation| {
+            let mut waiting = waits.waiting.iter();
+            waiting.any(|waiting| matches!(waiting.activity, Activity::HeldBack { .. }))
+        };
+        let Some(waits) = waits.filter(is_held) else {
+            let what = format!("`{process}` does not come to receive {receive}: it was not held");
+            return Err(Failure::input(what).with_help("name an earlier one, counted from 1"));
+        };
+        let failures = report.failures.iter().map(|failure| format!("{failure}\n"));
+        let left = replay.left().into_iter().map(|left| left.to_string());
+        Ok(Some(failures.chain([waits.to_string()]).chain(left).collect()))
+    }
+
     /// Ends a recording, and tells if a run was another than the recorded one.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         match self {
@@ -111,6 +138,28 @@ fn version(command: &Command) -> String {
 pub(crate) struct Again {
     replay: Arc<Replay>,
     has_effects: bool,
+    until: Option<Place>,
+}
+
+/// A receive of a process, as it is typed: `add@12`.
+#[derive(Debug, Clone)]
+struct Place {
+    process: String,
+    /// Its first is 1.
+    receive: u64,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let place = typed.rsplit_once('@').and_then(|(process, receive)| {
+            let receive = receive.parse().ok().filter(|receive| *receive > 0)?;
+            (!process.is_empty()).then(|| Self { process: process.to_owned(), receive })
+        });
+        let what = "expected a process, `@`, and the number of one of its receives, counted from 1: `add@12`";
+        place.ok_or_else(|| what.to_owned())
+    }
 }
 
 /// What is typed after `replay`.
@@ -127,6 +176,11 @@ struct ReplayArguments {
     /// Which process runs next, whatever it was
     #[arg(long, value_name = "P", value_parser = policies())]
     policy: Option<String>,
+
+    /// Holds PROCESS before its N-th receive, lets all others go on until nothing can, and shows on
+    /// standard output what waits for what and which messages stand in channels with a written form
+    #[arg(long, value_name = "PROCESS@N")]
+    until: Option<Place>,
 
     /// Writes files and runs processes that only act, so that their effects happen again
     #[arg(long)]
@@ -189,7 +243,8 @@ impl Recorded {
     /// Does it again. The matches are those of the recorded run.
     pub(crate) fn run(self, program: &dyn Program, matches: &ArgMatches) -> Result<(), Failure> {
         let command = program.command();
-        let Self { asked: ReplayArguments { file, workers, policy, with_effects }, replay } = self;
+        let Self { asked, replay } = self;
+        let ReplayArguments { file, workers, policy, until, with_effects } = asked;
         let (recorded, here) = (&replay.header().program, command.get_name());
         if recorded != here {
             let what = format!("this is a recording of `{recorded}`, not of `{here}`");
@@ -205,8 +260,12 @@ impl Recorded {
             messages::note(format_args!("{path} ends before the run did: {why}"));
         }
         let arguments = RunArguments::from_arg_matches(matches)?.again(workers, policy);
-        let replay = Arc::new(replay.with_effects(with_effects));
-        let again = Again { replay, has_effects: with_effects };
+        let replay = replay.with_effects(with_effects);
+        let replay = Arc::new(match &until {
+            Some(Place { process, receive }) => replay.until(process, *receive),
+            None => replay,
+        });
+        let again = Again { replay, has_effects: with_effects, until };
         run::run(program, matches, &arguments, Some(again))
     }
 }

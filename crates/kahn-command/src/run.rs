@@ -48,9 +48,18 @@ pub(crate) fn run(
     let ended = outside.end();
     let traced = tracing.tell(ran.is_err());
 
+    ended?;
     let cost = Cost { name: command.get_name(), form, arguments };
+    let report = match &ran {
+        Ok((_, report)) => report.as_ref(),
+        Err(failure) => failure.report(),
+    };
+    if let Some(report) = report
+        && let Some(held) = outside.held(report)?
+    {
+        return result::write(|out| out.write_all(held.as_bytes()));
+    }
     match ran {
-        _ if ended.is_err() => ended,
         Ok((answer, report)) => {
             traced?;
             let files = answer.files.into_iter().filter(|_| !outside.acts_not());

@@ -246,6 +246,16 @@ pub trait Script: Send + Sync {
     /// Is told that the network does something else than it did, and what.
     fn parts(&self, what: String);
 
+    /// Returns before which of its receives a process is held for good, if it is; its first is number 1. Not,
+    /// unless overridden.
+    ///
+    /// Asked once for each process, before it runs; one process of a network is held. All others go on until
+    /// nothing can any more: no channel grows because this process does not receive.
+    fn holds(&self, process: Subject<'_>) -> Option<u64> {
+        let _ = process;
+        None
+    }
+
     /// Returns whether processes with declared effects that send nothing are run all the same. No, unless
     /// overridden.
     fn acts_again(&self) -> bool {

@@ -118,6 +118,15 @@ pub enum Activity {
         /// The process that would take one.
         to: Option<Name>,
     },
+    /// It is held before it receives a message, for good: see [`Script::holds`].
+    ///
+    /// [`Script::holds`]: crate::observe::Script::holds
+    HeldBack {
+        /// The channel.
+        channel: Name,
+        /// The number of the message; the first is 1.
+        message: u64,
+    },
     /// A communicating process waits to meet another at a channel.
     Meets {
         /// `send` or `receive`.
@@ -362,6 +371,9 @@ impl fmt::Display for Activity {
                     Some(to) => write!(f, ", which `{to}` receives"),
                     None => Ok(()),
                 }
+            }
+            Self::HeldBack { channel, message } => {
+                write!(f, "is held before it receives message {message} from `{channel}`")
             }
             Self::Meets { operation, channel, message, partner } => {
                 let way = if *operation == "send" { "to" } else { "from" };

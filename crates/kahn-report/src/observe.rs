@@ -130,6 +130,15 @@ pub trait Observer: Send + Sync {
     ) {
         let _ = (process, channel, number, message);
     }
+
+    /// Tells of a message that stands in a channel in the end, if contents are wanted: its written form,
+    /// of channels whose messages have one; none if the function that writes it has panicked.
+    ///
+    /// Told when nothing can go on in a run in which a process was [held](Script::holds), in order for each
+    /// channel.
+    fn left(&self, channel: Subject<'_>, number: u64, message: Option<&[u8]>) {
+        let _ = (channel, number, message);
+    }
 }
 
 /// Why a process rests.

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     a_program_that_has_changed_stops_where_histories_part();
     a_recording_that_was_killed_is_replayed_as_far_as_it_goes();
     files_that_a_recording_names_are_not_touched();
+    what_is_there_before_a_receive_is_shown_the_same_under_every_schedule();
     ExitCode::SUCCESS
 }
 
@@ -290,5 +291,41 @@ fn files_that_a_recording_names_are_not_touched() {
         });
         assert_eq!(said(&replayed(&hostile, &[])), said(&recorded), "{name}");
         assert!(!path.exists(), "{name}");
+    }
+}
+
+fn what_is_there_before_a_receive_is_shown_the_same_under_every_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.rec");
+    let recorded = fed(&["run", "--workers", "2", "--record"], &file, failing());
+    assert_eq!(recorded.status.code(), Some(1));
+    // Before the last message that does no harm.
+    let mut first: Option<String> = None;
+    for policy in kahn_policies::POLICIES.iter().map(PolicyChoice::name) {
+        for workers in ["1", "2", "8"] {
+            let schedule = ["--workers", workers, "--policy", policy];
+            let output = replayed(&file, &[&["--until", "add@1500"], &schedule[..]].concat());
+            let (code, result, told) = said(&output);
+            assert_eq!((code, told.as_str()), (Some(0), ""), "{schedule:?}");
+            assert_eq!(*first.get_or_insert(result.clone()), result, "{schedule:?}");
+        }
+    }
+    let shown = first.unwrap_or_default();
+    let is_held = "`add` is held before it receives message 1500 from `read`";
+    let last: u64 = failing().nth(1500).expect("it fails there");
+    let bytes: Vec<_> = last.to_le_bytes().iter().map(|byte| format!(" {byte:02x}")).collect();
+    for line in [is_held, "`read` holds ", &format!("  1501  8 bytes:{}", bytes.concat())] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    for (place, what) in [
+        ("add", "expected a process, `@`, and the number"),
+        ("add@0", "expected a process, `@`, and the number"),
+        ("@3", "expected a process, `@`, and the number"),
+        ("ad@3", "there is no process `ad`, but `lines`, `add`"),
+        ("add@1502", "`add` does not come to receive 1502"),
+    ] {
+        let (code, result, told) = said(&replayed(&file, &["--until", place]));
+        assert_eq!((code, result.as_str()), (Some(2), ""), "{place}");
+        assert!(told.contains(what), "{place}: {told}");
     }
 }

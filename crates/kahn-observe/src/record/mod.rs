@@ -20,6 +20,7 @@
 //! | `read` | how is a file read that nothing is known of? |
 //! | `recorder` | what is written of a run, and which runs cannot be recorded? |
 //! | `replay` | what does each process do again, and is the network the same? |
+//! | `until` | what is there before a process receives a message? |
 //! | `carried` | what are messages summed up as? |
 //!
 //! **A file is not trusted**: no memory is taken on the word of a length, only as bytes come in. It holds
@@ -31,6 +32,7 @@ mod read;
 mod recorder;
 mod replay;
 mod topology;
+mod until;
 mod write;
 
 pub use content::{Act, Entry, Failed, Header, Input};
@@ -38,6 +40,7 @@ pub use read::{Cut, ReadError, Reader};
 pub use recorder::Recorder;
 pub use replay::Replay;
 pub use topology::{Channel, Process, Topology};
+pub use until::Left;
 pub use write::Writer;
 
 /// What a file begins with, before the version of its format.

@@ -1,6 +1,7 @@
 //! A recording as a script: what each process does again, and whether the network does the same.
 
 use super::carried::{Channels, digest};
+use super::until::{Left, Until};
 use super::{Act, Cut, Entry, FRAME, Failed, Header, MOST, ReadError, Reader, Topology};
 use kahn_report::observe::{Graph, Observer, Script, Step, Subject};
 use kahn_report::{AtMessage, Failure};
@@ -67,6 +68,7 @@ pub struct Replay {
     cut: Option<Cut>,
     has_ended: bool,
     acts_again: bool,
+    until: Option<Until>,
     file: Mutex<File>,
     processes: BTreeMap<u64, Mutex<Cursor>>,
     /// The digests of messages to recorded processes.
@@ -145,6 +147,7 @@ impl Replay {
             cut: reader.cut().cloned(),
             has_ended,
             acts_again: false,
+            until: None,
             file: Mutex::new(file),
             processes: processes.into_iter().map(|(id, one)| (id, Mutex::new(one))).collect(),
             passed,
@@ -167,6 +170,69 @@ impl Replay {
     pub fn with_effects(mut self, act: bool) -> Self {
         self.acts_again = act;
         self
+    }
+
+    /// Has the process of this name held before one of its receives, for good; its first is number 1. All
+    /// others go on until nothing can any more, and no channel grows because that process receives nothing.
+    /// Then the run ends in a deadlock, whose explanation is the same in every replay, and so is what is
+    /// [left](Self::left).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, Options};
+    /// use kahn_observe::record::{Header, Recorder, Replay};
+    /// use std::sync::Arc;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("run.rec");
+    /// fn build(network: &mut Network<'_>) {
+    ///     let bytes = Channel::named("bytes").wire_with(
+    ///         |byte: &u8, into| into.push(*byte),
+    ///         |bytes| bytes.first().copied().ok_or("it is empty".into()),
+    ///     );
+    ///     let (out, bytes) = network.channel_with(bytes);
+    ///     network.blocking("read", out, |mut out| (0..3).for_each(|byte| out.send_blocking(byte)));
+    ///     network.for_each("ignore", bytes, |_| {});
+    /// }
+    ///
+    /// let recorder = Arc::new(Recorder::new(&path, Header::default()));
+    /// let mut network = Network::new();
+    /// build(&mut network);
+    /// network.run_with(Options::new().observer(Arc::clone(&recorder)))?;
+    /// recorder.finish()?;
+    ///
+    /// let replay = Arc::new(Replay::open(&path)?.until("ignore", 3));
+    /// let mut network = Network::new();
+    /// network.replay(Arc::clone(&replay) as _);
+    /// build(&mut network);
+    /// let error = network.run_with(Options::new().observer(Arc::clone(&replay))).unwrap_err();
+    /// let is = "`ignore` is held before it receives message 3 from `bytes`";
+    /// assert!(error.to_string().contains(is), "{error}");
+    /// assert_eq!(replay.left()[0].written, [Some(vec![2])]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn until(mut self, process: impl Into<String>, receive: u64) -> Self {
+        self.until = Some(Until::new(process.into(), receive));
+        self
+    }
+
+    /// Returns what stood in the channels that have a written form, in which something did, when nothing could go on
+    /// in a run [until](Self::until) a receive.
+    ///
+    /// # Examples
+    ///
+    /// See [`until`](Self::until).
+    ///
+    /// ```no_run
+    /// # use kahn_observe::record::Replay;
+    /// let replay = Replay::open("run.rec")?;
+    /// assert!(replay.left().is_empty(), "it has not run");
+    /// # Ok::<(), kahn_observe::record::ReadError>(())
+    /// ```
+    pub fn left(&self) -> Vec<Left> {
+        self.until.as_ref().map_or_else(Vec::new, |until| until.left(&self.header.network))
     }
 
     /// Calls this when the network does something else than it did: it may stop the run.
@@ -319,6 +385,10 @@ impl Script for Replay {
         self.part(|| what);
     }
 
+    fn holds(&self, process: Subject<'_>) -> Option<u64> {
+        self.until.as_ref()?.holds(process)
+    }
+
     fn acts_again(&self) -> bool {
         self.acts_again
     }
@@ -365,10 +435,16 @@ impl Observer for Replay {
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
         match Topology::of(graph).difference(&self.header.network) {
-            None => Ok(()),
+            None => self.until.as_ref().map_or(Ok(()), |until| until.find(graph)),
             Some(difference) => Err(format!(
                 "this is another network than the recorded one: {difference} (in the recording)"
             )),
+        }
+    }
+
+    fn left(&self, channel: Subject<'_>, number: u64, message: Option<&[u8]>) {
+        if let Some(until) = &self.until {
+            until.add(channel, number, message);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod histories;
 mod parting;
+mod until;
 
 use kahn::policy::PolicyChoice;
 use kahn::{BoxError, Channel, Network, Options, Report, RunError};

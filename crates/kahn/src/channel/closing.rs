@@ -399,8 +399,12 @@ fn is_to_be_told(channel: ChannelRef, end: End) -> bool {
 pub(super) fn drop_messages(channel: ChannelRef) -> u64 {
     let types = channel.types.get();
     if channel.sender.is_set_up() {
-        // SAFETY: messages from the receiver's count to the sender's are in their slots.
-        channel.for_each_slot(|slot| unsafe { (types.drop_message)(slot) });
+        channel.for_each_slot(|number, slot| {
+            // SAFETY: messages from the receiver's count to the sender's are in their slots.
+            unsafe { channel.tell_what_is_left(number, slot) };
+            // SAFETY: as above.
+            unsafe { (types.drop_message)(slot) };
+        });
         // SAFETY: emptied, and the channel is not used any more.
         unsafe { channel.free_slots() };
     }

@@ -342,8 +342,8 @@ impl ChannelRef {
         self.cold.slot.get().cast()
     }
 
-    /// Calls `f` with the slot of each message that is in the channel, which is not in use.
-    pub(super) fn for_each_slot(self, mut f: impl FnMut(*mut u8)) {
+    /// Calls `f` with the number and the slot of each message that is in the channel, which is not in use.
+    pub(super) fn for_each_slot(self, mut f: impl FnMut(u64, *mut u8)) {
         let stride = self.types.get().stride;
         let (side, end) = (&self.receiver, self.sender.local.get());
         let begin = side.local.get();
@@ -353,7 +353,7 @@ impl ChannelRef {
             for number in number..number + some {
                 #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
                 let index = (number as u32 & side.mask.get()) as usize;
-                f(side.row.get().wrapping_byte_add(index * stride));
+                f(number, side.row.get().wrapping_byte_add(index * stride));
             }
             side.local.set(number + some);
         }
@@ -386,13 +386,13 @@ impl ChannelRef {
     pub(super) fn resize(self, capacity: u32) {
         let (types, begin) = (self.types.get(), self.receiver.local.get());
         let mut from = Vec::new();
-        self.for_each_slot(|slot| from.push(slot));
+        self.for_each_slot(|_, slot| from.push(slot));
         let slots = self.take_slots();
         self.cold.set_capacity(capacity);
         if !from.is_empty() {
             self.set_up(begin);
             let mut from = from.into_iter();
-            self.for_each_slot(|to| {
+            self.for_each_slot(|_, to| {
                 let from = from.next().expect("as many as there were");
                 // SAFETY: the one slot has a message, which is given up, and the other none.
                 unsafe { ptr::copy_nonoverlapping(from, to, types.size) };

@@ -36,6 +36,8 @@ pub(crate) mod own {
 
     /// Senders were dropped; they end their channels at the next operation.
     pub(crate) const CLOSES: u8 = LEFT;
+    /// The process is held before one of its receives (`channel::hold`).
+    pub(crate) const HOLDS: u8 = 8;
 }
 
 /// The language of networks.

@@ -32,6 +32,7 @@ pub(crate) mod digest;
 pub(crate) mod endings;
 pub(crate) mod events;
 mod growth;
+mod hold;
 pub(crate) mod language;
 mod listing;
 pub(crate) mod observer;

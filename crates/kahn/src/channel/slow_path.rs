@@ -6,6 +6,7 @@
 //! | has another operation waiting | misuse |
 //! | has dropped senders | their channels end now |
 //! | is to be pruned or stopped | it ends here |
+//! | is held before this receive | it waits for good (`hold`) |
 //! | has run long, or every operation waits once | it waits for its next turn |
 //!
 //! | the channel | `send` | `recv` |
@@ -136,7 +137,8 @@ fn attend(
         return SlowPath::Over;
     }
     if !waits_at.is_null() {
-        if !*waited || waits_at != channel.waiting_at(end) {
+        let is_held = || waiting_end(task).is_some_and(|(at, _)| at.table().held_at(at).is_some());
+        if !*waited || waits_at != channel.waiting_at(end) && !is_held() {
             let waiting = waiting_channel(task).unwrap_or_else(|| channel.name().clone());
             let begun = channel.name().clone();
             return misused(worker, task, MisuseKind::Overlap { waiting, begun });
@@ -158,6 +160,13 @@ fn attend(
         task.marks.fetch_and(!mark::FLUSH, Relaxed);
         Kahn::flush(worker);
     }
+    if notes & own::HOLDS != 0
+        && end == End::Receiver
+        && let Some(wait) = channel.table().place_to_wait(task, channel)
+    {
+        language::ask_to_wait(worker, wait.wait_on(End::Receiver, wait.seen(End::Sender)));
+        return wait_here(wait, End::Receiver, worker, task, waited);
+    }
     let tired = worker.patience.get() == 0 && !worker.is_dedicated();
     if !*waited && (notes & own::WAIT_ONCE != 0 || tired) {
         worker.ask(if tired { Request::Yield } else { Request::Again });
@@ -169,7 +178,13 @@ fn attend(
     worker.patience.set(worker.patience.get().saturating_sub(1));
     match end {
         End::Sender => look_for_credit(channel, worker, task, waited),
-        End::Receiver => look_for_messages(channel, worker, task, waited),
+        End::Receiver => {
+            let looked = look_for_messages(channel, worker, task, waited);
+            if notes & own::HOLDS != 0 && looked == SlowPath::Go {
+                channel.table().count_receive();
+            }
+            looked
+        }
     }
 }
 
@@ -354,7 +369,7 @@ impl ChannelRef {
         let side = self.side(end);
         let most = self.reach(end, most);
         let is_eager = side.tells(told::OUTSIDE)
-            || task.notes() & own::WAIT_ONCE != 0
+            || task.notes() & (own::WAIT_ONCE | own::HOLDS) != 0
             || end == End::Receiver && side.is_recorded();
         if capacity < 4 || is_eager {
             side.credit.set(1);

@@ -3,6 +3,7 @@
 use super::capacities::Capacities;
 use super::closing;
 use super::endings::LastSender;
+use super::hold::Hold;
 use super::language::mark;
 use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, Label, ROOMY, RawChannel, RoomyChannel, flag};
@@ -130,6 +131,8 @@ pub(crate) struct ChannelTable {
     digests: OnceLock<Arc<Digests>>,
     /// Is told of messages and polls.
     pub(super) observer: OnceLock<ObserverHandle>,
+    /// Which process is held before one of its receives, if one is.
+    pub(super) held: OnceLock<Hold>,
     /// Channels that are listed when they end, promised when their first end closes; and how many
     /// there may be.
     listed: PlainAtomicUsize,
@@ -151,6 +154,7 @@ impl ChannelTable {
             record_all: AtomicBool::new(false),
             digests: OnceLock::new(),
             observer: OnceLock::new(),
+            held: OnceLock::new(),
             listed: PlainAtomicUsize::new(0),
             limit: PlainAtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),

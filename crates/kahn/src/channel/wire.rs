@@ -5,6 +5,7 @@
 //! word of the sender. So such a channel is roomy; others pay nothing.
 
 use super::Digester;
+use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, kind};
 use kahn_engine::sync::panics;
 use kahn_report::BoxError;
@@ -66,6 +67,25 @@ impl Wire {
     pub(crate) unsafe fn encode(self, message: *const (), into: &mut Vec<u8>) {
         // SAFETY: said by the caller.
         unsafe { (self.encode)(message, into) };
+    }
+
+    /// The written form of the message in a slot; none if it cannot be written. It does not unwind: it is the
+    /// user's function, and its callers are about to publish or to drop.
+    ///
+    /// # Safety
+    /// As for [`encode`](Self::encode).
+    unsafe fn written(self, slot: *mut u8, bytes: &mut Vec<u8>) -> Option<&[u8]> {
+        let written = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: said by the caller.
+            unsafe { self.encode(slot.cast_const().cast(), bytes) };
+        }));
+        match written {
+            Ok(()) => Some(bytes),
+            Err(payload) => {
+                panics::discard(payload);
+                None
+            }
+        }
     }
 
     /// Makes a message of its written form.
@@ -147,18 +167,28 @@ impl ChannelRef {
             let index = (number as u32 & mask) as usize;
             let slot = row.wrapping_add(index * stride);
             bytes.clear();
-            // It is the user's function, and the caller is about to publish: it must not unwind.
-            let written = catch_unwind(AssertUnwindSafe(|| {
-                // SAFETY: the message stands there, as the caller says.
-                unsafe { wire.encode(slot.cast_const().cast(), &mut bytes) };
-            }));
-            match written {
-                Ok(()) => f(Some(&bytes)),
-                Err(payload) => {
-                    panics::discard(payload);
-                    f(None);
-                }
-            }
+            // SAFETY: the message stands there, as the caller says.
+            f(unsafe { wire.written(slot, &mut bytes) });
+        }
+    }
+
+    /// Tells the observer of a message that is left in the channel, if it is to be told.
+    ///
+    /// # Safety
+    /// It stands in this slot, and the channel is not in use.
+    pub(super) unsafe fn tell_what_is_left(self, number: u64, slot: *mut u8) {
+        let table = self.table();
+        if !self.is_wired() || !table.tells_of_left(self) {
+            return;
+        }
+        if let (Some(ObserverHandle(observer)), Some(wire)) =
+            (table.observer(), self.line(End::Sender).wire.get())
+            && observer.wants_contents()
+        {
+            let mut bytes = Vec::new();
+            // SAFETY: said by the caller.
+            let message = unsafe { wire.written(slot, &mut bytes) };
+            observer.left(self.subject(), self.before(number), message);
         }
     }
 }

@@ -47,7 +47,9 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
 /// another part.
 pub(crate) fn is_told(task: TaskRef) -> bool {
     task.attributes() & attribute::HELPER == 0
-        && edge_of(task).is_none_or(|edge| !edge.channel.is_inner())
+        && edge_of(task).is_none_or(|Edge { channel, .. }| {
+            !channel.is_inner() || channel.table().held_at(channel).is_some()
+        })
 }
 
 fn members(ring: &[Edge]) -> Vec<RingMember> {
@@ -77,6 +79,9 @@ fn activity(task: TaskRef, runs: bool, scheduler: &Scheduler, channels: &Kept<'_
         return Activity::Computes;
     }
     if let Some(edge) = edge_of(task) {
+        if let Some(held) = edge.channel.table().held_at(edge.channel) {
+            return held;
+        }
         let channel = edge.channel.name().clone();
         let peer = edge.peer().map(|peer| peer.info().name.clone());
         return match edge.end {

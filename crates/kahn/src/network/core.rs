@@ -21,6 +21,7 @@ use crate::deadlock::{Resolver, explain};
 use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{Kind, Scheduler, TaskRef};
+use kahn_report::observe::Subject;
 use kahn_report::{Ending, Explanation, Identity, Misuse, Name};
 use std::mem;
 use std::sync::OnceLock;
@@ -439,6 +440,12 @@ impl Core {
         let settings = self.scheduler.settings();
         if settings.wait_once && task.kind() != Kind::Outside {
             task.note(own::WAIT_ONCE);
+        }
+        if let Some(Again(script)) = self.script.get() {
+            let info = task.info();
+            if let Some(receive) = script.holds(Subject::new(&info.name, info.identity)) {
+                self.channels.hold_process(task, receive);
+            }
         }
         if settings.threads && task.kind() == Kind::Pooled {
             // SAFETY: nothing runs yet, or nothing knows the process yet.

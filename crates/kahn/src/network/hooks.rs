@@ -128,6 +128,7 @@ impl Core {
         }
         // Nothing runs, so any thread that comes here finds the same.
         if self.left.set(Left::new(scheduler, &self.channels)).is_ok() {
+            self.channels.note_what_is_left();
             let processes = scheduler.table.lock().all();
             processes.into_iter().for_each(tell_of_wait);
         }
