@@ -296,6 +296,12 @@ mutation count-passes-as-equal "$testing" equal_by_count_only testing/verify.rs 
     's/self\.by_contents == 0/self.by_contents == usize::MAX/'
 mutation party-holds-nothing "$laws" a_forgotten_end_outside deadlock/explain.rs \
     's/channel\.owner\(\*end\) == Some\(party\)/channel.owner(*end).is_none()/'
+mutation outside-is-not-seen "$laws" each_process_is_found deadlock/look.rs \
+    's/edge\.peer\(\)\.is_some_and\(\|peer\| peer\.created_as\(\) == Kind::Outside\)/false/'
+mutation parts-are-seen-apart "$laws" a_farm_is_one_process deadlock/look.rs \
+    's/whole\.has_first \|= .*?;/let _ = WITHIN;/'
+mutation dead-is-not-seen "$laws" a_ring_that_is_stuck deadlock/look.rs \
+    's/is_stuck: is_dead\(task\)/is_stuck: is_dead(task) \&\& false/'
 mutation sink-keeps-its-message "$laws" forwarded_into_a_sink channel/adapters.rs \
     's/this\.sender\.write\(message, Some\(worker\)\);//'
 

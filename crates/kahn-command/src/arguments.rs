@@ -13,6 +13,7 @@ use kahn::policy::PolicyChoice;
 use kahn::{Accounting, Detection, Options};
 use kahn_policies::POLICIES;
 
+use crate::live::LiveArguments;
 use crate::placing::Placing;
 use crate::program::{Form, Kind, Parts, Program, Settings};
 use crate::trace::TraceArguments;
@@ -156,6 +157,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) trace: TraceArguments,
+
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
 }
 
 /// How much of a report is shown.
@@ -243,7 +247,7 @@ pub(crate) struct GraphArguments {
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
 const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 12] = [
+const OF_NETWORKS: [&str; 13] = [
     "record",
     "capacity",
     "capacity_at_most",
@@ -256,6 +260,7 @@ const OF_NETWORKS: [&str; 12] = [
     "trace_summary",
     "trace_level",
     "trace_events",
+    "live",
 ];
 
 /// What a subcommand does with a program.
@@ -394,6 +399,7 @@ impl RunArguments {
                 _ => "it is no network: there are no messages to record",
             }));
         }
+        let live = self.live.typed();
         let why = match form.kind {
             Kind::Network => return Ok(()),
             Kind::Sequential => "it runs on one thread, in a loop",
@@ -406,7 +412,8 @@ impl RunArguments {
             .iter()
             .filter(|_| !form.kind.is_scheduled())
             .chain(&of_networks)
-            .chain(&traced);
+            .chain(&traced)
+            .chain(&live);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };

@@ -26,6 +26,7 @@
 //! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
 //! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
 //! | … `--record FILE` | what came from outside is kept |
+//! | … `--live=json` | what each process does while it runs, an object a line |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |
@@ -45,7 +46,7 @@
 //! | `menu` | … and one that has several programs? ([`Menu`]) |
 //! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
 //! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
-//! | `run`, `recording`, `verify`, `graph`, [`trace`] | what is done? |
+//! | `run`, `recording`, `verify`, `graph`, [`trace`], `live` | what is done? |
 //! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
 //! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
 
@@ -55,6 +56,7 @@ mod failure;
 mod graph;
 mod input;
 mod interrupt;
+mod live;
 mod menu;
 mod messages;
 pub mod output;

@@ -102,7 +102,13 @@ fn run_network<'env>(
         Some(counted) => (counted.total(), counted.unit()),
         None => (None, "messages"),
     };
-    let ran = progress::watched(&done, total, unit, || network.run_with(options));
+    let live = arguments.live.start(&handle)?;
+    let ran = if live.is_shown() {
+        network.run_with(options)
+    } else {
+        progress::watched(&done, total, unit, || network.run_with(options))
+    };
+    drop(live);
     let report = ran.map_err(|error| {
         let refused = arguments.placing().refused(&error);
         refused.unwrap_or_else(|| error.into())

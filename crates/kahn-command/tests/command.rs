@@ -122,6 +122,7 @@ fn main() -> ExitCode {
     numbers_of_parts_are_checked();
     #[cfg(target_os = "linux")]
     {
+        live_lines_tell_what_each_process_does();
         ctrl_c_while_a_file_is_written_leaves_nothing();
         a_run_that_is_asked_says_what_it_waits_for_and_goes_on();
         ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else();
@@ -278,6 +279,46 @@ fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
     let _ = read.read_to_end(&mut Vec::new());
     assert_eq!(run.wait().expect("it ends").code(), Some(130));
     reader.join().expect("it read on");
+}
+
+#[cfg(target_os = "linux")]
+fn live_lines_tell_what_each_process_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Nothing reads the pipe, so the sink's process cannot go on, and all others wait for it.
+    let pipe = named_pipe_in(folder.path());
+    let mut run = started(&["run", "a", "b", "--endless", "--live=json", "--sink"], &pipe);
+    let mut lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
+    let mut view = || -> serde_json::Value {
+        let line = lines.next().expect("it is told").expect("it is text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    // The source fills its channel first.
+    let view = loop {
+        let view = view();
+        let processes = view["processes"].as_array().expect("a list");
+        let source = processes.iter().find(|process| process["name"] == "words for the sink");
+        if source.expect("it is there")["doing"] == "full" {
+            break view;
+        }
+    };
+    assert_eq!(view["of_processes"]["first"], 0);
+    assert_eq!(view["of_processes"]["count"], view["of_processes"]["all"]);
+    for process in view["processes"].as_array().expect("a list") {
+        let share = |name: &str| process[name].as_f64().expect("a share");
+        let all: f64 = ["busy", "ready", "empty", "full", "outside"].map(share).iter().sum();
+        assert!((all - 1.0).abs() < 1e-9, "{process}");
+    }
+    let channels = view["channels"].as_array().expect("a list");
+    let full = channels.iter().find(|channel| channel["name"] == "words for the sink");
+    let full = full.expect("it is there");
+    assert_eq!(full["waiting"], full["capacity"], "{full}");
+    let mut read = fs::File::open(&pipe).expect("it is there");
+    press_ctrl_c(&run);
+    let _ = read.read_to_end(&mut Vec::new());
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    let told = typed("run a --live");
+    assert_eq!(told.status.code(), Some(2));
+    assert!(text(&told.stderr).contains("`--live=json` writes lines"));
 }
 
 #[cfg(target_os = "linux")]

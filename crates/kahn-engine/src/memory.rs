@@ -15,6 +15,7 @@
 use crate::sync::system::have_pages;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// A chunk starts at a multiple of this, and is no larger unless one block is.
@@ -151,17 +152,33 @@ impl BlockPool {
 
     /// All blocks in use, the same order in every run that takes and gives the same.
     pub fn in_use(&self) -> impl Iterator<Item = NonNull<u8>> {
-        self.chunks().flat_map(|(chunk, head)| {
-            let fresh = if head.room.in_use.get() > 0 { head.room.fresh.get() } else { 0 };
-            let used = (0..fresh).filter(|&index| head.is_in_use(index));
-            used.map(move |index| Chunk::block(chunk, head.size, index))
-        })
+        self.chunks().flat_map(|(chunk, head)| head.blocks_in_use(chunk))
     }
 
     fn chunks(&self) -> impl Iterator<Item = (NonNull<Chunk>, &Chunk)> {
         let chunks = self.classes.iter().flat_map(|class| &class.chunks);
         // SAFETY: the pool is borrowed, so no other thread touches a head.
         chunks.map(|&chunk| (chunk, unsafe { &*chunk.as_ptr() }))
+    }
+
+    /// How many blocks are in use.
+    pub fn len(&self) -> usize {
+        self.chunks().map(|(_, head)| head.room.in_use.get()).sum()
+    }
+
+    /// Whether no block is in use.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The blocks in use that have these places in the order of [`in_use`](Self::in_use). Chunks before
+    /// them are counted, and not looked through.
+    pub fn part(&self, places: Range<usize>) -> impl Iterator<Item = NonNull<u8>> {
+        let (mut chunks, mut before) = (self.chunks().peekable(), places.start);
+        while let Some((_, head)) = chunks.next_if(|(_, head)| head.room.in_use.get() <= before) {
+            before -= head.room.in_use.get();
+        }
+        chunks.flat_map(|(chunk, head)| head.blocks_in_use(chunk)).skip(before).take(places.len())
     }
 
     /// The next few blocks in use after those of the last call, round and round.
@@ -291,6 +308,12 @@ impl Chunk {
         (fresh.get() - 1, false)
     }
 
+    fn blocks_in_use(&self, chunk: NonNull<Self>) -> impl Iterator<Item = NonNull<u8>> {
+        let fresh = if self.room.in_use.get() > 0 { self.room.fresh.get() } else { 0 };
+        let used = (0..fresh).filter(|&index| self.is_in_use(index));
+        used.map(move |index| Self::block(chunk, self.size, index))
+    }
+
     fn is_in_use(&self, index: usize) -> bool {
         let Room { fresh, free, .. } = &self.room;
         index < fresh.get() && free[index / 64].get() & (1 << (index % 64)) == 0
@@ -342,6 +365,27 @@ mod tests {
         // SAFETY: taken above.
         unsafe { pool.give(blocks[1]) };
         assert!(pool.take(3 * CHUNK, ptr::null()).recycled);
+    }
+
+    #[test]
+    fn every_part_is_that_of_all_that_is_in_use() {
+        let mut pool = BlockPool::default();
+        let blocks: Vec<_> = (0..1000)
+            .map(|number| pool.take(if number % 3 == 0 { 128 } else { 300 }, ptr::null()).start)
+            .collect();
+        for block in blocks.iter().step_by(7) {
+            // SAFETY: taken above.
+            unsafe { pool.give(*block) };
+        }
+        let all: Vec<_> = pool.in_use().collect();
+        assert_eq!(pool.len(), all.len());
+        for first in (0..=all.len() + 2).step_by(11) {
+            for many in [0, 1, 5, 400, 2000] {
+                let part: Vec<_> = pool.part(first..first + many).collect();
+                let expected: Vec<_> = all.iter().skip(first).take(many).copied().collect();
+                assert_eq!(part, expected, "{many} from {first} on");
+            }
+        }
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! | module | what |
 //! |---|---|
 //! | [`record`] | recordings: what came from outside, from which all else follows, in a file; and running the same network from one |
+//! | [`sample`] | what each process does and waits for while a run goes on, found from outside by looking |
 //! | [`trace`] | what each process and each worker did, and when: a file for Perfetto's viewer, figures, a comparison of two runs |
 //!
-//! A run knows nothing of this: all of it is told by [`kahn_report::observe::Observer`], which `kahn` shows as
-//! `kahn::observe::Observer`.
+//! A run knows nothing of this: it tells an [`Observer`](kahn_report::observe::Observer), or is
+//! [`Sampled`](kahn_report::observe::Sampled). `kahn` shows both in `kahn::observe`.
 
 #![forbid(unsafe_code)]
 
 pub mod record;
+pub mod sample;
 pub mod trace;

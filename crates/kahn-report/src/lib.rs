@@ -19,6 +19,7 @@
 //! | `picture` | a network as SVG |
 //! | [`observe`] | what is told of a run while it happens |
 //! | `acts` | … and of it, what processes do that are joined to what is outside of their network |
+//! | `look` | what a run does at one moment, for what samples it |
 //! | `subject` | which process or channel an observer is told of |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
@@ -34,6 +35,7 @@ mod failure;
 mod families;
 mod human;
 mod identity;
+mod look;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
 mod name;

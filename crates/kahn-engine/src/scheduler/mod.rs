@@ -348,11 +348,14 @@ impl Scheduler {
     /// The processes that workers run right now.
     #[inline]
     pub fn running(&self) -> Vec<TaskRef> {
+        self.of_workers().flatten().collect()
+    }
+
+    /// The process that each worker runs right now.
+    pub fn of_workers(&self) -> impl Iterator<Item = Option<TaskRef>> {
         let slots = self.config.get().into_iter().flat_map(|config| &config.slots);
-        slots
-            // SAFETY: the blocks of processes are type-stable; what is stale is compared only.
-            .filter_map(|slot| unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) })
-            .collect()
+        // SAFETY: the blocks of processes are type-stable; what is stale is compared only.
+        slots.map(|slot| unsafe { TaskRef::from_ptr(slot.current.load(Acquire)) })
     }
 
     /// The number of threads that ran processes, and whether each process had one of its own.

@@ -4,6 +4,7 @@ use crate::memory::BlockPool;
 use crate::task::{Header, Plan, Task, TaskRef, attribute};
 use kahn_report::{Ending, Identity, Name, ProcessCounts};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What is kept of a process for the report.
 #[derive(Clone, Debug)]
@@ -86,6 +87,19 @@ impl Table {
     /// All that are alive, in the same order in every run that creates the same.
     pub fn all(&self) -> Vec<TaskRef> {
         self.headers().filter(|task| task.is_listed()).collect()
+    }
+
+    /// Those that are alive among the places of the table, and how many places are taken; by a process
+    /// that has ended, too, while something names it.
+    pub fn part(&self, places: Range<usize>) -> (impl Iterator<Item = TaskRef>, usize) {
+        // SAFETY: as in `headers`.
+        let headers = self.pool.part(places).map(|block| unsafe { TaskRef::new(block.cast()) });
+        (headers.filter(|task| task.is_listed()), self.pool.len())
+    }
+
+    /// Whether this is a process that is alive.
+    pub fn lists(&self, task: TaskRef) -> bool {
+        task.is_listed()
     }
 
     /// The processes that have ended, and that something still names.

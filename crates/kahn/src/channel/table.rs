@@ -18,6 +18,7 @@ use kahn_engine::sync::{
 use kahn_engine::{Scheduler, TaskRef};
 use kahn_report::{Identity, MisuseKind, Name};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -525,6 +526,13 @@ impl Kept<'_> {
     /// Everything that exists, the same order in every run that creates the same.
     pub(crate) fn all(&self) -> Vec<ChannelRef> {
         self.0.all().collect()
+    }
+
+    /// Those at these places of the table, and how many places are taken.
+    pub(crate) fn part(&self, places: Range<usize>) -> (impl Iterator<Item = ChannelRef>, usize) {
+        // SAFETY: as in `Inner::all`.
+        let part = self.0.pool.part(places).map(|block| unsafe { ChannelRef::new(block.cast()) });
+        (part, self.0.pool.len())
     }
 }
 

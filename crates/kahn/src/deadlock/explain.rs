@@ -29,11 +29,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
         .map(|&task| Waiting {
             process: task.info().name.clone(),
             activity: activity(task, running.contains(&task), scheduler, &channels),
-            kind: match task.created_as() {
-                Kind::Pooled => "process",
-                Kind::Threaded => "blocking",
-                Kind::Outside => "outside",
-            },
+            kind: kind_of(task),
             is_stuck: false,
             created_at: None,
         })
@@ -52,7 +48,16 @@ pub(crate) fn is_told(task: TaskRef) -> bool {
         })
 }
 
-fn members(ring: &[Edge]) -> Vec<RingMember> {
+/// What kind of process it is, as explanations tell it.
+pub(super) fn kind_of(task: TaskRef) -> &'static str {
+    match task.created_as() {
+        Kind::Pooled => "process",
+        Kind::Threaded => "blocking",
+        Kind::Outside => "outside",
+    }
+}
+
+pub(super) fn members(ring: &[Edge]) -> Vec<RingMember> {
     let mut members: Vec<_> = ring
         .iter()
         .filter(|edge| !edge.channel.is_inner())

@@ -44,10 +44,12 @@
 //! from there. It is there to show the difference.
 
 mod explain;
+mod look;
 mod prune;
 pub(crate) mod walk;
 
 pub(crate) use explain::{explain, is_told};
+pub(crate) use look::{look, survey};
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
 use crate::channel::events;

@@ -1,12 +1,15 @@
 //! A run from outside: stop it, look into it.
 
-use super::core::{Core, Verdict};
+use super::core::{Core, Role, Verdict};
+use crate::deadlock::{look, survey};
 use kahn_engine::sync::{Arc, Ordering::*};
+use kahn_report::observe::{Look, Sampled, Survey};
 use kahn_report::{Activity, Explanation, StillRunning};
+use std::ops::Range;
 use std::sync::Weak;
 use std::time::Duration;
 
-/// Stops a run from outside, and explains what it is doing.
+/// Stops a run from outside, explains what it is doing, and lets it be [sampled](Sampled).
 ///
 /// A stop never looks like an end of stream: async processes are dropped where they wait, blocking
 /// ones are unwound silently, and the outcome is `Stopped`. It does nothing once the run has ended.
@@ -168,5 +171,21 @@ impl StopHandle {
         self.0
             .upgrade()
             .is_none_or(|core| core.scheduler.is_ending() || core.scheduler.live.load(Relaxed) == 0)
+    }
+}
+
+impl Sampled for StopHandle {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        match self.0.upgrade() {
+            Some(core) => look(&core.scheduler, places, Role::of_part, found),
+            None => *found = Look::default(),
+        }
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        let places = (processes, channels);
+        self.0.upgrade().map_or_else(Survey::default, |core| {
+            survey(&core.scheduler, &core.channels, places, Role::of_part)
+        })
     }
 }

@@ -18,6 +18,7 @@
 //! | `outside` | blocking processes, outside parties, rings through both |
 //! | `foreign` | futures and wakers of others; networks inside networks |
 //! | `observing` | what an observer is told |
+//! | `looking` | what a look from outside finds, and that it changes nothing |
 //! | `messages` | types of messages; every one is dropped exactly once |
 //! | `cores` | more workers than cores: nobody waits for one that is kept asleep |
 //! | `creation` | networks that grow while they run |
@@ -45,6 +46,7 @@ mod histories;
 mod holders;
 mod in_place;
 mod interpreter;
+mod looking;
 mod meaning;
 mod messages;
 mod misuse;
