@@ -432,7 +432,8 @@ impl RunArguments {
             (schedule.policy, schedule.placing) = (policy, Placing::default());
         }
         let (report_json, svg, record, trace) = (None, None, None, TraceArguments::default());
-        Self { schedule, report, report_json, svg, record, trace }
+        let live = LiveArguments::default();
+        Self { schedule, report, report_json, svg, record, trace, live }
     }
 
     /// Understands the options of a run of this form.

@@ -12,7 +12,7 @@ use crate::{Failure, messages};
 const EVERY: Duration = Duration::from_millis(200);
 
 /// What is typed to see a run while it goes on.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LiveArguments {
     /// Shows on standard error, while it runs, what each process does and waits for
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "screen")]
