@@ -16,6 +16,7 @@ use kahn_policies::POLICIES;
 use crate::live::LiveArguments;
 use crate::placing::Placing;
 use crate::program::{Form, Kind, Parts, Program, Settings};
+use crate::recording::RecordArguments;
 use crate::trace::TraceArguments;
 use crate::{Failure, size};
 
@@ -151,9 +152,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Writes into the new file FILE what comes from outside, for `replay` to run the same again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "trace_on_failure", "trace_summary"])]
-    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) record: RecordArguments,
 
     #[command(flatten)]
     pub(crate) trace: TraceArguments,
@@ -247,8 +247,10 @@ pub(crate) struct GraphArguments {
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
 const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 13] = [
+const OF_NETWORKS: [&str; 15] = [
     "record",
+    "bundle",
+    "bundle_without_messages",
     "capacity",
     "capacity_at_most",
     "budget",
@@ -388,7 +390,7 @@ impl RunArguments {
             ("--tau", placing.has_tau()),
         ];
         let traced = self.trace.typed();
-        if form.kind != Kind::Network && self.record.is_some() {
+        if form.kind != Kind::Network && self.record.is_asked_for() {
             let command = program.command();
             let (name, form_name) = (command.get_name(), form.name);
             let what = format!("the variant `{form_name}` of `{name}` cannot be recorded");
@@ -431,7 +433,8 @@ impl RunArguments {
             // Places are those of the other policy.
             (schedule.policy, schedule.placing) = (policy, Placing::default());
         }
-        let (report_json, svg, record, trace) = (None, None, None, TraceArguments::default());
+        let (report_json, svg) = (None, None);
+        let (record, trace) = (RecordArguments::default(), TraceArguments::default());
         let live = LiveArguments::default();
         Self { schedule, report, report_json, svg, record, trace, live }
     }

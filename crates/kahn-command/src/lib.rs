@@ -26,11 +26,13 @@
 //! | … `--report`, `--report-json FILE` | what the run cost, for people and for programs |
 //! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
 //! | … `--record FILE` | what came from outside is kept |
+//! | … `--bundle DIR` | … and the report, in a folder, if the run does not end well |
 //! | … `--live=json` | what each process does while it runs, an object a line |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |
-//! | `words replay FILE` | does again what was recorded, from that file alone |
+//! | `words replay FILE` | runs again what was recorded, from that file alone |
+//! | … `--until PROCESS@N` | … until that process is to receive its N-th message, and shows what is there |
 //! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard

@@ -5,17 +5,43 @@
 //! is typed for the replay, has the program act again.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use kahn::{Activity, Detail, Network, Options, Report};
-use kahn_observe::record::{Header, Recorder, Replay};
+use kahn_observe::record::{Bundle, Header, Recorder, Replay};
 
 use crate::arguments::{RunArguments, Verb, policies, workers};
 use crate::program::Program;
 use crate::{Failure, messages, output, run};
+
+/// What is typed to have a run recorded.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RecordArguments {
+    /// Writes into the new file FILE what comes from outside, for `replay` to run the same again
+    #[arg(long, value_name = "FILE", conflicts_with_all = TRACES)]
+    record: Option<PathBuf>,
+
+    /// Makes the new directory DIR and, if the run does not end well, leaves there a recording, the
+    /// report, an explanation and the command that runs the same again
+    #[arg(long, value_name = "DIR", conflicts_with = "record", conflicts_with_all = TRACES)]
+    bundle: Option<PathBuf>,
+
+    /// Leaves digests there in place of messages: what cannot be given away stays here
+    #[arg(long, requires = "bundle")]
+    bundle_without_messages: bool,
+}
+
+/// Options that observe a run as well: it has one observer.
+const TRACES: [&str; 3] = ["trace", "trace_on_failure", "trace_summary"];
+
+impl RecordArguments {
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.record.is_some() || self.bundle.is_some()
+    }
+}
 
 /// How what comes from outside gets into a run, and whether it is kept.
 #[derive(Debug)]
@@ -24,16 +50,23 @@ pub(crate) enum Outside {
     Live,
     /// From there, and into a file.
     Recorded(Arc<Recorder>, PathBuf),
+    /// From there, and into a folder that goes unless the run fails.
+    Bundled(Option<Bundle>, PathBuf),
     /// From a file.
     Replayed(Again),
 }
 
 impl Outside {
-    /// Has a run recorded, if a file was named for it. The file is made when the run starts.
-    pub(crate) fn of(file: Option<&Path>, command: &Command, seed: u64) -> Result<Self, Failure> {
-        let Some(path) = file else { return Ok(Self::Live) };
+    /// Has a run recorded, if it was asked for.
+    pub(crate) fn of(
+        asked: &RecordArguments,
+        command: &Command,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let RecordArguments { record, bundle, bundle_without_messages } = asked;
+        let Some(path) = record.as_ref().or(bundle.as_ref()) else { return Ok(Self::Live) };
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::file(path, "there is such a file")
+            return Err(Failure::file(path, "there is such a file or directory")
                 .with_help("name another one, or remove it: a recording is written over nothing"));
         }
         output::check_writable(path)?;
@@ -50,14 +83,25 @@ impl Outside {
             seed,
             ..Header::default()
         };
-        Ok(Self::Recorded(Arc::new(Recorder::new(path, header)), path.to_owned()))
+        if record.is_some() {
+            // The file is made when the run starts.
+            return Ok(Self::Recorded(Arc::new(Recorder::new(path, header)), path.to_owned()));
+        }
+        let bundle = if *bundle_without_messages {
+            Bundle::create_without_messages(path, header)
+        } else {
+            Bundle::create(path, header, &format!("{} {NAME}", called()))
+        };
+        let bundle = bundle.map_err(|error| Failure::file(path, error))?;
+        Ok(Self::Bundled(Some(bundle), path.to_owned()))
     }
 
     /// Has the options observe the run.
     pub(crate) fn observe(&self, options: Options) -> Options {
         match self {
-            Self::Live => options,
+            Self::Live | Self::Bundled(None, _) => options,
             Self::Recorded(recorder, _) => options.observer(Arc::clone(recorder)),
+            Self::Bundled(Some(bundle), _) => options.observer(bundle.recorder()),
             Self::Replayed(again) => options.observer(Arc::clone(&again.replay)),
         }
     }
@@ -103,7 +147,7 @@ impl Outside {
     }
 
     /// Ends a recording, and tells if a run was another than the recorded one.
-    pub(crate) fn end(&self) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, failure: Option<&Failure>) -> Result<(), Failure> {
         match self {
             Self::Live => {}
             Self::Recorded(recorder, path) => {
@@ -111,6 +155,19 @@ impl Outside {
                 if let Err(error) = recorder.finish() {
                     let path = path.display();
                     messages::note(format_args!("{path}: the recording ends early: {error}"));
+                }
+            }
+            Self::Bundled(bundle, path) => {
+                // One that did not run leaves nothing.
+                let ran = failure.and_then(|failure| Some((failure, failure.report()?)));
+                if let (Some(bundle), Some((failure, report))) = (bundle.take(), ran) {
+                    let path = path.display();
+                    match bundle.keep(&failure.to_string(), Some(report)) {
+                        Ok(()) => messages::note(format_args!(
+                            "{path} has what is needed to run this again: see {path}/README.md"
+                        )),
+                        Err(error) => messages::note(format_args!("{path} is not whole: {error}")),
+                    }
                 }
             }
             Self::Replayed(Again { replay, .. }) => {
@@ -122,6 +179,12 @@ impl Outside {
         }
         Ok(())
     }
+}
+
+/// What this command is called, for a person to type.
+fn called() -> String {
+    let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What a program is a version of, for those who run it again: its own, and that of what runs it.

@@ -30,9 +30,9 @@ pub(crate) fn run(
     let options = arguments.options(program, form, &shape)?;
     let tracing = arguments.trace.start(command.get_name())?;
     let options = tracing.observe(options);
-    let outside = match again {
+    let mut outside = match again {
         Some(again) => Outside::Replayed(again),
-        None => Outside::of(arguments.record.as_deref(), &command, shape.seed())?,
+        None => Outside::of(&arguments.record, &command, shape.seed())?,
     };
     let options = outside.observe(options);
     let interrupt = Interrupt::new();
@@ -45,7 +45,7 @@ pub(crate) fn run(
         _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
     };
     interrupt.ended();
-    let ended = outside.end();
+    let ended = outside.end(ran.as_ref().err());
     let traced = tracing.tell(ran.is_err());
 
     ended?;

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
     a_recording_that_was_killed_is_replayed_as_far_as_it_goes();
     files_that_a_recording_names_are_not_touched();
     what_is_there_before_a_receive_is_shown_the_same_under_every_schedule();
+    a_run_that_fails_leaves_what_runs_it_again_and_one_that_ends_well_leaves_nothing();
+    a_bundle_without_messages_has_none_of_them();
     ExitCode::SUCCESS
 }
 
@@ -146,7 +148,7 @@ fn a_recording_is_of_its_owner_and_is_written_over_nothing() {
     for target in [&file, &link, &nowhere] {
         let (code, result, told) = said(&fed(&["run", "--record"], target, 1..10));
         assert_eq!((code, result.as_str()), (Some(2), ""), "{told}");
-        assert!(told.contains("there is such a file"), "{told}");
+        assert!(told.contains("there is such a file or directory"), "{told}");
     }
     assert!(fs::read(&file).expect("it is there") == before);
     assert!(!folder.path().join("missing").exists());
@@ -328,4 +330,76 @@ fn what_is_there_before_a_receive_is_shown_the_same_under_every_schedule() {
         assert_eq!((code, result.as_str()), (Some(2), ""), "{place}");
         assert!(told.contains(what), "{place}: {told}");
     }
+}
+
+/// What is in a folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("it is there").file_name();
+    let mut names: Vec<_> =
+        entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn a_run_that_fails_leaves_what_runs_it_again_and_one_that_ends_well_leaves_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let crash = folder.path().join("crash");
+    let well = fed(&["run", "--bundle"], &crash, 1..=40);
+    assert_eq!(said(&well), (Some(0), "820\n".to_owned(), String::new()));
+    assert!(!crash.exists());
+    // One that does not run leaves nothing either.
+    let refused = fed(&["run", "--bare", "--bundle"], &crash, 1..=40);
+    assert!(refused.status.code() == Some(2) && !crash.exists(), "{}", text(&refused.stderr));
+
+    let failed = fed(&["run", "--workers", "8", "--bundle"], &crash, failing());
+    let (code, _, told) = said(&failed);
+    assert!(code == Some(1) && told.contains("has what is needed to run this again"), "{told}");
+    let files = ["README.md", "explanation.txt", "report.json", "run.rec"];
+    assert_eq!(names_in(&crash), files);
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&crash), 0o700);
+    assert!(files.iter().all(|file| mode(&crash.join(file)) == 0o600));
+    let content = |name: &str| fs::read_to_string(crash.join(name)).expect("it is text");
+    let why = content("explanation.txt");
+    assert!(told.contains(why.trim_end()) && why.contains("process `add` panicked"), "{why}");
+    assert!(content("report.json").contains("\"outcome\": \"failed\""));
+
+    // As the page says, in the folder.
+    let page = content("README.md");
+    let line = page.lines().find_map(|line| line.strip_prefix("    ")).expect("a command");
+    let mut words = line.split(' ');
+    let called = env::current_exe().expect("it runs");
+    assert_eq!(words.next(), called.file_name().and_then(|name| name.to_str()));
+    let again = program().args(words).current_dir(&crash).stdin(Stdio::null()).output();
+    let (code, _, again) = said(&again.expect("it starts"));
+    assert!(code == Some(1) && again.contains(why.trim_end()), "{again}");
+
+    let (code, _, told) = said(&fed(&["run", "--bundle"], &crash, 1..=40));
+    assert!(code == Some(2) && told.contains("there is such a file or directory"), "{told}");
+    assert_eq!(names_in(&crash), files);
+}
+
+fn a_bundle_without_messages_has_none_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Bytes that stand nowhere else.
+    let secret = u64::from_le_bytes(*b"swordfis");
+    let numbers = [1, secret, 1009 - (secret + 1) % 1009, 5];
+    let has_secret = |crash: &Path| {
+        let files = names_in(crash).into_iter().map(|name| fs::read(crash.join(name)));
+        let mut files = files.map(|bytes| bytes.expect("it is there"));
+        files.any(|bytes| bytes.windows(8).any(|bytes| bytes == b"swordfis"))
+    };
+    for (more, has) in [(&[][..], true), (&["--bundle-without-messages", "--bare"], false)] {
+        let crash = folder.path().join(has.to_string());
+        let arguments = [&["run"], more, &["--bundle"]].concat();
+        let failed = fed(&arguments, &crash, numbers.into_iter());
+        assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+        assert_eq!(has_secret(&crash), has);
+    }
+    let file = folder.path().join("false/run.rec");
+    let (code, _, told) = said(&replayed(&file, &[]));
+    assert!(code == Some(2) && told.contains("digests of messages alone"), "{told}");
 }

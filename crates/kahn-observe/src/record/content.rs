@@ -156,6 +156,13 @@ pub enum Act<'a> {
         /// Whether it waits for room, and not for a message.
         to_send: bool,
     },
+    /// It sent a message of which nothing but this is known.
+    Sent {
+        /// Where.
+        channel: u64,
+        /// Its length and checksum; 0 if it has no written form.
+        digest: u64,
+    },
 }
 
 /// Why a recorded process failed.

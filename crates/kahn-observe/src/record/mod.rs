@@ -21,11 +21,13 @@
 //! | `recorder` | what is written of a run, and which runs cannot be recorded? |
 //! | `replay` | what does each process do again, and is the network the same? |
 //! | `until` | what is there before a process receives a message? |
+//! | `bundle` | what is kept of a run that failed? |
 //! | `carried` | what are messages summed up as? |
 //!
 //! **A file is not trusted**: no memory is taken on the word of a length, only as bytes come in. It holds
 //! what passed through a program, so [`Writer::create`] makes one that its owner alone may read.
 
+mod bundle;
 mod carried;
 mod content;
 mod read;
@@ -35,6 +37,7 @@ mod topology;
 mod until;
 mod write;
 
+pub use bundle::Bundle;
 pub use content::{Act, Entry, Failed, Header, Input};
 pub use read::{Cut, ReadError, Reader};
 pub use recorder::Recorder;

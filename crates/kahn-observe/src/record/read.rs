@@ -73,6 +73,9 @@ pub enum ReadError {
         "this is a recording in version {0} of the format: this program reads version {VERSION}"
     )]
     Version(u8),
+    /// It tells of messages by their digests.
+    #[error("this recording holds digests of messages alone: it cannot be run again")]
+    WithoutMessages,
     /// What it begins with is not whole.
     #[error("this recording has no header: {0}")]
     NoHeader(Cut),

@@ -46,6 +46,8 @@ const AT_ONCE: usize = 256;
 pub struct Recorder {
     path: PathBuf,
     header: Header,
+    /// Whether messages are recorded, and not digests of them.
+    with_messages: bool,
     /// Once the run has started.
     started: OnceLock<Started>,
     /// Why nothing is written any more, though it could be.
@@ -75,7 +77,35 @@ impl Recorder {
     /// ```
     pub fn new(path: impl Into<PathBuf>, header: Header) -> Self {
         let (started, why_ended) = (OnceLock::new(), Mutex::new(None));
-        Self { path: path.into(), header, started, why_ended }
+        Self { path: path.into(), header, with_messages: true, started, why_ended }
+    }
+
+    /// Records digests of messages in place of them: such a recording tells how far each process came, and
+    /// cannot be run again. Any network can be recorded so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Network, Options};
+    /// use kahn_observe::record::{Header, ReadError, Recorder, Replay};
+    /// use std::sync::Arc;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("run.rec");
+    /// let recorder = Arc::new(Recorder::new(&path, Header::default()).without_messages());
+    /// let mut network = Network::new();
+    /// let (out, secrets) = network.channel::<String>("secrets");
+    /// network.blocking("read", out, |mut out| out.send_blocking("swordfish".to_owned()));
+    /// network.for_each("ignore", secrets, |_| {});
+    /// network.run_with(Options::new().observer(Arc::clone(&recorder)))?;
+    /// recorder.finish()?;
+    /// assert!(matches!(Replay::open(&path), Err(ReadError::WithoutMessages)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_messages(mut self) -> Self {
+        self.with_messages = false;
+        self
     }
 
     /// Writes what is left when the run is over, and returns how many bytes the recording has.
@@ -147,7 +177,7 @@ impl Observer for Recorder {
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
         let problems = problems(graph);
-        if !problems.is_empty() {
+        if self.with_messages && !problems.is_empty() {
             return Err(format!("the run cannot be recorded:\n  {}", problems.join("\n  ")));
         }
         let header = Header { network: Topology::of(graph), ..self.header.clone() };
@@ -170,6 +200,9 @@ impl Observer for Recorder {
         use observe::Act::*;
         let input: (String, u64);
         let act = match act {
+            Sends { channel, message, .. } if !self.with_messages => {
+                Act::Sent { channel: channel.id, digest: message.map_or(0, digest) }
+            }
             Sends { channel, message: Some(message), .. } => {
                 Act::Sends { channel: channel.id, message }
             }

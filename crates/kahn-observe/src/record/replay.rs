@@ -125,6 +125,9 @@ impl Replay {
             let at = reader.at();
             let Some(entry) = reader.read()? else { break };
             match entry {
+                Entry::Acts { act: Act::Sent { .. }, .. } => {
+                    return Err(ReadError::WithoutMessages);
+                }
                 Entry::Acts { process, .. } => {
                     processes.entry(process).or_default().records.push(at);
                 }
@@ -371,7 +374,7 @@ impl Script for Replay {
             postcard::from_bytes::<Entry<'_>>(content).map_err(|error| error.to_string())
         });
         match entry {
-            Ok(Entry::Acts { act, .. }) => Some(step(act, message)),
+            Ok(Entry::Acts { act, .. }) => step(act, message),
             Ok(_) => None,
             Err(error) => {
                 drop(cursor);
@@ -394,8 +397,9 @@ impl Script for Replay {
     }
 }
 
-fn step(act: Act<'_>, into: &mut Vec<u8>) -> Step {
-    match act {
+/// What is to be done again; nothing that is known, of a message that is not.
+fn step(act: Act<'_>, into: &mut Vec<u8>) -> Option<Step> {
+    Some(match act {
         Act::Sends { channel, message } => {
             into.extend_from_slice(message);
             Step::Sends { channel }
@@ -406,7 +410,8 @@ fn step(act: Act<'_>, into: &mut Vec<u8>) -> Step {
         Act::Departs { channel } => Step::Departs { channel },
         Act::Ends { failure } => Step::Ends { failure: failure.map(failure_of) },
         Act::Waits { channel, to_send } => Step::Waits { channel, to_send },
-    }
+        Act::Sent { .. } => return None,
+    })
 }
 
 fn failure_of(failed: Failed<'_>) -> Failure {

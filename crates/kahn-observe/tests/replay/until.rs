@@ -168,11 +168,11 @@ fn one_that_receives_less_runs_to_its_end_and_an_unknown_one_is_refused() {
     let (report, left) = held(&path, Options::new().workers(2), ("total", 5000), network);
     assert!(report.is_success() && left.is_empty(), "{report}");
 
-    let replay = Arc::new(Replay::open(&path).unwrap().until("jion", 1));
+    let replay = Arc::new(Replay::open(&path).unwrap().until("merge", 1));
     let mut again = Network::new();
     again.replay(Arc::clone(&replay) as _);
     network(&mut again);
     let refused = again.run_with(Options::new().observer(replay)).unwrap_err();
     let RunError::Refused(why) = refused else { panic!("{refused}") };
-    assert!(why.starts_with("there is no process `jion`, but `device`, `deal`, `join`"), "{why}");
+    assert!(why.starts_with("there is no process `merge`, but `device`, `deal`, `join`"), "{why}");
 }
