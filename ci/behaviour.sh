@@ -184,10 +184,10 @@ mutation timing-does-nothing "$laws" what_accounting_leaves_out ../../kahn-engin
     's/let timing = settings\.accounting == Accounting::Timing \|\| settings\.samples;/let timing = settings.samples;/'
 
 mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
-    's/channel\.tell_observer\(End::Sender\);//'
+    's/channel\.tell_observer\(End::Sender, worker\);//'
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
-    's/channel\.tell_observer\(End::Receiver\);//'
-mutation later-channels-not-observed "$laws" an_observer_is_told channel/table.rs \
+    's/channel\.tell_observer\(End::Receiver, worker\);//'
+mutation later-channels-not-observed "$laws" an_observer_is_told channel/observer.rs \
     's/channel\.observe\(\);//'
 mutation rest-not-observed "$laws" an_observer_is_told channel/observer.rs \
     's/observer\.rests\(process\(&task\), number, slice, rest\);/let _ = (observer, number, slice, rest);/'
@@ -204,14 +204,20 @@ mutation slices-not-of-the-report "$laws" what_ran_by_the_slices ../../kahn-engi
 
 package=kahn-observe
 trace='--test trace'
-mutation lost-not-counted "$trace" what_is_lost trace/ring.rs \
-    's/let lost = end - events\.len\(\) as u64;/let lost = 0;/'
+mutation lost-not-counted "$trace" what_is_lost ../../kahn-report/src/log.rs \
+    's/let lost = end - records\.len\(\) as u64;/let lost = 0;/'
 mutation losses-not-cut-off "$trace" what_is_lost trace/weave.rs \
     's/slice\.from\.max\(scale\.complete_from\)/slice.from/'
 mutation arrows-begin-twice "$trace" a_trace_tells trace/weave.rs \
     's/self\.flows\.insert\(flow\)\.then\(\|\| \{/self.flows.insert(flow);\n (flow > 0).then(|| {\n self.drawn.push((by, at, flow));/'
 mutation parts-are-one "$trace" a_trace_tells trace/names.rs \
-    's/names, process\.id, process\.part, process\.name/names, process.id, 0, process.name/'
+    's/\(kind, subject\.id, subject\.part\)/(kind, subject.id, 0)/'
+mutation recycled-blocks-not-told-apart --lib is_found_where_it_stood trace/names.rs \
+    's/partition_point\(\|&\(since, _\)\| since <= then\)/len()/'
+mutation put-aside-not-taken-off --lib put_aside_for_is_taken trace/ring.rs \
+    's/saturating_sub\(aside\)/saturating_sub(0 * aside)/'
+mutation torn-slices-told --lib put_aside_for_is_taken trace/ring.rs \
+    's/&& lost > 0/\&\& lost > u64::MAX - 1/'
 mutation rounding-adds-up --lib rounding_does_not trace/weave.rs \
     's/ran: scale\.long\(ran\) - before,/ran: scale.long(slice.ran),/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \

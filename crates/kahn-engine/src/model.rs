@@ -104,6 +104,7 @@ pub fn settings() -> Settings {
         wait_once: false,
         threads: false,
         observed: false,
+        logged: false,
         looks: true,
         pin: false,
         solo: false,

@@ -1,7 +1,8 @@
 //! What a run tells: names and identities of processes and channels, how processes ended, which
 //! waits for which, and the report with its tables and its JSON.
 //!
-//! The data of all runtimes of Kahn, without any of them: nothing here runs, locks or counts. Users
+//! The data of all runtimes of Kahn, without any of them: nothing here runs, locks or counts, but that a
+//! [ring](log::Ring) is written by one thread and read by others. Users
 //! see these types by way of the crate whose networks they run; `kahn` re-exports them.
 //!
 //! | module | what it tells |
@@ -20,6 +21,8 @@
 //! | [`observe`] | what is told of a run while it happens |
 //! | `acts` | … and of it, what processes do that are joined to what is outside of their network |
 //! | `look` | what a run does at one moment, for what samples it |
+//! | [`log`] | … and what threads write down of it themselves |
+//! | `slice` | … and of it, a time in which a thread ran a process |
 //! | `subject` | which process or channel an observer is told of |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
@@ -35,6 +38,7 @@ mod failure;
 mod families;
 mod human;
 mod identity;
+pub mod log;
 mod look;
 mod misuse;
 #[allow(unsafe_code, reason = "a name has two words and points to its text itself")]
@@ -42,6 +46,7 @@ mod name;
 pub mod observe;
 mod picture;
 mod report;
+mod slice;
 mod still_running;
 mod subject;
 

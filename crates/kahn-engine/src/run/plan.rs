@@ -9,6 +9,7 @@ use crate::sync::system::{ThreadDoor, cores};
 use crate::sync::{Arc, panics};
 use crate::thread::ThreadSet;
 use crate::worker::WorkerCore;
+use kahn_report::log::Log;
 
 /// Why nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub struct RunPlan {
     run_queues: RunQueues,
     threads: ThreadSet,
     observed: bool,
+    log: Option<Arc<dyn Log>>,
     looks: bool,
 }
 
@@ -58,12 +60,17 @@ impl RunPlan {
             // It may have been made for more workers than there are, and keep processes for each.
             return Err(Refused::OutOfThreads(refusal.clone()));
         }
-        Ok(Self { schedule, run_queues, threads, observed: false, looks: true })
+        Ok(Self { schedule, run_queues, threads, observed: false, log: None, looks: true })
     }
 
     /// Has the language told what processes do, see [`Language::runs`](crate::Language::runs).
     pub fn observe(&mut self) {
         self.observed = true;
+    }
+
+    /// Has threads write down there what processes do, if anywhere.
+    pub fn log(&mut self, log: Option<Arc<dyn Log>>) {
+        self.log = log;
     }
 
     /// Says whether the language may find something when all workers sleep and others run.
@@ -93,7 +100,7 @@ impl RunPlan {
     /// Panics the second time.
     pub fn configure(self, scheduler: &Scheduler, only_pooled: bool) {
         let own_threads = self.own_threads();
-        let Self { schedule, run_queues, threads, observed, looks } = self;
+        let Self { schedule, run_queues, threads, observed, log, looks } = self;
         let samples = run_queues.placing().is_some_and(|placing| placing.again_after().is_some());
         let accounting = schedule.accounting;
         let settings = Settings {
@@ -102,11 +109,13 @@ impl RunPlan {
             wait_once: schedule.policy.waits_once() || schedule.wait_once,
             threads: own_threads,
             observed,
+            logged: log.is_some(),
             looks,
             pin: schedule.pin,
             solo: threads.workers() == 1 && !own_threads && only_pooled,
             listed_processes: schedule.listed,
         };
-        scheduler.configure(Config::new(run_queues, threads, settings));
+        let config = Config { log, ..Config::new(run_queues, threads, settings) };
+        scheduler.configure(config);
     }
 }

@@ -9,6 +9,7 @@ use crate::sync::system::ThreadDoor;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, Mutex, Padded, Parker};
 use crate::task::Task;
 use crate::thread::ThreadSet;
+use kahn_report::log::Log;
 
 /// How the network is run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Settings {
     pub threads: bool,
     /// The language is told what processes do.
     pub observed: bool,
+    /// What processes do is written down.
+    pub logged: bool,
     /// The language may find something when all workers sleep and others run.
     pub looks: bool,
     /// Each worker keeps to one core.
@@ -66,6 +69,8 @@ pub struct Config {
     pub(crate) most_searching: usize,
     /// When the policy is asked again where processes belong, if it wants to be.
     pub balance: Option<Balance>,
+    /// Where threads write down what processes do.
+    pub log: Option<Arc<dyn Log>>,
     /// What is to be said if the system refused workers.
     pub refusal: Option<String>,
     /// Where the threads of this run come from.
@@ -105,6 +110,7 @@ impl Config {
             surplus: workers.saturating_sub(most_awake),
             most_searching,
             balance,
+            log: None,
             refusal: thread_set.refusal.take(),
             door: Arc::clone(&thread_set.door),
             thread_set: Mutex::new(thread_set),

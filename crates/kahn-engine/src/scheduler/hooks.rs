@@ -4,6 +4,7 @@ use crate::scheduler::Scheduler;
 use crate::sync::{Arc, Parker};
 use crate::task::TaskRef;
 use kahn_report::ProcessCounter;
+use kahn_report::log::Wait;
 use std::any::Any;
 
 /// What the scheduler asks of a language without a worker.
@@ -35,6 +36,8 @@ pub struct Tag {
     pub(crate) live: fn(&Scheduler, usize, Arc<Parker>, TaskRef),
     /// Ends a process that has no thread to run on.
     pub(crate) refuse: fn(&Scheduler, TaskRef),
+    /// Where a process has waited whose wait is over, as a log has it.
+    pub(crate) waited: fn(TaskRef) -> Wait,
 }
 
 impl Scheduler {

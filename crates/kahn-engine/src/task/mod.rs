@@ -49,6 +49,7 @@ use crate::sync::{
     PlainAtomicU64,
 };
 use crate::task::extension::Extension;
+use kahn_report::observe::Subject;
 use kahn_report::{Failure, Identity, Name};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -272,6 +273,12 @@ impl TaskRef {
         self.0.as_ptr()
     }
 
+    /// Its address, as logs have it.
+    #[inline]
+    pub fn address(self) -> usize {
+        self.0.addr().get()
+    }
+
     /// Its address.
     #[inline]
     pub fn non_null(self) -> NonNull<Task> {
@@ -366,6 +373,13 @@ impl Task {
         // its `references` delay until none can ask.
         let info = unsafe { &*self.info.get() };
         info.as_ref().expect("a process that is known has its info")
+    }
+
+    /// What observers are told that it is.
+    pub fn subject(&self) -> Subject<'_> {
+        let info = self.info();
+        let part = ptr::from_ref(self).addr() as u64;
+        Subject { part, ..Subject::new(&info.name, info.identity) }
     }
 
     /// Frees what the header of a process owns, when nothing names it any more.

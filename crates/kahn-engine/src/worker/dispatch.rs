@@ -8,6 +8,7 @@ use crate::task::{Polled, Task, TaskRef, mark, own};
 use crate::worker::language::{Language, Left};
 use crate::worker::request::{Park, Pause, Request};
 use crate::worker::{PATIENCE, WorkerCore};
+use kahn_report::log::Ring;
 use kahn_report::{Ending, Failure, ProcessCounter};
 use std::fmt;
 use std::io::Write as _;
@@ -207,9 +208,15 @@ impl<L: Language> Worker<L> {
 
     #[cold]
     fn poll_watched(&self, task: TaskRef) -> Polled {
-        self.begin_slice(task);
+        let ring = self.ring();
+        // Relaxed: the holder's own, counted above.
+        if task.polls.load(Relaxed) == 1 && ring.is_some() {
+            self.log_name(task);
+        }
+        self.begin_slice_in(ring, task);
         let polled = poll_body(task);
-        self.end_slice(
+        self.end_slice_in(
+            ring,
             task,
             match (&polled, self.request.get()) {
                 (Polled::Ready(_), _) => Pause::ForGood,
@@ -225,19 +232,35 @@ impl<L: Language> Worker<L> {
 
     /// This thread begins to run a process, or goes on after a wait in which its stack stayed.
     pub(crate) fn begin_slice(&self, task: TaskRef) {
+        self.begin_slice_in(self.ring(), task);
+    }
+
+    #[inline(always)]
+    fn begin_slice_in(&self, ring: Option<&Ring>, task: TaskRef) {
         let at = self.stopwatch.start();
-        if self.observed {
+        if let Some(ring) = ring {
+            ring.begin(task.address(), at);
+        }
+        if self.tells {
             L::runs(self, task, at);
         }
     }
 
     /// This thread runs a process no more.
     pub(crate) fn end_slice(&self, task: TaskRef, pause: Pause) {
+        self.end_slice_in(self.ring(), task, pause);
+    }
+
+    #[inline(always)]
+    fn end_slice_in(&self, ring: Option<&Ring>, task: TaskRef, pause: Pause) {
         let Some(slice) = self.stopwatch.stop() else { return };
         if self.timing {
             task.count_apart(ProcessCounter::cpu_seconds, slice.ran * self.stopwatch.weight());
         }
-        if self.observed {
+        if let Some(ring) = ring {
+            ring.rest(task.address(), slice, L::wait(task, pause));
+        }
+        if self.tells {
             L::rests(self, task, slice, pause);
         }
     }
@@ -316,7 +339,11 @@ impl<L: Language> Worker<L> {
 
     /// Drops the body of a process and ends it as told.
     pub(crate) fn drop_as(&self, task: TaskRef, ending: Ending) {
-        if self.observed {
+        if let Some(ring) = self.ring() {
+            self.log_name(task);
+            ring.dropped(task.address(), clock::ticks());
+        }
+        if self.tells {
             L::dropped(self, task);
         }
         let before = self.current.replace(Some(task));

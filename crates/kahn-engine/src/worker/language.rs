@@ -9,7 +9,8 @@
 //! | [`probe`](Language::probe) | a worker has time to look at what waits: see [`Probe`] |
 //! | [`quiet`](Language::quiet) | nothing is busy |
 //!
-//! Runs that are [observed](crate::Settings::observed) tell it of [`runs`](Language::runs),
+//! Runs that are [logged](crate::Settings::logged) ask it where processes [`wait`](Language::wait). Those that
+//! are [observed](crate::Settings::observed) tell it of [`runs`](Language::runs),
 //! [`rests`](Language::rests) and [`dropped`](Language::dropped) as well.
 //!
 //! What is asked on the way of a message is a function of the type, so that it can be inlined. What is
@@ -20,6 +21,7 @@ use crate::task::{Header, TaskRef};
 use crate::worker::dispatch::Worker;
 use crate::worker::request::{Park, Pause};
 use kahn_report::Ending;
+use kahn_report::log::Wait;
 use kahn_report::observe::Slice;
 
 /// How a process has left its poll.
@@ -80,6 +82,13 @@ pub trait Language: Hooks + Header {
     /// Nothing is busy: frees what can go on, or gives the verdict if nothing is pending.
     fn quiet(worker: &Worker<Self>);
 
+    /// Where a process waits that the thread runs no more, or has waited till now, as a log has it.
+    #[inline]
+    fn wait(task: TaskRef, pause: Pause) -> Wait {
+        let _ = task;
+        pause.nowhere()
+    }
+
     /// The thread begins to run a process, at this reading of the clock.
     fn runs(worker: &Worker<Self>, task: TaskRef, at: u64) {
         let _ = (worker, task, at);
@@ -110,6 +119,7 @@ impl<L: Language> Worker<L> {
                 // SAFETY: the process was to be started and has no thread: it is the caller's.
                 unsafe { Self::for_clearing(scheduler).end(task, Ending::Stopped) };
             },
+            waited: |task| L::wait(task, Pause::ToPark),
         }
     }
 }

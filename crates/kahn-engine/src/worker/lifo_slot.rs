@@ -11,7 +11,7 @@
 use crate::policy::Ready;
 use crate::sync::{Access, Ordering::*};
 use crate::task::{TaskRef, own};
-use crate::worker::WorkerCore;
+use crate::worker::{Lifo, WorkerCore};
 use crate::{Kind, Reason};
 use std::ptr;
 
@@ -50,17 +50,27 @@ impl WorkerCore {
     #[inline]
     pub fn wake(&self, ready: Ready) {
         let task = ready.into_task();
-        if self.stays_here(task) {
+        if self.lifo.get() == Lifo::Used && Self::may_be_kept(task) {
+            self.keep_task(task);
+        } else {
+            self.wake_otherwise(task);
+        }
+    }
+
+    /// Whether a process may run next on any worker that has woken it.
+    #[inline]
+    fn may_be_kept(task: TaskRef) -> bool {
+        task.kind() == Kind::Pooled && task.notes() & own::APART == 0
+    }
+
+    #[inline(never)]
+    fn wake_otherwise(&self, task: TaskRef) {
+        self.log_wake(task);
+        if self.lifo.get() != Lifo::Unused && Self::may_be_kept(task) {
             self.keep_task(task);
         } else {
             self.queue(task);
         }
-    }
-
-    /// Whether a process may be kept for this worker to run next.
-    #[inline]
-    fn stays_here(&self, task: TaskRef) -> bool {
-        self.uses_lifo_slot.get() && task.kind() == Kind::Pooled && task.notes() & own::APART == 0
     }
 
     #[inline(never)]
@@ -74,7 +84,7 @@ impl WorkerCore {
 
     /// Whether a process has no place of its own but this worker.
     fn belongs_here(&self, task: TaskRef) -> bool {
-        self.uses_lifo_slot.get()
+        self.lifo.get() != Lifo::Unused
             && task.kind() == Kind::Pooled
             && task.notes() & own::APART == own::PINNED
             && task.pinned().is_some_and(|worker| self.is_home_of(worker))

@@ -15,6 +15,7 @@
 //! | `urgency` | how a process gives way to a more urgent one |
 //! | `waiters` | processes that are woken together |
 //! | `stopwatch` | how long processes run |
+//! | `logging` | what it writes down of what they do |
 
 mod blocking;
 pub mod dispatch;
@@ -22,6 +23,7 @@ mod from_tasks;
 mod idle;
 pub mod language;
 mod lifo_slot;
+mod logging;
 mod operation;
 mod pick;
 pub mod request;
@@ -44,7 +46,8 @@ use crate::worker::language::Language;
 use crate::worker::request::Request;
 use crate::worker::stopwatch::Stopwatch;
 use kahn_report::Ending;
-use std::cell::Cell;
+use kahn_report::log::Ring;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::ptr::{self, NonNull};
 
@@ -84,13 +87,17 @@ pub struct WorkerCore {
     /// Whether anything is counted.
     pub counts: bool,
     /// Whether what it wakes may run next without being queued.
-    pub(crate) uses_lifo_slot: Cell<bool>,
+    pub(crate) lifo: Cell<Lifo>,
     pub(crate) timing: bool,
-    /// Whether the language is told what processes do.
+    /// Whether what processes do is told the language or written down; and whether it is told.
     pub(crate) observed: bool,
+    pub(crate) tells: bool,
+    logged: bool,
     /// Whether any of these: one test on the way of a poll.
     pub(crate) watched: bool,
     pub(crate) stopwatch: Stopwatch,
+    /// Where it writes down what processes do, from the first time on.
+    ring: OnceCell<Arc<Ring>>,
     /// The network's number in this program.
     pub network: u32,
     /// The language of that network.
@@ -124,6 +131,27 @@ impl fmt::Debug for WorkerCore {
     }
 }
 
+/// Whether a worker keeps what it wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifo {
+    /// All is queued.
+    Unused,
+    /// It is kept.
+    Used,
+    /// It is kept, and the wake is written down: so one test finds the usual way.
+    UsedAndLogged,
+}
+
+impl Lifo {
+    pub(crate) fn of(is_used: bool, is_logged: bool) -> Self {
+        match (is_used, is_logged) {
+            (false, _) => Self::Unused,
+            (true, false) => Self::Used,
+            (true, true) => Self::UsedAndLogged,
+        }
+    }
+}
+
 impl WorkerCore {
     pub(crate) fn new(scheduler: &Scheduler, index: usize) -> Self {
         // A party may give up its ends before the run.
@@ -131,6 +159,7 @@ impl WorkerCore {
         let settings = config.map(|config| config.settings).unwrap_or_default();
         let run_queues = config.map(|config| &config.run_queues);
         let timing = settings.accounting == Accounting::Timing || settings.samples;
+        let observed = settings.observed || settings.logged;
         Self {
             scheduler: scheduler.strong(),
             index,
@@ -151,16 +180,17 @@ impl WorkerCore {
             lane: run_queues.and_then(|queues| queues.lane(index)).map(NonNull::from),
             access: Cell::new(Access::alone_if(settings.solo)),
             counts: settings.accounting != Accounting::Off,
-            uses_lifo_slot: Cell::new(
+            lifo: Cell::new(Lifo::of(
                 run_queues.is_some_and(|queues| queues.have_lifo_slots) && !settings.threads,
-            ),
+                settings.logged,
+            )),
             timing,
-            observed: settings.observed,
-            watched: timing || settings.observed,
-            stopwatch: Stopwatch::new(
-                index,
-                settings.accounting == Accounting::Timing || settings.observed,
-            ),
+            observed,
+            tells: settings.observed,
+            logged: settings.logged,
+            watched: timing || observed,
+            stopwatch: Stopwatch::new(index, settings.accounting == Accounting::Timing || observed),
+            ring: OnceCell::new(),
             network: scheduler.number,
             language: scheduler.language_tag(),
         }
@@ -170,7 +200,7 @@ impl WorkerCore {
     pub(crate) fn dedicated(scheduler: &Scheduler, index: usize, parker: Arc<Parker>) -> Self {
         Self {
             own_parker: Some(parker),
-            uses_lifo_slot: Cell::new(false),
+            lifo: Cell::new(Lifo::Unused),
             lane: None,
             access: Cell::new(Access::Shared),
             ..Self::new(scheduler, index)

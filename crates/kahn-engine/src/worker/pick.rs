@@ -18,9 +18,9 @@ use crate::policy::{Ready, Reason, Turn};
 use crate::scheduler::DEFERRED;
 use crate::sync::Ordering::*;
 use crate::task::{TaskRef, own};
-use crate::worker::WorkerCore;
 use crate::worker::dispatch::Worker;
 use crate::worker::language::{Language, Probe};
+use crate::worker::{Lifo, WorkerCore};
 use std::ptr;
 
 /// Every so many dispatches come from the cold ends: a bound on how long a ready process waits.
@@ -109,7 +109,7 @@ impl<L: Language> Worker<L> {
         let Some(lane) = self.lane() else { return };
         let Some(round) = lane.begin_round() else { return };
         // What is woken comes behind, as does what stands in the LIFO slot now.
-        let uses_lifo_slot = self.uses_lifo_slot.replace(false);
+        let lifo = self.lifo.replace(Lifo::Unused);
         if let Some(kept) = self.section(|access| self.take_lifo(access)) {
             self.make_ready(Ready::new(kept), Reason::Woken);
         }
@@ -124,7 +124,7 @@ impl<L: Language> Worker<L> {
                 self.run_now(self.pop(Turn::Back));
             }
         }
-        self.uses_lifo_slot.set(uses_lifo_slot);
+        self.lifo.set(lifo);
     }
 
     /// Runs a process, urgent ones before it.
@@ -140,9 +140,9 @@ impl<L: Language> Worker<L> {
 
     /// Runs a process of the background: what it wakes is queued, for it may be more urgent.
     fn run_in_background(&self, task: TaskRef) {
-        let uses_lifo_slot = self.uses_lifo_slot.replace(false);
+        let lifo = self.lifo.replace(Lifo::Unused);
         self.run(task);
-        self.uses_lifo_slot.set(uses_lifo_slot);
+        self.lifo.set(lifo);
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a process asks of its worker when its poll returns.
 
+use kahn_report::log::{Wait, What};
+
 /// What a process asks of its worker when its poll returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Request {
@@ -29,6 +31,18 @@ pub enum Pause {
     GivesWay,
     /// It waits for something foreign, or is to be dropped.
     Otherwise,
+}
+
+impl Pause {
+    /// How a record tells it, if nothing is known of a channel.
+    #[inline]
+    pub fn nowhere(self) -> Wait {
+        Wait::nowhere(match self {
+            Self::ForGood => What::UntilGood,
+            Self::GivesWay => What::UntilGivesWay,
+            Self::ToPark | Self::Otherwise => What::UntilOtherwise,
+        })
+    }
 }
 
 /// What came of an attempt to park.

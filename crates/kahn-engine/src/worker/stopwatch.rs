@@ -80,6 +80,7 @@ impl Stopwatch {
     }
 
     /// Reads the clock before a poll; 0 if this poll is not measured.
+    #[inline(always)]
     pub(crate) fn start(&self) -> u64 {
         if !self.all && !self.takes_next() {
             self.since.set(0);
@@ -94,7 +95,7 @@ impl Stopwatch {
     }
 
     /// What has passed since [`start`](Self::start), if this poll is measured.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stop(&self) -> Option<Slice> {
         let from = self.since.get();
         if from == 0 {

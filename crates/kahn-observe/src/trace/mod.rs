@@ -1,13 +1,13 @@
 //! What each process and each worker did, and when.
 //!
-//! A [`Trace`] watches a run. Each thread writes what it does into a ring of its own, so a trace keeps the last
+//! A [`Trace`] watches a run. Each thread writes what it does into a [ring](kahn_report::log::Ring) of its own, so a trace keeps the last
 //! events of each; how many were lost is told. What is kept becomes a [`Timeline`], at any time: a file for
 //! Perfetto's viewer, a [`Summary`], or one side of a [`Difference`].
 //!
 //! | file | what |
 //! |---|---|
-//! | `record` | what a thread does with what it is told |
-//! | `event`, `ring`, `names` | an event in five words, the last of one thread, which is which |
+//! | `record` | what is kept of a run |
+//! | `event`, `ring`, `names` | what happened by names, what one ring has kept, who stood where |
 //! | `timeline`, `weave` | tracks of spans, and how they are made of events |
 //! | `perfetto` | a timeline as Perfetto's protobuf, and back |
 //! | `summary`, `difference` | where time went; what is other than in another run |
@@ -15,8 +15,8 @@
 //! # What it costs
 //!
 //! A run that is not traced executes no instruction more for it. [`Level::Schedule`] has the clock read
-//! twice a poll, and looks up a name and writes five words for a poll, and for a wake: about 720 instructions
-//! for both, which `examples/cost.rs` counts. [`Level::Messages`] adds five words, and sometimes a reading of
+//! twice a poll, and writes five words for a poll and for a wake: 244 instructions for both, which
+//! `examples/cost.rs` counts. [`Level::Messages`] adds five words, and sometimes a reading of
 //! the clock, for each *publication* at either end of a channel: of one message, or of a batch.
 
 mod difference;

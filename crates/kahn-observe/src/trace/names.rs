@@ -1,15 +1,13 @@
 //! Which is which: parts of processes, channels and labels by number, each once.
 
-use super::event::PLACE_BITS;
 use kahn_report::Name;
 use kahn_report::observe::Subject;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Deref;
 
 /// So many are told apart; all that come later are one.
 const MOST: usize = 1 << 20;
-const _: () = assert!(MOST < 1 << PLACE_BITS, "an event has room for each");
 
 /// What a number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,14 +28,17 @@ pub(super) struct Named {
     pub(super) key: Key,
 }
 
-/// All that events tell of: places in a list.
+/// All that events tell of: places in a list, and which of them stood where.
 #[derive(Debug)]
 pub(super) struct Names(Mutex<Known>);
 
+/// What is known of names.
 #[derive(Debug)]
-struct Known {
+pub(super) struct Known {
     places: BTreeMap<Key, u32>,
     list: Vec<Named>,
+    /// By address: since when which place, in the order of time.
+    stood: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 /// What stands at place 0: all that are too many, and none.
@@ -48,152 +49,59 @@ const NO_KEY: Key = (Kind::Other, 0, 0);
 impl Names {
     pub(super) fn new() -> Self {
         let others = Named { name: Name::from("others"), key: NO_KEY };
-        Self(Mutex::new(Known { places: BTreeMap::new(), list: vec![others] }))
+        let (places, list) = (BTreeMap::new(), vec![others]);
+        Self(Mutex::new(Known { places, list, stood: BTreeMap::new() }))
     }
 
-    fn place(&self, key: Key, name: &Name) -> u32 {
+    /// A process or a channel stands at this address since then.
+    pub(super) fn stands_at(&self, kind: Kind, address: usize, since: u64, subject: Subject<'_>) {
         let mut known = self.0.lock();
-        if let Some(place) = known.places.get(&key) {
+        let place = known.place((kind, subject.id, subject.part), subject.name);
+        let stood = known.stood.entry(address).or_default();
+        // Threads read the clock before they come here, in whatever order.
+        let before = stood.partition_point(|&(other, _)| other <= since);
+        if before == 0 || stood[before - 1].1 != place {
+            stood.insert(before, (since, place));
+        }
+    }
+
+    /// The place of a label that the program has: where it stands tells it from others.
+    pub(super) fn label(&self, label: &'static str) -> u32 {
+        let key = (Kind::Label, label.as_ptr().addr() as u64, label.len() as u64);
+        self.0.lock().place(key, &Name::from(label))
+    }
+
+    /// What is known now.
+    pub(super) fn known(&self) -> impl Deref<Target = Known> {
+        self.0.lock()
+    }
+}
+
+impl Known {
+    fn place(&mut self, key: Key, name: &Name) -> u32 {
+        if let Some(place) = self.places.get(&key) {
             return *place;
         }
-        let place = known.list.len();
+        let place = self.list.len();
         if place >= MOST {
             return OTHERS;
         }
-        known.list.push(Named { name: name.clone(), key });
+        self.list.push(Named { name: name.clone(), key });
         let place = u32::try_from(place).unwrap_or(OTHERS);
-        known.places.insert(key, place);
+        self.places.insert(key, place);
         place
+    }
+
+    /// What stood at an address then.
+    pub(super) fn find(&self, address: usize, then: u64) -> u32 {
+        let Some(stood) = self.stood.get(&address) else { return OTHERS };
+        let before = stood.partition_point(|&(since, _)| since <= then);
+        before.checked_sub(1).map_or(OTHERS, |last| stood[last].1)
     }
 
     /// All, by place.
-    pub(super) fn list(&self) -> Vec<Named> {
-        self.0.lock().list.clone()
-    }
-}
-
-/// The places that a thread has asked for: no lock for those it meets again.
-#[derive(Debug)]
-pub(super) struct Cache {
-    names: Arc<Names>,
-    processes: Table,
-    channels: Table,
-    labels: Table,
-}
-
-impl Cache {
-    pub(super) fn new(names: Arc<Names>) -> Self {
-        let [processes, channels, labels] =
-            [Kind::Process, Kind::Channel, Kind::Label].map(Table::new);
-        Self { names, processes, channels, labels }
-    }
-
-    #[inline]
-    pub(super) fn process(&mut self, process: Subject<'_>) -> u32 {
-        let Self { names, processes, .. } = self;
-        processes.place(names, process.id, process.part, process.name)
-    }
-
-    #[inline]
-    pub(super) fn channel(&mut self, channel: Subject<'_>) -> u32 {
-        let Self { names, channels, .. } = self;
-        channels.place(names, channel.id, 0, channel.name)
-    }
-
-    /// A label that the program has: its place in memory tells it from others.
-    pub(super) fn label(&mut self, label: &'static str) -> u32 {
-        let Self { names, labels, .. } = self;
-        let (id, part) = (label.as_ptr().addr() as u64, label.len() as u64);
-        labels.place(names, id, part, &Name::from(label))
-    }
-}
-
-/// The places of one kind: a hash table in which each stands within [`NEAR`] of where it belongs.
-///
-/// It doubles when one finds no place there, up to [`LARGEST`]; then the one is replaced that stands where
-/// it belongs.
-#[derive(Debug)]
-struct Table {
-    kind: Kind,
-    /// A power of two of them, and as many behind the last as are looked at.
-    entries: Vec<Entry>,
-}
-
-/// The place of one; a number and a part that are 0 both are those of none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    id: u64,
-    part: u64,
-    place: u32,
-}
-
-/// Entries that are looked at.
-const NEAR: usize = 8;
-const SMALLEST: usize = 64;
-const LARGEST: usize = 1 << 16;
-
-impl Table {
-    fn new(kind: Kind) -> Self {
-        Self { kind, entries: vec![Entry::default(); SMALLEST + NEAR - 1] }
-    }
-
-    /// Where one belongs. Numbers of processes and of channels are mixed; parts are blocks of memory.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the mask has fewer bits")]
-    fn home(&self, id: u64, part: u64) -> usize {
-        (id >> 1 ^ part >> 7) as usize & (self.entries.len() - NEAR)
-    }
-
-    #[inline]
-    fn place(&mut self, names: &Names, id: u64, part: u64, name: &Name) -> u32 {
-        match self.entries.get(self.home(id, part)) {
-            Some(entry) if (entry.id, entry.part) == (id, part) => entry.place,
-            _ => self.place_nearby(names, id, part, name),
-        }
-    }
-
-    #[inline(never)]
-    fn place_nearby(&mut self, names: &Names, id: u64, part: u64, name: &Name) -> u32 {
-        let home = self.home(id, part);
-        let near = &self.entries[home..home + NEAR];
-        if let Some(entry) = near.iter().find(|entry| (entry.id, entry.part) == (id, part)) {
-            return entry.place;
-        }
-        let place = names.place((self.kind, id, part), name);
-        let entry = Entry { id, part, place };
-        while !self.enter(entry) {
-            if !self.grow() {
-                let home = self.home(id, part);
-                self.entries[home] = entry;
-                break;
-            }
-        }
-        place
-    }
-
-    /// Enters one, unless there is no room for it.
-    fn enter(&mut self, entry: Entry) -> bool {
-        let home = self.home(entry.id, entry.part);
-        let near = &mut self.entries[home..home + NEAR];
-        match near.iter_mut().find(|other| (other.id, other.part) == (0, 0)) {
-            Some(free) => *free = entry,
-            None => return false,
-        }
-        true
-    }
-
-    /// Doubles it, unless it is as large as it may be.
-    fn grow(&mut self) -> bool {
-        let homes = 2 * (self.entries.len() - (NEAR - 1));
-        if homes > LARGEST {
-            return false;
-        }
-        let before = std::mem::replace(&mut self.entries, vec![Entry::default(); homes + NEAR - 1]);
-        for entry in before.into_iter().filter(|entry| (entry.id, entry.part) != (0, 0)) {
-            // One that finds no place is asked for again.
-            self.enter(entry);
-        }
-        true
+    pub(super) fn list(&self) -> &[Named] {
+        &self.list
     }
 }
 
@@ -202,44 +110,43 @@ mod tests {
     use super::*;
     use kahn_report::Identity;
 
-    /// More than a table holds.
-    const COUNT: u32 = 1 << 17;
-
     #[test]
-    fn each_has_one_place_however_many_there_are() {
-        let names = Arc::new(Names::new());
-        let (mut one, mut other) = (Cache::new(Arc::clone(&names)), Cache::new(names));
+    fn each_has_one_place_and_is_found_where_it_stood() {
+        let names = Names::new();
         let name = Name::from("any");
-        let subject = |number: u32| Subject {
-            part: u64::from(number % 7) << 7,
-            ..Subject::new(&name, Identity::fixed(number))
-        };
-        // More than a table holds.
-        let places: Vec<_> = (0..COUNT).map(|number| one.process(subject(number))).collect();
-        for (number, place) in (0..COUNT).zip(&places) {
-            assert_eq!(one.process(subject(number)), *place, "{number}");
+        let subject = |number: u32| Subject::new(&name, Identity::fixed(number));
+        // Blocks are recycled, and some are told late.
+        for since in [0, 2, 4, 6, 3, 5, 1, 7] {
+            names.stands_at(
+                Kind::Process,
+                64,
+                since,
+                subject(u32::try_from(since / 2).expect("few")),
+            );
         }
-        let again: Vec<_> = (0..COUNT).rev().map(|number| other.process(subject(number))).collect();
-        assert!(again.iter().rev().eq(&places));
-        let all: std::collections::BTreeSet<_> = places.into_iter().collect();
-        assert_eq!(all.len(), COUNT as usize);
-        assert!(one.channel(subject(0)) as usize > COUNT as usize, "a channel is no process");
+        names.stands_at(Kind::Channel, 128, 3, subject(0));
+        let known = names.known();
+        let found: Vec<_> = (0..8).map(|then| known.find(64, then)).collect();
+        assert_eq!(found, [1, 1, 2, 2, 3, 3, 4, 4]);
+        assert_eq!(
+            (known.find(128, 2), known.find(128, 3)),
+            (OTHERS, 5),
+            "a channel is no process"
+        );
+        assert_eq!(known.find(192, 9), OTHERS);
+        assert_eq!(known.list().len(), 6);
     }
 
     #[test]
-    fn what_is_met_again_asks_for_no_lock() {
-        let names = Arc::new(Names::new());
-        let mut cache = Cache::new(Arc::clone(&names));
+    fn those_that_are_too_many_are_others() {
+        let names = Names::new();
         let name = Name::from("any");
-        let all: Vec<_> =
-            (0..3000).map(|number| Subject::new(&name, Identity::fixed(number))).collect();
-        // The table grows meanwhile, which leaves out those that find no place.
-        for subject in all.iter().chain(&all) {
-            cache.process(*subject);
+        for number in 0..u32::try_from(MOST).expect("few") + 3 {
+            let subject = Subject::new(&name, Identity::fixed(number));
+            names.stands_at(Kind::Process, 64, number.into(), subject);
         }
-        let _held = names.0.lock();
-        for subject in all {
-            cache.process(subject);
-        }
+        let known = names.known();
+        assert_eq!(known.find(64, MOST as u64 - 2), u32::try_from(MOST).expect("few") - 1);
+        assert_eq!(known.find(64, MOST as u64 + 2), OTHERS, "not the one before it");
     }
 }

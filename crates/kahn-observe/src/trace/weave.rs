@@ -8,12 +8,13 @@
 //! then until its next slice. A wait without a wake was over before it began: what it waits for had come
 //! before the worker could park the process, which then ran on.
 
-use super::event::{Event, What};
+use super::event::Event;
 use super::names::{Kind, Named, OTHERS};
 use super::ring::Kept;
 use super::timeline::{
     Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Worker, flow,
 };
+use kahn_report::log::What;
 use kahn_report::observe::Tick;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -40,7 +41,7 @@ pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick
         }
     }
     told.remove(&OTHERS);
-    let tracks = Tracks::of(names);
+    let tracks = Tracks::of(names, &channels_of(kept));
     let scale = Scale::of(kept, &told, &time, tick);
     let mut woven = Timeline {
         until: scale.at(scale.until),
@@ -119,6 +120,13 @@ impl Scale {
     }
 }
 
+/// The channels that events tell of.
+fn channels_of(kept: &[Kept]) -> BTreeSet<u32> {
+    let events = kept.iter().flat_map(|ring| &ring.events);
+    let told = events.filter(|event| event.what != What::Mark && event.channel != OTHERS);
+    told.map(|event| event.channel).collect()
+}
+
 // --- names ---------------------------------------------------------------------------------------
 
 /// Which track each name has.
@@ -132,10 +140,15 @@ struct Tracks {
 }
 
 impl Tracks {
-    fn of(names: &[Named]) -> Self {
+    /// Of all processes, and of these channels.
+    fn of(names: &[Named], of_channels: &BTreeSet<u32>) -> Self {
         let all_of = |kind| {
-            let named = names.iter().filter(move |named| named.key.0 == kind);
-            named.map(|named| (named.key.1, named.name.to_string())).collect::<BTreeMap<_, _>>()
+            let named = (0_u32..).zip(names).filter(move |(place, named)| {
+                named.key.0 == kind && (kind != Kind::Channel || of_channels.contains(place))
+            });
+            named
+                .map(|(_, named)| (named.key.1, named.name.to_string()))
+                .collect::<BTreeMap<_, _>>()
         };
         let mut processes: Vec<_> = all_of(Kind::Process)
             .into_iter()
@@ -159,7 +172,7 @@ impl Tracks {
                 parts.push(Part::default());
                 (process, parts.len() - 1)
             }
-            Kind::Channel => (channel_of[&named.key.1], 0),
+            Kind::Channel => (channel_of.get(&named.key.1).copied().unwrap_or_default(), 0),
             Kind::Other | Kind::Label => (0, 0),
         };
         let places = names.iter().map(place_of).collect();
@@ -197,7 +210,7 @@ struct Slice {
 /// The slices of a ring, and the one that is not over.
 fn slices(ring: &Kept, now: u64) -> impl Iterator<Item = Slice> {
     let worker = ring.worker;
-    let told = ring.events.iter().filter(|event| event.is_slice()).map(move |event| Slice {
+    let told = ring.events.iter().filter(|event| event.what.is_slice()).map(move |event| Slice {
         process: event.process,
         worker,
         from: event.at,
@@ -207,7 +220,7 @@ fn slices(ring: &Kept, now: u64) -> impl Iterator<Item = Slice> {
     });
     // It may have ended while the events were read.
     let is_told =
-        |since| ring.events.iter().rev().any(|event| event.is_slice() && event.at == since);
+        |since| ring.events.iter().rev().any(|event| event.what.is_slice() && event.at == since);
     let running = ring.running.filter(|&(_, since)| !is_told(since) && since <= now);
     let running = running.map(move |(process, since)| Slice {
         process,

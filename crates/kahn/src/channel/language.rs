@@ -11,6 +11,7 @@ use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::{Ready, Task};
 use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Scheduler, Tag, TaskRef};
+use kahn_report::log::Wait;
 use kahn_report::observe::Slice;
 use kahn_report::{Ending, Misuse, Name, ProcessCounter};
 use std::cell::Cell;
@@ -299,6 +300,11 @@ impl Language for Kahn {
 
     fn quiet(worker: &Worker) {
         worker.language().network.stuck(worker);
+    }
+
+    #[inline]
+    fn wait(task: TaskRef, pause: Pause) -> Wait {
+        observer::wait(task, pause)
     }
 
     fn runs(worker: &Worker, task: TaskRef, at: u64) {

@@ -25,8 +25,10 @@ use super::raw::{ChannelRef, End, told};
 use super::slow_path::waiting_end;
 use super::table::ChannelTable;
 use kahn_engine::sync::Arc;
+use kahn_engine::sync::system::clock;
 use kahn_engine::{Pause, TaskRef};
 use kahn_report::Ending;
+use kahn_report::log::{Log, Wait, What};
 use kahn_report::observe::{Act, Observer, Rest, Slice, Subject};
 use std::fmt;
 use std::ops::Range;
@@ -54,8 +56,7 @@ impl Kahn {
 }
 
 fn process(task: &TaskRef) -> Subject<'_> {
-    let info = task.info();
-    Subject { part: task.as_ptr().addr() as u64, ..Subject::new(&info.name, info.identity) }
+    task.subject()
 }
 
 /// What is told of the acts of this process, if anything is.
@@ -106,6 +107,29 @@ fn rest_at(end: Option<&(ChannelRef, End)>) -> Rest<'_> {
     }
 }
 
+/// The same as a log has it.
+#[inline]
+fn wait_at(end: Option<&(ChannelRef, End)>) -> Wait {
+    let Some((waits_at, end)) = end.filter(|(channel, _)| !channel.is_inner()) else {
+        return Wait::nowhere(What::UntilOtherwise);
+    };
+    let until = match end {
+        End::Sender => What::UntilRoom,
+        End::Receiver => What::UntilMessage,
+    };
+    let number = waits_at.before(waits_at.side(*end).local.get());
+    Wait { until, channel: waits_at.as_ptr().addr(), number }
+}
+
+/// Where a process waits that rests, for a log.
+#[inline]
+pub(super) fn wait(task: TaskRef, pause: Pause) -> Wait {
+    match pause {
+        Pause::ToPark => wait_at(waiting_end(task).as_ref()),
+        other => other.nowhere(),
+    }
+}
+
 fn observer(worker: &Worker) -> Option<(&dyn Observer, Option<usize>)> {
     let ObserverHandle(observer) = worker.language().observer.get()?;
     Some((&**observer, (!worker.is_dedicated()).then(|| worker.index())))
@@ -148,11 +172,29 @@ impl ChannelTable {
     /// Has both ends of all channels told of, if the observer wants to know. Said once, before anything runs.
     pub(crate) fn observe_by(&self, observer: ObserverHandle) {
         let ObserverHandle(wants) = &observer;
+        if let Some(log) = wants.log() {
+            let log = self.log.get_or_init(|| log);
+            self.all().into_iter().for_each(|channel| channel.log_name(&**log));
+            if log.keeps_messages() {
+                self.all().into_iter().for_each(ChannelRef::observe);
+            }
+        }
         if !wants.wants_messages() && !wants.wants_contents() && !wants.wants_acts() {
             return;
         }
         let _ = self.observer.set(observer);
         self.all().into_iter().for_each(ChannelRef::observe);
+    }
+
+    /// A channel is made; no process knows it yet.
+    pub(super) fn tell_of_new(&self, channel: ChannelRef) {
+        let log = self.log.get();
+        if let Some(log) = log {
+            channel.log_name(&**log);
+        }
+        if self.observer.get().is_some() || log.is_some_and(|log| log.keeps_messages()) {
+            channel.observe();
+        }
     }
 
     /// What is told of messages, if anything is.
@@ -168,6 +210,11 @@ impl ChannelRef {
         Subject::new(&label.name, label.identity)
     }
 
+    /// Tells a log which channel this is.
+    pub(super) fn log_name(self, log: &dyn Log) {
+        log.channel(self.as_ptr().addr(), clock::ticks(), channel(&self));
+    }
+
     /// Tells the observer of both ends from now on. Nothing runs, or no process knows the channel yet.
     pub(super) fn observe(self) {
         if !self.is_inner() {
@@ -177,9 +224,9 @@ impl ChannelRef {
 
     /// What `end` has done is about to become visible: tells the observer, if there is one.
     #[inline(always)]
-    pub(super) fn tell_observer(self, end: End) {
+    pub(super) fn tell_observer(self, end: End, worker: &Worker) {
         if self.side(end).tells(told::OBSERVER) {
-            self.tell_of_messages(end);
+            self.tell_of_messages(end, worker);
         }
     }
 
@@ -222,11 +269,16 @@ impl ChannelRef {
     }
 
     #[cold]
-    fn tell_of_messages(self, end: End) {
+    fn tell_of_messages(self, end: End, worker: &Worker) {
         let (from, to) = (self.count(end), self.side(end).local.get());
         let messages = self.before(from)..self.before(to);
         if messages.is_empty() {
             return;
+        }
+        if let Some(ring) = worker.ring().filter(|ring| ring.keeps_messages()) {
+            let what = if end == End::Sender { What::Sent } else { What::Received };
+            let count = messages.end - messages.start;
+            ring.messages(what, self.as_ptr().addr(), messages.start, count, clock::ticks);
         }
         if let Some(ObserverHandle(observer)) = self.table().observer() {
             match end {

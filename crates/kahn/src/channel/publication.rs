@@ -118,7 +118,7 @@ impl ChannelRef {
     #[inline(never)]
     fn publish_and_tell(self, end: End, told: u8, worker: &Worker) {
         let (word, count) = (self.word(end), self.side(end).local.get());
-        self.tell_observer(end);
+        self.tell_observer(end, worker);
         let moved = if told & told::OUTSIDE != 0 {
             word.publish_outside(count)
         } else {

@@ -130,10 +130,11 @@ pub(crate) struct ChannelTable {
     record_all: AtomicBool,
     /// What is recorded without being asked, by the type of message; set if runs are compared.
     digests: OnceLock<Arc<Digests>>,
-    /// Is told of messages and polls.
+    /// Is told of messages and polls; is told where channels stand, if what happens is written down.
     pub(super) observer: OnceLock<ObserverHandle>,
     /// Which process is held before one of its receives, if one is.
     pub(super) held: OnceLock<Hold>,
+    pub(super) log: OnceLock<Arc<dyn kahn_report::log::Log>>,
     /// Channels that are listed when they end, promised when their first end closes; and how many
     /// there may be.
     listed: PlainAtomicUsize,
@@ -156,6 +157,7 @@ impl ChannelTable {
             digests: OnceLock::new(),
             observer: OnceLock::new(),
             held: OnceLock::new(),
+            log: OnceLock::new(),
             listed: PlainAtomicUsize::new(0),
             limit: PlainAtomicUsize::new(usize::MAX),
             gone: AtomicU64::new(0),
@@ -197,9 +199,7 @@ impl ChannelTable {
         channel.weigh_by(weigh);
         channel.write_by(plan.wire);
         channel.set_inner(plan.is_inner);
-        if self.observer.get().is_some() {
-            channel.observe();
-        }
+        self.tell_of_new(channel);
         if matches!(plan.weighing, Weighing::Unknown) {
             channel.set_flag(flag::WEIGHT_UNKNOWN);
         }

@@ -396,6 +396,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if let Some(observer) = &options.observer {
         core.scheduler.language::<Kahn>().observe_by(observer);
         core.channels.observe_by(observer.clone());
+        plan.log(observer.0.log());
         if observer.0.wants_schedule() {
             plan.observe();
         }
