@@ -89,3 +89,25 @@ fn ctrl_c_stops_a_run_and_a_verification() {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()));
     }
 }
+
+#[test]
+fn a_run_that_was_recorded_is_run_again() {
+    let folder = std::env::temp_dir().join(format!("longest-{}", std::process::id()));
+    fs::create_dir(&folder).expect("it is made");
+    let [text_file, file, crash] = ["text", "run.rec", "crash"].map(|name| folder.join(name));
+    fs::write(&text_file, "a\nlonger\nb").expect("it is written");
+    let [input, file, crash] =
+        [&text_file, &file, &crash].map(|path| path.to_str().expect("it is text"));
+    let recorded = longest(&["run", input, "--record", file], "");
+    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
+    for workers in ["1", "3"] {
+        let again = longest(&["replay", file, "--workers", workers], "");
+        assert_eq!(text(&again.stdout), "line 2, 6 characters\n", "{}", text(&again.stderr));
+    }
+    let held = longest(&["replay", file, "--until", "longest@2"], "");
+    assert!(text(&held.stdout).contains("`longest` is held before it receives message 2"));
+    // One that ends well leaves nothing.
+    assert_eq!(longest(&["run", input, "--bundle", crash], "").status.code(), Some(0));
+    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 2);
+    fs::remove_dir_all(&folder).expect("it is removed");
+}
