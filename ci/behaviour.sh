@@ -229,6 +229,10 @@ mutation the-held-is-granted-more "$replay" until::what_is_there ../../kahn/src/
     's/\(own::WAIT_ONCE \| own::HOLDS\)/own::WAIT_ONCE/'
 mutation the-held-is-untold "$replay" until::what_is_there ../../kahn/src/deadlock/explain.rs \
     's/channel\.table\(\)\.held_at\(channel\)\.is_some\(\)/false/'
+mutation partners-not-told "--test trace" communicating ../../kahn-csp/src/run/hooks.rs \
+    's/Pause::ToPark => Place::logged\(task, \|channel\| unsafe \{ Rendezvous::met_at\(channel\) \}\),//'
+mutation partners-waits-not-ended "--test trace" communicating trace/weave.rs \
+    's/wants == Wanted::Partner \{/wants == Wanted::Partner {\n wakes.clear();/'
 mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
     's/let ready = wake\.map_or\(until, \|\(at, _\)\| at\.clamp\(slice\.until, until\)\);/let ready = until;/'
 package=kahn

@@ -5,6 +5,7 @@ pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedPro
 pub use crate::slice::{Slice, Tick};
 pub use crate::subject::Subject;
 
+use crate::Name;
 use crate::log::Log;
 use std::ops::Range;
 use std::sync::Arc;
@@ -199,6 +200,11 @@ pub enum Rest<'a> {
         channel: Subject<'a>,
         /// Which message it wants to send.
         number: u64,
+    },
+    /// It waits for the process that is to come to the same channel of communicating processes.
+    ForPartner {
+        /// What the channel is called.
+        channel: &'a Name,
     },
     /// It gives way to others, and could run on.
     GivesWay,

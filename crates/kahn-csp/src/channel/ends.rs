@@ -69,6 +69,7 @@ pub fn buffered<T: Send>(name: impl Into<Name>, capacity: usize) -> (Sender<T>, 
 
 fn ends<T: Send>(name: Name, capacity: usize) -> (Sender<T>, Receiver<T>) {
     let channel = Channel::new(running::common_of_new("a channel"), name, capacity);
+    running::tell_of_new(channel.place().addr(), channel.meeting().name());
     (Sender { channel }, Receiver { channel })
 }
 

@@ -47,7 +47,10 @@ use std::mem::MaybeUninit;
 ///
 /// Source: CCSP section 1.1, `MTChanXChg`.
 pub fn exchange<A: Send, B: Send>(name: impl Into<Name>) -> (Exchange<A, B>, Exchange<B, A>) {
-    in_network(running::common_of_new("an exchange"), name.into())
+    let ends = in_network(running::common_of_new("an exchange"), name.into());
+    let channel = ends.0.channel;
+    running::tell_of_new(channel.place().addr(), channel.meeting().name());
+    ends
 }
 
 /// The same in a network that is named.

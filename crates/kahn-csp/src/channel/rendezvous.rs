@@ -434,6 +434,25 @@ impl Rendezvous {
     }
 
     /// Communications so far.
+    /// The same of the channel at an address.
+    ///
+    /// # Safety
+    /// The caller acts for a process that has an end of it.
+    pub(crate) unsafe fn met_at(channel: *const ()) -> u64 {
+        // SAFETY: said by the caller.
+        unsafe { &*channel.cast::<Self>() }.met()
+    }
+
+    /// What the channel at an address is called.
+    ///
+    /// # Safety
+    /// As for [`met_at`](Self::met_at), as long as the name is used.
+    pub(crate) unsafe fn name_at<'a>(channel: *const ()) -> &'a Name {
+        // SAFETY: said by the caller.
+        unsafe { &*channel.cast::<Self>() }.name()
+    }
+
+    /// How often processes have met here.
     pub(crate) fn met(&self) -> u64 {
         self.met.load(Relaxed)
     }

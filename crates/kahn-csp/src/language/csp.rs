@@ -4,7 +4,9 @@
 use crate::language::common::Common;
 use kahn_engine::sync::{Access, Arc, AtomicU64, Cell, Ordering::*};
 use kahn_engine::{Park, TaskRef};
+use kahn_report::observe::Observer;
 use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 
 /// A worker of a network of communicating processes.
 pub(crate) type Worker = kahn_engine::Worker<Csp>;
@@ -22,6 +24,8 @@ pub(crate) struct Csp {
     common: Arc<Common>,
     /// Channels ever made.
     channels: AtomicU64,
+    /// Is told when processes run and rest.
+    observer: OnceLock<Arc<dyn Observer>>,
 }
 
 // SAFETY: the network is shared by all workers, and outlives them.
@@ -32,7 +36,7 @@ unsafe impl Sync for Csp {}
 impl Csp {
     /// The language of a network, which stays where it is until its run is over.
     pub(crate) fn new(network: NonNull<()>, common: Arc<Common>) -> Self {
-        Self { network, common, channels: AtomicU64::new(0) }
+        Self { network, common, channels: AtomicU64::new(0), observer: OnceLock::new() }
     }
 
     /// What the parts of the network have in common.
@@ -45,6 +49,16 @@ impl Csp {
     #[inline]
     pub(crate) fn network(&self) -> NonNull<()> {
         self.network
+    }
+
+    /// Has this told when processes run and rest. Said once, before there are workers.
+    pub(crate) fn observe_by(&self, observer: Arc<dyn Observer>) {
+        let _ = self.observer.set(observer);
+    }
+
+    /// What is told when processes run and rest, if anything is.
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.observer.get().map(|observer| &**observer)
     }
 
     /// Counts a channel that is made.

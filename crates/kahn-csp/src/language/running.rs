@@ -4,6 +4,8 @@ use crate::language::common::Common;
 use crate::language::csp::Worker;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::Arc;
+use kahn_report::Name;
+use kahn_report::observe::Subject;
 
 /// The worker and the communicating process that run on this thread.
 ///
@@ -73,6 +75,14 @@ pub(crate) fn common_of_new<'a>(what: &str) -> &'a Arc<Common> {
     let language = maker(what).0.language();
     language.count_channel();
     language.common()
+}
+
+/// Tells what writes down what happens, if anything does, which channel was made.
+pub(crate) fn tell_of_new(address: usize, name: &Name) {
+    let (worker, maker) = maker("a channel");
+    // Channels have no identity. This is the same in every run on one worker, and odd as all identities.
+    let id = maker.subject().id.wrapping_add(worker.language().channels() << 1) | 1;
+    worker.log_channel(address, Subject { name, id, part: 0 });
 }
 
 #[cold]

@@ -11,7 +11,8 @@ use crate::process::create::create;
 use crate::process::scope::{Process, Scope};
 use crate::run::channels;
 use crate::run::handle::Handle;
-use crate::run::options::Options;
+use crate::run::options::{ObserverHandle, Options};
+use crate::wait::place::Place;
 use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
 use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*};
@@ -132,7 +133,7 @@ where
     F: Future<Output = R> + Send + 'env,
     R: Send,
 {
-    let plan = RunPlan::new(options.schedule.clone())?;
+    let mut plan = RunPlan::new(options.schedule.clone())?;
     handle.attachment().take();
     WorkerCore::with_current(|worker| {
         if let Some(worker) = worker {
@@ -142,6 +143,17 @@ where
     });
     let core = new_core(handle, options);
     let scheduler = Arc::clone(&core.scheduler);
+    if let Some(ObserverHandle(observer)) = &options.observer {
+        let log = observer.log();
+        if let Some(log) = &log {
+            Place::log_kinds(&**log);
+        }
+        plan.log(log);
+        if observer.wants_schedule() {
+            scheduler.language::<Csp>().observe_by(Arc::clone(observer));
+            plan.observe();
+        }
+    }
     // Threads of blocking calls touch nothing but run queues.
     plan.configure(&scheduler, true);
     let mut first = create(&core, Process::named("main"), site, None, code(Scope::new()));
@@ -167,6 +179,9 @@ where
         core.unheard(failed.clone());
     }
     let report = report(&core, &met, elapsed);
+    if let Some(ObserverHandle(observer)) = &options.observer {
+        observer.ends(elapsed.tick);
+    }
     match result {
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),
         _ => Err(RunError::Ended(Box::new(report))),

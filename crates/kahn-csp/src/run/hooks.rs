@@ -6,8 +6,11 @@ use crate::language::header::{Cold, Hot, mark};
 use crate::network::core::{Core, Verdict};
 use crate::process::body;
 use crate::run::explain::{self};
+use crate::wait::place::Place;
 use kahn_engine::sync::Ordering::*;
-use kahn_engine::{Header, Hooks, Language, Left, Park, Probe, Tag, TaskRef};
+use kahn_engine::{Header, Hooks, Language, Left, Park, Pause, Probe, Tag, TaskRef};
+use kahn_report::log::Wait;
+use kahn_report::observe::{Rest, Slice};
 use kahn_report::{Ending, Failure};
 
 static CSP: Tag = Worker::tag();
@@ -61,6 +64,43 @@ impl Language for Csp {
             worker.language().common().calls.run(worker.scheduler());
         }
         false
+    }
+
+    fn wait(task: TaskRef, pause: Pause) -> Wait {
+        match pause {
+            // SAFETY: the process has an end of the channel at which it waits, or waited till now.
+            Pause::ToPark => Place::logged(task, |channel| unsafe { Rendezvous::met_at(channel) }),
+            other => other.nowhere(),
+        }
+    }
+
+    fn runs(worker: &Worker, task: TaskRef, at: u64) {
+        if let Some(observer) = worker.language().observer() {
+            observer.runs(task.subject(), Some(worker.index()), at);
+        }
+    }
+
+    fn rests(worker: &Worker, task: TaskRef, slice: Slice, pause: Pause) {
+        let Some(observer) = worker.language().observer() else { return };
+        let rest = match pause {
+            Pause::ForGood => Rest::ForGood,
+            Pause::GivesWay => Rest::GivesWay,
+            Pause::ToPark => match Place::of(task) {
+                Some(Place::Send(channel) | Place::Receive(channel)) => {
+                    // SAFETY: the process has an end of it.
+                    Rest::ForPartner { channel: unsafe { Rendezvous::name_at(channel) } }
+                }
+                _ => Rest::Otherwise,
+            },
+            Pause::Otherwise => Rest::Otherwise,
+        };
+        observer.rests(task.subject(), Some(worker.index()), slice, rest);
+    }
+
+    fn dropped(worker: &Worker, task: TaskRef) {
+        if let Some(observer) = worker.language().observer() {
+            observer.dropped(task.subject());
+        }
     }
 
     fn quiet(worker: &Worker) {

@@ -1,6 +1,9 @@
 //! How a network of communicating processes is run.
 
+use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
+use kahn_report::observe::Observer;
+use std::fmt;
 
 /// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
 ///
@@ -25,11 +28,28 @@ pub struct Options {
     pub(crate) quiescence: bool,
     pub(crate) virtual_time: bool,
     pub(super) blocking_calls: usize,
+    pub(super) observer: Option<ObserverHandle>,
+}
+
+/// The observer of a run.
+#[derive(Clone)]
+pub(super) struct ObserverHandle(pub(super) Arc<dyn Observer>);
+
+impl fmt::Debug for ObserverHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
-        Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024 }
+        Self {
+            schedule,
+            quiescence: false,
+            virtual_time: false,
+            blocking_calls: 1024,
+            observer: None,
+        }
     }
 }
 
@@ -116,6 +136,37 @@ impl Options {
     pub fn blocking_calls(mut self, threads: usize) -> Self {
         assert!(threads > 0, "blocking calls need a thread at least");
         self.blocking_calls = threads;
+        self
+    }
+
+    /// Has an observer told when processes run, rest and are dropped, or has its
+    /// [log](kahn_report::log::Log) written: where a process waits for its partner as well, and which process came.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    /// use kahn_report::observe::{Observer, Subject};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// #[derive(Default)]
+    /// struct Ran(AtomicU64);
+    ///
+    /// impl Observer for Ran {
+    ///     fn runs(&self, _process: Subject<'_>, _worker: Option<usize>, _at: u64) {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let ran = Arc::new(Ran::default());
+    /// csp::run(Options::new().observer(Arc::clone(&ran)), async |_scope| ())?;
+    /// assert_eq!(ran.0.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
+        self.observer = Some(ObserverHandle(observer));
         self
     }
 }

@@ -4,6 +4,8 @@ use crate::language::header::Communicates;
 use kahn_engine::TaskRef;
 use kahn_engine::sync::Ordering::{Acquire, Relaxed};
 use kahn_report::Name;
+use kahn_report::log::{Log, Wait, What};
+use kahn_report::observe::Subject;
 use std::fmt;
 
 /// Where a process waits, as it leaves it behind for explanations.
@@ -61,6 +63,27 @@ impl Place {
         let packed = task.waits_at().load(Relaxed).cast_const();
         debug_assert!(matches!(packed.addr() & KIND, RECEIVE | SEND), "it waits at a channel");
         (packed.map_addr(|address| address & !KIND), packed.addr() & RECEIVE != 0)
+    }
+
+    /// Where a process waits or waited last, as a log has it: at a channel, or at one of these that all are
+    /// one to it.
+    pub(crate) fn logged(task: TaskRef, met: impl FnOnce(*const ()) -> u64) -> Wait {
+        let (channel, number) = match Self::of(task) {
+            Some(Self::Send(channel) | Self::Receive(channel)) => (channel.addr(), met(channel)),
+            None | Some(Self::Sleep) => return Wait::nowhere(What::UntilOtherwise),
+            Some(other) => (other.pack().addr() & KIND, 0),
+        };
+        Wait { until: What::UntilPartner, channel, number }
+    }
+
+    /// What a log is told of the kinds of places that are no channel, each where it stands for it.
+    pub(crate) fn log_kinds(log: &dyn Log) {
+        let kinds =
+            [(3, "a choice"), (4, "a claim"), (5, "a barrier"), (6, "a join"), (7, "a bucket")];
+        for (address, name) in kinds {
+            let subject = Subject { name: &Name::from(name), id: address as u64 * 2 + 1, part: 0 };
+            log.channel(address, 0, subject);
+        }
     }
 
     /// Where a process waits or waited last.

@@ -8,6 +8,7 @@ use crate::sync::{Arc, Ordering::Relaxed};
 use crate::task::TaskRef;
 use crate::worker::WorkerCore;
 use kahn_report::log::{Log, Ring};
+use kahn_report::observe::Subject;
 
 impl WorkerCore {
     /// Where this worker writes down what processes do, if it does.
@@ -66,6 +67,19 @@ impl WorkerCore {
         if let Some(log) = self.log() {
             log.process(task.address(), clock::ticks(), task.subject());
         }
+    }
+
+    /// Tells which channel stands at this address.
+    #[inline]
+    pub fn log_channel(&self, address: usize, channel: Subject<'_>) {
+        if let Some(log) = self.log_if_any() {
+            log.channel(address, clock::ticks(), channel);
+        }
+    }
+
+    /// Where it is written down, if it is.
+    fn log_if_any(&self) -> Option<&Arc<dyn Log>> {
+        if self.logged { self.log() } else { None }
     }
 
     /// Writes down that the running process has marked this moment.

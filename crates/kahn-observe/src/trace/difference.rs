@@ -6,7 +6,7 @@
 use super::summary::{
     Sums, Waits, counted, place_of_wait, sums, time, waits, write_lost, write_table,
 };
-use super::timeline::{Channel, Does, Process, Timeline};
+use super::timeline::{Channel, Does, Process, Timeline, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -50,8 +50,8 @@ pub struct Difference<'a> {
 /// A process or a channel in every run: its name, and its number for those that share it.
 type Identity<'a> = (&'a str, u64);
 
-/// A process, a channel, and whether it waits for room.
-type Where<'a> = (Identity<'a>, Identity<'a>, bool);
+/// A process, a channel, and what it waits for there.
+type Where<'a> = (Identity<'a>, Identity<'a>, Wanted);
 
 /// The first wait that the other run does not have.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn each_wait(timeline: &Timeline) -> Each<'_> {
         for span in Timeline::spans(process) {
             if let Does::Waits(wait) = &span.does {
                 let channel = channel_identity(&timeline.channels[wait.channel]);
-                let place = (process_identity(process), channel, wait.for_room);
+                let place = (process_identity(process), channel, wait.wants);
                 all.entry((place, wait.number)).or_insert(span.from);
             }
         }
@@ -87,9 +87,9 @@ fn each_wait(timeline: &Timeline) -> Each<'_> {
 
 fn waits_by_identity(timeline: &Timeline) -> BTreeMap<Where<'_>, Waits> {
     let by_place = waits(timeline).into_iter();
-    let named = by_place.map(|((process, channel, for_room), waits)| {
+    let named = by_place.map(|((process, channel, wants), waits)| {
         let process = process_identity(&timeline.processes[process]);
-        ((process, channel_identity(&timeline.channels[channel]), for_room), waits)
+        ((process, channel_identity(&timeline.channels[channel]), wants), waits)
     });
     named.collect()
 }
@@ -190,15 +190,10 @@ impl fmt::Display for Difference<'_> {
             }
         }
         match &self.first {
-            Some(First {
-                at,
-                is_in_later,
-                place: ((process, _), (channel, _), for_room),
-                number,
-            }) => {
+            Some(First { at, is_in_later, place: ((process, _), (channel, _), wants), number }) => {
                 let [has, has_not] =
                     if *is_in_later { ["second", "first"] } else { ["first", "second"] };
-                let wait = place_of_wait(channel, *for_room);
+                let wait = place_of_wait(channel, *wants);
                 writeln!(
                     f,
                     "\nfirst difference: {process} waits {wait}, number {number}, after {} of the {has} run; \
@@ -215,12 +210,11 @@ impl fmt::Display for Difference<'_> {
         }
         if !self.waits.is_empty() {
             writeln!(f, "\nnew waits, and longer ones")?;
-            let rows =
-                self.waits.iter().map(|(((process, _), (channel, _), for_room), then, now)| {
-                    let wait = format!("{process} waits {}", place_of_wait(channel, *for_room));
-                    let counts = [then.count, now.count].map(|count| count.to_string());
-                    [vec![wait], counts.into(), vec![time(then.time), time(now.time)]].concat()
-                });
+            let rows = self.waits.iter().map(|(((process, _), (channel, _), wants), then, now)| {
+                let wait = format!("{process} waits {}", place_of_wait(channel, *wants));
+                let counts = [then.count, now.count].map(|count| count.to_string());
+                [vec![wait], counts.into(), vec![time(then.time), time(now.time)]].concat()
+            });
             let header = ["wait", "times", "then", "time", "then"];
             write_table(f, &header, &[0], rows.collect(), "waits")?;
         }

@@ -1,6 +1,6 @@
 //! Where the time of a run went, in figures.
 
-use super::timeline::{Does, Process, Timeline};
+use super::timeline::{Does, Process, Timeline, Wanted};
 use comfy_table::{CellAlignment, Table, presets};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,12 +31,12 @@ pub struct Summary<'a> {
     timeline: &'a Timeline,
     /// By place.
     sums: Vec<Sums>,
-    /// By process, channel, and for room or not.
+    /// By process, channel, and what it waits for.
     waits: BTreeMap<WaitKey, Waits>,
 }
 
-/// A process, a channel, and whether the process waits for room there.
-pub(super) type WaitKey = (usize, usize, bool);
+/// A process, a channel, and what the process waits for there.
+pub(super) type WaitKey = (usize, usize, Wanted);
 
 /// What a process did, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub(super) struct Sums {
     pub(super) running: u64,
     pub(super) for_messages: u64,
     pub(super) for_room: u64,
+    pub(super) for_partners: u64,
     pub(super) ready: u64,
     pub(super) outside: u64,
 }
@@ -73,8 +74,11 @@ pub(super) fn sums(process: &Process) -> Sums {
                 sums.ran += run.ran;
                 sums.running += length;
             }
-            Does::Waits(wait) if wait.for_room => sums.for_room += length,
-            Does::Waits(_) => sums.for_messages += length,
+            Does::Waits(wait) => match wait.wants {
+                Wanted::Message => sums.for_messages += length,
+                Wanted::Room => sums.for_room += length,
+                Wanted::Partner => sums.for_partners += length,
+            },
             Does::Ready => sums.ready += length,
             Does::Outside => sums.outside += length,
         }
@@ -87,7 +91,7 @@ pub(super) fn waits(timeline: &Timeline) -> BTreeMap<WaitKey, Waits> {
     for (place, process) in timeline.processes.iter().enumerate() {
         for span in Timeline::spans(process) {
             if let Does::Waits(wait) = &span.does {
-                let entry = waits.entry((place, wait.channel, wait.for_room)).or_default();
+                let entry = waits.entry((place, wait.channel, wait.wants)).or_default();
                 entry.count += 1;
                 entry.time += span.length();
                 entry.longest = entry.longest.max((span.length(), wait.number));
@@ -122,8 +126,12 @@ pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
 }
 
 /// Where a process waits, in words.
-pub(super) fn place_of_wait(channel: &str, for_room: bool) -> String {
-    if for_room { format!("for room in {channel}") } else { format!("for a message of {channel}") }
+pub(super) fn place_of_wait(channel: &str, wants: Wanted) -> String {
+    match wants {
+        Wanted::Message => format!("for a message of {channel}"),
+        Wanted::Room => format!("for room in {channel}"),
+        Wanted::Partner => format!("for a partner at {channel}"),
+    }
 }
 
 /// Writes a table, of which `left` columns are text; says how many rows it leaves out.
@@ -175,23 +183,31 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "\nprocesses, by the time they ran")?;
         let mut order: Vec<_> = (0..self.sums.len()).collect();
         order.sort_by_key(|&place| std::cmp::Reverse(self.sums[place].ran));
+        // Processes that meet at channels have no other waits there.
+        let meets = self.sums.iter().any(|sums| sums.for_partners > 0);
         let rows = order.iter().map(|&place| {
             let sums = self.sums[place];
-            let times = [sums.for_messages, sums.for_room, sums.ready, sums.outside].map(time);
+            let waits = if meets {
+                vec![sums.for_partners]
+            } else {
+                vec![sums.for_messages, sums.for_room]
+            };
+            let times = [waits, vec![sums.ready, sums.outside]].concat();
+            let times = times.into_iter().map(time).collect();
             let name = timeline.processes[place].name.clone();
             let ran = [sums.runs.to_string(), time(sums.ran), share(sums.running, length)];
-            [vec![name], ran.into(), times.into()].concat()
+            [vec![name], ran.into(), times].concat()
         });
-        let header =
-            ["process", "runs", "ran", "share", "for messages", "for room", "ready", "outside"];
+        let waits: &[&str] = if meets { &["for partners"] } else { &["for messages", "for room"] };
+        let header = [&["process", "runs", "ran", "share"], waits, &["ready", "outside"]].concat();
         write_table(f, &header, &[0], rows.collect(), "processes")?;
         let mut waits: Vec<_> = self.waits.iter().collect();
         waits.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.time));
         if !waits.is_empty() {
             writeln!(f, "\nwaits, the longest first")?;
         }
-        let rows = waits.iter().map(|((process, channel, for_room), waits)| {
-            let at = place_of_wait(&timeline.channels[*channel].name, *for_room);
+        let rows = waits.iter().map(|((process, channel, wants), waits)| {
+            let at = place_of_wait(&timeline.channels[*channel].name, *wants);
             let name = timeline.processes[*process].name.clone();
             let (longest, message) = waits.longest;
             let figures =

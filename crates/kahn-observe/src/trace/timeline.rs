@@ -98,10 +98,19 @@ pub(super) struct Run {
     pub(super) woken: Option<u64>,
 }
 
+/// What it waits for at a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Wanted {
+    Message,
+    Room,
+    /// The process that is to come to the same rendezvous.
+    Partner,
+}
+
 /// What it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
-    pub(super) for_room: bool,
+    pub(super) wants: Wanted,
     /// The place of the channel.
     pub(super) channel: usize,
     /// The message, which it wants to receive or to send.
@@ -138,9 +147,9 @@ pub(super) struct Channel {
 }
 
 /// The number of an arrow from the process that ends a wait to the one that waited: the same in every run.
-pub(super) fn flow(channel: u64, number: u64, for_room: bool) -> u64 {
+pub(super) fn flow(channel: u64, number: u64, wants: Wanted) -> u64 {
     // The finalizer of MurmurHash3 (Appleby), which mixes all bits.
-    let mut bits = channel ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(for_room) << 63;
+    let mut bits = channel ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (wants as u64) << 62;
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
         bits = (bits ^ bits >> 33).wrapping_mul(factor);
     }

@@ -12,7 +12,7 @@ use super::event::Event;
 use super::names::{Kind, Named, OTHERS};
 use super::ring::Kept;
 use super::timeline::{
-    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Worker, flow,
+    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Wanted, Worker, flow,
 };
 use kahn_report::log::What;
 use kahn_report::observe::Tick;
@@ -233,12 +233,24 @@ fn slices(ring: &Kept, now: u64) -> impl Iterator<Item = Slice> {
     told.chain(running)
 }
 
+/// A channel, a message, and what is waited for. For a partner no message is: which one is not known.
+type WaitedFor = (u32, u64, Wanted);
+
+fn waited_for(what: What, channel: u32, number: u64) -> Option<WaitedFor> {
+    Some(match what {
+        What::UntilMessage | What::WokenForMessage => (channel, number, Wanted::Message),
+        What::UntilRoom | What::WokenForRoom => (channel, number, Wanted::Room),
+        What::UntilPartner | What::WokenForPartner => (channel, 0, Wanted::Partner),
+        _ => return None,
+    })
+}
+
 /// What is told of one part of a process.
 #[derive(Debug, Default)]
 struct OfPart {
     slices: Vec<Slice>,
-    /// By what it waited for: channel, message, for room or not. Each when, and by which process.
-    woken: BTreeMap<(u32, u64, bool), VecDeque<(u64, u32)>>,
+    /// By what it waited for: each when, and by which process.
+    woken: BTreeMap<WaitedFor, VecDeque<(u64, u32)>>,
     dropped: Option<u64>,
     marks: Vec<(u64, u32, u64)>,
 }
@@ -246,10 +258,10 @@ struct OfPart {
 impl OfPart {
     fn take(&mut self, event: Event) {
         match event.what {
-            What::WokenForMessage | What::WokenForRoom => {
-                let key = (event.channel, event.number, event.what == What::WokenForRoom);
+            What::WokenForMessage | What::WokenForRoom | What::WokenForPartner => {
+                let key = waited_for(event.what, event.channel, event.number);
                 let by = u32::try_from(event.second).unwrap_or(OTHERS);
-                self.woken.entry(key).or_default().push_back((event.at, by));
+                self.woken.entry(key.expect("it is a wait")).or_default().push_back((event.at, by));
             }
             What::Dropped => self.dropped = Some(event.at),
             What::Mark => self.marks.push((event.at, event.channel, event.number)),
@@ -271,6 +283,10 @@ impl OfPart {
         arrows: &mut Arrows,
     ) -> Part {
         self.slices.sort_by_key(|slice| slice.from);
+        // Several workers may have ended its waits for partners.
+        for wakes in self.woken.values_mut() {
+            wakes.make_contiguous().sort_unstable();
+        }
         let mut part = Part::default();
         // So that rounding does not add up: what it ran altogether, before and behind a slice.
         let mut ran = 0;
@@ -297,27 +313,27 @@ impl OfPart {
                 }
             };
             match why {
-                What::UntilMessage | What::UntilRoom => {
-                    let for_room = why == What::UntilRoom;
-                    let key = (channel, number, for_room);
-                    let wake = self.woken.get_mut(&key).and_then(VecDeque::pop_front);
+                What::UntilGivesWay => push(slice.until, until, Does::Ready),
+                What::UntilOtherwise => push(slice.until, until, Does::Outside),
+                _ => {
+                    let Some(key) = waited_for(why, channel, number) else { continue };
+                    let (_, _, wants) = key;
+                    let wake = self.woken.get_mut(&key);
+                    let wake = wake.and_then(|wakes| next_wake(wakes, wants, slice.until, until));
                     let ready = wake.map_or(until, |(at, _)| at.clamp(slice.until, until));
                     let ended_by =
                         wake.and_then(|(_, by)| tracks.part(by)).map(|(process, _)| process);
                     let Some(place) = tracks.channel(channel) else { continue };
-                    let wait = Wait { for_room, channel: place, number, ended_by };
+                    let wait = Wait { wants, channel: place, number, ended_by };
                     push(slice.until, ready, Does::Waits(wait));
                     push(ready, until, Does::Ready);
                     if let Some((at, by)) = wake.filter(|&(at, _)| at >= scale.complete_from)
                         && ended_by.is_some()
                     {
-                        let flow = flow(tracks.channels[place].id, number, for_room);
+                        let flow = flow(tracks.channels[place].id, number, wants);
                         woken = arrows.add(by, scale.at(at), flow).filter(|_| after.is_some());
                     }
                 }
-                What::UntilGivesWay => push(slice.until, until, Does::Ready),
-                What::UntilOtherwise => push(slice.until, until, Does::Outside),
-                _ => {}
             }
         }
         for (at, label, number) in self.marks {
@@ -329,6 +345,23 @@ impl OfPart {
         part.marks.sort_by_key(|mark| mark.at);
         part
     }
+}
+
+/// The wake that ended a wait from one moment to another, if one did: of a message the one that names it, of
+/// a partner the one that came then.
+fn next_wake(
+    wakes: &mut VecDeque<(u64, u32)>,
+    wants: Wanted,
+    from: u64,
+    until: u64,
+) -> Option<(u64, u32)> {
+    if wants == Wanted::Partner {
+        while wakes.front().is_some_and(|&(at, _)| at < from) {
+            wakes.pop_front();
+        }
+        return wakes.front().is_some_and(|&(at, _)| at <= until).then(|| wakes.pop_front())?;
+    }
+    wakes.pop_front()
 }
 
 /// Arrows from processes that ended waits, each when and which.

@@ -1,5 +1,6 @@
 //! Laws of traces, in every schedule, by a reader of their files that shares nothing with the crate.
 
+mod communicating;
 mod decode;
 mod jobs;
 
@@ -49,6 +50,19 @@ fn everywhere(test: impl Fn(Options, &str)) {
                 .workers(workers)
                 .capacity(capacity);
             test(options, &format!("{}, {workers} workers, capacity {capacity}", entry.name()));
+        }
+    }
+}
+
+/// The same for another kind of network: policy, and workers unless the policy decides.
+fn everywhere_for(test: impl Fn(&str, Option<usize>, &str)) {
+    for entry in POLICIES {
+        let workers: &[Option<usize>] = match entry.threads() {
+            Threads::AsAsked => &[Some(1), Some(2), Some(3)],
+            _ => &[None],
+        };
+        for &workers in workers {
+            test(entry.name(), workers, &format!("{}, {workers:?} workers", entry.name()));
         }
     }
 }

@@ -56,6 +56,7 @@ const FOR_EXAMPLES: [(&str, &str); 8] = [
     ("kahn-report", "kahn"),
     ("kahn-observe", "kahn"),
     // Traces of jobs.
+    ("kahn-observe", "kahn-csp"),
     ("kahn-observe", "kahn-mapreduce"),
     // Networks that run communicating processes, and are run by them.
     ("kahn-csp", "kahn"),

@@ -53,6 +53,7 @@ mod event {
     pub(super) const END: u64 = 7;
 
     const FIRST: u64 = 9;
+    const KINDS: u64 = 4;
 
     /// What stands for a place.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,7 @@ mod event {
         Process(usize),
         ForMessage(usize),
         ForRoom(usize),
+        ForPartner(usize),
     }
 
     impl Of {
@@ -68,17 +70,19 @@ mod event {
                 Self::Process(place) => (0, place),
                 Self::ForMessage(place) => (1, place),
                 Self::ForRoom(place) => (2, place),
+                Self::ForPartner(place) => (3, place),
             };
-            FIRST + 3 * place as u64 + kind
+            FIRST + KINDS * place as u64 + kind
         }
 
         pub(super) fn find(number: u64) -> Option<Self> {
             let number = number.checked_sub(FIRST)?;
-            let place = usize::try_from(number / 3).ok()?;
-            Some(match number % 3 {
+            let place = usize::try_from(number / KINDS).ok()?;
+            Some(match number % KINDS {
                 0 => Self::Process(place),
                 1 => Self::ForMessage(place),
-                _ => Self::ForRoom(place),
+                2 => Self::ForRoom(place),
+                _ => Self::ForPartner(place),
             })
         }
     }

@@ -1,7 +1,7 @@
 //! Reads a timeline.
 
 use super::super::timeline::{
-    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Worker,
+    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Wanted, Worker,
 };
 use super::event::{self, Of};
 use super::message::{Annotation, File, Packet, TrackDescriptor, TrackEvent, kind};
@@ -165,9 +165,10 @@ impl Reader {
             event::READY => Does::Ready,
             event::OUTSIDE => Does::Outside,
             name => {
-                let (for_room, channel) = match Of::find(name)? {
-                    Of::ForMessage(channel) => (false, channel),
-                    Of::ForRoom(channel) => (true, channel),
+                let (wants, channel) = match Of::find(name)? {
+                    Of::ForMessage(channel) => (Wanted::Message, channel),
+                    Of::ForRoom(channel) => (Wanted::Room, channel),
+                    Of::ForPartner(channel) => (Wanted::Partner, channel),
                     Of::Process(_) => return None,
                 };
                 self.timeline.channels.get(channel)?;
@@ -176,7 +177,7 @@ impl Reader {
                     None => None,
                 };
                 let number = said_number(event, said::MESSAGE)?;
-                Does::Waits(Wait { for_room, channel, number, ended_by })
+                Does::Waits(Wait { wants, channel, number, ended_by })
             }
         })
     }

@@ -1,6 +1,6 @@
 //! Writes a timeline.
 
-use super::super::timeline::{Does, Part, Run, Span, Timeline, Wait};
+use super::super::timeline::{Does, Part, Run, Span, Timeline, Wait, Wanted};
 use super::event::{self, Of};
 use super::message::{
     Annotation, Counter, DO_NOT_MERGE, EXPLICIT, File, InternedData, Named, Packet,
@@ -102,9 +102,11 @@ impl<W: Write> Writer<'_, W> {
             values.push(named(Of::Process(place).number(), &process.name));
         }
         for (place, channel) in timeline.channels.iter().enumerate() {
-            let (message, room) = (Of::ForMessage(place).number(), Of::ForRoom(place).number());
+            let of = [Of::ForMessage(place), Of::ForRoom(place), Of::ForPartner(place)];
+            let [message, room, partner] = of.map(Of::number);
             names.push(named(message, format!("waits for a message of {}", channel.name)));
             names.push(named(room, format!("waits for room in {}", channel.name)));
+            names.push(named(partner, format!("waits for a partner at {}", channel.name)));
             values.push(named(message, &channel.name));
         }
         let annotations = said::NAMES.map(|(iid, name)| named(iid, name)).into();
@@ -256,9 +258,13 @@ fn begin(does: &Does, uuid: u64) -> TrackEvent {
             event.flow_ids.clone_from(wakes);
             event.terminating_flow_ids.extend(woken);
         }
-        Does::Waits(Wait { for_room, channel, number: message, ended_by }) => {
+        Does::Waits(Wait { wants, channel, number: message, ended_by }) => {
             let of_message = Of::ForMessage(*channel);
-            let name = if *for_room { Of::ForRoom(*channel) } else { of_message };
+            let name = match wants {
+                Wanted::Message => of_message,
+                Wanted::Room => Of::ForRoom(*channel),
+                Wanted::Partner => Of::ForPartner(*channel),
+            };
             event.name_iid = Some(name.number());
             event.debug_annotations.push(text(said::CHANNEL, of_message));
             event.debug_annotations.push(number(said::MESSAGE, *message));
