@@ -347,6 +347,7 @@ fn every_network_of_the_list_is_recorded_and_run_again_with_the_same_result() {
             "wordcount" => &[poem],
             "kmeans" => &["--random", "100", "--groups", "3"],
             "sieve" | "hamming" => &["50"],
+            "proxy" => &["127.0.0.1:0", "127.0.0.1:1"],
             "aes" => &["--size", "4K", "--passes", "2"],
             _ => &[],
         };
@@ -354,7 +355,12 @@ fn every_network_of_the_list_is_recorded_and_run_again_with_the_same_result() {
         let file = file.to_str().unwrap();
         let run = [&["run", name], arguments, &["--workers", "8", "--record", file]].concat();
         let recorded = kahn(&run).output().unwrap();
-        assert_eq!(recorded.status.code(), Some(0), "{name}: {}", text(&recorded.stderr));
+        let told = text(&recorded.stderr);
+        if told.contains("its processes choose") {
+            assert!(recorded.status.code() == Some(2) && !fs::exists(file).unwrap(), "{told}");
+            continue;
+        }
+        assert_eq!(recorded.status.code(), Some(0), "{name}: {told}");
         for workers in ["1", "3"] {
             let again = kahn(&["replay", file, "--workers", workers]).output().unwrap();
             assert_eq!(again.status.code(), Some(0), "{name}: {}", text(&again.stderr));

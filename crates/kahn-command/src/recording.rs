@@ -320,7 +320,9 @@ impl Recorded {
         }
         if let Some(why) = replay.ends_early() {
             let path = file.display();
-            messages::note(format_args!("{path} ends before the run did: {why}"));
+            messages::note(format_args!(
+                "{path} ends before the run did, which is done again so far: {why}"
+            ));
         }
         let arguments = RunArguments::from_arg_matches(matches)?.again(workers, policy);
         let replay = replay.with_effects(with_effects);

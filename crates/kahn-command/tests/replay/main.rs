@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     what_is_there_before_a_receive_is_shown_the_same_under_every_schedule();
     a_run_that_fails_leaves_what_runs_it_again_and_one_that_ends_well_leaves_nothing();
     a_bundle_without_messages_has_none_of_them();
+    a_file_that_was_cut_off_fails_again_without_the_file();
     ExitCode::SUCCESS
 }
 
@@ -43,12 +44,15 @@ fn started(arguments: &[&str], file: &Path) -> Child {
 
 /// Runs `arguments file` with these lines on standard input.
 fn fed(arguments: &[&str], file: &Path, numbers: impl Iterator<Item = u64>) -> Output {
+    let lines: Vec<_> = numbers.map(|number| number.to_string()).collect();
+    fed_bytes(arguments, file, lines.join("\n").into_bytes())
+}
+
+fn fed_bytes(arguments: &[&str], file: &Path, bytes: Vec<u8>) -> Output {
     let mut run = started(arguments, file);
     let mut input = run.stdin.take().expect("it is a pipe");
-    let lines: Vec<_> = numbers.map(|number| number.to_string()).collect();
-    let lines = lines.join("\n");
     // One that fails reads no more.
-    let feeder = thread::Builder::new().spawn(move || drop(input.write_all(lines.as_bytes())));
+    let feeder = thread::Builder::new().spawn(move || drop(input.write_all(&bytes)));
     let feeder = feeder.expect("a thread starts");
     let output = run.wait_with_output().expect("it ends");
     feeder.join().expect("it writes");
@@ -252,7 +256,10 @@ fn a_recording_that_was_killed_is_replayed_as_far_as_it_goes() {
     let again = replayed(&file, &[]);
     let (code, result, told) = said(&again);
     assert_eq!((code, result.as_str()), (Some(1), ""), "{told}");
-    assert!(told.contains("run.rec ends before the run did: "), "{told}");
+    assert!(
+        told.contains("run.rec ends before the run did, which is done again so far: "),
+        "{told}"
+    );
     for workers in ["1", "8"] {
         assert_eq!(said(&replayed(&file, &["--workers", workers])), said(&again));
     }
@@ -402,4 +409,33 @@ fn a_bundle_without_messages_has_none_of_them() {
     let file = folder.path().join("false/run.rec");
     let (code, _, told) = said(&replayed(&file, &[]));
     assert!(code == Some(2) && told.contains("digests of messages alone"), "{told}");
+}
+
+fn a_file_that_was_cut_off_fails_again_without_the_file() {
+    use flate2::{Compression, write::GzEncoder};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut number = 1_u64;
+    let words = (0..20_000).map(|_| {
+        number = number * 48_271 % 2_147_483_647;
+        format!("{number} ")
+    });
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(words.collect::<Vec<_>>().concat().as_bytes()).expect("it is memory");
+    let whole = encoder.finish().expect("it is memory");
+    let cut = whole[..whole.len() / 2].to_vec();
+    for (name, bytes, code) in [("whole", whole, Some(0)), ("cut", cut, Some(1))] {
+        let file = folder.path().join(name);
+        let recorded = fed_bytes(&["run", "--gzip", "--workers", "8", "--record"], &file, bytes);
+        let (is, result, told) = said(&recorded);
+        assert_eq!((is, result.is_empty()), (code, code == Some(1)), "{told}");
+        assert!(code == Some(0) || told.contains("process `unpack` failed: "), "{told}");
+        for workers in ["1", "2", "8"] {
+            assert_eq!(
+                said(&replayed(&file, &["--workers", workers])),
+                said(&recorded),
+                "{workers}"
+            );
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! The program that is recorded: numbers from standard input are added up.
 
-use kahn::{BoxError, Channel, Network, Process};
+use flate2::read::GzDecoder;
+use kahn::{BoxError, Channel, Network, Process, Receiver};
 use kahn_command::Answer;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,6 +13,10 @@ struct Arguments {
     /// Gives the numbers no written form
     #[arg(long)]
     bare: bool,
+
+    /// Decompresses standard input instead, and counts its bytes
+    #[arg(long)]
+    gzip: bool,
 
     /// Writes the sums into this file while the network runs
     #[arg(long)]
@@ -38,7 +44,7 @@ fn build<'env>(arguments: &'env Arguments, network: &mut Network<'env>) -> Answe
     let read = if arguments.bare { Channel::named("read") } else { numbers("read") };
     let (out, read) = network.channel_with(read);
     network.blocking("lines", out, |mut out| {
-        for line in std::io::stdin().lines() {
+        for line in io::stdin().lines() {
             let line = line.map_err(|error| error.to_string())?;
             out.send_blocking(line.parse().map_err(|_| format!("`{line}` is no number"))?);
         }
@@ -86,6 +92,54 @@ fn build<'env>(arguments: &'env Arguments, network: &mut Network<'env>) -> Answe
     }
 }
 
+/// The bytes of a channel, one after the other.
+struct Bytes {
+    chunks: Receiver<Vec<u8>>,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+impl Read for Bytes {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.chunk.read(into)? {
+                0 => match self.chunks.recv_blocking() {
+                    Some(chunk) => self.chunk = io::Cursor::new(chunk),
+                    None => return Ok(0),
+                },
+                count => return Ok(count),
+            }
+        }
+    }
+}
+
+fn decompress<'env>(network: &mut Network<'env>) -> Answer<'env> {
+    let (out, chunks) = network.channel_with(Channel::named("chunks").wire());
+    network.blocking("read", out, |mut out| {
+        loop {
+            let mut chunk = Vec::new();
+            match io::stdin().take(500).read_to_end(&mut chunk)? {
+                0 => return Ok::<(), io::Error>(()),
+                _ => out.send_blocking(chunk),
+            }
+        }
+    });
+    let (out, texts) = network.channel("texts");
+    network.blocking("unpack", (chunks, out), |(chunks, mut out)| {
+        let bytes = Bytes { chunks, chunk: io::Cursor::default() };
+        let mut decoder = GzDecoder::new(bytes);
+        loop {
+            let mut text = Vec::new();
+            match decoder.by_ref().take(900).read_to_end(&mut text)? {
+                0 => return Ok::<(), io::Error>(()),
+                _ => out.send_blocking(text),
+            }
+        }
+    });
+    network.fold("bytes", texts, 0, |sum, text: Vec<u8>| sum + text.len()).into()
+}
+
 pub(crate) fn program() -> ExitCode {
-    kahn_command::main(|arguments, network| Ok(build(arguments, network)))
+    kahn_command::main(|arguments: &Arguments, network| {
+        Ok(if arguments.gzip { decompress(network) } else { build(arguments, network) })
+    })
 }
