@@ -46,8 +46,8 @@ mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-policies/src/
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)queues\.push_front\(worker, ready\);/$1let _ = worker;\n queues.push_front(ready.last_worker() % queues.workers(), ready);/'
 mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/task/ready.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
-mutation parties-not-held "$laws" parties_may_give_all network/run.rs \
-    's/parties.iter\(\).map\(\|party\| party.hold\(\)\)/std::iter::empty::<()>()/'
+mutation parties-close-at-once "$laws" parties_may_give_all channel/outside/party.rs \
+    's/let given_up = \(!is_stood_in_for\)\.then\(Vec::new\);/let given_up = None;/'
 mutation work-not-told "$laws" is_told_what_computes network/load.rs \
     's/Weight::follow\(before, task\.busy\(\)\)/Weight::follow(before, 1)/'
 mutation partition-weighs-nothing "$laws" partition_parts_two ../../kahn-policies/src/parts.rs \

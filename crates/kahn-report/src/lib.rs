@@ -19,6 +19,7 @@
 //! | `report` | what happened in a run, and what it cost |
 //! | `picture` | a network as SVG |
 //! | [`observe`] | what is told of a run while it happens |
+//! | `both` | … two observers as one |
 //! | `acts` | … and of it, what processes do that are joined to what is outside of their network |
 //! | `look` | what a run does at one moment, for what samples it |
 //! | [`log`] | … and what threads write down of it themselves |
@@ -32,6 +33,7 @@
 #![deny(unsafe_code)]
 
 mod acts;
+mod both;
 mod ending;
 mod explanation;
 mod failure;

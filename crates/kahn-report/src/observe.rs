@@ -3,6 +3,7 @@
 pub use crate::acts::{Act, Edge, Graph, Script, Step, Vertex};
 pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedProcess};
 pub use crate::slice::{Slice, Tick};
+pub use crate::both::Both;
 pub use crate::subject::Subject;
 
 use crate::Name;
@@ -106,7 +107,7 @@ pub trait Observer: Send + Sync {
         false
     }
 
-    /// Tells of the network before it runs, if acts are wanted.
+    /// Tells of the network before it runs, if acts are wanted. No lock of the network is held.
     ///
     /// # Errors
     /// Refuses the run, which ends with [`RunError::Refused`] and this text.

@@ -3,6 +3,8 @@
 use super::{Runs, essence, everywhere, numbers, record, replay};
 use kahn::process::Output;
 use kahn::{Network, Options, OutsideSender, Process};
+use kahn_observe::trace::{Level, Trace};
+use std::sync::Arc;
 use std::thread;
 
 /// Two clients and a device that blocks are merged in turn; what is added up fails at a sum that only their
@@ -222,4 +224,57 @@ fn ends_that_are_given_up_on_the_way_are_given_up_again() {
         let ((), report, difference) = replay(&path, options, build);
         assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
     });
+}
+
+#[test]
+fn a_client_that_has_left_before_the_run_leaves_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let (first_out, first) = network.channel_with(numbers("first"));
+        let (second_out, second) = network.channel_with(numbers("second"));
+        let clients =
+            [network.outside("client 1", first_out), network.outside("client 2", second_out)];
+        let count = |network: &mut Network<'_>, name, numbers| {
+            network.fold(name, numbers, 0_u64, |count, _| count + 1)
+        };
+        (clients, count(network, "count 1", first), count(network, "count 2", second))
+    };
+    let mut network = Network::new();
+    let ([one, mut other], ..) = build(&mut network);
+    drop(one);
+    let client = thread::spawn(move || other.send_blocking(7));
+    let recorded = record(&path, network, Options::new().workers(2));
+    client.join().unwrap().unwrap();
+    assert!(recorded.is_success(), "{recorded}");
+    everywhere(|options, schedule| {
+        let ((_, one, other), report, difference) = replay(&path, options, build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+        assert_eq!((one.take(), other.take()), (Some(0), Some(1)), "{schedule}");
+    });
+}
+
+#[test]
+fn a_run_is_recorded_and_traced_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let (out, tape) = network.channel_with(numbers("tape"));
+        network.blocking("device", out, |mut out| (0..100).for_each(|n| out.send_blocking(n)));
+        network.fold("sum", tape, 0, |sum, number| sum + number)
+    };
+    let [first, second] = [(); 2].map(|()| Arc::new(Trace::new(Level::Messages)));
+    let mut network = Network::new();
+    let _sum = build(&mut network);
+    let recorded = record(&path, network, Options::new().observer(Arc::clone(&first)));
+    everywhere(|options, schedule| {
+        let (sum, report, difference) = replay(&path, options.clone(), build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+        assert_eq!(sum.take(), Some(4950), "{schedule}");
+    });
+    replay(&path, Options::new().observer(Arc::clone(&second)), build);
+    for trace in [first, second] {
+        let summary = trace.timeline().summary().to_string();
+        assert!(summary.contains("sum") && summary.contains("device"), "{summary}");
+    }
 }

@@ -73,10 +73,8 @@ impl Core {
     pub(super) fn check(&self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
-        // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
-        let table = self.scheduler.table.lock();
-        let kept = self.channels.hold();
-        let mut channels = kept.all();
+        // No channel and no process ends before the run.
+        let mut channels = self.channels.all();
         channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
         for channel in &channels {
@@ -97,7 +95,7 @@ impl Core {
         }
         let twice = named_twice(channels.iter().map(|channel| channel.name()));
         problems.extend(twice.into_iter().map(Problem::SameChannel));
-        let mut processes = table.all();
+        let mut processes = self.scheduler.table.lock().all();
         processes.retain(|task| task.attributes() & attribute::PART == 0);
         processes.sort_by_key(|task| task.info().identity);
         let twice = named_twice(processes.iter().map(|task| &task.info().name));

@@ -489,10 +489,9 @@ impl Core {
 
     /// Marks channels that lie on no cycle.
     pub(crate) fn find_bridges(&self) {
-        // Processes were created before the run, one after the other, and parties are held.
+        // Processes were created before the run, one after the other, and no end is closed before it.
         let place = |task: TaskRef| task.info().identity.ancestor();
-        let kept = self.channels.hold();
-        let channels = kept.all();
+        let channels = self.channels.all();
         let edges: Vec<_> = channels
             .iter()
             .map(|channel| {

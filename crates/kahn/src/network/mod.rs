@@ -508,10 +508,8 @@ impl<'env> Network<'env> {
 
     /// What is drawn, in the order of creation.
     fn drawn(&self) -> (Vec<DotBox>, Vec<Arrow>) {
-        // A party may end meanwhile, and its channels with it: while both tables are locked they stay.
-        let table = self.made.core.scheduler.table.lock();
-        let kept = self.made.core.channels.hold();
-        let mut processes = table.all();
+        // No channel and no process ends before the run.
+        let mut processes = self.made.core.scheduler.table.lock().all();
         processes.sort_by_key(|task| task.info().identity);
         let is_part = |task: &TaskRef| task.attributes() & attribute::PART != 0;
         processes.retain(|task| !is_part(task));
@@ -539,7 +537,7 @@ impl<'env> Network<'env> {
             let of = if is_part(&owner) { &places_of_parts } else { &places };
             of.get(&owner.info().identity).copied()
         };
-        let mut channels = kept.all();
+        let mut channels = self.made.core.channels.all();
         channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
         let arrows = channels.iter().filter_map(|channel| {

@@ -5,7 +5,7 @@ use crate::channel::observer::ObserverHandle;
 use crate::deadlock::Detection;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
-use kahn_report::observe::Observer;
+use kahn_report::observe::{Both, Observer};
 
 /// The default byte budget for all channels: 1 GiB.
 pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;
@@ -220,7 +220,8 @@ impl Options {
         self
     }
 
-    /// Has this told what the processes of the run do, while they do it.
+    /// Has this told what the processes of the run do, while they do it; beside the observers given before,
+    /// each of which is told what it wants to know.
     ///
     /// # Examples
     ///
@@ -248,7 +249,10 @@ impl Options {
     /// ```
     #[must_use]
     pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
-        self.observer = Some(ObserverHandle(observer));
+        self.observer = Some(ObserverHandle(match self.observer.take() {
+            None => observer,
+            Some(ObserverHandle(before)) => Arc::new(Both::new(before, observer)),
+        }));
         self
     }
 

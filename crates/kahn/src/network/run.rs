@@ -401,9 +401,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
             plan.observe();
         }
     }
-    // Channels are moved to other slots, and processes asked for their names.
-    let parties = core.parties.lock().clone();
-    let held: Vec<_> = parties.iter().map(|party| party.hold()).collect();
+    // Parties keep the ends that they give up until they are told that the run begins.
     core.channels.configure(options.budget, options.capacities, listed, options.record);
     let (problems, warnings) = core.check();
     if !problems.is_empty() {
@@ -436,7 +434,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         core.publish_at_once();
     }
     core.find_bridges();
-    drop(held);
+    let parties = core.parties.lock().clone();
+    parties.iter().for_each(|party| party.begin());
     drop(parties);
     events::start(processes.len(), core.channels.created(), workers);
 

@@ -9,16 +9,14 @@ use kahn_report::observe::{Edge, Graph, Observer, Subject, Vertex};
 use std::collections::BTreeMap;
 
 impl Core {
-    /// Tells an observer of the network. The caller holds all parties, and nothing runs: ends stay where
-    /// they are.
+    /// Tells an observer of the network, under no lock. Nothing runs, and parties keep the ends that they give
+    /// up: all stays where it is.
     pub(super) fn tell_of_graph(&self, observer: &dyn Observer) -> Result<(), String> {
-        let table = self.scheduler.table.lock();
-        let kept = self.channels.hold();
-        let mut tasks = table.all();
+        let mut tasks = self.scheduler.table.lock().all();
         tasks.sort_by_key(|task| task.info().identity);
         let places: BTreeMap<Identity, usize> =
             tasks.iter().map(|task| task.info().identity).zip(0..).collect();
-        let mut channels = kept.all();
+        let mut channels = self.channels.all();
         channels.retain(|channel| !channel.is_inner());
         channels.sort_by_key(|channel| channel.label().identity);
         let vertex = |task| Vertex {

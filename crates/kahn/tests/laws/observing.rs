@@ -2,11 +2,11 @@
 //! and why each ends; who ends which wait; times that are those of the report.
 
 use super::schedules::{everywhere, run};
-use kahn::observe::{Observer, Rest, Slice, Subject};
-use kahn::{Accounting, Network};
+use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject};
+use kahn::{Accounting, BoxError, Channel, Network, OutsideSender, Report, Summary};
 use kahn_laws::add_every_kind;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -166,29 +166,179 @@ fn an_observer_is_told_of_each_message_once_and_of_its_sending_first() {
         let told = Arc::new(Told::default());
         let report = run(network(), schedule.options().observer(Arc::clone(&told)));
         assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
-        let state = told.0.lock();
-        assert_eq!(state.wrong, [""; 0], "{schedule:?}");
-        assert!(state.wakes > 0, "{schedule:?}: processes wait here");
+        told.saw_all(&report, &format!("{schedule:?}"));
+    });
+}
+
+impl Told {
+    /// Whether this was told of all that a run of [`network`] did.
+    fn saw_all(&self, report: &Report, schedule: &str) {
+        let state = self.0.lock();
+        assert_eq!(state.wrong, [""; 0], "{schedule}");
+        assert!(state.wakes > 0, "{schedule}: processes wait here");
         for channel in &report.channels {
             let name = channel.name.to_string();
             let (sent, received) = state.channels[&name];
-            assert_eq!(received, channel.received, "{schedule:?}: {name}");
+            assert_eq!(received, channel.received, "{schedule}: {name}");
             // How much the endless source sends before it is pruned depends on the schedule.
             if name != "ten" {
-                assert_eq!(sent, received, "{schedule:?}: {name}");
+                assert_eq!(sent, received, "{schedule}: {name}");
             }
         }
-        assert_eq!(state.channels["parts"], (MESSAGES, MESSAGES), "{schedule:?}");
-        assert_eq!(state.channels["ten"].1, 10, "{schedule:?}");
+        assert_eq!(state.channels["parts"], (MESSAGES, MESSAGES), "{schedule}");
+        assert_eq!(state.channels["ten"].1, 10, "{schedule}");
         for process in &report.processes {
             let Some(seen) = state.processes.get(process.name.as_str()) else {
-                panic!("{schedule:?}: {} has run", process.name);
+                panic!("{schedule}: {} has run", process.name);
             };
-            assert!(seen.runs.is_none() && seen.is_over, "{schedule:?}: {}", process.name);
+            assert!(seen.runs.is_none() && seen.is_over, "{schedule}: {}", process.name);
             // One that has a thread rests in the middle of its only poll.
             if process.polls > 1 {
-                assert_eq!(seen.runs_told, process.polls, "{schedule:?}: {}", process.name);
+                assert_eq!(seen.runs_told, process.polls, "{schedule}: {}", process.name);
             }
+        }
+    }
+}
+
+/// Wants one kind of what is told, and says what else it is told of.
+#[derive(Default)]
+struct Wants {
+    messages: bool,
+    contents: bool,
+    acts: bool,
+    told: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Wants {
+    fn is_told(&self, what: &'static str) {
+        self.told.lock().insert(what);
+    }
+}
+
+impl Observer for Wants {
+    fn wants_schedule(&self) -> bool {
+        false
+    }
+
+    fn wants_messages(&self) -> bool {
+        self.messages
+    }
+
+    fn wants_contents(&self) -> bool {
+        self.contents
+    }
+
+    fn wants_acts(&self) -> bool {
+        self.acts
+    }
+
+    fn runs(&self, _: Subject<'_>, _worker: Option<usize>, _: u64) {
+        self.is_told("schedule");
+    }
+
+    fn rests(&self, _: Subject<'_>, _worker: Option<usize>, _: Slice, _: Rest<'_>) {
+        self.is_told("schedule");
+    }
+
+    fn wakes(&self, _: Subject<'_>, _: Rest<'_>, _by: Option<Subject<'_>>) {
+        self.is_told("schedule");
+    }
+
+    fn dropped(&self, _: Subject<'_>) {
+        self.is_told("schedule");
+    }
+
+    fn sent(&self, _: Subject<'_>, _: Range<u64>) {
+        self.is_told("messages");
+    }
+
+    fn received(&self, _: Subject<'_>, _: Range<u64>) {
+        self.is_told("messages");
+    }
+
+    fn writes(&self, _: Subject<'_>, _channel: Subject<'_>, _: u64, _: Option<&[u8]>) {
+        self.is_told("contents");
+    }
+
+    fn starts(&self, _: &Graph<'_>) -> Result<(), String> {
+        self.is_told("graph");
+        Ok(())
+    }
+
+    fn acts(&self, _: Subject<'_>, _: Act<'_>) {
+        self.is_told("acts");
+    }
+}
+
+#[test]
+fn of_several_observers_each_is_told_what_it_wants() {
+    everywhere(|schedule| {
+        let [one, other] = [(); 2].map(|()| Arc::new(Told::default()));
+        let wants = [
+            (Wants::default(), vec![]),
+            (Wants { messages: true, ..Wants::default() }, vec!["messages"]),
+            (Wants { contents: true, ..Wants::default() }, vec!["contents"]),
+            (Wants { acts: true, ..Wants::default() }, vec!["acts", "graph"]),
+        ]
+        .map(|(wants, told)| (Arc::new(wants), told));
+        let mut network = network();
+        let bytes = Channel::named("bytes")
+            .wire_with(|byte: &u8, into| into.push(*byte), |bytes| Ok::<_, BoxError>(bytes[0]));
+        let (out, bytes) = network.channel_with(bytes);
+        network.process_with(kahn::Process::named("read").effects(), out, async |mut out| {
+            out.send(7).await;
+        });
+        network.for_each("ignore bytes", bytes, |_| {});
+        let mut options = schedule.options().observer(Arc::clone(&one));
+        for (wants, _) in &wants {
+            options = options.observer(Arc::clone(wants));
+        }
+        let report = run(network, options.observer(Arc::clone(&other)));
+        assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
+        one.saw_all(&report, &format!("{schedule:?}, the first"));
+        other.saw_all(&report, &format!("{schedule:?}, the last"));
+        for (wants, told) in wants {
+            assert_eq!(wants.told.lock().iter().copied().collect::<Vec<_>>(), told, "{schedule:?}");
+        }
+    });
+}
+
+/// Gives up the end of a party when it is told of the network, and then hears what that does.
+struct GivesUp(Mutex<Option<OutsideSender<u32>>>, Mutex<Vec<String>>);
+
+impl Observer for GivesUp {
+    fn wants_acts(&self) -> bool {
+        true
+    }
+
+    fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
+        assert_eq!((graph.processes.len(), graph.channels.len()), (2, 1));
+        drop(self.0.lock().take());
+        assert_eq!(*self.1.lock(), [""; 0], "it is done when the run begins");
+        Ok(())
+    }
+
+    fn acts(&self, _: Subject<'_>, act: Act<'_>) {
+        self.1.lock().push(match act {
+            Act::Closes { channel } => format!("closes {}", channel.name),
+            Act::Ends { failure: None } => "ends".to_owned(),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
+#[test]
+fn an_end_that_is_given_up_before_the_run_is_told_of_when_it_begins() {
+    everywhere(|schedule| {
+        for before in [false, true] {
+            let mut network = Network::new();
+            let (out, numbers) = network.channel("numbers");
+            let count = network.fold("count", numbers, 0, |count, _| count + 1);
+            let out = Some(network.outside("client", out)).filter(|_| !before);
+            let observer = Arc::new(GivesUp(Mutex::new(out), Mutex::default()));
+            let report = run(network, schedule.options().observer(Arc::clone(&observer)));
+            assert_eq!((report.outcome, count.take()), (Summary::Finished, Some(0)));
+            assert_eq!(*observer.1.lock(), ["closes numbers", "ends"], "{schedule:?}");
         }
     });
 }

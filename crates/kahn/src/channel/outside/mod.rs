@@ -266,19 +266,22 @@ impl<T: Send> OutsideReceiver<T> {
 
 impl<T: Send> Drop for OutsideSender<T> {
     fn drop(&mut self) {
-        let end = self.sender.take().map(|sender| Kept(sender.into_channel(), End::Sender));
-        self.party.give_up(|| drop(end));
+        if let Some(sender) = self.sender.take() {
+            self.party.give_up(Kept(sender.into_channel(), End::Sender));
+        }
     }
 }
 
 impl<T: Send> Drop for OutsideReceiver<T> {
     fn drop(&mut self) {
-        let end = self.receiver.take().map(|receiver| Kept(receiver.into_channel(), End::Receiver));
-        self.party.give_up(|| drop(end));
+        if let Some(receiver) = self.receiver.take() {
+            self.party.give_up(Kept(receiver.into_channel(), End::Receiver));
+        }
     }
 }
 
 /// An end that a party gives up: dropped like any other, but that nothing counts on it any more.
+#[derive(Debug)]
 struct Kept(ChannelRef, End);
 
 impl Drop for Kept {

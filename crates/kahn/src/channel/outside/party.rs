@@ -11,9 +11,16 @@
 //! | waits in an async form | `pending`: it may drop the operation, so there is no verdict |
 //!
 //! All operations of one party run under its lock, with a worker of its own that only publishes. It may
-//! give up an end before the run, too, at any time: the thread that prepares the run holds the locks of all
-//! parties meanwhile, since it moves the messages of channels and reads which process has each end.
+//! give up an end before the run, too, at any time:
+//!
+//! | an end that is given up | is |
+//! |---|---|
+//! | before the run begins | kept: the thread that prepares the run moves the messages of channels, and reads and tells which process has each end |
+//! | … when it begins | closed, in the order in which ends were given up, by the thread that begins it |
+//! | from then on | closed |
+//! | after the run, or if there is none | dropped: nothing waits at the other end |
 
+use super::Kept;
 use crate::channel::closing;
 use crate::channel::language::{Kahn, WaitOn, Worker, mark};
 use crate::channel::observer;
@@ -21,7 +28,7 @@ use crate::channel::process::InNetwork;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::slow_path::{SlowPath, slow_path};
 use crate::channel::word::Word;
-use kahn_engine::sync::{Access, Arc, Mutex, MutexGuard, Ordering::Acquire, Parker, thread};
+use kahn_engine::sync::{Access, Arc, Mutex, Ordering::Acquire, Parker, thread};
 use kahn_engine::{Language, Park, Request, Scheduler, TaskRef, Unparker};
 use kahn_report::{Ending, Failure};
 use std::any::Any;
@@ -126,6 +133,8 @@ struct State {
     /// Made at the first operation after the start.
     worker: Option<Box<Worker>>,
     ended: bool,
+    /// Until the run begins: the ends that were given up, and whether by a thread that panicked.
+    given_up: Option<Vec<(Kept, bool)>>,
 }
 
 // SAFETY: the worker is used under the lock only, by one thread at a time.
@@ -137,11 +146,6 @@ impl fmt::Debug for Party {
         let name = (!self.is_stood_in_for).then(|| &self.task.info().name);
         f.debug_tuple("Party").field(&name).finish()
     }
-}
-
-/// A party that does nothing meanwhile.
-pub(crate) struct Held<'a> {
-    _state: MutexGuard<'a, State>,
 }
 
 /// What an attempt at an operation came to.
@@ -164,7 +168,8 @@ impl Party {
     }
 
     fn of(task: TaskRef, network: Arc<dyn Any + Send + Sync>, is_stood_in_for: bool) -> Arc<Self> {
-        let state = Mutex::new(State { worker: None, ended: is_stood_in_for });
+        let given_up = (!is_stood_in_for).then(Vec::new);
+        let state = Mutex::new(State { worker: None, ended: is_stood_in_for, given_up });
         Arc::new(Self { task, state, is_stood_in_for, _network: network })
     }
 
@@ -180,14 +185,19 @@ impl Party {
             return;
         }
         state.worker = None;
+        let given_up = state.given_up.take();
         drop(state);
+        drop(given_up);
         // SAFETY: this is a party, whose operations say from now on that the run has ended.
         unsafe { Scheduler::of(self.task).unpark_ended(self.task) };
     }
 
-    /// Keeps it from all operations, and from giving up an end.
-    pub(crate) fn hold(&self) -> Held<'_> {
-        Held { _state: self.state.lock() }
+    /// The run begins: what was given up before is closed.
+    pub(crate) fn begin(&self) {
+        let mut state = self.state.lock();
+        for (end, panicked) in state.given_up.take().into_iter().flatten() {
+            self.close(&mut state, end, panicked);
+        }
     }
 
     /// Runs `f` as this party's process would run it.
@@ -293,18 +303,27 @@ impl Party {
     }
 
     /// Gives up an end; with the last one the party has ended.
-    pub(super) fn give_up(&self, drop_end: impl FnOnce()) {
-        // Until it has ended: it is held whole or not at all.
+    pub(super) fn give_up(&self, end: Kept) {
+        let panics = thread::panicking();
         let mut state = self.state.lock();
-        let gone = self.act(&mut state, |worker| {
-            drop_end();
-            closing::close_dropped(self.task, worker, thread::panicking());
+        match &mut state.given_up {
+            Some(given_up) => given_up.push((end, panics)),
+            None => self.close(&mut state, end, panics),
+        }
+    }
+
+    /// Closes an end. The caller holds the lock until the party has ended, if it does: it has all of its
+    /// state or none.
+    fn close(&self, state: &mut State, end: Kept, panicked: bool) {
+        let gone = self.act(state, |worker| {
+            drop(end);
+            closing::close_dropped(self.task, worker, panicked);
             Kahn::flush(worker);
             self.task.local().ends.get() == 0
         });
         if gone == Some(true) {
             let scheduler = Scheduler::of(self.task);
-            let ending = if thread::panicking() {
+            let ending = if panicked {
                 Ending::Failed(Failure::panic("its thread panicked".to_owned(), None))
             } else if scheduler.is_ending() {
                 // A verdict found it waiting, whether its thread has heard of that by now or not.
