@@ -119,6 +119,48 @@ mutation ordered-map-unread-goes-on "$laws" a_reader_that_leaves_ends_it_within 
 mutation ordered-map-weighs-nothing "$laws" what_is_in_flight_counts network/farm.rs \
     's/Ticket::new\(weigher\.bytes\(&item\)\)/Ticket::new(0 * weigher.bytes(\&item))/'
 
+# --- recording and replay -----------------------------------------------------------------------
+
+package=kahn-observe
+replay='--test replay'
+record='--test record'
+without_mutation '' -p kahn-observe --test replay
+without_mutation '' -p kahn-observe --test record
+
+mutation sent-is-told-after-the-close "$replay" ends_that_are_given_up ../../kahn/src/channel/closing.rs \
+    's/(fn close\(.*?)channel\.tell_observer\(End::Sender, worker\);/$1/s'
+mutation recorded-processes-are-run "$replay" a_failure_that_data_decides ../../kahn/src/network/core.rs \
+    's/&& self\.is_done_again\(&seen\)/\&\& false/'
+mutation stood-in-for-and-kept "$replay" what_stands_in_for ../../kahn/src/channel/untyped.rs \
+    's/drop\(ports\);/std::mem::forget(ports);/'
+mutation slot-is-free-before-it-is-empty "$replay" drops_each_message_before ../../kahn/src/channel/untyped.rs \
+    's/\(credit == 0\)\.then\(\|\| (PublishTaken \{ channel, worker \})\)/(credit == 0).then_some($1)/'
+mutation a-failure-ends-parties "$replay" random_networks ../../kahn/src/channel/slow_path.rs \
+    's/flag::FAILED\) && is_ended_by_it/flag::FAILED) \&\& (is_ended_by_it || true)/'
+mutation a-close-does-not-take-effect "$replay" random_networks ../../kahn/src/network/replay.rs \
+    's/flush\(task\)\.await;/let _ = flush;/'
+mutation the-end-is-seen-before-what-was-taken "$replay" random_networks ../../kahn/src/channel/slow_path.rs \
+    's/Kahn::flush\(worker\);(\s*\}\s*channel\.tell_of_act)/$1/'
+mutation what-is-discarded-is-not-told "$replay" random_networks ../../kahn/src/channel/observer.rs \
+    's/&& closing::goes_on\(sender\)/\&\& !closing::goes_on(sender)/'
+mutation messages-are-not-compared "$replay" the_first_message_that_differs record/replay.rs \
+    's/is_some_and\(\|known\| \*known != digest\)/is_some_and(|_| false)/'
+mutation sums-are-not-compared "$replay" what_no_recorded_process_has record/replay.rs \
+    's/\*digest != carried\.digest\(\)/*digest > u64::MAX - 1/'
+mutation any-network-will-do "$replay" another_network_is_refused record/replay.rs \
+    's/match Topology::of\(graph\)\.difference\(&self\.header\.network\) \{/match None::<String>.filter(|_| graph.processes.is_empty()) {/'
+mutation any-input-will-do "$replay" another_input_is_refused record/content.rs \
+    's/\(is != self\.sha256\)\.then/false.then/'
+mutation anything-is-recorded "$replay" what_cannot_be_replayed record/recorder.rs \
+    's/self\.with_messages && !problems\.is_empty\(\)/self.with_messages \&\& problems.len() > 100/'
+mutation checksums-are-not-looked-at "$record" a_changed_byte_ends record/read.rs \
+    's/if checksum\(\[a, b, c, d\], &self\.content\) != u32::from_le_bytes\(sum\) \{/if checksum([a, b, c, d], \&self.content) != u32::from_le_bytes(sum) \&\& bytes > MOST {/'
+mutation a-cut-record-is-read "$record" a_cut_file_is_read record/read.rs \
+    's/if got < bytes \{/if got < bytes \&\& bytes > MOST {/; s/if checksum\(\[a, b, c, d\], &self\.content\) != u32::from_le_bytes\(sum\) \{/if bytes > MOST {/'
+package=kahn
+mutation one-observer-is-told "$laws" of_several_observers ../../kahn-report/src/both.rs \
+    's/self\.0\.iter\(\)\.filter\(\|one\| wants\(one\)\)/self.0.iter().take(1).filter(|one| wants(one))/'
+
 # --- files --------------------------------------------------------------------------------------
 
 rims='--test rims'
@@ -156,7 +198,7 @@ mutation pruned-readers-see "$laws" only_a_pruned_process_would_see network/obse
 mutation flush-prunes-nothing "$laws" ends_where_it_flushes channel/closing.rs \
     's/if is_marked && is_polled_here \{/if is_marked != is_marked \&\& is_polled_here {/'
 mutation batch-discards-nothing "$laws" though_its_reader_has_left channel/sending.rs \
-    's/this\.next\.take\(\)\.or_else\(\|\| this\.messages\.next\(\)\)\.is_none\(\) \{/this.next.take().is_none() {/'
+    's/let Some\(message\) = this\.next\.take\(\)\.or_else\(\|\| this\.messages\.next\(\)\) else/let Some(message) = this.next.take() else/'
 mutation batch-waits-after-its-last "$laws" what_has_sent_all channel/sending.rs \
     's/if least == 0 && this\.next\.is_none\(\) \{/if most == Some(usize::MAX) \&\& this.next.is_none() {/'
 

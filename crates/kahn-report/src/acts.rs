@@ -8,6 +8,7 @@
 use crate::Failure;
 use crate::subject::Subject;
 use std::ops::Range;
+use std::path::Path;
 
 /// What a process did that is joined to the outside, as an [`Observer`](crate::observe::Observer) is told.
 ///
@@ -60,7 +61,8 @@ pub enum Act<'a> {
     Sends {
         /// Where.
         channel: Subject<'a>,
-        /// Which of the channel's: the first message is number 0.
+        /// Which of the channel's: the first message is number 0. One that is discarded, for its reader has
+        /// left, has the number of the next that could be received.
         number: u64,
         /// Its written form; none if the channel has none for its messages, or the function that writes
         /// it has panicked.
@@ -93,6 +95,8 @@ pub enum Act<'a> {
         /// Why it fails.
         failure: Option<&'a Failure>,
     },
+    /// It was created while the network runs, and may create channels and processes itself, which are not told.
+    MayCreate,
     /// It waits, in a run that is over since nothing could go on.
     Waits {
         /// Where.
@@ -141,6 +145,27 @@ pub struct Graph<'a> {
     pub processes: Vec<Vertex<'a>>,
     /// The channels, in the order of their creation.
     pub channels: Vec<Edge<'a>>,
+    /// The files that it depends on, in the order in which it was told of them.
+    pub inputs: Vec<Contents<'a>>,
+}
+
+/// A file that a network depends on, as it was when it was read or mapped.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::observe::Contents;
+/// use std::path::Path;
+///
+/// let input = Contents { path: Path::new("words.txt"), contents: b"to be" };
+/// assert_eq!(input.contents.len(), 5);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// Where it was read.
+    pub path: &'a Path,
+    /// What was in it.
+    pub contents: &'a [u8],
 }
 
 /// A process of a [`Graph`].

@@ -1,8 +1,8 @@
 //! Two observers of one run.
 
 use crate::acts::{Act, Graph};
-use crate::observe::{Observer, Rest, Slice, Tick};
 use crate::log::Log;
+use crate::observe::{Observer, Rest, Slice, Tick};
 use crate::subject::Subject;
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// # Examples
 ///
 /// ```
-/// use kahn_report::observe::{Both, Observer, Subject};
+/// use kahn_report::Both;
+/// use kahn_report::observe::{Observer, Subject};
 /// use std::ops::Range;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,7 +79,8 @@ impl Both {
     /// See [`Both`].
     ///
     /// ```
-    /// use kahn_report::observe::{Both, Observer};
+    /// use kahn_report::Both;
+    /// use kahn_report::observe::Observer;
     /// use std::sync::Arc;
     ///
     /// struct Nothing;

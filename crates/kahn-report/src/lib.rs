@@ -52,6 +52,7 @@ mod slice;
 mod still_running;
 mod subject;
 
+pub use both::Both;
 pub use ending::{Ending, ProcessEnd};
 pub use explanation::{Activity, Explanation, Held, RingMember, Waiting};
 pub use failure::{AtMessage, BoxError, Failure, FailureReport};

@@ -1,9 +1,8 @@
 //! What an observer of a run is told while it happens: what processes do and wait for, and their messages.
 
-pub use crate::acts::{Act, Edge, Graph, Script, Step, Vertex};
+pub use crate::acts::{Act, Contents, Edge, Graph, Script, Step, Vertex};
 pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedProcess};
 pub use crate::slice::{Slice, Tick};
-pub use crate::both::Both;
 pub use crate::subject::Subject;
 
 use crate::Name;

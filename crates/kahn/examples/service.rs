@@ -7,23 +7,28 @@
 //! ```
 //!
 //! Each connection has a thread of its own, which waits for its next line and for its answer. All who ask
-//! are one process of the network. It ends when the last of them is gone.
+//! are one process of the network. It ends when the last of them is gone. Lines have a written form, so what clients said
+//! can be recorded.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use kahn::{Ended, Network, Requests, process};
+use kahn::{Channel, Ended, Network, Report, Requests, RunError, process};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-fn service() -> (Network<'static>, Requests<String, String>) {
-    let mut network = Network::new();
-    let (requests, lines, answers) = network.requests("connections", 64);
+/// Reverses lines; returned is what connections ask by.
+pub(crate) fn service(network: &mut Network<'_>) -> Requests<String, String> {
+    let lines = Channel::named("lines").wire_with(
+        |line: &String, bytes| bytes.extend_from_slice(line.as_bytes()),
+        |bytes| Ok(String::from_utf8(bytes.to_vec())?),
+    );
+    let (requests, lines, answers) = network.requests_with("connections", lines, "answers");
     let reversed = network.ordered_map("reverse", lines, 4, 64, |line: String| {
         line.chars().rev().chain(['\n']).collect()
     });
     network.process("answer", (reversed, answers), process::forward);
-    (network, requests)
+    requests
 }
 
 fn serve(connection: TcpStream, requests: &Requests<String, String>) -> io::Result<()> {
@@ -45,27 +50,31 @@ fn say(line: &str, to: SocketAddr) -> io::Result<String> {
     Ok(answer)
 }
 
-/// Serves two clients that say a line each.
-fn talk() -> io::Result<[String; 2]> {
+/// Serves clients that say a line each; returns what they hear.
+pub(crate) fn talk<'a>(
+    lines: &[&'a str],
+    run: impl FnOnce(Network<'a>) -> Result<Report, RunError>,
+) -> io::Result<Vec<String>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    let (network, requests) = service();
+    let mut network = Network::new();
+    let requests = service(&mut network);
     thread::scope(|scope| {
         scope.spawn(move || {
-            for connection in listener.incoming().take(2).flatten() {
+            for connection in listener.incoming().take(lines.len()).flatten() {
                 let requests = requests.clone();
                 scope.spawn(move || serve(connection, &requests));
             }
         });
-        let clients = ["stressed", "drawer"].map(|line| scope.spawn(move || say(line, address)));
-        network.run().map_err(io::Error::other)?;
-        let [first, second] = clients.map(|client| client.join().expect("a client does not panic"));
-        Ok([first?, second?])
+        let clients = lines.iter().map(|line| scope.spawn(move || say(line, address)));
+        let clients: Vec<_> = clients.collect();
+        run(network).map_err(io::Error::other)?;
+        clients.into_iter().map(|client| client.join().expect("a client does not panic")).collect()
     })
 }
 
 fn main() -> io::Result<()> {
-    for answer in talk()? {
+    for answer in talk(&["stressed", "drawer"], Network::run)? {
         print!("{answer}");
     }
     Ok(())
@@ -73,6 +82,6 @@ fn main() -> io::Result<()> {
 
 #[test]
 fn each_client_hears_its_own_line() -> io::Result<()> {
-    assert_eq!(talk()?, ["desserts\n", "reward\n"]);
+    assert_eq!(talk(&["stressed", "drawer"], Network::run)?, ["desserts\n", "reward\n"]);
     Ok(())
 }

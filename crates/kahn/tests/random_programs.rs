@@ -32,7 +32,8 @@ fn process(ports: Vec<Port>, body: Vec<Statement>) -> Process {
 }
 
 fn program(processes: Vec<Process>) -> Program {
-    let channel = Channel { capacity: Some(1), initial: 1, weight: None, digest: true };
+    let channel =
+        Channel { capacity: Some(1), initial: 1, weight: None, digest: true, wire: false };
     let ends = processes.iter().map(|process| process.ports.len()).sum::<usize>();
     Program { channels: vec![channel; ends / 2], processes }
 }
@@ -100,7 +101,8 @@ fn the_model_knows_who_received_the_last_message_before_the_receiver_was_handed_
     for (count, is_pruned) in [(2, false), (1, true)] {
         let sends = Statement::Send { to: 0, add: 1 };
         let fails = Statement::End(End::Fail);
-        let channel = Channel { capacity: None, initial: 0, weight: None, digest: true };
+        let channel =
+            Channel { capacity: None, initial: 0, weight: None, digest: true, wire: false };
         let child = Box::new(process(Vec::new(), Vec::new()));
         let hands_on = vec![
             Statement::RecvMany { from: 0, count },

@@ -9,17 +9,13 @@ use crate::draw::Draw;
 use kahn::{Report, RunError, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::time::Duration;
-
-/// After this a run hangs: the longest take some milliseconds, and the machine may be busy.
-const LIMIT: Duration = Duration::from_mins(1);
 
 /// A promise, and how it was broken.
-type Broken = (&'static str, String);
+pub(super) type Broken = (&'static str, String);
 
 /// What must be equal in all runs that were not cut short.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+pub(super) struct Told {
     failures: Vec<String>,
     unobserved: Vec<String>,
     endings: BTreeMap<String, String>,
@@ -38,7 +34,7 @@ pub(super) fn check(
     let mut first: Option<(Schedule, Told)> = None;
     for number in 0..schedules {
         let schedule = if number == 0 { Schedule::oracle() } else { Schedule::drawn(draw) };
-        let ran = run(program, schedule.options(), schedule.cut(), LIMIT);
+        let ran = run(program, schedule.options(), schedule.cut(), None);
         tally.schedules += 1;
         let broken = |(promise, what)| Err(Trouble::Broken(promise, format!("{schedule}: {what}")));
         let report = match &ran.report {
@@ -92,6 +88,28 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// What a run that was not cut short breaks.
+pub(super) fn broken_by(
+    meaning: &Meaning,
+    ran: &Ran,
+    report: &Report,
+    quiescence: bool,
+    tally: &mut Tally,
+) -> Result<(), Broken> {
+    histories(meaning, ran, false, tally)?;
+    outcome(meaning, report, quiescence)
+}
+
+impl Told {
+    /// The promise that is broken by another run, if one is.
+    pub(super) fn difference(&self, other: &Self) -> Option<Broken> {
+        (self != other).then(|| {
+            let mut text = String::new();
+            (differences(&mut text, self, other), text)
+        })
+    }
 }
 
 fn tally_meaning(meaning: &Meaning, tally: &mut Tally) {
@@ -251,7 +269,7 @@ fn is_good_end(ending: &str) -> bool {
     ending.starts_with("finished") || ending.starts_with("pruned")
 }
 
-fn told(meaning: &Meaning, report: &Report) -> Told {
+pub(super) fn told(meaning: &Meaning, report: &Report) -> Told {
     // Failures that do not count are told as text, if at all.
     let explanation = report.explanation();
     let unobserved = explanation.lines().filter(|line| line.contains("(unobserved)"));

@@ -52,7 +52,7 @@ fn channel(draw: &mut Draw) -> Channel {
         "empty vector" => Some(0),
         _ => Some(draw.between(1, 300)),
     };
-    Channel { capacity, initial, weight, digest: draw.yes(&DIGEST) }
+    Channel { capacity, initial, weight, digest: draw.yes(&DIGEST), wire: false }
 }
 
 /// Draws a program.

@@ -8,6 +8,7 @@
 //! | `translate`, `party` | a program as a network of the runtime |
 //! | `schedule` | how it is run |
 //! | `compare` | what came against what was to come |
+//! | `replayed` | what is recorded of a run, and done again |
 //! | `generate`, `shrink` | random programs, and smaller ones |
 
 mod compare;
@@ -17,12 +18,14 @@ mod interpreter;
 mod machine;
 mod party;
 pub mod program;
+mod replayed;
 mod schedule;
 mod shrink;
 mod translate;
 mod world;
 
 pub use interpreter::{Ending, History, Meaning, Mistake, Outlook, Unending, interpret};
+pub use replayed::{Records, Replayed};
 
 use crate::campaign::{Campaign, Tally, Trouble};
 use crate::draw::{Choice, Draw};

@@ -30,6 +30,8 @@ pub struct Channel {
     pub weight: Option<usize>,
     /// Whether the runtime compares its contents.
     pub digest: bool,
+    /// Whether its messages have a written form.
+    pub wire: bool,
 }
 
 /// How a process runs.
@@ -209,7 +211,8 @@ impl Display for Channel {
         if let Some(weight) = self.weight {
             write!(f, ", vectors of {weight} bytes")?;
         }
-        f.write_str(if self.digest { ", digest)" } else { ")" })
+        f.write_str(if self.digest { ", digest" } else { "" })?;
+        f.write_str(if self.wire { ", written)" } else { ")" })
     }
 }
 

@@ -43,6 +43,10 @@ static CUT: Choice = Choice {
 pub(super) static CHOICES: &[&Choice] =
     &[&POLICY, &WORKERS, &CAPACITY, &DETECTION, &ACCOUNTING, &WAIT_ONCE, &QUIESCENCE, &CUT];
 
+/// The questions that [`Schedule::uncut`] asks.
+pub(super) static UNCUT: &[&Choice] =
+    &[&POLICY, &WORKERS, &CAPACITY, &DETECTION, &ACCOUNTING, &WAIT_ONCE, &QUIESCENCE];
+
 /// One way to run a network.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
@@ -79,8 +83,17 @@ impl Schedule {
         }
     }
 
+    /// One that ends no run before its time.
+    pub(super) fn uncut(draw: &mut Draw) -> Self {
+        Self::drawn_with(draw, "no")
+    }
+
     pub(super) fn drawn(draw: &mut Draw) -> Self {
         let cut = draw.pick(&CUT);
+        Self::drawn_with(draw, cut)
+    }
+
+    fn drawn_with(draw: &mut Draw, cut: &str) -> Self {
         let detection = match draw.pick(&DETECTION) {
             _ if cut == "no detection" => Detection::Off,
             "central" => Detection::Central,

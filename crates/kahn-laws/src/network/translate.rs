@@ -3,13 +3,15 @@
 use super::machine::{Action, Held, Machine, PLACES};
 use super::party::party;
 use super::program::{Channel, End, How, Place, Port, Process, Program};
-use kahn::{Network, Options, Ports, Report, RunError, Spawner, testing};
+use kahn::observe::Script;
+use kahn::{BoxError, Network, Options, Ports, Report, RunError, Spawner, testing};
 use kahn::{Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -19,6 +21,25 @@ pub(super) type Parcel = (u64, Vec<u8>);
 
 pub(super) fn parcel(value: u64, bytes: usize) -> Parcel {
     (value, vec![7; bytes])
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as channels call it")]
+fn write_number(number: &u64, into: &mut Vec<u8>) {
+    into.extend(number.to_le_bytes());
+}
+
+fn read_number(bytes: &[u8]) -> Result<u64, BoxError> {
+    Ok(u64::from_le_bytes(bytes.try_into()?))
+}
+
+fn write_parcel((number, bytes): &Parcel, into: &mut Vec<u8>) {
+    write_number(number, into);
+    into.extend_from_slice(bytes);
+}
+
+fn read_parcel(bytes: &[u8]) -> Result<Parcel, BoxError> {
+    let (number, bytes) = bytes.split_first_chunk().ok_or("it is too short")?;
+    Ok((u64::from_le_bytes(*number), bytes.to_vec()))
 }
 
 /// What was received and done in one run.
@@ -199,6 +220,7 @@ macro_rules! make_channel {
                 let mut new = kahn::Channel::named(name.clone()).capacity(capacity);
                 new = new.initial(1..=channel.initial);
                 let new = if channel.digest { new.digest() } else { new };
+                let new = if channel.wire { new.wire_with(write_number, read_number) } else { new };
                 let (sender, receiver) = $maker.channel_with(new);
                 (Out::Number(sender), In::Number(receiver))
             }
@@ -206,6 +228,7 @@ macro_rules! make_channel {
                 let mut new = kahn::Channel::named(name.clone()).capacity(capacity);
                 new = new.initial((1..=channel.initial).map(|value| parcel(value, bytes)));
                 let new = if channel.digest { new.digest() } else { new };
+                let new = if channel.wire { new.wire_with(write_parcel, read_parcel) } else { new };
                 let (sender, receiver) = $maker.channel_with(new);
                 (Out::Parcel(sender, bytes), In::Parcel(receiver))
             }
@@ -464,12 +487,27 @@ fn start<'e>(
     }
 }
 
-/// Runs a program; a hang is stopped and told, or aborts with the program's text.
-pub(crate) fn run(program: &Program, options: Options, cut: Cut, limit: Duration) -> Ran {
+/// After this a run hangs: the longest take some milliseconds, and the machine may be busy.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Runs a program, by a script if there is one; a hang is stopped and told, or aborts with the program's text.
+pub(crate) fn run(
+    program: &Program,
+    options: Options,
+    cut: Cut,
+    script: Option<Arc<dyn Script>>,
+) -> Ran {
     quiet();
     let log = Log::default();
     let running = AssertUnwindSafe(|| {
-        testing::within(limit, |watchdog| run_logged(program, options, cut, &log, watchdog))
+        testing::within(LIMIT, |watchdog| {
+            let mut network = Network::new();
+            let has_parties = script.is_none();
+            if let Some(script) = script {
+                network.replay(script);
+            }
+            run_logged(program, network, (options, cut, has_parties), &log, watchdog)
+        })
     });
     // A run that hung has been stopped; what it says is why.
     let report = catch_unwind(running).map_err(|panic| match panic.downcast::<String>() {
@@ -479,14 +517,13 @@ pub(crate) fn run(program: &Program, options: Options, cut: Cut, limit: Duration
     Ran { record: log.into_inner(), report }
 }
 
-fn run_logged(
-    program: &Program,
-    options: Options,
-    cut: Cut,
-    log: &Log,
+fn run_logged<'env>(
+    program: &'env Program,
+    mut network: Network<'env>,
+    (options, cut, has_parties): (Options, Cut, bool),
+    log: &'env Log,
     watchdog: &testing::Watchdog,
 ) -> Result<Report, RunError> {
-    let mut network = Network::new();
     let mut outs = Vec::new();
     let mut ins = Vec::new();
     for (number, channel) in program.channels.iter().enumerate() {
@@ -540,7 +577,7 @@ fn run_logged(
                 handle.stop();
             });
         }
-        for (process, name, ends) in parties {
+        for (process, name, ends) in parties.into_iter().filter(|_| has_parties) {
             scope.spawn(move || {
                 // How the run ended is in the report.
                 let _ = party(process, &name, ends, log);

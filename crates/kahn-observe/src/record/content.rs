@@ -1,8 +1,13 @@
 //! What a recording says.
 
 use super::Topology;
+use kahn_report::observe::Contents;
 use serde::{Deserialize, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 /// What a recording begins with: the program, its network, and its input.
 ///
@@ -50,6 +55,49 @@ pub struct Input {
     pub modified: Option<i64>,
     /// The SHA-256 of its contents.
     pub sha256: [u8; 32],
+}
+
+impl Input {
+    /// What is kept of a file that a network depends on.
+    pub(super) fn of(input: &Contents<'_>) -> Self {
+        let modified = fs::metadata(input.path).and_then(|file| file.modified()).ok();
+        Self {
+            path: input.path.to_owned(),
+            bytes: input.contents.len() as u64,
+            modified: modified.and_then(seconds),
+            sha256: Sha256::digest(input.contents).into(),
+        }
+    }
+
+    /// Says in what the file differs that is there now, if it does. Where it is does not matter.
+    pub(super) fn difference(&self, now: &Contents<'_>) -> Option<String> {
+        let (path, was, is) = (now.path.display(), self.bytes, now.contents.len() as u64);
+        if was != is {
+            return Some(format!("`{path}` has {is} bytes and had {was}"));
+        }
+        let is = <[u8; 32]>::from(Sha256::digest(now.contents));
+        (is != self.sha256).then(|| {
+            let (is, was) = (hex(&is), hex(&self.sha256));
+            format!("`{path}` has another content: its SHA-256 is {is} and was {was}")
+        })
+    }
+}
+
+/// Seconds since 1970, and before.
+fn seconds(time: SystemTime) -> Option<i64> {
+    let seconds = |since: Duration| i64::try_from(since.as_secs()).ok();
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => seconds(since),
+        Err(before) => seconds(before.duration()).map(|seconds| -seconds),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// One thing that a recording says: what a process did, or how far a channel came.

@@ -1,7 +1,7 @@
 //! The observer that records a run.
 
 use super::carried::{Channels, EACH, digest};
-use super::{Act, Channel, Entry, Failed, Header, Process, Topology, Writer};
+use super::{Act, Channel, Entry, Failed, Header, Input, Process, Topology, Writer};
 use kahn_report::Failure;
 use kahn_report::observe::{self, Graph, Observer, Subject};
 use parking_lot::Mutex;
@@ -63,7 +63,7 @@ struct Started {
 }
 
 impl Recorder {
-    /// Records a run into a new file. The recorder fills in which network it is.
+    /// Records a run into a new file. The recorder fills in which network it is, and its inputs.
     ///
     /// # Examples
     ///
@@ -180,7 +180,11 @@ impl Observer for Recorder {
         if self.with_messages && !problems.is_empty() {
             return Err(format!("the run cannot be recorded:\n  {}", problems.join("\n  ")));
         }
-        let header = Header { network: Topology::of(graph), ..self.header.clone() };
+        let header = Header {
+            network: Topology::of(graph),
+            inputs: graph.inputs.iter().map(Input::of).collect(),
+            ..self.header.clone()
+        };
         let writer = Writer::create(&self.path, &header)
             .map_err(|error| format!("{}: {error}", self.path.display()))?;
         let to_recorded = graph
@@ -234,6 +238,9 @@ impl Observer for Recorder {
                 let (panicked, at) = (*panicked, at.as_deref());
                 Act::Ends { failure: Some(Failed { message, panicked, at, input: of }) }
             }
+            MayCreate if self.with_messages => {
+                return self.end(|| creates_what(process) + ": the recording ends before it");
+            }
             Waits { channel, to_send } => Act::Waits { channel: channel.id, to_send },
             _ => return,
         };
@@ -274,10 +281,11 @@ fn problems(graph: &Graph<'_>) -> Vec<String> {
         })
     });
     let creates = graph.processes.iter().filter(|vertex| vertex.is_joined && vertex.creates);
-    let creates = creates.map(|vertex| {
-        format!("`{}` creates processes, and would not be run in a replay", vertex.process.name)
-    });
-    sends.chain(creates).collect()
+    sends.chain(creates.map(|vertex| creates_what(vertex.process))).collect()
+}
+
+fn creates_what(process: Subject<'_>) -> String {
+    format!("`{}` creates processes, and would not be run in a replay", process.name)
 }
 
 impl Topology {

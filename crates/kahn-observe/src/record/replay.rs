@@ -2,8 +2,8 @@
 
 use super::carried::{Channels, digest};
 use super::until::{Left, Until};
-use super::{Act, Cut, Entry, FRAME, Failed, Header, MOST, ReadError, Reader, Topology};
-use kahn_report::observe::{Graph, Observer, Script, Step, Subject};
+use super::{Act, Cut, Entry, FRAME, Failed, Header, Input, MOST, ReadError, Reader, Topology};
+use kahn_report::observe::{Contents, Graph, Observer, Script, Step, Subject};
 use kahn_report::{AtMessage, Failure};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -397,6 +397,15 @@ impl Script for Replay {
     }
 }
 
+/// In what the inputs of a network differ first from those of the recorded one.
+fn other_input(now: &[Contents<'_>], then: &[Input]) -> Option<String> {
+    (0..now.len().max(then.len())).find_map(|at| match (now.get(at), then.get(at)) {
+        (Some(now), Some(then)) => then.difference(now),
+        (Some(now), None) => Some(format!("it did not read `{}`", now.path.display())),
+        (None, then) => then.map(|then| format!("it read `{}` as well", then.path.display())),
+    })
+}
+
 /// What is to be done again; nothing that is known, of a message that is not.
 fn step(act: Act<'_>, into: &mut Vec<u8>) -> Option<Step> {
     Some(match act {
@@ -439,6 +448,10 @@ impl Observer for Replay {
     }
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
+        // First: what a network is may depend on them.
+        if let Some(difference) = other_input(&graph.inputs, &self.header.inputs) {
+            return Err(format!("the run that was recorded had another input: {difference}"));
+        }
         match Topology::of(graph).difference(&self.header.network) {
             None => self.until.as_ref().map_or(Ok(()), |until| until.find(graph)),
             Some(difference) => Err(format!(

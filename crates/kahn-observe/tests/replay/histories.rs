@@ -243,9 +243,10 @@ fn a_client_that_has_left_before_the_run_leaves_again() {
     let mut network = Network::new();
     let ([one, mut other], ..) = build(&mut network);
     drop(one);
-    let client = thread::spawn(move || other.send_blocking(7));
-    let recorded = record(&path, network, Options::new().workers(2));
-    client.join().unwrap().unwrap();
+    let recorded = thread::scope(|scope| {
+        scope.spawn(move || other.send_blocking(7).expect("it runs"));
+        record(&path, network, Options::new().workers(2))
+    });
     assert!(recorded.is_success(), "{recorded}");
     everywhere(|options, schedule| {
         let ((_, one, other), report, difference) = replay(&path, options, build);
@@ -268,7 +269,7 @@ fn a_run_is_recorded_and_traced_at_once() {
     let _sum = build(&mut network);
     let recorded = record(&path, network, Options::new().observer(Arc::clone(&first)));
     everywhere(|options, schedule| {
-        let (sum, report, difference) = replay(&path, options.clone(), build);
+        let (sum, report, difference) = replay(&path, options, build);
         assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
         assert_eq!(sum.take(), Some(4950), "{schedule}");
     });

@@ -2,7 +2,10 @@
 //! workers, under any policy and with any capacity, and what parts is found at its first message.
 
 mod histories;
+mod inputs;
 mod parting;
+mod random;
+mod service;
 mod until;
 
 use kahn::policy::PolicyChoice;

@@ -1,9 +1,10 @@
 //! What is not the same is found, and what cannot be replayed is not recorded.
 
 use super::{Runs, everywhere, numbers, record, replay};
-use kahn::{Network, Options, Process, RunError};
+use kahn::{Channel, Network, Options, Process, RunError};
 use kahn_observe::record::{Header, Recorder, Replay};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a stage makes of a number.
 type Stage = fn(u64) -> Option<u64>;
@@ -81,6 +82,121 @@ fn one_message_more_is_found_as_well() {
         let what = "`print` saw `staged` end before message 1000, which there is";
         assert_eq!(difference.as_deref(), Some(what), "{schedule}");
     });
+}
+
+/// One process makes numbers of a seed from outside, and another makes one of theirs: nothing that passes between
+/// them is recorded, but together.
+fn within(network: &mut Network<'_>, count: u64, wrong: Option<u64>) {
+    let (out, seeds) = network.channel_with(numbers("seeds"));
+    network.blocking("device", out, |mut out| out.send_blocking(7));
+    let (many_out, many) = network.channel_with(numbers("many"));
+    network.process("make", (seeds, many_out), async move |(mut seeds, mut out)| {
+        let seed = seeds.recv().await.unwrap_or(0);
+        out.send_all((0..count).map(|n| seed * n + u64::from(wrong == Some(n)))).await;
+    });
+    network.for_each("drop", many, |_| {});
+}
+
+#[test]
+fn what_no_recorded_process_has_is_compared_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let count = (1 << 16) + 100;
+    let mut network = Network::new();
+    within(&mut network, count, None);
+    record(&path, network, Options::new().workers(2));
+    for workers in [1, 2] {
+        for (wrong, found_at) in
+            [(None, None), (Some(3), Some(1 << 16)), (Some(65_540), Some(count))]
+        {
+            let options = Options::new().workers(workers);
+            let ((), _, difference) =
+                replay(&path, options, |network| within(network, count, wrong));
+            let what =
+                |at| format!("some message up to {at} of channel `many`, from `make`, differs");
+            assert_eq!(difference, found_at.map(what));
+        }
+    }
+}
+
+/// A port beside which something stands on the heap.
+struct Owns(kahn::Sender<u64>, #[expect(dead_code, reason = "it is dropped")] Vec<Arc<()>>);
+
+impl kahn::Ports for Owns {
+    fn visit(&self, see: &mut dyn FnMut(kahn::Port)) {
+        self.0.visit(see);
+    }
+}
+
+#[test]
+fn what_stands_in_for_a_process_has_its_ends_and_nothing_else_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let owned = Arc::new(());
+    let build = |network: &mut Network<'_>| {
+        let (blocking_out, first) = network.channel_with(numbers("first"));
+        let (async_out, second) = network.channel_with(numbers("second"));
+        let owns = |out| Owns(out, vec![Arc::clone(&owned); 3]);
+        let code = Arc::clone(&owned);
+        network.blocking("device", owns(blocking_out), move |mut ports| {
+            ports.0.send_blocking(1);
+            drop(code);
+        });
+        network.process_with(
+            Process::named("clock").effects(),
+            vec![owns(async_out)],
+            async |mut ports| ports[0].0.send(2).await,
+        );
+        let first = network.fold("first sum", first, 0, |sum, number| sum + number);
+        (first, network.fold("second sum", second, 0, |sum, number| sum + number))
+    };
+    let mut network = Network::new();
+    build(&mut network);
+    record(&path, network, Options::new().workers(2));
+    assert_eq!(Arc::strong_count(&owned), 1);
+    everywhere(|options, schedule| {
+        let ((first, second), _, difference) = replay(&path, options, build);
+        assert_eq!((first.take(), second.take()), (Some(1), Some(2)), "{schedule}");
+        assert_eq!((Arc::strong_count(&owned), difference), (1, None), "{schedule}");
+    });
+}
+
+/// Says once that it is dropped, which takes a while.
+#[derive(Debug)]
+struct Once(usize, Arc<Vec<AtomicU64>>);
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        std::thread::yield_now();
+        self.1[self.0].fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn what_stands_in_for_a_process_drops_each_message_before_another_takes_its_slot() {
+    const MESSAGES: usize = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let drops: Arc<Vec<_>> = Arc::new((0..MESSAGES).map(|_| AtomicU64::new(0)).collect());
+        let (out, messages) = network.channel_with(Channel::named("messages").capacity(8));
+        let of_make = Arc::clone(&drops);
+        network.process("make", out, async move |mut out| {
+            out.send_all((0..MESSAGES).map(|n| Once(n, Arc::clone(&of_make)))).await;
+        });
+        network.process_with(Process::named("sink").effects(), messages, async |mut messages| {
+            while messages.recv().await.is_some() {}
+        });
+        drops
+    };
+    let mut network = Network::new();
+    build(&mut network);
+    record(&path, network, Options::new().workers(2));
+    for workers in [1, 2, 8] {
+        let (drops, _, difference) = replay(&path, Options::new().workers(workers), build);
+        assert_eq!(difference, None);
+        assert!(drops.iter().all(|drops| drops.load(Relaxed) == 1), "{workers} workers");
+    }
 }
 
 #[test]

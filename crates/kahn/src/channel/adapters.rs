@@ -123,7 +123,9 @@ impl<T: Send> SenderSink<T> {
                 }
                 FastPath::Wait => return Poll::Pending,
                 FastPath::Over => {
-                    self.pending = None;
+                    if let Some(message) = self.pending.take() {
+                        self.sender.channel().discards(&message);
+                    }
                     self.is_over = true;
                     return Poll::Ready(());
                 }
@@ -153,7 +155,7 @@ impl<T: Send> Sink<T> for SenderSink<T> {
         let side = &this.sender.channel().sender;
         // Credit is the process's own, as is its poll; another must not even look.
         match Worker::holding(side.owner.load(Relaxed)) {
-            _ if this.is_over => drop(message),
+            _ if this.is_over => this.sender.channel().discards(&message),
             Some(worker) if side.credit.get() > 0 => {
                 note_sent(this.sender.channel());
                 this.sender.write(message, Some(worker));

@@ -112,6 +112,9 @@ fn publish_at_once_for(channel: ChannelRef, owner: TaskRef) {
 
 /// A sender or receiver was dropped, and with it the memory that names the channel.
 pub(super) fn dropped(channel: ChannelRef, end: End) {
+    if channel.is_stood_in_for(end) {
+        return;
+    }
     if !give_up(channel, end) {
         channel.table().end_gone();
     }
@@ -187,7 +190,7 @@ pub(crate) fn close_dropped(task: TaskRef, worker: &Worker, failed: bool) {
 /// Makes all that a process has done visible, if it is the one that asks. It is an operation: what
 /// was dropped takes effect, a process that is not observed any more ends here, and one that has run
 /// long yields.
-pub(super) async fn flush(task: TaskRef) {
+pub(crate) async fn flush(task: TaskRef) {
     match Worker::holding(task.as_ptr()) {
         Some(worker) if task.notes() & own::ENDING == 0 => {
             if task.notes() & own::CLOSES != 0 {
@@ -278,7 +281,7 @@ fn depart(channel: ChannelRef, task: TaskRef, worker: &Worker) {
 }
 
 /// Whether a process gives up an end by itself, and not because it ends or the run does.
-fn goes_on(task: TaskRef) -> bool {
+pub(super) fn goes_on(task: TaskRef) -> bool {
     task.notes() & own::ENDING == 0 && !Scheduler::of(task).is_ending()
 }
 

@@ -19,8 +19,9 @@
 //! A process *rests* when its poll is over. It asks to wait then, and is told to, before the worker has
 //! parked it: if what it waits for came meanwhile it runs again at once, and no worker has woken it.
 
+use super::closing;
 use super::language::{self, Kahn, Worker};
-use super::process::attribute;
+use super::process::{InNetwork, attribute};
 use super::raw::{ChannelRef, End, told};
 use super::slow_path::waiting_end;
 use super::table::ChannelTable;
@@ -32,6 +33,7 @@ use kahn_report::log::{Log, Wait, What};
 use kahn_report::observe::{Act, Observer, Rest, Slice, Subject};
 use std::fmt;
 use std::ops::Range;
+use std::ptr;
 
 /// The observer of a run.
 #[derive(Clone)]
@@ -77,6 +79,15 @@ pub(in crate::channel) fn tell_of_end(task: TaskRef, ending: &Ending) {
     };
     if let Some(observer) = told_of_acts(task) {
         observer.acts(process(&task), Act::Ends { failure });
+    }
+}
+
+/// A process was created while the network runs, and may create others.
+pub(crate) fn tell_of_leave(task: TaskRef) {
+    if task.creates()
+        && let Some(observer) = told_of_acts(task)
+    {
+        observer.acts(process(&task), Act::MayCreate);
     }
 }
 
@@ -256,6 +267,28 @@ impl ChannelRef {
         unsafe { self.for_each_written(numbers, write) };
         // Those without a written form.
         (number..end).for_each(|number| sends(number, None));
+    }
+
+    /// A message is discarded, for its reader has left. It is told all the same if its sender is joined to the
+    /// outside: in another run of the same, a reader that may be pruned may read it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn discards<T>(self, message: &T) {
+        if self.sender.tells(told::OBSERVER)
+            && let Some(sender) = self.owner(End::Sender)
+            && closing::goes_on(sender)
+            && told_of_acts(sender).is_some()
+        {
+            // SAFETY: the channel is for messages of this type.
+            let written = unsafe { self.written(ptr::from_ref(message).cast()) };
+            self.discards_written(written.as_deref());
+        }
+    }
+
+    /// The same of a message that is written already.
+    pub(super) fn discards_written(self, message: Option<&[u8]>) {
+        let number = self.before(self.sender.local.get());
+        self.tell_of_act(End::Sender, |channel| Act::Sends { channel, number, message });
     }
 
     /// The owner of `end` does something there, which is told if it is joined to the outside.

@@ -23,6 +23,8 @@ pub(crate) mod attribute {
     pub(crate) const HAD_SENDERS: u8 = 4;
     /// It is joined to what is outside of the network: see `kahn_report::observe::Act`.
     pub(crate) const JOINED: u8 = 8;
+    /// It stands in for an outside party, which a failure does not end that it sees.
+    pub(crate) const STANDS_FOR_PARTY: u8 = 16;
 
     pub(crate) use kahn_engine::task::attribute::{HELPER, PART};
 

@@ -105,6 +105,8 @@ pub(super) mod kind {
     pub(in crate::channel) const INNER: u8 = 16;
     /// Messages have a written form. The sender's.
     pub(in crate::channel) const WIRED: u8 = 32;
+    /// What is dropped of it is not the end: another stands in for it.
+    pub(in crate::channel) const STOOD_IN_FOR: u8 = 64;
 }
 
 /// Bits of [`Side::told`]: what else than a worker's process is told of a publication. One test of them

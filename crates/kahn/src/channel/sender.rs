@@ -228,6 +228,8 @@ impl<T: Send> Sender<T> {
         if let Some(worker) = wait_in_slow_path(self.channel, End::Sender) {
             note_sent(self.channel);
             self.write(message, Some(worker));
+        } else {
+            self.channel.discards(&message);
         }
     }
 
@@ -443,6 +445,9 @@ fn used_elsewhere(channel: ChannelRef, end: End) {
 /// is being ended it does nothing.
 #[cold]
 fn poll_elsewhere(channel: ChannelRef, end: End, context: &Context<'_>) {
+    if channel.is_stood_in_for(end) {
+        return;
+    }
     let owner = owner_of(channel, end);
     let name = channel.name().clone();
     assert!(
@@ -491,6 +496,9 @@ pub(super) fn wait_in_slow_path<'a>(channel: ChannelRef, end: End) -> Option<&'a
 /// The worker and process of a blocking operation; `None` if that does nothing, for its caller is
 /// being ended.
 fn blocking_holder<'a>(channel: ChannelRef, end: End) -> Option<(&'a Worker, TaskRef)> {
+    if channel.is_stood_in_for(end) {
+        return None;
+    }
     let owner = owner_of(channel, end);
     let held = Worker::holding(owner.as_ptr());
     if let Some(worker) = held

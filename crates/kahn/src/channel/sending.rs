@@ -32,7 +32,9 @@ impl<T: Send> Future for Sending<'_, T> {
             }
             FastPath::Wait => Poll::Pending,
             FastPath::Over => {
-                this.message = None;
+                if let Some(message) = this.message.take() {
+                    this.sender.channel().discards(&message);
+                }
                 Poll::Ready(())
             }
         }
@@ -95,9 +97,10 @@ impl<T: Send, I: Iterator<Item = T>> Future for SendingAll<'_, T, I> {
                 FastPath::Wait => return Poll::Pending,
                 FastPath::Over => {
                     // Discards a message, which has not been asked for if it was known to be there.
-                    if this.next.take().or_else(|| this.messages.next()).is_none() {
+                    let Some(message) = this.next.take().or_else(|| this.messages.next()) else {
                         return Poll::Ready(());
-                    }
+                    };
+                    this.sender.channel().discards(&message);
                 }
             }
         }
@@ -128,7 +131,11 @@ impl<T: Send> Future for SendingBatch<'_, T> {
             match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
                 FastPath::Go(worker) => this.sender.write_many(&mut this.rest, worker),
                 FastPath::Wait => return Poll::Pending,
-                FastPath::Over => break,
+                FastPath::Over => {
+                    let channel = this.sender.channel();
+                    this.rest.as_slice().iter().for_each(|message| channel.discards(message));
+                    break;
+                }
             }
         }
         Poll::Ready(())

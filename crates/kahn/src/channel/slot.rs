@@ -99,7 +99,7 @@ impl<T: Send> Sender<T> {
         match wait_in_slow_path(channel, End::Sender) {
             // SAFETY: there is credit, and the sender is borrowed.
             Some(_) => unsafe { Slot::reserve(channel) },
-            None => Slot::nowhere(),
+            None => Slot::nowhere(channel),
         }
     }
 }
@@ -134,6 +134,8 @@ impl<T: Send> Sender<T> {
 pub struct Slot<'a, T> {
     /// `None`: no process receives any more.
     channel: Option<ChannelRef>,
+    /// Where it would be if the reader had not left.
+    left: Option<ChannelRef>,
     sender: PhantomData<&'a mut Sender<T>>,
 }
 
@@ -154,11 +156,11 @@ impl<T> Slot<'_, T> {
         let side = &channel.sender;
         side.credit.set(side.credit.get() - 1);
         channel.lend(flag::RESERVED);
-        Self { channel: Some(channel), sender: PhantomData }
+        Self { channel: Some(channel), left: None, sender: PhantomData }
     }
 
-    fn nowhere() -> Self {
-        Self { channel: None, sender: PhantomData }
+    fn nowhere(channel: ChannelRef) -> Self {
+        Self { channel: None, left: Some(channel), sender: PhantomData }
     }
 
     /// Sends a message.
@@ -185,6 +187,9 @@ impl<T> Slot<'_, T> {
     /// ```
     #[inline]
     pub fn send(self, message: T) {
+        if let Some(left) = self.left {
+            return left.discards(&message);
+        }
         if let Some((channel, worker)) = self.into_place() {
             // SAFETY: the slot that was reserved: the slots were made for messages of this type.
             let slot = unsafe { next_slot::<T>(&channel.sender) };
@@ -273,7 +278,11 @@ impl<T> Slot<'_, T> {
             // SAFETY: just made, and read once.
             self.send(unsafe { aside.place.assume_init_read() });
         } else {
-            // SAFETY: just made; where it is, for it may be too large for a stack.
+            // SAFETY: just made.
+            self.left
+                .into_iter()
+                .for_each(|left| left.discards(unsafe { aside.place.assume_init_ref() }));
+            // SAFETY: as above; where it is, for it may be too large for a stack.
             unsafe { aside.place.assume_init_drop() };
         }
     }
@@ -329,7 +338,7 @@ impl<'a, T: Send> Future for Reserving<'a, T> {
             // slot only.
             FastPath::Go(_) => unsafe { Slot::reserve(channel) },
             FastPath::Wait => return Poll::Pending,
-            FastPath::Over => Slot::nowhere(),
+            FastPath::Over => Slot::nowhere(channel),
         };
         this.channel = None;
         this.waited = false;

@@ -17,7 +17,7 @@
 
 use super::closing;
 use super::language::{self, Kahn, WaitOn, Worker, mark, own};
-use super::process::InNetwork;
+use super::process::{InNetwork, attribute};
 use super::raw::{ChannelRef, End, flag, told};
 use super::word::Seen;
 use kahn_engine::sync::Ordering::*;
@@ -320,9 +320,14 @@ fn find_end(channel: ChannelRef, worker: &Worker, task: TaskRef) -> SlowPath {
     }
     if !channel.has_flag(flag::SEEN) {
         channel.set_flag(flag::SEEN);
+        if channel.receiver.tells(told::OBSERVER) {
+            // What it did before is told before: this may end it.
+            Kahn::flush(worker);
+        }
         channel.tell_of_act(End::Receiver, |channel| Act::SeesEnd { channel });
     }
-    if channel.has_flag(flag::FAILED) {
+    let is_ended_by_it = task.attributes() & attribute::STANDS_FOR_PARTY == 0;
+    if channel.has_flag(flag::FAILED) && is_ended_by_it {
         return must_end(worker, language::failed_by(channel));
     }
     SlowPath::Over

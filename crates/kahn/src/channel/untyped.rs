@@ -13,11 +13,44 @@ use super::ring::TypeOf;
 use super::sender::{FastPath, fast_path, fast_path_to_send, publish};
 use super::table::{ChannelTable, Plan};
 use super::weight::{Weighing, count_untyped_weight};
+use kahn_engine::TaskRef;
 use kahn_engine::sync::Ordering::Release;
 use kahn_report::observe::Subject;
 use kahn_report::{BoxError, Identity, Name};
 use std::future::poll_fn;
 use std::task::Poll;
+
+/// Drops what a process had that is not run, and of these ends their types alone; they are those of `by`.
+///
+/// What is dropped may be the user's, whose destructors do nothing with an end, as those of a process that is
+/// being ended: it has no credit, and whichever operation comes to the slow path sees that another has its place.
+pub(crate) fn drop_types(
+    ports: impl Sized,
+    ends: impl Iterator<Item = (ChannelRef, End)> + Clone,
+    by: Option<(TaskRef, &Worker)>,
+) {
+    /// However `ports` are dropped.
+    struct UntilDropped<I: Iterator<Item = (ChannelRef, End)> + Clone>(I);
+    impl<I: Iterator<Item = (ChannelRef, End)> + Clone> UntilDropped<I> {
+        fn set(&self, are_stood_in_for: bool) {
+            self.0.clone().for_each(|(channel, end)| {
+                channel.side(end).set_kind(kind::STOOD_IN_FOR, are_stood_in_for);
+            });
+        }
+    }
+    impl<I: Iterator<Item = (ChannelRef, End)> + Clone> Drop for UntilDropped<I> {
+        fn drop(&mut self) {
+            self.set(false);
+        }
+    }
+    if let Some((task, worker)) = by {
+        let own = ends.clone().filter(|(channel, end)| channel.owner(*end) == Some(task));
+        own.for_each(|(channel, end)| channel.settle(end, worker));
+    }
+    let until = UntilDropped(ends);
+    until.set(true);
+    drop(ports);
+}
 
 /// One end of a channel. Dropping it gives the end up.
 #[derive(Debug)]
@@ -64,7 +97,10 @@ impl UntypedEnd {
             // SAFETY: there is credit, and this is the sender.
             FastPath::Go(worker) => Poll::Ready(unsafe { put_written(channel, bytes, worker) }),
             FastPath::Wait => Poll::Pending,
-            FastPath::Over => Poll::Ready(Ok(())),
+            FastPath::Over => {
+                channel.discards_written(Some(bytes));
+                Poll::Ready(Ok(()))
+            }
         })
         .await
     }
@@ -141,8 +177,9 @@ unsafe fn drop_next(channel: ChannelRef, worker: Option<&Worker>) {
     side.local.set(number + 1);
     let credit = side.credit.get() - 1;
     side.credit.set(credit);
-    // Also if the function that digests panics.
-    let _publish = (credit == 0).then_some(PublishTaken { channel, worker });
+    // When the slot is empty, also if the function that digests panics. (Not `then_some`: the value is dropped,
+    // which publishes, if it is not wanted.)
+    let _publish = (credit == 0).then(|| PublishTaken { channel, worker });
     if side.is_recorded() {
         // SAFETY: full, as above.
         unsafe { record_untyped(channel, number, slot.cast_const().cast()) };
@@ -179,6 +216,12 @@ pub(crate) async fn wait_for_good(channels: &ChannelTable) {
 }
 
 impl ChannelRef {
+    /// Whether the process is made that will have this end, and its types are dropped.
+    #[inline]
+    pub(super) fn is_stood_in_for(self, end: End) -> bool {
+        self.side(end).is_kind(kind::STOOD_IN_FOR)
+    }
+
     /// The slot of the next message of an end whose row has it: there is credit.
     fn next_slot(self, end: End) -> *mut u8 {
         let side = self.side(end);

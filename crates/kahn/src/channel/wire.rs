@@ -14,6 +14,7 @@ use std::fmt;
 use std::mem::transmute;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
 /// Appends the written form of a message.
 pub(crate) type Encode<T> = fn(&T, &mut Vec<u8>);
@@ -21,14 +22,23 @@ pub(crate) type Encode<T> = fn(&T, &mut Vec<u8>);
 /// Makes a message of its written form.
 pub(crate) type Decode<T> = fn(&[u8]) -> Result<T, BoxError>;
 
-/// How the messages of a channel are written and read, without their type.
+/// How the messages of a channel are written and read, without their type: what it takes for that, and what
+/// knows how to use it.
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
-    encode: unsafe fn(*const (), &mut Vec<u8>),
-    /// A [`Decode`] of the type.
-    decode: fn(),
+    /// An [`Encode`] and a [`Decode`] of the type; or where the bytes begin of which each message is a part, and
+    /// how many they are.
+    by: [*const (); 2],
     of: &'static OfType,
 }
+
+// SAFETY: functions, or bytes that are borrowed for as long as there are messages.
+unsafe impl Send for Wire {}
+// SAFETY: as above.
+unsafe impl Sync for Wire {}
+
+/// Writes a message.
+type Write = unsafe fn(Wire, *const (), &mut Vec<u8>);
 
 /// Makes a message of its written form, in a slot.
 type Into = unsafe fn(Wire, &[u8], *mut u8) -> Result<(), BoxError>;
@@ -36,11 +46,113 @@ type Into = unsafe fn(Wire, &[u8], *mut u8) -> Result<(), BoxError>;
 /// Reads what was written, and writes it again.
 type Again = unsafe fn(Wire, &[u8], &mut Vec<u8>) -> Result<(), BoxError>;
 
-/// What must know the type.
+/// What must know the type, and how it is written.
 struct OfType {
+    write: Write,
     again: Again,
     into: Into,
     name: fn() -> &'static str,
+}
+
+/// A way in which messages of a type are written.
+trait Form<T> {
+    /// # Safety
+    /// `wire` was made for messages of this type and form.
+    unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>);
+
+    /// # Safety
+    /// As for [`encode`](Self::encode).
+    unsafe fn decode(wire: Wire, bytes: &[u8]) -> Result<T, BoxError>;
+}
+
+/// By two functions.
+struct Functions;
+
+impl<T> Form<T> for Functions {
+    unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>) {
+        // SAFETY: said by the caller: it was one.
+        let encode = unsafe { transmute::<*const (), Encode<T>>(wire.by[0]) };
+        encode(message, into);
+    }
+
+    unsafe fn decode(wire: Wire, bytes: &[u8]) -> Result<T, BoxError> {
+        // SAFETY: said by the caller: it was one.
+        let decode = unsafe { transmute::<*const (), Decode<T>>(wire.by[1]) };
+        decode(bytes)
+    }
+}
+
+/// As a part of other bytes: where it begins there, and how long it is.
+struct Within;
+
+/// The bytes of a part's two numbers.
+const OF_A_PART: usize = 16;
+
+/// Messages that may be parts of others of their type.
+#[diagnostic::on_unimplemented(
+    message = "a `{Self}` is no part of another",
+    note = "messages of type `&[u8]` and `&str` may be"
+)]
+pub trait Borrowed: Copy {
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Makes one of these bytes.
+    ///
+    /// # Safety
+    /// They are part of the bytes of one of this type.
+    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError>;
+}
+
+impl Borrowed for &[u8] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError> {
+        // SAFETY: said by the caller: what they are part of is borrowed for as long.
+        Ok(unsafe { &*bytes })
+    }
+}
+
+impl Borrowed for &str {
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+
+    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError> {
+        // SAFETY: said by the caller: what they are part of is borrowed for as long.
+        Ok(str::from_utf8(unsafe { &*bytes })?)
+    }
+}
+
+impl<T: Borrowed> Form<T> for Within {
+    unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>) {
+        let (part, whole) = (message.bytes(), wire.by[0].addr());
+        let from = part.as_ptr().addr().checked_sub(whole).filter(|_| !part.is_empty());
+        let until = from.and_then(|from| from.checked_add(part.len()));
+        let is_within = until.is_some_and(|until| until <= wire.by[1].addr());
+        assert!(is_within || part.is_empty(), "a message is no part of what its channel is within");
+        into.extend((from.unwrap_or(0) as u64).to_le_bytes());
+        into.extend((part.len() as u64).to_le_bytes());
+    }
+
+    unsafe fn decode(wire: Wire, bytes: &[u8]) -> Result<T, BoxError> {
+        let numbers: &[u8; OF_A_PART] = bytes.try_into()?;
+        let [from, length] = [0, 8].map(|at| {
+            u64::from_le_bytes(*numbers[at..].first_chunk().expect("there are eight bytes left"))
+        });
+        let all = wire.by[1].addr();
+        if from.checked_add(length).is_none_or(|until| until > all as u64) {
+            let what = format!("{length} bytes from byte {from} on are no part of {all} bytes");
+            return Err(what.into());
+        }
+        // No more than the bytes that there are.
+        let [from, length] = [from, length].map(|number| usize::try_from(number).unwrap_or(0));
+        let start = wire.by[0].cast::<u8>().wrapping_add(from);
+        // SAFETY: a part of the bytes of one of this type, as the caller says.
+        unsafe { T::of_bytes(ptr::slice_from_raw_parts(start, length)) }
+    }
 }
 
 impl fmt::Debug for Wire {
@@ -51,13 +163,25 @@ impl fmt::Debug for Wire {
 
 impl Wire {
     pub(crate) fn new<T>(encode: Encode<T>, decode: Decode<T>) -> Self {
-        // SAFETY: a function of a reference to a `T` is called with the address of one: see `encode`.
-        // References and pointers to sized types are passed alike.
-        let encode = unsafe { transmute::<Encode<T>, unsafe fn(*const (), &mut Vec<u8>)>(encode) };
-        // SAFETY: not called before `Wire::decode` turns it back.
-        let decode = unsafe { transmute::<Decode<T>, fn()>(decode) };
-        let of = &const { OfType { again: again::<T>, into: into::<T>, name: type_name::<T> } };
-        Self { encode, decode, of }
+        Self::of::<T, Functions>([encode as *const (), decode as *const ()])
+    }
+
+    /// Each message is a part of this one.
+    pub(crate) fn within<T: Borrowed>(whole: T) -> Self {
+        let bytes = whole.bytes();
+        Self::of::<T, Within>([bytes.as_ptr().cast(), ptr::without_provenance(bytes.len())])
+    }
+
+    fn of<T, F: Form<T>>(by: [*const (); 2]) -> Self {
+        let of = &const {
+            OfType {
+                write: write::<T, F>,
+                again: again::<T, F>,
+                into: into::<T, F>,
+                name: type_name::<T>,
+            }
+        };
+        Self { by, of }
     }
 
     /// Appends the written form of a message.
@@ -65,8 +189,8 @@ impl Wire {
     /// # Safety
     /// `message` points to one of the type that this was made for.
     pub(crate) unsafe fn encode(self, message: *const (), into: &mut Vec<u8>) {
-        // SAFETY: said by the caller.
-        unsafe { (self.encode)(message, into) };
+        // SAFETY: said by the caller; it was made with this.
+        unsafe { (self.of.write)(self, message, into) };
     }
 
     /// The written form of the message in a slot; none if it cannot be written. It does not unwind: it is the
@@ -86,16 +210,6 @@ impl Wire {
                 None
             }
         }
-    }
-
-    /// Makes a message of its written form.
-    ///
-    /// # Safety
-    /// This was made for messages of this type.
-    unsafe fn decode<T>(self, bytes: &[u8]) -> Result<T, BoxError> {
-        // SAFETY: said by the caller: it was one.
-        let decode = unsafe { transmute::<fn(), Decode<T>>(self.decode) };
-        decode(bytes)
     }
 
     /// Makes a message of its written form, where there is none. If it fails or panics, there is none still.
@@ -140,6 +254,18 @@ impl ChannelRef {
     /// Whether its messages have a written form.
     pub(crate) fn is_wired(self) -> bool {
         self.sender.is_kind(kind::WIRED)
+    }
+
+    /// The written form of a message, if it has one and it can be written.
+    ///
+    /// # Safety
+    /// `message` points to one of the channel's type.
+    pub(super) unsafe fn written(self, message: *const ()) -> Option<Vec<u8>> {
+        let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten()?;
+        let mut bytes = Vec::new();
+        // SAFETY: said by the caller.
+        let is_written = unsafe { wire.written(message.cast_mut().cast(), &mut bytes) }.is_some();
+        is_written.then_some(bytes)
     }
 
     /// Calls `f` with the written form of each of these messages, none if it cannot be written.
@@ -194,22 +320,35 @@ impl ChannelRef {
 }
 
 /// # Safety
-/// `wire` was made for messages of this type, and `slot` has room for one.
-unsafe fn into<T>(wire: Wire, bytes: &[u8], slot: *mut u8) -> Result<(), BoxError> {
+/// `wire` was made for messages of this type and form, and `message` points to one.
+unsafe fn write<T, F: Form<T>>(wire: Wire, message: *const (), into: &mut Vec<u8>) {
     // SAFETY: said by the caller.
-    let message = unsafe { wire.decode::<T>(bytes) }?;
+    let message = unsafe { &*message.cast::<T>() };
+    // SAFETY: said by the caller.
+    unsafe { F::encode(wire, message, into) };
+}
+
+/// # Safety
+/// `wire` was made for messages of this type and form, and `slot` has room for one.
+unsafe fn into<T, F: Form<T>>(wire: Wire, bytes: &[u8], slot: *mut u8) -> Result<(), BoxError> {
+    // SAFETY: said by the caller.
+    let message = unsafe { F::decode(wire, bytes) }?;
     // SAFETY: said by the caller.
     unsafe { slot.cast::<T>().write(message) };
     Ok(())
 }
 
 /// # Safety
-/// `wire` was made for messages of this type.
-unsafe fn again<T>(wire: Wire, bytes: &[u8], into: &mut Vec<u8>) -> Result<(), BoxError> {
+/// `wire` was made for messages of this type and form.
+unsafe fn again<T, F: Form<T>>(
+    wire: Wire,
+    bytes: &[u8],
+    into: &mut Vec<u8>,
+) -> Result<(), BoxError> {
     // SAFETY: said by the caller.
-    let message = unsafe { wire.decode::<T>(bytes) }?;
+    let message = unsafe { F::decode(wire, bytes) }?;
     // SAFETY: said by the caller.
-    unsafe { wire.encode((&raw const message).cast(), into) };
+    unsafe { F::encode(wire, &message, into) };
     Ok(())
 }
 
@@ -247,4 +386,54 @@ pub(crate) fn of_plain<T: bytemuck::Pod, C: AsRef<[T]> + From<Vec<T>>>() -> Wire
 #[cfg(any(feature = "wire", feature = "wire-raw"))]
 fn too_long<T>(more: usize) -> BoxError {
     format!("{more} bytes are left over behind a `{}`", type_name::<T>()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static WHOLE: &str = "zwölf Boxkämpfer";
+
+    fn of_text(from: u64, length: u64) -> Result<&'static str, BoxError> {
+        let written = [from.to_le_bytes(), length.to_le_bytes()].concat();
+        // SAFETY: it is made for texts.
+        unsafe { Within::decode(Wire::within(WHOLE), &written) }
+    }
+
+    #[test]
+    fn what_is_written_of_a_part_is_read_as_that_part() {
+        let ends = WHOLE.char_indices().map(|(at, _)| at).chain([WHOLE.len()]);
+        for from in ends.clone() {
+            for until in ends.clone().filter(|until| *until >= from) {
+                let (part, mut bytes) = (&WHOLE[from..until], Vec::new());
+                // SAFETY: it is made for texts.
+                let read: &str = unsafe {
+                    Within::encode(Wire::within(WHOLE), &part, &mut bytes);
+                    Within::decode(Wire::within(WHOLE), &bytes)
+                }
+                .expect("it is a part");
+                assert_eq!(read, part);
+                assert!(part.is_empty() || read.as_ptr() == part.as_ptr());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_part_is_refused() {
+        let all = WHOLE.len() as u64;
+        assert!(of_text(0, all).is_ok() && of_text(all, 0).is_ok());
+        for (from, length) in [(0, all + 1), (all + 1, 0), (1, all), (u64::MAX, 1), (1, u64::MAX)] {
+            let why = of_text(from, length).expect_err("it is no part").to_string();
+            assert_eq!(
+                why,
+                format!("{length} bytes from byte {from} on are no part of {all} bytes")
+            );
+        }
+        // In the middle of a letter.
+        assert!(of_text(3, 4).is_err());
+        // SAFETY: it is made for bytes.
+        let short: Result<&[u8], _> =
+            unsafe { Within::decode(Wire::within(&b"to be"[..]), &[0; 15]) };
+        assert!(short.is_err());
+    }
 }

@@ -58,6 +58,7 @@ fn plan(name: &'static str, effects: bool) -> ProcessPlan {
         is_joined: effects,
         pinned: None,
         role: Role::Process,
+        attributes: 0,
     }
 }
 

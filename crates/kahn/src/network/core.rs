@@ -10,10 +10,12 @@ use crate::channel::digest::{DigestFn, DigestOf, History};
 use crate::channel::events;
 use crate::channel::language::Kahn;
 use crate::channel::language::{Worker, mark, own};
+use crate::channel::observer::tell_of_leave;
 use crate::channel::process::{InNetwork, attribute};
 use crate::channel::raw::{ChannelRef, End, Label, flag, told};
 use crate::channel::ring::TypeOf;
 use crate::channel::table::{ChannelTable, Plan};
+use crate::channel::untyped::drop_types;
 use crate::channel::weight::Weighing;
 use crate::channel::wire::Wire;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
@@ -23,7 +25,6 @@ use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::observe::Subject;
 use kahn_report::{Ending, Explanation, Identity, Misuse, Name};
-use std::mem;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -127,6 +128,8 @@ pub(crate) struct ProcessPlan {
     pub(crate) is_joined: bool,
     pub(crate) pinned: Option<u32>,
     pub(crate) role: Role,
+    /// Further [attributes](attribute).
+    pub(crate) attributes: u8,
 }
 
 /// What a task is to the processes that users see.
@@ -246,7 +249,8 @@ impl Core {
             attributes: if plan.effects { attribute::EFFECTS } else { 0 }
                 | if creates { attribute::CREATES } else { 0 }
                 | if is_joined { attribute::JOINED } else { 0 }
-                | plan.role.attributes(),
+                | plan.role.attributes()
+                | plan.attributes,
             pinned: plan.pinned,
             host: self.scheduler.host(),
             body: Some(body),
@@ -262,8 +266,9 @@ impl Core {
         O: ProcessResult + 'env,
     {
         if plan.is_joined && self.script.get().is_some() && self.is_done_again(&see(&ports)) {
-            self.stand_in(plan, see(&ports), by);
-            mem::forget(ports);
+            let seen = see(&ports);
+            drop_types((code, ports), seen.all(), by);
+            self.stand_in(plan, seen, by, 0);
         } else if body::fits::<Body<F, P, R>>() {
             let seen = see(&ports);
             let types = &const { Async::<F, P, R>::TYPE };
@@ -314,8 +319,8 @@ impl Core {
             && (plan.is_joined || !seen.has(End::Receiver))
             && self.is_done_again(&seen)
         {
-            self.stand_in(plan, seen, by);
-            mem::forget(ports);
+            drop_types((code, ports), seen.all(), by);
+            self.stand_in(plan, seen, by, 0);
         } else if body::fits::<Body<F, P, ()>>() {
             let types = &const { Blocking::<F, P>::TYPE };
             self.create(plan, seen, types, Body::<F, P, ()>::start(code, ports), by);
@@ -371,6 +376,7 @@ impl Core {
                 if changes_graph {
                     self.channels.graph_changes();
                 }
+                tell_of_leave(task);
                 // SAFETY: it was made above, and is started once.
                 worker.start(unsafe { task.claim() });
             }
@@ -411,8 +417,9 @@ impl Core {
                 is_joined: true,
                 pinned: None,
                 role: Role::Process,
+                attributes: 0,
             };
-            let task = self.stand_in(plan, see(ports), None);
+            let task = self.stand_in(plan, see(ports), None, attribute::STANDS_FOR_PARTY);
             return Party::stood_in_for(task, Arc::<Self>::clone(self));
         }
         let mut seen = see(ports);
@@ -527,7 +534,7 @@ pub(super) struct EndsSeen {
 }
 
 impl EndsSeen {
-    pub(super) fn all(&self) -> impl Iterator<Item = (ChannelRef, End)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (ChannelRef, End)> + Clone {
         self.few.iter().take(self.count).flatten().chain(&self.more).copied()
     }
 

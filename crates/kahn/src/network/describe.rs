@@ -258,6 +258,11 @@ impl<T: Send> Channel<T> {
         self
     }
 
+    pub(super) fn written_by_wire(mut self, wire: Wire) -> Self {
+        self.wire = Some(wire);
+        self
+    }
+
     /// Gives messages a written form, as serde describes them, in postcard's format (feature `wire`).
     ///
     /// See [`wire_with`](Self::wire_with). A type that borrows has none: nothing that is read could
@@ -489,7 +494,7 @@ impl Process {
 
     pub(super) fn plan(self) -> ProcessPlan {
         let Self { name, effects, is_joined, worker } = self;
-        ProcessPlan { name, effects, is_joined, pinned: worker, role: Role::Process }
+        ProcessPlan { name, effects, is_joined, pinned: worker, role: Role::Process, attributes: 0 }
     }
 }
 

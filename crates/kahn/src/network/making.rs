@@ -10,6 +10,7 @@ use kahn_engine::sync::Arc;
 use kahn_engine::{Scheduler, TaskRef};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Weak;
 
 /// Has what processes and channels are made of.
@@ -18,18 +19,22 @@ pub trait Making {
     fn part(&self) -> Part<'_>;
 }
 
+/// The files of which a network has been told, and what is in them.
+pub(super) type Inputs<'env> = Vec<(PathBuf, &'env [u8])>;
+
 /// A network that has not run: all that its processes share.
 #[derive(Debug)]
 pub struct Whole<'env> {
     pub(super) core: Arc<Core>,
     pub(super) has_run: bool,
+    pub(super) inputs: Inputs<'env>,
     /// What processes borrow must live when it is dropped, for they are dropped with it.
     borrows: PhantomData<Cell<&'env ()>>,
 }
 
 impl Whole<'_> {
     pub(super) fn new() -> Self {
-        Self { core: Core::new(), has_run: false, borrows: PhantomData }
+        Self { core: Core::new(), has_run: false, inputs: Vec::new(), borrows: PhantomData }
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `requests` | threads and tasks outside that ask |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
+//! | `input` | the files that it depends on, and messages that are parts of them |
 //! | `told` | the network as observers are told |
 //! | `weights` | what is told of growth and weights |
 //! | `replay` | processes that do again what they did in another run |
@@ -24,6 +25,7 @@ mod describe;
 mod farm;
 mod handle;
 mod hooks;
+mod input;
 mod left;
 mod load;
 mod making;

@@ -5,7 +5,8 @@ use crate::channel::observer::ObserverHandle;
 use crate::deadlock::Detection;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
-use kahn_report::observe::{Both, Observer};
+use kahn_report::Both;
+use kahn_report::observe::Observer;
 
 /// The default byte budget for all channels: 1 GiB.
 pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;

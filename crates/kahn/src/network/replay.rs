@@ -11,19 +11,28 @@
 //! end that made it possible were done before it was told, and all that they depend on was, so they
 //! have been done again; a full channel grows if processes would wait for each other. In a
 //! process whose messages are published late, sends may be told earlier than steps that were done before
-//! them: what it sends does not depend on these, it was so.
+//! them: what it sends does not depend on these, it was so. Before the end of a channel is told to be seen all that the
+//! process did is told, for that may end it.
+//!
+//! *What is discarded is sent again.* Whether a reader is pruned before a message is sent depends on the schedule, so
+//! a message to a reader that has left is told as well: in the replay it may be there, and reads on.
 //!
 //! | the script says | what is done |
 //! |---|---|
-//! | a step | that; if another one is seen, the network is another: `Script::parts`, and it fails |
+//! | that it gives up a sender | that, and it takes effect: a failure that follows does not mark the channel |
+//! | that a party sees the end of a channel whose sender failed | it goes on, as the party did |
+//! | another step | that; if another one is seen, the network is another: `Script::parts`, and it fails |
 //! | that it ends | it returns, or fails with the same failure |
 //! | that it waits, in a run in which nothing could go on | it waits there |
 //! | nothing more: the process was pruned or stopped, or no more is known | it waits for good, and may be pruned |
 
 use super::core::{By, Core, EndsSeen, ProcessPlan};
+use crate::channel::closing::flush;
 use crate::channel::language::Worker;
 use crate::channel::raw::End;
 use crate::channel::table::ChannelTable;
+#[cfg(doc)]
+use crate::channel::untyped::drop_types;
 use crate::channel::untyped::{UntypedEnd, wait_for_good};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::Arc;
@@ -48,20 +57,26 @@ impl Core {
         self.script.get().is_some_and(|again| seen.has(End::Sender) || !again.0.acts_again())
     }
 
-    /// Creates a process that does again what it did. Its caller forgets the typed ends that were seen, and
-    /// has asked whether there is a script.
+    /// Creates a process that does again what it did. Its caller has [dropped](drop_types) the types of the ends
+    /// that were seen, or forgets them, and has asked whether there is a script.
     #[cold]
-    pub(super) fn stand_in(&self, mut plan: ProcessPlan, seen: EndsSeen, by: By<'_>) -> TaskRef {
+    pub(super) fn stand_in(
+        &self,
+        mut plan: ProcessPlan,
+        seen: EndsSeen,
+        by: By<'_>,
+        attributes: u8,
+    ) -> TaskRef {
         let Again(script) = self.script.get().expect("asked by the caller");
         // SAFETY: said by the caller.
         let end = |(channel, end)| unsafe { UntypedEnd::instead_of(channel, end) };
         let ends = Ends::new(seen.all().map(end));
         plan.is_joined = true;
+        plan.attributes = attributes;
         let (script, channels) = (Arc::clone(script), Arc::clone(&self.channels));
         let code = move |()| async move {
             let Some((_, task)) = Worker::running() else { return Ok(()) };
-            let id = Subject::new(&task.info().name, task.info().identity).id;
-            perform(&*script, id, &channels, ends).await.map_err(|parted| match parted {
+            perform(&*script, task, &channels, ends).await.map_err(|parted| match parted {
                 Parted::Fails(error) => error,
                 Parted::Other(what) => {
                     let what = format!("`{}` {what}", task.info().name);
@@ -106,10 +121,11 @@ enum Parted {
 
 async fn perform(
     script: &dyn Script,
-    id: u64,
+    task: TaskRef,
     channels: &ChannelTable,
     mut ends: Ends,
 ) -> Result<(), Parted> {
+    let id = Subject::new(&task.info().name, task.info().identity).id;
     let mut message = Vec::new();
     loop {
         message.clear();
@@ -144,7 +160,11 @@ async fn perform(
                     return Err(Parted::Other(what));
                 }
             }
-            Step::Closes { channel } => ends.give_up(channel, true)?,
+            Step::Closes { channel } => {
+                ends.give_up(channel, true)?;
+                // It took effect there: a failure that follows does not mark it.
+                flush(task).await;
+            }
             Step::Departs { channel } => ends.give_up(channel, false)?,
             Step::Ends { failure: None } => return Ok(()),
             Step::Ends { failure: Some(failure) } => {

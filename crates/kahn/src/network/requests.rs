@@ -325,9 +325,42 @@ impl<'env, M: Making> Network<'env, M> {
     ) -> (Requests<Q, A>, Receiver<Q>, Sender<A>) {
         let name = name.into();
         let questions = Channel::named(format!("{name} questions")).capacity(capacity);
-        let (ask, questions) = self.channel_with(questions);
         let answers = Channel::named(format!("{name} answers")).capacity(capacity);
-        let (answers, answered) = self.channel_with(answers);
+        self.requests_with(name, questions, answers)
+    }
+
+    /// Does the same over channels that are described, such as those with a written form: a recording holds the
+    /// questions in the order in which they came, and a replay asks them without those who asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    ///
+    /// let mut network = Network::new();
+    /// let questions = Channel::named("words").wire_with(
+    ///     |word: &String, bytes| bytes.extend_from_slice(word.as_bytes()),
+    ///     |bytes| Ok(String::from_utf8(bytes.to_vec())?),
+    /// );
+    /// let (requests, words, answers) = network.requests_with("service", questions, "lengths");
+    /// network.process("measure", (words, answers), async |(mut words, mut answers)| {
+    ///     while let Some(word) = words.recv().await {
+    ///         answers.send(word.len()).await;
+    ///     }
+    /// });
+    /// let user = std::thread::spawn(move || requests.ask_blocking("to be".to_owned()));
+    /// network.run()?;
+    /// assert_eq!(user.join().expect("it does not panic"), Ok(5));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn requests_with<Q: Send + 'env, A: Send + 'env>(
+        &mut self,
+        name: impl Into<Name>,
+        questions: impl Into<Channel<Q>>,
+        answers: impl Into<Channel<A>>,
+    ) -> (Requests<Q, A>, Receiver<Q>, Sender<A>) {
+        let (ask, questions) = self.channel_with(questions.into());
+        let (answers, answered) = self.channel_with(answers.into());
         let desk = Arc::new(Desk(Mutex::new(Queues {
             asked: VecDeque::new(),
             pending: VecDeque::new(),
@@ -349,7 +382,7 @@ impl<'env, M: Making> Network<'env, M> {
                 answers_to.0.answer(answer);
             }
         };
-        let name = self.called(name);
+        let name = self.called(name.into());
         self.made.part().with(|core, by| {
             if is_ending(by) {
                 return;

@@ -410,7 +410,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if let Some(ObserverHandle(observer)) = &options.observer
         && observer.wants_acts()
     {
-        core.tell_of_graph(&**observer).map_err(RunError::Refused)?;
+        core.tell_of_graph(&**observer, &network.made.inputs).map_err(RunError::Refused)?;
     }
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;
@@ -435,8 +435,9 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     }
     core.find_bridges();
     let parties = core.parties.lock().clone();
-    parties.iter().for_each(|party| party.begin());
-    drop(parties);
+    for party in parties {
+        party.begin();
+    }
     events::start(processes.len(), core.channels.created(), workers);
 
     network.made.has_run = true;

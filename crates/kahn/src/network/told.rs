@@ -1,17 +1,22 @@
 //! The network as an observer is told before it runs.
 
 use super::core::Core;
+use super::making::Inputs;
 use crate::channel::process::{InNetwork, attribute};
 use crate::channel::raw::{ChannelRef, End};
 use kahn_engine::TaskRef;
 use kahn_report::Identity;
-use kahn_report::observe::{Edge, Graph, Observer, Subject, Vertex};
+use kahn_report::observe::{Contents, Edge, Graph, Observer, Subject, Vertex};
 use std::collections::BTreeMap;
 
 impl Core {
     /// Tells an observer of the network, under no lock. Nothing runs, and parties keep the ends that they give
     /// up: all stays where it is.
-    pub(super) fn tell_of_graph(&self, observer: &dyn Observer) -> Result<(), String> {
+    pub(super) fn tell_of_graph(
+        &self,
+        observer: &dyn Observer,
+        inputs: &Inputs<'_>,
+    ) -> Result<(), String> {
         let mut tasks = self.scheduler.table.lock().all();
         tasks.sort_by_key(|task| task.info().identity);
         let places: BTreeMap<Identity, usize> =
@@ -27,6 +32,7 @@ impl Core {
         observer.starts(&Graph {
             processes: tasks.iter().map(vertex).collect(),
             channels: channels.iter().filter_map(|channel| edge(channel, &places)).collect(),
+            inputs: inputs.iter().map(|(path, contents)| Contents { path, contents }).collect(),
         })
     }
 }

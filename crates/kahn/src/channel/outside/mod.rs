@@ -166,7 +166,7 @@ impl<T: Send> OutsideSender<T> {
                 sender.write(message, Some(worker));
             }
         });
-        sent.map(|_| ())
+        sent.map(|_| message.iter().for_each(|message| sender.channel().discards(message)))
     }
 
     /// Sends a message, waiting while the channel is full. The operation may be dropped; the
@@ -206,7 +206,8 @@ impl<T: Send> OutsideSender<T> {
                 sender.write(message, Some(worker));
             }
         };
-        Operation::new(&self.party, End::Sender, channel, go).await.map(|_| ())
+        let sent = Operation::new(&self.party, End::Sender, channel, go).await;
+        sent.map(|_| message.iter().for_each(|message| channel.discards(message)))
     }
 }
 
