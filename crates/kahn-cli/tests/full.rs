@@ -32,6 +32,42 @@ fn pictures_of_the_documents_are_those_that_the_command_draws() {
     assert_eq!(std::fs::read_dir(shown).unwrap().count(), PICTURES.len());
 }
 
+/// Each line of `docs/live.md` that is to be typed: what is shown is shown beside the result.
+#[test]
+fn what_the_page_about_the_live_view_shows_can_be_typed() {
+    let page = include_str!("../../../docs/live.md");
+    let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(block.lines().count(), 3);
+    for line in block.lines() {
+        let words: Vec<_> = line.split(' ').skip(1).collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_kahn")).args(&words).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {told}");
+        let is_shown = match words.last().unwrap() {
+            &"--live" => told.contains("--live shows nothing: standard error or standard input"),
+            &"--live=json" => told.lines().all(|line| line.starts_with('{')),
+            _ => told.contains("kahn: live at http://127.0.0.1:"),
+        };
+        assert!(is_shown, "{line}: {told}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_address_is_said_before_anything_runs() {
+    for (typed, told) in [
+        (&["--serve", "8080"][..], "help: `--serve 127.0.0.1:0`: the system chooses a port"),
+        (&["--serve", "192.0.2.1:80"], "help: add --serve-token, or serve 127.0.0.1 alone"),
+        (&["--serve", "0.0.0.0:80", "--serve-token"], "every address of this machine"),
+        (&["--serve-token"], "--serve <ADDR>"),
+    ] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_kahn"));
+        let output = run.args(["run", "sieve", "10"]).args(typed).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+        assert!(said.contains(told), "{said}");
+    }
+}
+
 #[test]
 fn the_full_command_does_what_the_sessions_show() {
     trycmd::TestCases::new().case("tests/cmd/full/*.md");

@@ -263,6 +263,8 @@ const OF_NETWORKS: [&str; 15] = [
     "trace_level",
     "trace_events",
     "live",
+    "serve",
+    "serve_token",
 ];
 
 /// What a subcommand does with a program.

@@ -20,6 +20,7 @@ use kahn::StopHandle;
 use parking_lot::Mutex;
 
 use crate::failure::INTERRUPTED;
+use crate::live::leave_screen;
 use crate::messages;
 
 /// Stops what runs, and says what has not stopped.
@@ -174,7 +175,8 @@ impl Interrupt {
         matches!(*self.0.lock(), Stage::Stopping(_))
     }
 
-    fn pressed(&self) {
+    pub(crate) fn pressed(&self) {
+        leave_screen();
         let mut stage = self.0.lock();
         match &*stage {
             Stage::Idle => exit(),

@@ -27,7 +27,7 @@
 //! | … `--trace FILE`, `--trace-summary`, `--trace-on-failure DIR` | when each process ran and what it waited for |
 //! | … `--record FILE` | what came from outside is kept |
 //! | … `--bundle DIR` | … and the report, in a folder, if the run does not end well |
-//! | … `--live=json` | what each process does while it runs, an object a line |
+//! | … `--live`, `--live=json`, `--serve ADDR` | what each process does while it runs: on the terminal, an object a line, as a page; the first and the last with the feature `live` |
 //! | … `--workers`, `--policy`, `--capacity`, `--budget`, … | other ways to run it; the output is the same |
 //! | `words verify "to be"` | runs it under many schedules and compares what passed on each channel |
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |

@@ -41,7 +41,10 @@ pub(crate) fn run(
         messages::note(text);
     }
     let ran = match form.kind {
-        Kind::Network => run_network(&*prepared, form, options, arguments, &interrupt, &outside),
+        Kind::Network => {
+            let name = command.get_name();
+            run_network(name, &*prepared, form, options, arguments, &interrupt, &outside)
+        }
         _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
     };
     interrupt.ended();
@@ -84,6 +87,7 @@ pub(crate) fn run(
 
 /// Runs a form that is a Kahn network.
 fn run_network<'env>(
+    name: &str,
     prepared: &'env dyn Prepared,
     form: Form,
     options: Options,
@@ -102,7 +106,7 @@ fn run_network<'env>(
         Some(counted) => (counted.total(), counted.unit()),
         None => (None, "messages"),
     };
-    let live = arguments.live.start(&handle)?;
+    let live = arguments.live.start(name, &handle, interrupt)?;
     let ran = if live.is_shown() {
         network.run_with(options)
     } else {

@@ -184,7 +184,7 @@ fn merged<G: Copy + Ord>(picture: &Picture, groups: &[G]) -> Picture {
         Vertex {
             name: together[0].name.clone(),
             kind: of(&members[0]).kind,
-            members: members.iter().map(|member| of(member).members).sum(),
+            members: members.iter().flat_map(|member| of(member).members.clone()).collect(),
             seconds: seconds.reduce(|sum, seconds| sum + seconds),
         }
     });

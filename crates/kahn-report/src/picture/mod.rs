@@ -47,7 +47,8 @@ pub enum VertexKind {
 struct Vertex {
     name: String,
     kind: VertexKind,
-    members: usize,
+    /// Their numbers.
+    members: Vec<usize>,
     /// Seconds of processors, if they were measured.
     seconds: Option<f64>,
 }
@@ -99,8 +100,10 @@ impl Picture {
     /// assert_eq!(picture.vertex("write", VertexKind::Process), 1);
     /// ```
     pub fn vertex(&mut self, name: &str, kind: VertexKind) -> usize {
-        self.vertices.push(Vertex { name: name.to_owned(), kind, members: 1, seconds: None });
-        self.vertices.len() - 1
+        let number = self.vertices.len();
+        let (name, members) = (name.to_owned(), vec![number]);
+        self.vertices.push(Vertex { name, kind, members, seconds: None });
+        number
     }
 
     /// Adds a channel between processes by their numbers, with so many initial messages.
@@ -153,8 +156,32 @@ impl Picture {
     /// ```
     #[must_use]
     pub fn svg(&self) -> String {
+        self.svg_with_boxes().0
+    }
+
+    /// Returns the same, and for each element of the class `box`, in the order in which they stand there, the
+    /// numbers of the processes that it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::{Picture, VertexKind};
+    ///
+    /// let mut picture = Picture::default();
+    /// let read = picture.vertex("read", VertexKind::Process);
+    /// for number in 0..100 {
+    ///     let count = picture.vertex(&format!("count {number}"), VertexKind::Process);
+    ///     picture.edge(read, count, "lines", 0);
+    /// }
+    /// let (svg, boxes) = picture.svg_with_boxes();
+    /// assert_eq!(svg.matches("class=\"box").count(), 2);
+    /// assert_eq!(boxes, [vec![0], (1..=100).collect()]);
+    /// ```
+    #[must_use]
+    pub fn svg_with_boxes(&self) -> (String, Vec<Vec<usize>>) {
         let drawn = fold::folded(self);
         let layout = layout::placed(&drawn);
-        svg::written(self, &drawn, &layout)
+        let svg = svg::written(self, &drawn, &layout);
+        (svg, drawn.vertices.into_iter().map(|vertex| vertex.members).collect())
     }
 }

@@ -109,7 +109,7 @@ fn size(vertex: &Vertex, all: Option<f64>) -> (f64, f64) {
     }
     width +=
         if matches!(vertex.kind, VertexKind::Choice | VertexKind::Outside) { 40.0 } else { 24.0 };
-    let behind = if vertex.members > 1 { STACK } else { 0.0 };
+    let behind = if vertex.members.len() > 1 { STACK } else { 0.0 };
     (width + behind, height + behind)
 }
 
@@ -187,7 +187,7 @@ fn captions(network: &Picture, drawn: &Picture, layout: &Layout) -> Vec<String> 
         let _ = write!(first, ", drawn as {boxes} and {arrows}");
     }
     let mut signs = Vec::new();
-    if drawn.vertices.iter().any(|vertex| vertex.members > 1) {
+    if drawn.vertices.iter().any(|vertex| vertex.members.len() > 1) {
         signs.push("stacked: several of one kind");
     }
     if layout.routes.iter().any(|route| route.is_back) {
@@ -218,8 +218,8 @@ fn all_seconds(picture: &Picture) -> Option<f64> {
 /// What stands under the name of a box.
 fn second_line(vertex: &Vertex, all: Option<f64>) -> Option<String> {
     let mut parts = Vec::new();
-    if vertex.members > 1 {
-        parts.push(format!("× {}", vertex.members));
+    if vertex.members.len() > 1 {
+        parts.push(format!("× {}", vertex.members.len()));
     }
     if let (Some(seconds), Some(all)) = (vertex.seconds, all) {
         parts.push(human::share(seconds, all));
@@ -353,7 +353,7 @@ fn thickness(bytes: u64, most: u64) -> f64 {
 }
 
 fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
-    let behind = if vertex.members > 1 { STACK } else { 0.0 };
+    let behind = if vertex.members.len() > 1 { STACK } else { 0.0 };
     let (x, y, width, height) = (rect.x, rect.y, rect.width - behind, rect.height - behind);
     if vertex.kind == VertexKind::Join {
         let (x, y, radius) = (x + width / 2.0, y + height / 2.0, width / 2.0);
@@ -383,7 +383,7 @@ fn a_box(text: &mut String, vertex: &Vertex, rect: &Rect, all: Option<f64>) {
             )
         };
     };
-    if vertex.members > 1 {
+    if vertex.members.len() > 1 {
         outline("stack", 0.0, " transform=\"translate(5 5)\"");
         outline("stack", 0.0, " transform=\"translate(2.5 2.5)\"");
     }

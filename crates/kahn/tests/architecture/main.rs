@@ -24,7 +24,7 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
@@ -35,7 +35,8 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
-    ("kahn-command", &["kahn", "kahn-observe", "kahn-policies"]),
+    ("kahn-live", &["kahn", "kahn-observe", "kahn-report"]),
+    ("kahn-command", &["kahn", "kahn-live", "kahn-observe", "kahn-policies"]),
     ("kahn-apps", &["kahn", "kahn-command", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
     (
