@@ -19,10 +19,10 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The name of a process; `?` if it is not in this view.
+    /// The name of a process; dots if it is not in this view.
     pub(crate) fn name(&self, id: Option<u64>) -> &'a str {
         let process = id.and_then(|id| self.processes.get(&id));
-        process.map_or("?", |process| process.name.as_str())
+        process.map_or("…", |process| process.name.as_str())
     }
 
     /// What a process could not go faster for.
@@ -36,10 +36,10 @@ impl<'a> Known<'a> {
             (Doing::Ready, _) => "the workers: all are busy".to_owned(),
             (Doing::WaitsOutside, _) => "what is outside".to_owned(),
             (Doing::WaitsForMessage, Some(channel)) => {
-                format!("{}, which sends {}", self.name(channel.from), channel.name)
+                format!("`{}`, which sends `{}`", self.name(channel.from), channel.name)
             }
             (Doing::WaitsForRoom, Some(channel)) => {
-                format!("{}, which reads {}", self.name(channel.to), channel.name)
+                format!("`{}`, which reads `{}`", self.name(channel.to), channel.name)
             }
             (Doing::WaitsForMessage, None) => "what sends to it".to_owned(),
             (Doing::WaitsForRoom, None) => "what reads from it".to_owned(),
@@ -181,8 +181,8 @@ pub(crate) mod tests {
         let expected = [
             "chicken: stuck: nothing can wake it",
             "compress: its own work",
-            "read: compress, which reads blocks",
-            "write: compress, which sends packed",
+            "read: `compress`, which reads `blocks`",
+            "write: `compress`, which sends `packed`",
             "typed: what is outside",
         ];
         assert_eq!(told, expected);

@@ -199,6 +199,8 @@ fn router(shared: Arc<Shared>, door: Door) -> Router {
             "/style.css",
             get(|| async { asset("text/css", include_str!("../../assets/style.css")) }),
         )
+        // Asked for by every browser.
+        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/events", get(events))
         .route(
             "/graph",

@@ -28,9 +28,10 @@ impl Served {
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("the system allows it");
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             runtime.block_on(serve(listener, served, door, patience, ended));
         });
+        let thread = thread.expect("a thread starts");
         Self { address, shared, end: Some(end), thread: Some(thread) }
     }
 
@@ -247,7 +248,8 @@ fn a_real_run_is_served_from_its_beginning_to_its_end() {
     network.for_each("ignore", numbers, |_| {});
     let stop = network.stop_handle();
     let server = Server::start(network.stop_handle(), "127.0.0.1:0", false).expect("it is free");
-    let run = thread::spawn(move || network.run().map(drop));
+    let run = thread::Builder::new().spawn(move || network.run().map(drop));
+    let run = run.expect("a thread starts");
     let report = || {
         let mut stream = TcpStream::connect(server.address).expect("it listens");
         let request = "GET /report.json HTTP/1.0\r\nHost: localhost\r\n\r\n";

@@ -126,7 +126,7 @@ fn follow(
     stop: impl FnOnce(),
 ) -> io::Result<()> {
     let mut changed = true;
-    while !over.load(Relaxed) && terminal.is_ours() {
+    while !over.load(Relaxed) && Taken::is_ours() {
         if let Some(view) = shown.try_iter().last() {
             state.show(view);
             changed = true;

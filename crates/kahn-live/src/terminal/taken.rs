@@ -59,7 +59,8 @@ impl Taken {
         taken
     }
 
-    pub(super) fn is_ours(&self) -> bool {
+    /// Whether it has not been given back.
+    pub(super) fn is_ours() -> bool {
         IS_OURS.load(SeqCst)
     }
 

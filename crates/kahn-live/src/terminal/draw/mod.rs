@@ -100,8 +100,13 @@ fn line_of_keys(text: &str) -> Line<'static> {
 
 fn head(title: &str, view: &View) -> Line<'static> {
     let rate: f64 = view.channels.iter().filter_map(|channel| channel.rate).sum();
-    let mut text = format!(
-        " {:.0} s, {} processes, {} channels, {} messages/s, {} looks in {:.1} s",
+    let which = if view.is_whole() {
+        String::new()
+    } else {
+        format!("; these are processes {}, in turn", view.of_processes)
+    };
+    let text = format!(
+        " {:.0} s, {} processes, {} channels, {} messages/s, {} looks in {:.1} s{which}",
         view.seconds,
         view.of_processes.all,
         view.of_channels.all,
@@ -109,9 +114,6 @@ fn head(title: &str, view: &View) -> Line<'static> {
         view.looks,
         view.of_seconds,
     );
-    if !view.of_processes.is_whole() {
-        text += &format!("; these are processes {}, in turn", view.of_processes);
-    }
     let title = Span::styled(title.to_owned(), Modifier::BOLD);
     Line::from(vec![title, Span::raw(text)])
 }
@@ -193,8 +195,16 @@ fn processes(frame: &mut Frame<'_>, area: Rect, view: &View, known: &Known<'_>, 
     let percents = [4, 5, 5, 4, 7].map(Constraint::Length);
     let widths = [Constraint::Min(16), Constraint::Length(BAR)].into_iter().chain(percents);
     let widths = widths.chain([Constraint::Min(20)]);
-    let heading =
-        headings(&["process", "time spent", "busy", "ready", "empty", "full", "outside", "limited by"]);
+    let heading = headings(&[
+        "process",
+        "time spent",
+        "busy",
+        "ready",
+        "empty",
+        "full",
+        "outside",
+        "limited by",
+    ]);
     frame.render_widget(Table::new(rows, widths).header(heading), area);
 }
 
