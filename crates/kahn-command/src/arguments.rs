@@ -247,7 +247,7 @@ pub(crate) struct GraphArguments {
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
 const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 15] = [
+const OF_NETWORKS: [&str; 17] = [
     "record",
     "bundle",
     "bundle_without_messages",
