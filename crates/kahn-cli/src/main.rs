@@ -95,6 +95,18 @@ fn snet() -> Command {
     // What is said about a command comes last: the arguments bring the comments on their types.
     kahn_snet::command::Command::augment_subcommands(snet)
         .about("Runs, checks, formats and draws S-Net programs")
+        .mut_subcommand("run", |run| run.args(["record", "bundle"].map(not_recorded)))
+}
+
+/// An option of other programs that is refused with the reason.
+#[cfg(feature = "snet")]
+fn not_recorded(option: &'static str) -> clap::Arg {
+    let refused = |_: &str| {
+        Err::<String, _>(
+            "an S-Net program cannot be recorded: where streams meet, what comes first decides",
+        )
+    };
+    clap::Arg::new(option).long(option).value_name("FILE").hide(true).value_parser(refused)
 }
 
 /// What to type, of what this build can do.
