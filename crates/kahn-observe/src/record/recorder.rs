@@ -60,6 +60,8 @@ struct Started {
     channels: Channels,
     /// The channels to recorded processes.
     to_recorded: BTreeSet<u64>,
+    /// Those from them, in their order, if their messages are recorded: they need no digest.
+    held: Vec<u64>,
 }
 
 impl Recorder {
@@ -187,13 +189,14 @@ impl Observer for Recorder {
         };
         let writer = Writer::create(&self.path, &header)
             .map_err(|error| format!("{}: {error}", self.path.display()))?;
-        let to_recorded = graph
-            .channels
-            .iter()
-            .filter(|edge| graph.processes[edge.to].is_joined)
-            .map(|edge| edge.channel.id)
-            .collect();
-        let started = Started { writer, channels: Channels::default(), to_recorded };
+        let is_joined = |place: usize| graph.processes[place].is_joined;
+        let edges = || graph.channels.iter();
+        let to_recorded = edges().filter(|edge| is_joined(edge.to));
+        let to_recorded = to_recorded.map(|edge| edge.channel.id).collect();
+        let held = edges().filter(|edge| self.with_messages && is_joined(edge.from));
+        let mut held: Vec<_> = held.map(|edge| edge.channel.id).collect();
+        held.sort_unstable();
+        let started = Started { writer, channels: Channels::default(), to_recorded, held };
         match self.started.set(started) {
             Ok(()) => Ok(()),
             Err(_) => Err("a recorder records one run".to_owned()),
@@ -248,7 +251,10 @@ impl Observer for Recorder {
     }
 
     fn writes(&self, _: Subject<'_>, channel: Subject<'_>, _: u64, message: Option<&[u8]>) {
-        let Some(Started { channels, to_recorded, .. }) = self.started.get() else { return };
+        let Some(Started { channels, to_recorded, held, .. }) = self.started.get() else { return };
+        if held.binary_search(&channel.id).is_ok() {
+            return;
+        }
         // Told of its sender, if that is recorded; else it is a message that cannot be compared.
         let digest = message.map_or(0, digest);
         let carried = channels.of(channel.id);

@@ -119,6 +119,7 @@ impl Writer {
         let mut bytes = MAGIC.to_vec();
         bytes.push(VERSION);
         add(&mut bytes, header)?;
+        seal(&mut bytes[MAGIC.len() + 1..]);
         output.write_all(&bytes)?;
         let shared = Arc::new(Shared::default());
         shared.state.lock().written = bytes.len() as u64;
@@ -242,6 +243,7 @@ impl Shared {
             mem::swap(&mut bytes, &mut state.buffer);
             drop(state);
             self.room.notify_all();
+            seal(&mut bytes);
             let written = output.write_all(&bytes).and_then(|()| output.flush());
             state = self.state.lock();
             match written {
@@ -256,7 +258,18 @@ impl Shared {
     }
 }
 
-/// Appends a record, all of it or nothing.
+/// Fills in the checksums of whole records: what appends them leaves that to the thread that writes.
+fn seal(mut records: &mut [u8]) {
+    while let Some((frame, rest)) = records.split_first_chunk_mut::<FRAME>() {
+        let [a, b, c, d, sum @ ..] = frame;
+        let length = [*a, *b, *c, *d];
+        let (content, rest) = rest.split_at_mut(u32::from_le_bytes(length) as usize);
+        *sum = checksum(length, content).to_le_bytes();
+        records = rest;
+    }
+}
+
+/// Appends a record, all of it or nothing, but for its checksum.
 fn add(buffer: &mut Vec<u8>, content: &impl Serialize) -> io::Result<()> {
     let before = buffer.len();
     buffer.extend([0; FRAME]);
@@ -276,6 +289,5 @@ fn append(buffer: &mut Vec<u8>, before: usize, content: &impl Serialize) -> io::
     }
     let length = u32::try_from(content.len()).map_err(io::Error::other)?.to_le_bytes();
     frame[..4].copy_from_slice(&length);
-    frame[4..].copy_from_slice(&checksum(length, content).to_le_bytes());
     Ok(())
 }

@@ -285,6 +285,23 @@ impl ChannelRef {
         }
     }
 
+    /// Tells the observer of a message that is left in the channel, if it is to be told.
+    ///
+    /// # Safety
+    /// It stands in this slot, and the channel is not in use.
+    pub(super) unsafe fn tell_what_is_left(self, number: u64, slot: *mut u8) {
+        let table = self.table();
+        if self.is_wired()
+            && table.tells_of_left(self)
+            && let Some(ObserverHandle(observer)) = table.observer()
+            && observer.wants_contents()
+        {
+            // SAFETY: said by the caller.
+            let message = unsafe { self.written(slot.cast_const().cast()) };
+            observer.left(self.subject(), self.before(number), message.as_deref());
+        }
+    }
+
     /// The same of a message that is written already.
     pub(super) fn discards_written(self, message: Option<&[u8]>) {
         let number = self.before(self.sender.local.get());

@@ -5,7 +5,6 @@
 //! word of the sender. So such a channel is roomy; others pay nothing.
 
 use super::Digester;
-use super::observer::ObserverHandle;
 use super::raw::{ChannelRef, End, kind};
 use kahn_engine::sync::panics;
 use kahn_report::BoxError;
@@ -297,26 +296,6 @@ impl ChannelRef {
             f(unsafe { wire.written(slot, &mut bytes) });
         }
     }
-
-    /// Tells the observer of a message that is left in the channel, if it is to be told.
-    ///
-    /// # Safety
-    /// It stands in this slot, and the channel is not in use.
-    pub(super) unsafe fn tell_what_is_left(self, number: u64, slot: *mut u8) {
-        let table = self.table();
-        if !self.is_wired() || !table.tells_of_left(self) {
-            return;
-        }
-        if let (Some(ObserverHandle(observer)), Some(wire)) =
-            (table.observer(), self.line(End::Sender).wire.get())
-            && observer.wants_contents()
-        {
-            let mut bytes = Vec::new();
-            // SAFETY: said by the caller.
-            let message = unsafe { wire.written(slot, &mut bytes) };
-            observer.left(self.subject(), self.before(number), message);
-        }
-    }
 }
 
 /// # Safety
@@ -407,11 +386,10 @@ mod tests {
             for until in ends.clone().filter(|until| *until >= from) {
                 let (part, mut bytes) = (&WHOLE[from..until], Vec::new());
                 // SAFETY: it is made for texts.
-                let read: &str = unsafe {
-                    Within::encode(Wire::within(WHOLE), &part, &mut bytes);
-                    Within::decode(Wire::within(WHOLE), &bytes)
-                }
-                .expect("it is a part");
+                unsafe { Within::encode(Wire::within(WHOLE), &part, &mut bytes) };
+                // SAFETY: as above.
+                let read: Result<&str, _> = unsafe { Within::decode(Wire::within(WHOLE), &bytes) };
+                let read = read.expect("it is a part");
                 assert_eq!(read, part);
                 assert!(part.is_empty() || read.as_ptr() == part.as_ptr());
             }

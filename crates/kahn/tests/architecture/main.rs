@@ -50,7 +50,7 @@ const CRATES: [(&str, &[&str]); 16] = [
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation or tests show what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 8] = [
+const FOR_EXAMPLES: [(&str, &str); 9] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
