@@ -21,21 +21,18 @@ use crate::{Failure, messages, output, run};
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RecordArguments {
     /// Writes into the new file FILE what comes from outside, for `replay` to run the same again
-    #[arg(long, value_name = "FILE", conflicts_with_all = TRACES)]
+    #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
     /// Makes the new directory DIR and, if the run does not end well, leaves there a recording, the
     /// report, an explanation and the command that runs the same again
-    #[arg(long, value_name = "DIR", conflicts_with = "record", conflicts_with_all = TRACES)]
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
     bundle: Option<PathBuf>,
 
     /// Leaves digests there in place of messages: what cannot be given away stays here
     #[arg(long, requires = "bundle")]
     bundle_without_messages: bool,
 }
-
-/// Options that observe a run as well: it has one observer.
-const TRACES: [&str; 3] = ["trace", "trace_on_failure", "trace_summary"];
 
 impl RecordArguments {
     pub(crate) fn is_asked_for(&self) -> bool {

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     a_run_that_fails_leaves_what_runs_it_again_and_one_that_ends_well_leaves_nothing();
     a_bundle_without_messages_has_none_of_them();
     a_file_that_was_cut_off_fails_again_without_the_file();
+    a_run_is_recorded_and_traced_at_once();
     ExitCode::SUCCESS
 }
 
@@ -438,4 +439,15 @@ fn a_file_that_was_cut_off_fails_again_without_the_file() {
             );
         }
     }
+}
+
+fn a_run_is_recorded_and_traced_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, trace] = ["run.rec", "run.perfetto-trace"].map(|name| folder.path().join(name));
+    let arguments = ["run", "--workers", "2", "--trace", path(&trace), "--record"];
+    let recorded = fed(&arguments, &file, failing());
+    assert!(recorded.status.code() == Some(1) && trace.exists(), "{}", text(&recorded.stderr));
+    fs::remove_file(&trace).expect("it is there");
+    assert_eq!(said(&replayed(&file, &["--workers", "1"])), said(&recorded));
+    assert!(!trace.exists());
 }
