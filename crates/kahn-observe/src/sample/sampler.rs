@@ -111,6 +111,11 @@ impl Sampler {
         }
     }
 
+    /// How often it has looked since the last view.
+    pub(super) fn looks(&self) -> u32 {
+        self.looks
+    }
+
     fn part(&self, first: usize) -> Range<usize> {
         first..first + self.most
     }

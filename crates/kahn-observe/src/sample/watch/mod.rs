@@ -24,6 +24,10 @@ pub const LOOKS_A_SECOND: u32 = 50;
 /// A look takes at most one of so many parts of the time of one core.
 const ONE_OF: u32 = 100;
 
+/// How many looks a view is made of at least: the view of very many processes costs as much as several, and
+/// shares of one look would say little.
+const LEAST: u32 = 4;
+
 /// What the thread that looks goes by; a test has its own.
 trait Clock {
     /// The time since it was started.
@@ -34,7 +38,8 @@ trait Clock {
     fn rest(&mut self, time: Duration) -> bool;
 }
 
-/// Looks at a run until its clock says that it is over, and shows a view each time that `every` has passed.
+/// Looks at a run until its clock says that it is over, and shows a view each time that `every` has passed and
+/// there were enough looks.
 fn watch(run: &impl Sampled, every: Duration, clock: &mut impl Clock, mut show: impl FnMut(View)) {
     let mut sampler = Sampler::default();
     let mut shown = clock.now();
@@ -49,7 +54,7 @@ fn watch(run: &impl Sampled, every: Duration, clock: &mut impl Clock, mut show: 
         let now = clock.now();
         if !sampler.look(run, now) {
             shown = now;
-        } else if now.saturating_sub(shown) >= every {
+        } else if now.saturating_sub(shown) >= every && sampler.looks() >= LEAST {
             show(sampler.view(run, now));
             shown = now;
         }

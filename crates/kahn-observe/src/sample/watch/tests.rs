@@ -151,6 +151,14 @@ fn it_takes_a_hundredth_of_a_core_at_most_whatever_a_look_costs() {
 }
 
 #[test]
+fn a_view_is_of_several_looks_however_long_they_take() {
+    // Each step costs 5 ms, so that looks are half a second apart.
+    let run = Script::new(vec![vec![Busy]; 12]);
+    let (views, _) = watched(&run, 200 * MILLISECOND, 5 * MILLISECOND);
+    assert!(views.iter().map(|view| view.looks).eq([4, 4, 4]), "{views:?}");
+}
+
+#[test]
 fn rates_are_by_what_passed_between_two_views() {
     let run = Script::new(vec![vec![Busy]; 15]);
     let (views, _) = watched(&run, 100 * MILLISECOND, Duration::ZERO);
