@@ -9,7 +9,6 @@
 
 use crate::workloads::{COUNTED, Counted};
 use anyhow::{Context as _, Result, bail};
-use kahn_csp::Options;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -83,10 +82,7 @@ fn totals(text: &str) -> Option<Counts> {
 /// Runs a program once; what [`count`] runs under valgrind.
 pub(super) fn run(name: &str, workers: usize, size: u32) -> Result<()> {
     let row = COUNTED.iter().find(|row| row.name == name);
-    (row.with_context(|| format!("there is no row `{name}`"))?.run)(
-        size,
-        Options::new().workers(workers),
-    )
+    (row.with_context(|| format!("there is no row `{name}`"))?.run)(size, workers)
 }
 
 /// The names of the rows.

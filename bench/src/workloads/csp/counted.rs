@@ -1,7 +1,9 @@
 //! The programs whose instructions are counted as a whole: those of the benchmarks, made small.
 
 use super::{alternation, barrier, claim, commstime, fork};
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use kahn::Network;
+use kahn_apps::Compare;
 use kahn_apps::agents::World;
 use kahn_apps::mandelbrot::{Film, Keep, Yield};
 use kahn_apps::ring::Ring;
@@ -14,8 +16,8 @@ pub(crate) struct Counted {
     pub(crate) step: &'static str,
     /// How often, at the size 1.
     pub(crate) steps: u32,
-    /// Runs it at a size.
-    pub(crate) run: fn(u32, Options) -> Result<()>,
+    /// Runs it at a size, on so many workers.
+    pub(crate) run: fn(u32, usize) -> Result<()>,
 }
 
 /// As in the ring of CCSP.
@@ -25,32 +27,50 @@ const GRID: u32 = 5;
 const AGENTS: u32 = 6;
 
 /// All of them.
-pub(crate) const COUNTED: [Counted; 10] = [
+pub(crate) const COUNTED: [Counted; 13] = [
     Counted {
         name: "ring-1",
         step: "hop",
         steps: PROCESSES * 32,
-        run: |size, options| ring(1, 32 * size, options),
+        run: |size, workers| ring(1, 32 * size, on(workers)),
     },
     Counted {
         name: "ring-64",
         step: "hop",
         steps: PROCESSES * 64,
-        run: |size, options| ring(64, size, options),
+        run: |size, workers| ring(64, size, on(workers)),
+    },
+    Counted {
+        name: "kahn-ring-1",
+        step: "hop",
+        steps: PROCESSES * 32,
+        run: |size, workers| kahn_ring(1, 1, 32 * size, workers),
+    },
+    Counted {
+        name: "kahn-ring-64",
+        step: "hop",
+        steps: PROCESSES * 64,
+        run: |size, workers| kahn_ring(1, 64, size, workers),
+    },
+    Counted {
+        name: "kahn-ring-room",
+        step: "hop",
+        steps: PROCESSES * 64,
+        run: |size, workers| kahn_ring(64, 64, size, workers),
     },
     Counted {
         name: "commstime",
         step: "loop",
         steps: 4000,
-        run: |size, options| commstime::once(4000 * size as usize, options),
+        run: |size, workers| commstime::once(4000 * size as usize, on(workers)),
     },
     Counted {
         name: "agents",
         step: "agent and cycle",
         steps: GRID * GRID * AGENTS * 16,
-        run: |size, options| {
+        run: |size, workers| {
             let world = World { grid: GRID, agents: AGENTS, cycles: 16 * size };
-            world.network(options, || {})?;
+            world.network(on(workers), || {})?;
             Ok(())
         },
     },
@@ -58,9 +78,9 @@ pub(crate) const COUNTED: [Counted; 10] = [
         name: "mandelbrot",
         step: "pixel",
         steps: PIXELS * PIXELS * 4,
-        run: |size, options| {
+        run: |size, workers| {
             let film = Film { width: PIXELS, height: PIXELS, frames: 4 * size };
-            film.network(options, PIXELS as usize, Yield::Pixel, Keep::Sum, || {})?;
+            film.network(on(workers), PIXELS as usize, Yield::Pixel, Keep::Sum, || {})?;
             Ok(())
         },
     },
@@ -69,36 +89,50 @@ pub(crate) const COUNTED: [Counted; 10] = [
         step: "process",
         // More than a report lists one by one, at either size.
         steps: 1000 * 16,
-        run: |size, options| fork::once(16 * size as usize, options),
+        run: |size, workers| fork::once(16 * size as usize, on(workers)),
     },
     Counted {
         name: "barrier",
         step: "process and phase",
         steps: 1000 * 16,
-        run: |size, options| barrier::once(16 * size as usize, options),
+        run: |size, workers| barrier::once(16 * size as usize, on(workers)),
     },
     Counted {
         name: "choice-8",
         step: "message",
         steps: 8000,
-        run: |size, options| alternation::once(8, 8000 * size as usize, options),
+        run: |size, workers| alternation::once(8, 8000 * size as usize, on(workers)),
     },
     Counted {
         name: "choice-64",
         step: "message",
         steps: 8000,
-        run: |size, options| alternation::once(64, 8000 * size as usize, options),
+        run: |size, workers| alternation::once(64, 8000 * size as usize, on(workers)),
     },
     Counted {
         name: "claim",
         step: "message",
         steps: 8000,
-        run: |size, options| claim::once(8000 * size as usize, options),
+        run: |size, workers| claim::once(8000 * size as usize, on(workers)),
     },
 ];
+
+fn on(workers: usize) -> Options {
+    Options::new().workers(workers)
+}
 
 fn ring(tokens: u32, cycles: u32, options: Options) -> Result<()> {
     let ring = Ring { processes: PROCESSES, tokens, cycles: cycles.into() };
     ring.rendezvous(options, |_moment| {})?;
+    Ok(())
+}
+
+/// The ring as a network whose channels hold so many messages.
+fn kahn_ring(capacity: u32, tokens: u32, cycles: u32, workers: usize) -> Result<()> {
+    let ring = Ring { processes: PROCESSES, tokens, cycles: cycles.into() };
+    let mut network = Network::new();
+    let total = ring.network(&mut network, Compare::Numbers, |_moment| {});
+    network.run_with(kahn::Options::new().workers(workers).capacity(capacity))?;
+    ensure!(total.take() == ring.total(), "the tokens come home");
     Ok(())
 }

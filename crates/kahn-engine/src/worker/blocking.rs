@@ -90,7 +90,7 @@ impl WorkerCore {
     /// asked does nothing, and the process ends when the unwinding comes to its body.
     pub fn unwind(&self, ending: Ending) {
         let is_unwinding = thread::panicking();
-        if let Some(task) = self.current.get()
+        if let Some(task) = self.current()
             && task.notes() & own::ENDING == 0
         {
             // From now on the operations of destructors do nothing.
@@ -146,11 +146,11 @@ impl<L: Language> Worker<L> {
     /// The caller holds the process.
     pub unsafe fn act_for<R>(&self, task: TaskRef, f: impl FnOnce() -> R) -> R {
         let _installed = self.install();
-        let before = self.current.replace(Some(task));
+        self.set_current(Some(task));
         self.patience.set(PATIENCE);
         let result = f();
         L::left_poll(self, task, Left::ToWait);
-        self.current.set(before);
+        self.set_current(None);
         result
     }
 }

@@ -1,6 +1,6 @@
 //! The loop of a worker: takes a process, polls it, publishes what it did, lays it to rest.
 
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, WorkerSlot};
 use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
 use crate::task::foreign::base_waker;
@@ -95,8 +95,9 @@ impl<L: Language> Worker<L> {
         {
             self.run(ready.into_task());
         }
-        while let Some(task) = self.next_at_hand().or_else(|| self.next_after_all()) {
-            self.resume(task);
+        let slot = self.slot();
+        while let Some(task) = self.next_at_hand(slot).or_else(|| self.next_after_all()) {
+            self.resume_at(slot, task);
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
         std::mem::forget(defect);
@@ -112,7 +113,12 @@ impl<L: Language> Worker<L> {
 
     #[inline(always)]
     fn resume(&self, task: TaskRef) {
-        let slot = self.slot();
+        self.resume_at(self.slot(), task);
+    }
+
+    /// The same for a caller that knows the worker's slot.
+    #[inline(always)]
+    fn resume_at(&self, slot: &WorkerSlot, task: TaskRef) {
         // Release pairs with the Acquire of workers that have nothing to do and mark what runs: the
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);
@@ -120,8 +126,15 @@ impl<L: Language> Worker<L> {
         self.patience.set(PATIENCE);
         loop {
             let asked = self.poll(task);
+            // Before all else, for most come to rest so.
+            if matches!(asked, Some(Request::Park)) {
+                if L::park(self, task) == Park::Asleep || !self.runs_on(task) {
+                    return;
+                }
+                continue;
+            }
             let at_rest = match asked {
-                Some(Request::Park) => L::park(self, task) == Park::Asleep,
+                Some(Request::Park) => false,
                 Some(Request::Yield) => {
                     self.give_way(task);
                     true
@@ -183,7 +196,7 @@ impl<L: Language> Worker<L> {
     /// Polls a process once; `None` if it has ended. What it did is published when this returns.
     #[inline(always)]
     pub(crate) fn poll(&self, task: TaskRef) -> Option<Request> {
-        self.current.set(Some(task));
+        self.set_current(Some(task));
         if task.marks.load(Acquire) & mark::MAY_END != 0
             && let Some(ending) = self.must_end(task)
         {
@@ -202,7 +215,7 @@ impl<L: Language> Worker<L> {
             return self.settle(task, request);
         }
         L::left_poll(self, task, Left::ToWait);
-        self.current.set(None);
+        self.set_current(None);
         Some(request)
     }
 
@@ -270,7 +283,7 @@ impl<L: Language> Worker<L> {
     fn settle(&self, task: TaskRef, request: Request) -> Option<Request> {
         let left = if matches!(request, Request::End) { Left::ToEnd } else { Left::ToSettle };
         L::left_poll(self, task, left);
-        self.current.set(None);
+        self.set_current(None);
         match request {
             Request::End => {
                 self.drop_body(task, self.asked_ending());
@@ -346,7 +359,8 @@ impl<L: Language> Worker<L> {
         if self.tells {
             L::dropped(self, task);
         }
-        let before = self.current.replace(Some(task));
+        let before = self.current();
+        self.set_current(Some(task));
         task.note(own::ENDING);
         let mut dropped: Result<(), Failure> = Ok(());
         if let Some(body) = task.body() {
@@ -358,7 +372,7 @@ impl<L: Language> Worker<L> {
             (_, ending) => ending,
         };
         self.finish(task, ending);
-        self.current.set(before);
+        self.set_current(before);
     }
 
     /// Ends a process whose body is gone.
@@ -367,7 +381,7 @@ impl<L: Language> Worker<L> {
         L::left_poll(self, task, Left::ToEnd);
         task.note(own::ENDING);
         let is_named = L::ended(self, task, &ending);
-        self.current.set(None);
+        self.set_current(None);
         self.request.set(Request::None);
         // SAFETY: this thread holds it, and its body is gone.
         unsafe { self.scheduler().retire(task, ending, is_named, self.access()) };

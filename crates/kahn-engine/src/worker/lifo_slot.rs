@@ -9,6 +9,7 @@
 //! While the worker has its queues for itself (`queue::bias`), it loads and stores where it would swap.
 
 use crate::policy::Ready;
+use crate::scheduler::WorkerSlot;
 use crate::sync::{Access, Ordering::*};
 use crate::task::{TaskRef, own};
 use crate::worker::{Lifo, WorkerCore};
@@ -28,7 +29,13 @@ impl WorkerCore {
     /// Takes what stands there, in a section of the worker's lane.
     #[inline]
     pub(crate) fn take_lifo(&self, access: Access) -> Option<TaskRef> {
-        let lifo = &self.slot().lifo;
+        self.take_lifo_at(self.slot(), access)
+    }
+
+    /// The same for a caller that knows the worker's slot.
+    #[inline(always)]
+    pub(crate) fn take_lifo_at(&self, slot: &WorkerSlot, access: Access) -> Option<TaskRef> {
+        let lifo = &slot.lifo;
         let seen = lifo.load(Relaxed);
         // No other thread puts anything there.
         if seen.is_null() {

@@ -60,8 +60,6 @@ pub struct WorkerCore {
     index: usize,
     /// Where a thread with a process of its own sleeps.
     own_parker: Option<Arc<Parker>>,
-    /// The process that runs now.
-    pub(crate) current: Cell<Option<TaskRef>>,
     /// What the running process asks for.
     pub(crate) request: Cell<Request>,
     pub(crate) ending: Cell<Ending>,
@@ -82,6 +80,8 @@ pub struct WorkerCore {
     first: NonNull<AtomicUsize>,
     /// What the engine's own queues leave to this worker alone.
     lane: Option<NonNull<Lane>>,
+    /// Whether no other thread takes anything from that, or from the LIFO slot.
+    pub(crate) takes_alone: bool,
     /// Copies of settings, on the worker's own line.
     access: Cell<Access>,
     /// Whether anything is counted.
@@ -104,24 +104,49 @@ pub struct WorkerCore {
     language: &'static Tag,
 }
 
+/// What runs on a thread: so what an operation asks first is found by one access.
+#[derive(Clone, Copy)]
+struct Running {
+    /// Null without one.
+    worker: *const WorkerCore,
+    /// [`NO_TASK`] without one; a worker is installed while there is one.
+    task: *const Task,
+}
+
+/// No process has this address, and nothing that names none: so it equals nothing that is asked for.
+const NO_TASK: *const Task = ptr::without_provenance(1);
+
+/// On a thread that runs nothing.
+const NOTHING: Running = Running { worker: ptr::null(), task: NO_TASK };
+
 #[cfg(not(loom))]
 thread_local! {
-    static CURRENT: Cell<*const WorkerCore> = const { Cell::new(ptr::null()) };
+    static WORKER: Cell<*const WorkerCore> = const { Cell::new(NOTHING.worker) };
+    static TASK: Cell<*const Task> = const { Cell::new(NOTHING.task) };
 }
 // The threads of a model share one thread of the system.
 #[cfg(loom)]
 loom::thread_local! {
-    static CURRENT: Cell<*const WorkerCore> = Cell::new(ptr::null());
+    static WORKER: Cell<*const WorkerCore> = Cell::new(NOTHING.worker);
+    static TASK: Cell<*const Task> = Cell::new(NOTHING.task);
+}
+
+impl Running {
+    /// What runs on this thread from now on; returns what did.
+    fn replace(self) -> Self {
+        let worker = WORKER.with(|worker| worker.replace(self.worker));
+        Self { worker, task: TASK.with(|task| task.replace(self.task)) }
+    }
 }
 
 /// Keeps the worker of this thread known to [`WorkerCore::with_current`] while it lives.
 pub(crate) struct Installed {
-    before: *const WorkerCore,
+    before: Running,
 }
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        CURRENT.with(|current| current.set(self.before));
+        self.before.replace();
     }
 }
 
@@ -164,7 +189,6 @@ impl WorkerCore {
             scheduler: scheduler.strong(),
             index,
             own_parker: None,
-            current: Cell::new(None),
             request: Cell::new(Request::None),
             ending: Cell::new(Ending::Stopped),
             unwinding: Cell::new(None),
@@ -178,6 +202,9 @@ impl WorkerCore {
             run_queues: run_queues.map(NonNull::from),
             first: NonNull::from(&scheduler.first),
             lane: run_queues.and_then(|queues| queues.lane(index)).map(NonNull::from),
+            takes_alone: run_queues
+                .and_then(|queues| queues.lane(index))
+                .is_some_and(Lane::is_alone),
             access: Cell::new(Access::alone_if(settings.solo)),
             counts: settings.accounting != Accounting::Off,
             lifo: Cell::new(Lifo::of(
@@ -202,6 +229,7 @@ impl WorkerCore {
             own_parker: Some(parker),
             lifo: Cell::new(Lifo::Unused),
             lane: None,
+            takes_alone: false,
             access: Cell::new(Access::Shared),
             ..Self::new(scheduler, index)
         }
@@ -245,10 +273,20 @@ impl WorkerCore {
         self.index as u32
     }
 
-    /// The process that runs now.
+    /// The process that runs now. Asked on its own thread, where it is installed.
     #[inline]
     pub fn current(&self) -> Option<TaskRef> {
-        self.current.get()
+        Self::running_here()
+    }
+
+    /// The process that runs from now on, on its own thread, where it is installed; returns what did.
+    #[inline(always)]
+    pub(crate) fn set_current(&self, task: Option<TaskRef>) {
+        debug_assert!(
+            task.is_none() || WORKER.with(|worker| ptr::eq(worker.get(), self)),
+            "a worker that runs a process is installed"
+        );
+        TASK.with(|current| current.set(task.map_or(NO_TASK, |task| task.as_ptr())));
     }
 
     #[inline]
@@ -300,13 +338,12 @@ impl WorkerCore {
     /// Calls `f` with the worker that runs on this thread, if one does.
     #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
-        // SAFETY: set by `install`, whose guard resets it before the worker goes.
-        f(unsafe { CURRENT.with(Cell::get).as_ref() })
+        f(Self::of_this_thread())
     }
 
     /// Whether it runs a process of this network right now, as one of its workers.
     pub(crate) fn runs_in(&self, scheduler: &Scheduler) -> bool {
-        self.current.get().is_some()
+        self.current().is_some()
             && !self.is_dedicated()
             && ptr::eq(&raw const *self.scheduler, scheduler)
     }
@@ -314,21 +351,24 @@ impl WorkerCore {
     /// The worker of this thread; the reference must not outlive the poll that asks.
     #[inline]
     fn of_this_thread<'a>() -> Option<&'a Self> {
-        // SAFETY: as in `with_current`; the caller is inside a poll, which the worker outlives.
-        unsafe { CURRENT.with(Cell::get).as_ref() }
+        // SAFETY: set by `install`, whose guard resets it before the worker goes; the caller does not
+        // keep it beyond a poll or a function that it calls, which the worker outlives.
+        unsafe { WORKER.with(Cell::get).as_ref() }
     }
 
     /// The process that runs on this thread, of whatever language.
     #[inline]
     pub fn running_here() -> Option<TaskRef> {
-        Self::of_this_thread()?.current.get()
+        let task = TASK.with(Cell::get);
+        // SAFETY: it runs on this thread, so it has not ended.
+        (task != NO_TASK).then(|| unsafe { TaskRef::from_ptr_unchecked(task.cast_mut()) })
     }
 }
 
 impl<L: Language> Worker<L> {
     #[inline]
     pub(crate) fn install(&self) -> Installed {
-        Installed { before: CURRENT.with(|current| current.replace(&raw const **self)) }
+        Installed { before: Running { worker: &raw const **self, ..NOTHING }.replace() }
     }
 
     /// The worker of this thread, if it holds the process at `task` right now, which is of this
@@ -337,9 +377,10 @@ impl<L: Language> Worker<L> {
     /// The reference must not outlive the poll that asks.
     #[inline]
     pub fn holding<'a>(task: *const Task) -> Option<&'a Self> {
-        let core = WorkerCore::of_this_thread()?;
-        let held = core.current.get()?;
-        (held.as_ptr() == task).then(|| Self::of_core(core))
+        if TASK.with(Cell::get) != task {
+            return None;
+        }
+        WorkerCore::of_this_thread().map(Self::of_core)
     }
 
     /// The worker of this thread and the process it runs, if they belong to the network of this
@@ -349,7 +390,7 @@ impl<L: Language> Worker<L> {
     #[inline]
     pub fn running_in<'a>(network: u32) -> Option<(&'a Self, TaskRef)> {
         let core = WorkerCore::of_this_thread().filter(|core| core.network == network)?;
-        core.current.get().map(|task| (Self::of_core(core), task))
+        WorkerCore::running_here().map(|task| (Self::of_core(core), task))
     }
 
     /// The worker of this thread and the process it runs, if they are of this language.
@@ -358,7 +399,7 @@ impl<L: Language> Worker<L> {
     #[inline]
     pub fn running<'a>() -> Option<(&'a Self, TaskRef)> {
         let core = WorkerCore::of_this_thread()?;
-        let task = core.current.get()?;
+        let task = WorkerCore::running_here()?;
         ptr::eq(core.language, L::tag()).then(|| (Self::of_core(core), task))
     }
 

@@ -113,7 +113,7 @@ impl WorkerCore {
     /// Whether the running process is being ended: its operations do nothing.
     #[inline]
     pub fn is_ending(&self) -> bool {
-        self.current.get().is_some_and(|task| task.notes() & own::ENDING != 0)
+        self.current().is_some_and(|task| task.notes() & own::ENDING != 0)
     }
 
     /// How the process ends that has asked to be dropped.

@@ -15,8 +15,8 @@
 //! A process that yields goes to the back of the lane. Policies without lanes are asked each time.
 
 use crate::policy::{Ready, Reason, Turn};
-use crate::scheduler::DEFERRED;
-use crate::sync::Ordering::*;
+use crate::scheduler::{DEFERRED, WorkerSlot};
+use crate::sync::{Access, Ordering::*};
 use crate::task::{TaskRef, own};
 use crate::worker::dispatch::Worker;
 use crate::worker::language::{Language, Probe};
@@ -150,7 +150,13 @@ impl WorkerCore {
     /// Counts a dispatch.
     #[inline]
     pub(crate) fn count_step(&self) -> u64 {
-        let steps = &self.slot().steps;
+        self.count_step_at(self.slot())
+    }
+
+    /// The same for a caller that knows the worker's slot.
+    #[inline(always)]
+    fn count_step_at(&self, slot: &WorkerSlot) -> u64 {
+        let steps = &slot.steps;
         // Relaxed: written here only, and read by others as a hint that this worker gets on.
         let step = steps.load(Relaxed) + 1;
         steps.store(step, Relaxed);
@@ -171,11 +177,16 @@ impl WorkerCore {
 
     /// The process to run next, if it is found without asking a policy.
     #[inline]
-    pub(crate) fn next_at_hand(&self) -> Option<TaskRef> {
-        let step = self.count_step();
+    pub(crate) fn next_at_hand(&self, slot: &WorkerSlot) -> Option<TaskRef> {
+        let step = self.count_step_at(slot);
         // Relaxed: a hint, like the queues it is about.
         if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
             return None;
+        }
+        // Without thieves, nothing is asked of the lane before what stands in the LIFO slot is taken.
+        if self.takes_alone {
+            let kept = self.take_lifo_at(slot, Access::Alone);
+            return kept.or_else(|| self.lane()?.take(Access::Alone));
         }
         self.take_at_hand()
     }

@@ -8,6 +8,8 @@ pub enum Request {
     /// Nothing: if it is not complete, it waits for a foreign waker.
     #[default]
     None,
+    /// Drop it: why, the worker was told.
+    End,
     /// Park it: where, the language knows.
     Park,
     /// Run it again, soon.
@@ -16,8 +18,6 @@ pub enum Request {
     Yield,
     /// Run it again after a more urgent one.
     GiveWay,
-    /// Drop it: why, the worker was told.
-    End,
 }
 
 /// Why a thread runs a process no more.

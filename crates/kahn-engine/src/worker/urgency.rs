@@ -11,7 +11,7 @@ impl WorkerCore {
     /// gives way to it before its next operation is complete.
     #[inline]
     pub(crate) fn gives_way_to(&self, urgency: Urgency, pinned: Option<u32>) {
-        let Some(running) = self.current.get() else { return };
+        let Some(running) = self.current() else { return };
         if urgency < Urgency::of(running.notes()) {
             self.gives_way_to_more_urgent(pinned);
         }

@@ -5,9 +5,9 @@
 //! at a time, such as `zip`, `select` and `fanout`, does not: [`Network::zip`](crate::Network::zip),
 //! [`tee`](crate::Network::tee) and a process of one's own do that.
 
+use super::fast_path::{FastPath, abandoned, fast_path, note_sent};
 use super::language::Worker;
 use super::raw::End;
-use super::sender::{FastPath, abandoned, fast_path, note_sent};
 use super::{Receiver, Sender};
 use futures_core::Stream;
 use futures_sink::Sink;

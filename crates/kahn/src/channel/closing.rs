@@ -24,13 +24,13 @@
 //! back to it; unless a report or a failure mark is to tell its name, for which the channel then has
 //! a reference.
 
+use super::fast_path::abandoned;
 use super::language::{self, Kahn};
 use super::language::{Worker, mark, own};
 use super::observer;
 use super::process::InNetwork;
 use super::prune;
 use super::raw::{ChannelRef, End, flag, told};
-use super::sender::abandoned;
 use super::slow_path::report;
 use super::table::ChannelTable;
 use super::word::Moved;
@@ -128,7 +128,7 @@ pub(super) fn give_up(channel: ChannelRef, end: End) -> bool {
         return false;
     };
     let holder = Worker::holding(owner.as_ptr());
-    if holder.is_some() && owner.state().waits_at.load(Relaxed) == channel.waiting_at(end) {
+    if holder.is_some() && owner.waits_at() == channel.waiting_at(end) {
         owner.stop_waiting();
         // The operation is gone or forgotten, which is told while there is a channel to name. A
         // thread that unwinds out of its operation is being ended.

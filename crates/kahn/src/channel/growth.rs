@@ -58,7 +58,7 @@
 //! with the lower 32 bits of `n`. So `slots` points to where message 0 would be, which is nowhere, and
 //! a row ends where those bits begin anew, if not before.
 
-use super::raw::{ChannelRef, End, Side};
+use super::raw::{ChannelRef, End, FEW, Side, kind};
 use super::ring::MessageType;
 use kahn_engine::sync::{AtomicPtr, Cell, Ordering::*};
 use std::ptr::{self, NonNull};
@@ -308,6 +308,8 @@ impl ChannelRef {
         if !capacity.is_power_of_two() {
             // Relaxed: as above.
             self.cold.growth.store(Growth::new(from, start, capacity, false), Relaxed);
+        } else if capacity < FEW {
+            self.sender.set_kind(kind::SMALL, true);
         }
     }
 
@@ -331,6 +333,7 @@ impl ChannelRef {
             growth.grow(&self.sender, (types.new_segment)(more), more, types.stride);
         }
         cold.capacity.store(asked, Relaxed);
+        self.sender.set_kind(kind::SMALL, false);
         true
     }
 
@@ -379,6 +382,7 @@ impl ChannelRef {
         for side in [&self.sender, &self.receiver] {
             side.set_row(ptr::null_mut(), 0);
         }
+        self.sender.set_kind(kind::SMALL, false);
         slots
     }
 

@@ -95,12 +95,10 @@ pub(crate) struct WaitOn {
     pub(crate) word: *const Word,
     /// What it was when there was nothing to do.
     pub(crate) seen: Seen,
-    /// Whether it waits to send: the channel is full.
-    pub(crate) full: bool,
 }
 
 impl WaitOn {
-    const NOWHERE: Self = Self { word: ptr::null(), seen: Seen::NOTHING, full: false };
+    const NOWHERE: Self = Self { word: ptr::null(), seen: Seen::NOTHING };
 }
 
 /// What a worker of a network keeps.
@@ -227,17 +225,16 @@ impl Language for Kahn {
     #[inline]
     fn park(worker: &Worker, task: TaskRef) -> Park {
         let wait = worker.of.wait.get();
+        // Of the holder's own.
+        let waits_at = task.state().waits_at.load(Relaxed);
+        let is_full = ChannelRef::waits_to_send(waits_at);
         // From here on the process may be run by another worker: nothing of it may be touched
         // after the word is set, so what is counted is counted before.
         if worker.counts {
-            Task::count(if wait.full {
-                &task.state().waits_full
-            } else {
-                &task.state().waits_empty
-            });
+            Task::count(if is_full { &task.state().waits_full } else { &task.state().waits_empty });
         }
-        if wait.full {
-            let end = task.state().waits_at.load(Relaxed).cast_const();
+        if is_full {
+            let end = waits_at.cast_const();
             let OfWorker { recently_blocked, next_blocked, .. } = &worker.of;
             let next = next_blocked.get();
             recently_blocked[next % recently_blocked.len()].set(end);

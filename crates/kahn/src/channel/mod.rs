@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `sender`, `receiver` | the ends, and the fast path of their operations |
+//! | `sender`, `receiver` | the ends |
+//! | `fast_path` | how their operations begin |
 //! | `sending` | the operations that send, as futures |
 //! | `received`, `slot` | the same in place: a message stays in its slot |
 //! | `slow_path` | the slow path: look at the peer, wait, grow, end |
@@ -31,6 +32,7 @@ mod cold;
 pub(crate) mod digest;
 pub(crate) mod endings;
 pub(crate) mod events;
+mod fast_path;
 mod growth;
 mod hold;
 pub(crate) mod language;

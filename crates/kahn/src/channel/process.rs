@@ -2,12 +2,13 @@
 //!
 //! | field | written by | read by |
 //! |---|---|---|
-//! | `waits_at` | the holder, before it parks the process | the detector and explanations, any time |
+//! | `waits_at` | the holder, before it parks the process, and the one that has ended that wait | the detector and explanations, any time |
 //! | `sent`, the counts of waits | the holder, by load and store | the holder; reports, any time |
 //! | `tally`: its senders that are open at both ends, unless it is never pruned | ends that are made, change hands or close, by read-modify-write unless the worker is alone | the same |
 //! | `closes`, `ends`, `senders` | the holder | the holder |
 
 use super::language::Kahn;
+use super::raw::{ChannelRef, End, without_served};
 use kahn_engine::sync::{Access, AtomicPtr, Cell, Ordering::*, PlainAtomicU32, PlainAtomicU64};
 use kahn_engine::task::{Task, count_down};
 use kahn_engine::{Kept, Kind};
@@ -107,6 +108,13 @@ pub(crate) trait InNetwork {
     fn gain_end(&self, is_sender: bool);
     /// The holder: an end is closed, or passed on.
     fn lose_end(&self, is_sender: bool);
+    /// The holder: the end at which an operation waits, as [`ChannelRef::waiting_at`] says; null without one.
+    fn waits_at(&self) -> *mut ();
+    /// The thread that has ended its wait and holds it yet: there is something to do for it at that end.
+    fn serve(&self, channel: ChannelRef, end: End);
+    /// The holder: whether the operation that waits at this end was served, and there is nothing else to
+    /// attend to.
+    fn is_served(&self, channel: ChannelRef, end: End) -> bool;
     /// The holder: no operation waits any more.
     fn stop_waiting(&self);
     /// The holder: a message is sent on this channel; null: an operation begins, or the process waits,
@@ -168,6 +176,24 @@ impl InNetwork for Task {
         }
     }
 
+    #[inline(always)]
+    fn waits_at(&self) -> *mut () {
+        without_served(self.state().waits_at.load(Relaxed))
+    }
+
+    #[inline(always)]
+    fn serve(&self, channel: ChannelRef, end: End) {
+        // Relaxed: who looks meanwhile finds that no process is parked there.
+        self.state().waits_at.store(channel.served_at(end), Relaxed);
+    }
+
+    #[inline(always)]
+    fn is_served(&self, channel: ChannelRef, end: End) -> bool {
+        self.state().waits_at.load(Relaxed) == channel.served_at(end)
+            && self.marks.load(Relaxed) | self.notes() == 0
+    }
+
+    #[inline(always)]
     fn stop_waiting(&self) {
         // Relaxed: a thread that reads the old value finds that no process is parked there.
         self.state().waits_at.store(ptr::null_mut(), Relaxed);

@@ -4,7 +4,8 @@
 //! when another thread asks for it.
 
 use super::language::{self, Worker};
-use super::raw::{ChannelRef, End, told};
+use super::process::InNetwork;
+use super::raw::{ChannelRef, End, kind, told};
 use super::word::Moved;
 use kahn_engine::sync::Ordering::*;
 use std::cell::Cell;
@@ -53,6 +54,12 @@ impl Published {
         self.count.set(kept);
     }
 
+    /// Whether the running process has done nothing that is to be published.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count.get() == 0
+    }
+
     /// Publishes everything that the running process has done.
     #[inline]
     pub(super) fn flush(&self, worker: &Worker) {
@@ -97,18 +104,58 @@ impl ChannelRef {
     #[inline(always)]
     fn publish_end(self, end: End, worker: &Worker) {
         let side = self.side(end);
-        let (word, count) = (self.word(end), side.local.get());
+        let kind = side.kind();
+        let (word, count) = (self.word_of_kind(end, kind), side.local.get());
         if end == End::Sender {
             self.publish_by(worker.number());
-        } else if side.is_remote.get() {
-            let remote = &self.remote;
-            let taken = count - word.load().count();
-            // Relaxed, and no read-modify-write: only the receiver writes.
-            remote.store(remote.load(Relaxed) + taken, Relaxed);
+        } else if !self.was_published_by(worker.number()) {
+            self.count_remote(word.load().count(), count, worker);
         }
+        // Relaxed: see `Side::tell`.
         match side.told.load(Relaxed) {
-            0 => self.wake_peer(end, word.publish(count, worker.access()), worker),
+            0 => {
+                if word.publish(count, worker.access()) == Moved::Wake {
+                    // The sender is the process that runs, or the one that is ours now.
+                    let kind = if end == End::Sender { kind } else { self.sender.kind() };
+                    self.wake_peer(end, kind & kind::SMALL != 0, worker);
+                }
+            }
             told => self.publish_and_tell(end, told, worker),
+        }
+    }
+
+    /// Publishes one message to a receiver that was seen to sleep here, of a small channel that tells
+    /// nothing else: so only this process could wake it, and it sleeps yet.
+    #[inline(never)]
+    pub(super) fn publish_to_sleeper(self, worker: &Worker) {
+        self.publish_by(worker.number());
+        let kind = self.sender.kind();
+        self.word_of_kind(End::Sender, kind).publish_to_sleeper(self.sender.local.get());
+        self.wake_peer(End::Sender, true, worker);
+    }
+
+    /// Publishing has taken the peer of `end` out of its wait. `serves`: the channel is small, so the peer
+    /// may do one operation without a look.
+    #[inline(always)]
+    fn wake_peer(self, end: End, serves: bool, worker: &Worker) {
+        if let Some(owner) = self.owner(end.peer()) {
+            if serves {
+                owner.serve(self, end.peer());
+            }
+            // SAFETY: said by the caller: PARKED is out of the word where it waits.
+            unsafe { language::wake(worker, owner) };
+        }
+    }
+
+    /// Messages have come from another worker: of those that are published as taken now, as far as is
+    /// known, for the sender may have changed workers while they were taken.
+    #[cold]
+    #[inline(always)]
+    fn count_remote(self, before: u64, count: u64, worker: &Worker) {
+        if worker.counts {
+            let remote = &self.remote;
+            // Relaxed, and no read-modify-write: only the receiver writes.
+            remote.store(remote.load(Relaxed) + (count - before), Relaxed);
         }
     }
 
@@ -124,16 +171,8 @@ impl ChannelRef {
         } else {
             word.publish(count, worker.access())
         };
-        self.wake_peer(end, moved, worker);
-    }
-
-    #[inline(always)]
-    fn wake_peer(self, end: End, moved: Moved, worker: &Worker) {
-        if moved == Moved::Wake
-            && let Some(owner) = self.owner(end.peer())
-        {
-            // SAFETY: publishing has taken PARKED out of the word where it waits.
-            unsafe { language::wake(worker, owner) };
+        if moved == Moved::Wake {
+            self.wake_peer(end, false, worker);
         }
     }
 }

@@ -56,12 +56,29 @@ use std::ptr::{self, NonNull};
 /// numbers, and a side is larger than a line.
 pub(crate) const ROOMY: u32 = if cfg!(loom) { 1 } else { 8 };
 
+/// With fewer slots each look grants one operation.
+pub(super) const FEW: u32 = 4;
+
+/// Where the receiver's word is, counted from the sender's. In a model all channels are roomy.
+const RECEIVER: usize =
+    if cfg!(loom) { size_of::<Line>() } else { mem::offset_of!(RawChannel, receiver) };
+/// From the side of a roomy channel to the line that has its word, divided by the bit that says so.
+const WORD_APART: usize = mem::offset_of!(RoomyChannel, lines) / kind::ROOMY as usize;
+
+/// Beside the end in the address that says where a process waits: what has ended its wait has found that
+/// there is something to do for it.
+const SERVED: usize = 2;
+
 #[cfg(not(loom))]
 const _: () = {
     assert!(mem::offset_of!(RawChannel, receiver) == 64, "each side has a line");
     assert!(mem::offset_of!(RawChannel, cold) == 128, "and what is cold has another");
     assert!(size_of::<RawChannel>() == 192, "and no more");
     assert!(size_of::<Line>() == 64, "a word has a line, and no more");
+    assert!(
+        mem::offset_of!(RoomyChannel, lines) % kind::ROOMY as usize == 0,
+        "as `WORD_APART` says"
+    );
 };
 
 /// One end of a channel.
@@ -86,8 +103,6 @@ pub(crate) struct Side {
     /// Bits of [`kind`]; written by one at a time, and read by detectors as well. Not an atomic of a
     /// model: the bit that others ask for never changes.
     kind: PlainAtomicU8,
-    /// What was found at the last look was published by another worker. The receiver's.
-    pub(crate) is_remote: Cell<bool>,
     /// The sender's: [`RawChannel::growths`]. The receiver's: [`RawChannel::most_waiting`].
     pub(super) statistic: AtomicU32,
 }
@@ -95,18 +110,21 @@ pub(crate) struct Side {
 /// Bits of [`Side::kind`].
 pub(super) mod kind {
     /// The word stands on a line of its own.
-    pub(in crate::channel) const ROOMY: u8 = 1;
+    pub(in crate::channel) const ROOMY: u8 = 64;
     /// What is received is recorded. The receiver's.
     pub(in crate::channel) const RECORDED: u8 = 2;
     /// Messages are weighed.
     pub(in crate::channel) const WEIGHED: u8 = 4;
+    /// It has fewer slots than [`FEW`](super::FEW), which stand in one row: each look grants one operation. The
+    /// sender's, which sets it with its slots and strikes it out when it grows.
+    pub(in crate::channel) const SMALL: u8 = 8;
     /// It joins the parts of one process: it has the capacity that it was made with, and reports do not
     /// tell of it.
     pub(in crate::channel) const INNER: u8 = 16;
     /// Messages have a written form. The sender's.
     pub(in crate::channel) const WIRED: u8 = 32;
     /// What is dropped of it is not the end: another stands in for it.
-    pub(in crate::channel) const STOOD_IN_FOR: u8 = 64;
+    pub(in crate::channel) const STOOD_IN_FOR: u8 = 1;
 }
 
 /// Bits of [`Side::told`]: what else than a worker's process is told of a publication. One test of them
@@ -262,18 +280,32 @@ impl ChannelRef {
     }
 
     /// The address that says "waits at this end of this channel".
+    #[inline(always)]
     pub(crate) fn waiting_at(self, end: End) -> *mut () {
-        let tag = usize::from(end == End::Receiver);
-        self.0.as_ptr().cast::<()>().map_addr(|address| address | tag)
+        // A channel begins with a line, so the tag is added to zeros.
+        self.0.as_ptr().cast::<()>().wrapping_byte_add(end as usize)
     }
 
-    /// What an address made by [`waiting_at`](Self::waiting_at) says.
+    /// The same of one whose wait was ended by what is to be done there.
+    #[inline(always)]
+    pub(super) fn served_at(self, end: End) -> *mut () {
+        self.waiting_at(end).wrapping_byte_add(SERVED)
+    }
+
+    /// Whether a process that waits there waits to send.
+    #[inline(always)]
+    pub(super) fn waits_to_send(waits_at: *mut ()) -> bool {
+        waits_at.addr() & End::Receiver as usize == 0
+    }
+
+    /// What an address made by [`waiting_at`](Self::waiting_at) or [`served_at`](Self::served_at) says.
     ///
     /// # Safety
-    /// `address` was made by it, from a channel of a living table, or is null.
+    /// `address` was made by one of them, from a channel of a living table, or is null.
     pub(crate) unsafe fn from_waiting(address: *mut ()) -> Option<(Self, End)> {
         let end = if address.addr() & 1 == 1 { End::Receiver } else { End::Sender };
-        let raw = NonNull::new(address.map_addr(|address| address & !1).cast::<RawChannel>())?;
+        let tags = SERVED | 1;
+        let raw = NonNull::new(address.map_addr(|address| address & !tags).cast::<RawChannel>())?;
         Some((Self(raw), end))
     }
 
@@ -295,18 +327,26 @@ impl ChannelRef {
     #[inline]
     pub(super) fn line(&self, end: End) -> &Line {
         debug_assert!(self.side(end).is_kind(kind::ROOMY));
-        let lines = mem::offset_of!(RoomyChannel, lines) + end as usize * size_of::<Line>();
-        // SAFETY: a roomy channel has two lines there.
-        let line = unsafe { self.0.byte_add(lines) }.cast::<Line>();
-        // SAFETY: as above.
-        unsafe { line.as_ref() }
+        let word = ptr::from_ref(self.word(end)).addr() - self.0.as_ptr().addr();
+        // SAFETY: a roomy channel has two lines there, each of which begins with its word.
+        unsafe { &*self.0.as_ptr().wrapping_byte_add(word).cast::<Line>() }
     }
 
     /// The word that `end` publishes.
     #[inline]
     pub(crate) fn word(&self, end: End) -> &Word {
-        let side = self.side(end);
-        if side.is_kind(kind::ROOMY) { &self.line(end).word } else { &side.word }
+        self.word_of_kind(end, self.side(end).kind.load(Relaxed))
+    }
+
+    /// The word that `end` publishes, whose side is of this kind.
+    #[inline(always)]
+    pub(super) fn word_of_kind(&self, end: End, kind: u8) -> &Word {
+        // No branch: channels of either kind are met in turn.
+        let apart = (usize::from(kind) & usize::from(kind::ROOMY)) * WORD_APART;
+        let of_side = if end == End::Receiver { RECEIVER } else { 0 };
+        let word = self.0.as_ptr().wrapping_byte_add(of_side + apart).cast::<Word>();
+        // SAFETY: a side begins with its word, and of a roomy channel so does the line.
+        unsafe { &*word }
     }
 
     /// Where the history of a channel stands that is recorded. The receiver's, while that is open.
@@ -367,7 +407,14 @@ impl ChannelRef {
     }
 }
 
+/// The address that says where a process waits, whether it was served or not.
+#[inline(always)]
+pub(super) fn without_served(waits_at: *mut ()) -> *mut () {
+    waits_at.map_addr(|address| address & !SERVED)
+}
+
 impl End {
+    #[inline(always)]
     pub(crate) fn peer(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,
@@ -434,7 +481,6 @@ impl Side {
             listed: Cell::new(false),
             told: AtomicU8::new(0),
             kind: kind.into(),
-            is_remote: Cell::new(false),
             statistic: AtomicU32::new(0),
         }
     }
@@ -446,7 +492,7 @@ impl Side {
         self.owner.store(ptr::null_mut(), Relaxed);
         self.listed.set(false);
         self.told.store(0, Relaxed);
-        self.is_remote.set(false);
+        self.set_kind(kind::SMALL, false);
         self.statistic.store(0, Relaxed);
     }
 
@@ -463,10 +509,22 @@ impl Side {
         self.told.load(Relaxed) & what != 0
     }
 
+    /// Whether nothing else than a worker's process is told of its publications.
+    #[inline(always)]
+    pub(super) fn tells_nothing(&self) -> bool {
+        self.told.load(Relaxed) == 0
+    }
+
     /// Whether what is received is recorded.
     #[inline(always)]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_kind(kind::RECORDED)
+    }
+
+    /// Bits of [`kind`].
+    #[inline(always)]
+    pub(super) fn kind(&self) -> u8 {
+        self.kind.load(Relaxed)
     }
 
     #[inline]

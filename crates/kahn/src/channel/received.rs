@@ -38,11 +38,11 @@
 //! are not freed with the messages that are left after a run: see [`ChannelRef::lend`].
 
 use super::Receiver;
+use super::fast_path::{FastPath, abandoned, fast_path, note_sent, owner_of, wait_in_slow_path};
 use super::language::Worker;
 use super::raw::{ChannelRef, End, Side, flag};
 use super::receiver::record;
 use super::ring::slot;
-use super::sender::{FastPath, abandoned, fast_path, note_sent, owner_of, wait_in_slow_path};
 use super::slot::Slot;
 use super::slow_path::report;
 use super::weight::count_weight;

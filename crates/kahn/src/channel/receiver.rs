@@ -1,10 +1,12 @@
 //! The receiving end.
 
 use super::closing;
+use super::fast_path::{
+    FastPath, abandoned, fast_path, fast_path_to_receive_one, owner_of, publish, wait_in_slow_path,
+};
 use super::language::Worker;
 use super::raw::{ChannelRef, End};
 use super::ring::{slot, take, take_many};
-use super::sender::{FastPath, abandoned, fast_path, owner_of, publish, wait_in_slow_path};
 use super::weight::count_weight;
 use kahn_report::Name;
 use std::fmt;
@@ -236,9 +238,20 @@ impl<T: Send> Receiver<T> {
         closing::flush(owner_of(self.channel, End::Receiver)).await;
     }
 
-    /// Takes the message that there is credit to take.
-    #[inline]
-    pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
+    /// Takes the message that this end was served with.
+    #[inline(always)]
+    fn read_one(&mut self, worker: &Worker) -> T {
+        let (number, message) = self.take_next();
+        if self.channel.receiver.is_recorded() {
+            record_taken(self.channel, number, &message, Some(worker));
+        }
+        self.channel.publish(End::Receiver, worker);
+        message
+    }
+
+    /// Takes the next message, and gives its number.
+    #[inline(always)]
+    fn take_next(&mut self) -> (u64, T) {
         let side = &self.channel.receiver;
         let number = side.local.get();
         self.weigh(number);
@@ -246,6 +259,14 @@ impl<T: Send> Receiver<T> {
         // published the slot, and it is ours until we publish.
         let message = unsafe { take::<T>(side.row.get(), side.mask.get(), number) };
         side.local.set(number + 1);
+        (number, message)
+    }
+
+    /// Takes the message that there is credit to take.
+    #[inline]
+    pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
+        let (number, message) = self.take_next();
+        let side = &self.channel.receiver;
         let credit = side.credit.get() - 1;
         side.credit.set(credit);
         if credit == 0 {
@@ -317,7 +338,12 @@ impl<T: Send> Receiver<T> {
         context: &Context<'_>,
         waited: &mut bool,
     ) -> Poll<Option<T>> {
-        match fast_path(self.channel, End::Receiver, context, waited) {
+        match fast_path_to_receive_one(self.channel, context, waited) {
+            FastPath::One(worker) => {
+                let message = self.read_one(worker);
+                *waited = false;
+                Poll::Ready(Some(message))
+            }
             FastPath::Go(worker) => {
                 if size_of::<T>() >= LARGE && self.channel.receiver.credit.get() > 1 {
                     return Poll::Ready(Some(self.read_quietly()));

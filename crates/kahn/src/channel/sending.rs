@@ -1,7 +1,8 @@
 //! The operations that send, as futures.
 
+use super::fast_path::{FastPath, abandoned, fast_path_to_send, fast_path_to_send_one};
 use super::raw::End;
-use super::sender::{FastPath, Sender, abandoned, fast_path_to_send};
+use super::sender::{Sender, send_one};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
@@ -22,7 +23,14 @@ impl<T: Send> Future for Sending<'_, T> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        match fast_path_to_send(this.sender.channel(), context, &mut this.waited) {
+        let channel = this.sender.channel();
+        match fast_path_to_send_one(channel, context, &mut this.waited) {
+            FastPath::One(worker) => {
+                let message = this.message.take().expect("not polled after completion");
+                send_one(channel, message, worker);
+                this.waited = false;
+                Poll::Ready(())
+            }
             FastPath::Go(worker) => {
                 let message = this.message.take().expect("not polled after completion");
                 this.sender.write(message, worker);

@@ -9,10 +9,10 @@
 //! The message is then made as well, somewhere else, and dropped.
 
 use super::Sender;
+use super::fast_path::{FastPath, abandoned, fast_path, wait_in_slow_path};
 use super::language::Worker;
 use super::raw::{ChannelRef, End, flag};
 use super::received::{advance, holder, next_slot};
-use super::sender::{FastPath, abandoned, fast_path, wait_in_slow_path};
 use super::weight::count_weight;
 use std::fmt;
 use std::marker::PhantomData;

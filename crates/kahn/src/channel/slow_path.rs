@@ -14,12 +14,39 @@
 //! | has free slots, or messages | goes on | goes on |
 //! | is full, or empty | waits, or grows if told to | waits |
 //! | has no other end any more | discards the message | tells the end of the stream, or fails with the sender |
+//!
+//! # Small channels
+//!
+//! Of a channel with so few slots that each look grants one operation, two looks are spared: that of an
+//! operation that was *served*, and that of a sender whose receiver sleeps.
+//!
+//! | `waits_at` of a process | means | changed by |
+//! |---|---|---|
+//! | null | no operation waits | the holder, when one begins to wait |
+//! | an end | one waits there, or has only just been woken | the holder, when it goes on; the one that has taken PARKED out of the word, before it makes the process ready |
+//! | an end + `SERVED` | … and there is something to do | the holder, when it goes on |
+//!
+//! *What was served may do one operation.* It waited at exactly the count that it had itself, so the
+//! publication that took PARKED out has left it one message, or one free slot, which none but itself uses.
+//! The publisher holds the process until it makes it ready, which hands over what it has written. It is a
+//! hint: who has marks or notes to attend to, or waits elsewhere by now, looks as ever.
+//!
+//! *There is room where the receiver sleeps.* It has published what it has taken, and then parked at
+//! exactly the count that was published to it. A sender without credit has published all, so nothing is in
+//! the channel. Its look at its own word acquires what the park has released: the slot is free.
+//!
+//! *Then PARKED needs no second look.* Where only workers' processes are told, none but the sender takes it
+//! out; a resolver that is about to tells the sender first, and waits until the polls that had begun by
+//! then are over (`deadlock::prune`). So the message is published by a plain store.
+//!
+//! *Growth.* A message that was published while the channel was small lies in its only row, which the
+//! receiver leaves at a look.
 
 use super::closing;
 use super::language::{self, Kahn, WaitOn, Worker, mark, own};
 use super::process::{InNetwork, attribute};
-use super::raw::{ChannelRef, End, flag, told};
-use super::word::Seen;
+use super::raw::{ChannelRef, End, FEW, flag, kind, told};
+use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::TaskRef;
 use kahn_engine::{Kind, Request, Scheduler};
@@ -62,7 +89,7 @@ fn slow_path_to_send(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    if !may_look(channel, End::Sender, worker, task, *waited) {
+    if !may_look(channel, End::Sender, task, *waited) || !has_patience(worker) {
         return attend(channel, End::Sender, worker, task, waited);
     }
     look_for_credit(channel, worker, task, waited)
@@ -75,30 +102,52 @@ fn slow_path_to_receive(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    if !may_look(channel, End::Receiver, worker, task, *waited) {
+    if !may_look(channel, End::Receiver, task, *waited) {
         return attend(channel, End::Receiver, worker, task, waited);
     }
-    look_for_messages(channel, worker, task, waited)
+    task.note_sent(ptr::null());
+    look_for_messages::<true>(channel, worker, task, waited)
+}
+
+/// The most usual case of a small channel: a receiver sleeps there, and the process has nothing to attend to.
+/// The receiver has taken all that was published, and has published that: so there is room.
+#[inline(always)]
+pub(super) fn has_room_at_sleeper(channel: ChannelRef, worker: &Worker, task: TaskRef) -> bool {
+    let kind = channel.sender.kind();
+    kind & kind::SMALL != 0
+        && channel.sender.tells_nothing()
+        && channel.word_of_kind(End::Sender, kind).load().is_parked()
+        && task.notes() | task.marks.load(Relaxed) == 0
+        && task.state().waits_at.load(Relaxed).is_null()
+        && has_patience(worker)
 }
 
 /// The usual case: the process has nothing to attend to, and no operation waits but perhaps this
 /// one, which goes on.
 #[inline]
-fn may_look(channel: ChannelRef, end: End, worker: &Worker, task: TaskRef, waited: bool) -> bool {
-    let patience = worker.patience.get();
-    if task.notes() | task.marks.load(Relaxed) != 0 || patience == 0 {
+fn may_look(channel: ChannelRef, end: End, task: TaskRef, waited: bool) -> bool {
+    if task.notes() | task.marks.load(Relaxed) != 0 {
         return false;
     }
-    let waits_at = task.state().waits_at.load(Relaxed);
-    if !waits_at.is_null() {
-        if !waited || waits_at != channel.waiting_at(end) {
-            return false;
-        }
+    // Null before all else: that is the usual case.
+    if task.state().waits_at.load(Relaxed).is_null() {
+        return true;
+    }
+    let is_this = waited && task.waits_at() == channel.waiting_at(end);
+    if is_this {
         task.stop_waiting();
     }
-    worker.patience.set(patience - 1);
-    task.note_sent(ptr::null());
-    true
+    is_this
+}
+
+/// Takes one off the looks at peers that are left to the process, if there is one.
+#[inline(always)]
+fn has_patience(worker: &Worker) -> bool {
+    let patience = worker.patience.get();
+    if patience > 0 {
+        worker.patience.set(patience - 1);
+    }
+    patience > 0
 }
 
 /// The operation waits: until it is complete, its process may not begin another.
@@ -110,12 +159,17 @@ fn wait_here(
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
-    *waited = true;
-    // Release: a thread that finds the process parked finds the channel it is parked at.
-    task.state().waits_at.store(channel.waiting_at(end), Release);
+    note_that_it_waits(channel, end, task, waited);
     // Takes all credit away, so every other operation comes here and sees that one waits.
     Kahn::flush(worker);
     SlowPath::Wait
+}
+
+#[inline(always)]
+fn note_that_it_waits(channel: ChannelRef, end: End, task: TaskRef, waited: &mut bool) {
+    *waited = true;
+    // Release: a thread that finds the process parked finds the channel it is parked at.
+    task.state().waits_at.store(channel.waiting_at(end), Release);
 }
 
 /// Deals with what the process itself has to attend to first.
@@ -128,7 +182,7 @@ fn attend(
     waited: &mut bool,
 ) -> SlowPath {
     let notes = task.notes();
-    let waits_at = task.state().waits_at.load(Relaxed);
+    let waits_at = task.waits_at();
     if notes & own::ENDING != 0 {
         if *waited && waits_at == channel.waiting_at(end) {
             // It was told to end in its wait, while its own panic unwound it.
@@ -179,7 +233,7 @@ fn attend(
     match end {
         End::Sender => look_for_credit(channel, worker, task, waited),
         End::Receiver => {
-            let looked = look_for_messages(channel, worker, task, waited);
+            let looked = look_for_messages::<false>(channel, worker, task, waited);
             if notes & own::HOLDS != 0 && looked == SlowPath::Go {
                 channel.table().count_receive();
             }
@@ -249,6 +303,7 @@ fn find_no_room(
     waited: &mut bool,
 ) -> SlowPath {
     let side = &channel.sender;
+    task.note_sent(ptr::null());
     if seen.is_closed() {
         // As below: a reader that was stopped has not left.
         if Scheduler::of(task).is_ending() {
@@ -272,22 +327,26 @@ fn find_no_room(
     wait_here(channel, End::Sender, worker, task, waited)
 }
 
+/// `COUNTED`: with what is left of the process's patience, which one that waits needs none of.
 #[inline(always)]
-fn look_for_messages(
+fn look_for_messages<const COUNTED: bool>(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
     waited: &mut bool,
 ) -> SlowPath {
     let side = &channel.receiver;
-    let seen = channel.seen(End::Sender);
+    let word = channel.word(End::Sender);
+    let seen = word.load();
     let waiting = seen.count() - side.local.get();
     if waiting == 0 {
-        return find_no_message(channel, worker, task, seen, waited);
+        return find_no_message::<COUNTED>(channel, worker, task, word, seen, waited);
+    }
+    if COUNTED && !has_patience(worker) {
+        return attend(channel, End::Receiver, worker, task, waited);
     }
     if worker.counts {
         note_waiting(channel, waiting);
-        side.is_remote.set(!channel.was_published_by(worker.number()));
     }
     // Relaxed: how far it may go before it looks again.
     let capacity = channel.cold.capacity.load(Relaxed).into();
@@ -295,19 +354,44 @@ fn look_for_messages(
 }
 
 /// All is read: waits for more, unless it is the end.
-#[inline(never)]
-fn find_no_message(
+#[inline(always)]
+fn find_no_message<const COUNTED: bool>(
     channel: ChannelRef,
     worker: &Worker,
     task: TaskRef,
+    word: &Word,
     seen: Seen,
     waited: &mut bool,
 ) -> SlowPath {
     if !seen.is_closed() {
-        language::ask_to_wait(worker, channel.wait_on(End::Receiver, seen));
-        return wait_here(channel, End::Receiver, worker, task, waited);
+        if COUNTED && !worker.of.published.is_empty() {
+            return flush_and_look_again(channel, worker, task, waited);
+        }
+        language::ask_to_wait(worker, WaitOn { word, seen });
+        if !COUNTED {
+            return wait_here(channel, End::Receiver, worker, task, waited);
+        }
+        note_that_it_waits(channel, End::Receiver, task, waited);
+        return SlowPath::Wait;
+    }
+    // What is over may be asked for again, for ever.
+    if COUNTED && !has_patience(worker) {
+        return attend(channel, End::Receiver, worker, task, waited);
     }
     find_end(channel, worker, task)
+}
+
+/// Publishes what the process has done, before it waits for more. A function of its own, called last, so that
+/// waiting with nothing to publish needs no stack.
+#[inline(never)]
+fn flush_and_look_again(
+    channel: ChannelRef,
+    worker: &Worker,
+    task: TaskRef,
+    waited: &mut bool,
+) -> SlowPath {
+    Kahn::flush(worker);
+    slow_path_to_receive(channel, worker, task, waited)
 }
 
 /// All is read, and no more will come. Apart, so that waiting sets up nothing for it.
@@ -339,7 +423,7 @@ const HUNGRY_PERIOD: u64 = 8;
 impl ChannelRef {
     /// Where `end` has to wait when its peer's word was `seen`.
     pub(crate) fn wait_on(self, end: End, seen: Seen) -> WaitOn {
-        WaitOn { word: self.word(end.peer()), seen, full: end == End::Sender }
+        WaitOn { word: self.word(end.peer()), seen }
     }
 
     /// Grants credit for at most `most` operations before the next look; the peer has published that
@@ -353,7 +437,7 @@ impl ChannelRef {
         task: TaskRef,
         worker: &Worker,
     ) -> SlowPath {
-        if (capacity < 4 || most == 1) && self.is_one_segment() {
+        if (capacity < u64::from(FEW) || most == 1) && self.is_one_segment() {
             self.side(end).credit.set(1);
             return SlowPath::Go;
         }
@@ -376,7 +460,7 @@ impl ChannelRef {
         let is_eager = side.tells(told::OUTSIDE)
             || task.notes() & (own::WAIT_ONCE | own::HOLDS) != 0
             || end == End::Receiver && side.is_recorded();
-        if capacity < 4 || is_eager {
+        if capacity < u64::from(FEW) || is_eager {
             side.credit.set(1);
             return SlowPath::Go;
         }
@@ -391,8 +475,9 @@ impl ChannelRef {
     }
 }
 
-#[inline]
-fn note_waiting(channel: ChannelRef, waiting: u64) {
+/// Notes that the receiver has found so many messages waiting.
+#[inline(always)]
+pub(super) fn note_waiting(channel: ChannelRef, waiting: u64) {
     let most = channel.most_waiting();
     if waiting > most.load(Relaxed).into() {
         most.store(u32::try_from(waiting).unwrap_or(u32::MAX), Relaxed);

@@ -5,12 +5,12 @@
 //! as for [`Sender`](super::Sender) and [`Receiver`](super::Receiver).
 
 use super::closing;
+use super::fast_path::{FastPath, fast_path, fast_path_to_send, publish};
 use super::language::Worker;
 use super::process::InNetwork;
 use super::raw::{ChannelRef, End, Label, kind};
 use super::receiver::{PublishTaken, record_untyped};
 use super::ring::TypeOf;
-use super::sender::{FastPath, fast_path, fast_path_to_send, publish};
 use super::table::{ChannelTable, Plan};
 use super::weight::{Weighing, count_untyped_weight};
 use kahn_engine::TaskRef;

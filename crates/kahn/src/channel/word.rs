@@ -13,6 +13,7 @@
 //! | step      | of                         | does                                     |
 //! |-----------|----------------------------|------------------------------------------|
 //! | publish   | owner                      | a greater count, clears PARKED           |
+//! | publish to a sleeper | owner, where it has seen PARKED | the same by a plain store: see `slow_path` |
 //! | close     | owner                      | sets CLOSED, clears PARKED               |
 //! | park      | peer's worker, *after* the peer has returned from its poll | CAS `seen` → `seen + PARKED` |
 //! | unpark    | the resolver, in a frozen ring or where the owner swaps; a cancelling party | CAS `seen + PARKED` → `seen` |
@@ -114,6 +115,15 @@ impl Word {
         // Release hands over the slots; Acquire takes over the process if it parked just now.
         let old = self.value.swap(count << SHIFT, AcqRel);
         if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet }
+    }
+
+    /// Owner: as [`publish`](Self::publish), where PARKED was seen in this poll, and no other may have taken
+    /// it out: the peer's process is ours now.
+    #[inline(always)]
+    pub(crate) fn publish_to_sleeper(&self, count: u64) {
+        debug_assert!(self.load().is_parked(), "it sleeps here");
+        // Release hands over the slots. The process was taken over with the look.
+        self.value.store(count << SHIFT, Release);
     }
 
     /// Owner: as [`publish`](Self::publish), for a channel that a party outside has an end of. It
