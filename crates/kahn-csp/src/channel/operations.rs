@@ -8,7 +8,7 @@ use crate::channel::rendezvous::{Entry, Side};
 use crate::channel::slot::Slot;
 use crate::channel::typed::Channel;
 use crate::choice::guard::{Alternative, Entering, Finishing, Guard, Leaving, Looking};
-use crate::choice::operation::Operation;
+use crate::choice::operation::{Begun, Operation};
 use crate::language::csp::{Enter, Worker, access_of};
 use crate::language::running;
 use crate::wait::place::{At, Awaited, Place};
@@ -26,6 +26,16 @@ const AN_END: &str = "an end of a channel";
 
 fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
     Entry { task, how, slot: ptr::from_ref(slot).cast(), extended }
+}
+
+/// What came of an attempt at the beginning, none without a turn.
+#[inline(always)]
+fn begun(attempt: Option<Attempt>) -> Begun {
+    match attempt {
+        Some(Attempt::Done) => Begun::Done,
+        Some(_) => Begun::Nothing,
+        None => Begun::NoTurn,
+    }
 }
 
 /// A send in progress; made by [`Sender::send`].
@@ -77,6 +87,12 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
     #[inline]
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
         self.end.channel.send(worker, task, &self.slot) == Attempt::Done
+    }
+
+    #[inline(always)]
+    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
+        let has_turn = || wait::has_turn_at_once(worker, task);
+        begun(self.end.channel.send_in_turn(worker, task, &self.slot, has_turn))
     }
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
@@ -242,6 +258,13 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
     #[inline]
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool {
         receive(self.end.channel, worker, task, &self.slot, R::EXTENDED)
+    }
+
+    #[inline(always)]
+    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
+        let has_turn = || wait::has_turn_at_once(worker, task);
+        let channel = self.end.channel;
+        begun(channel.receive_in_turn(worker, task, &self.slot, R::EXTENDED, has_turn))
     }
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {

@@ -112,9 +112,25 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         extended: bool,
     ) -> Attempt {
+        self.receive_in_turn(worker, task, slot, extended, || true).unwrap_or(Attempt::Nothing)
+    }
+
+    /// The same, if the process has its turn when there is something to do; `None` if not.
+    #[inline(always)]
+    pub(super) fn receive_in_turn(
+        self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        extended: bool,
+        has_turn: impl Fn() -> bool,
+    ) -> Option<Attempt> {
         let meeting = self.meeting();
         let flags = meeting.gate.look();
         if flags == LEFT | flag::SENDER_WAITS && !extended {
+            if !has_turn() {
+                return None;
+            }
             let (partner, theirs) = meeting.left_at(Side::Sender);
             // SAFETY: the partner's slot is ours: its sender waits with a message in it.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
@@ -129,12 +145,12 @@ impl<T> Channel<T> {
             // Last, so that it stays in registers: the caller reads it at once.
             // SAFETY: ours is empty, for we wait for a message.
             unsafe { slot.fill(message) };
-            return Attempt::Done;
+            return Some(Attempt::Done);
         }
         if flags & Side::Receiver.ready() == 0 {
-            return Attempt::Nothing;
+            return Some(Attempt::Nothing);
         }
-        self.receive_behind(worker, task, slot, extended, None)
+        has_turn().then(|| self.receive_behind(worker, task, slot, extended, None))
     }
 
     /// The same for a process that is entered here among others: at least it is entered.
@@ -221,11 +237,26 @@ impl<T> Channel<T> {
     /// Moves the message out of the sender's `slot`, if a receiver or the buffer takes it.
     #[inline(always)]
     pub(crate) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
+        self.send_in_turn(worker, task, slot, || true).unwrap_or(Attempt::Nothing)
+    }
+
+    /// The same, if the process has its turn when there is something to do; `None` if not.
+    #[inline(always)]
+    pub(super) fn send_in_turn(
+        self,
+        worker: &Worker,
+        task: TaskRef,
+        slot: &Slot<T>,
+        has_turn: impl Fn() -> bool,
+    ) -> Option<Attempt> {
         let meeting = self.meeting();
         let flags = meeting.gate.look();
         // A receiver that waits at a buffer has found it empty: nothing comes before this message.
         let buffer = flags ^ (LEFT | flag::RECEIVER_WAITS);
         if buffer & !flag::ROOM == 0 {
+            if !has_turn() {
+                return None;
+            }
             let (partner, theirs) = meeting.left_at(Side::Receiver);
             // SAFETY: the partner's slot is ours: its receiver waits for a message.
             let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
@@ -237,12 +268,12 @@ impl<T> Channel<T> {
             // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
             worker.wake(unsafe { partner.claim() });
             slot.outcome.set(Outcome::Done);
-            return Attempt::Done;
+            return Some(Attempt::Done);
         }
         if flags & Side::Sender.ready() == 0 {
-            return Attempt::Nothing;
+            return Some(Attempt::Nothing);
         }
-        self.send_behind(worker, task, slot, None)
+        has_turn().then(|| self.send_behind(worker, task, slot, None))
     }
 
     /// The same for a process that is entered here among others: at least it is entered.

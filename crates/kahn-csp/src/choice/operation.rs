@@ -19,7 +19,7 @@
 //!
 //! | stage | what a poll does | leaves by |
 //! |---|---|---|
-//! | `Fresh` | attempts it, if the process has its turn | done → `Over`; else → `Waiting`, or `Yielded` without a turn |
+//! | `Fresh` | attempts it, if the process has its turn | done → `Over`; else → `Waiting`, or `Yielded` without a turn. At a channel where there is nothing to do it needs none |
 //! | `Yielded` | attempts it | done → `Over`; else → `Waiting` |
 //! | `Waiting` | takes the result; without one it leaves and attempts it again | done → `Over` |
 //! | `Over` | – | never |
@@ -72,6 +72,15 @@ pub(crate) unsafe trait Operation {
     /// Does it, if it can be done now. The process runs, and is entered nowhere.
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool;
 
+    /// Attempts it at its beginning. What finds nothing to do may wait without a turn.
+    #[inline(always)]
+    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
+        if !wait::has_turn_at_once(worker, task) {
+            return Begun::NoTurn;
+        }
+        if self.attempt(worker, task) { Begun::Done } else { Begun::Nothing }
+    }
+
     /// Enters the process, after its poll; does it instead if it can be done now.
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt;
 
@@ -101,6 +110,15 @@ pub(crate) unsafe trait Operation {
     fn has_begun(&self) -> bool {
         false
     }
+}
+
+/// What came of an operation at its beginning.
+pub(crate) enum Begun {
+    Done,
+    /// There is nothing to do yet.
+    Nothing,
+    /// There is, but the process is to give way first.
+    NoTurn,
 }
 
 /// An operation in progress: a future, and a guard.
@@ -184,8 +202,17 @@ impl<O: Operation> Future for Pending<O> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let (worker, task) = running::of(this.operation.network(), O::WHAT);
-        if *this.operation.stage() == Stage::Fresh && wait::has_turn_at_once(worker, task) {
-            return this.attempt(worker, task);
+        if *this.operation.stage() == Stage::Fresh {
+            match this.operation.begin(worker, task) {
+                Begun::Done => {
+                    if let Some(result) = this.result(worker) {
+                        return Poll::Ready(result);
+                    }
+                    return this.wait(worker, task);
+                }
+                Begun::Nothing => return this.wait(worker, task),
+                Begun::NoTurn => return this.go_on(worker, task),
+            }
         }
         // One whose select state is open must leave before it looks.
         if !Self::is_selected(task)

@@ -29,12 +29,12 @@ impl WorkerCore {
     /// Takes what stands there, in a section of the worker's lane.
     #[inline]
     pub(crate) fn take_lifo(&self, access: Access) -> Option<TaskRef> {
-        self.take_lifo_at(self.slot(), access)
+        Self::take_lifo_at(self.slot(), access)
     }
 
     /// The same for a caller that knows the worker's slot.
     #[inline(always)]
-    pub(crate) fn take_lifo_at(&self, slot: &WorkerSlot, access: Access) -> Option<TaskRef> {
+    pub(crate) fn take_lifo_at(slot: &WorkerSlot, access: Access) -> Option<TaskRef> {
         let lifo = &slot.lifo;
         let seen = lifo.load(Relaxed);
         // No other thread puts anything there.

@@ -286,7 +286,7 @@ impl WorkerCore {
             task.is_none() || WORKER.with(|worker| ptr::eq(worker.get(), self)),
             "a worker that runs a process is installed"
         );
-        TASK.with(|current| current.set(task.map_or(NO_TASK, |task| task.as_ptr())));
+        TASK.with(|current| current.set(task.map_or(NO_TASK, TaskRef::as_ptr)));
     }
 
     #[inline]

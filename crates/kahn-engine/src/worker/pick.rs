@@ -150,12 +150,12 @@ impl WorkerCore {
     /// Counts a dispatch.
     #[inline]
     pub(crate) fn count_step(&self) -> u64 {
-        self.count_step_at(self.slot())
+        Self::count_step_at(self.slot())
     }
 
     /// The same for a caller that knows the worker's slot.
     #[inline(always)]
-    fn count_step_at(&self, slot: &WorkerSlot) -> u64 {
+    fn count_step_at(slot: &WorkerSlot) -> u64 {
         let steps = &slot.steps;
         // Relaxed: written here only, and read by others as a hint that this worker gets on.
         let step = steps.load(Relaxed) + 1;
@@ -178,14 +178,14 @@ impl WorkerCore {
     /// The process to run next, if it is found without asking a policy.
     #[inline]
     pub(crate) fn next_at_hand(&self, slot: &WorkerSlot) -> Option<TaskRef> {
-        let step = self.count_step_at(slot);
+        let step = Self::count_step_at(slot);
         // Relaxed: a hint, like the queues it is about.
         if step.is_multiple_of(FAIRNESS) || self.first().load(Relaxed) != 0 {
             return None;
         }
         // Without thieves, nothing is asked of the lane before what stands in the LIFO slot is taken.
         if self.takes_alone {
-            let kept = self.take_lifo_at(slot, Access::Alone);
+            let kept = Self::take_lifo_at(slot, Access::Alone);
             return kept.or_else(|| self.lane()?.take(Access::Alone));
         }
         self.take_at_hand()
