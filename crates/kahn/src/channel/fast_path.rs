@@ -29,11 +29,12 @@ pub(super) fn owner_of(channel: ChannelRef, end: End) -> TaskRef {
 }
 
 /// What an operation that is polled may do.
+#[derive(Clone, Copy)]
 pub(super) enum FastPath<One = Infallible> {
     /// There is credit for one operation at least; the worker, if it was needed to find that out.
     Go(Option<&'static Worker>),
-    /// The same, with the worker, for one operation, of which no credit is noted: it receives what it has waited for, or sends to
-    /// a receiver that sleeps at the channel.
+    /// The same, with the worker, for one operation, of which no credit is noted: it receives what it has
+    /// waited for, or sends to a receiver that sleeps at the channel.
     One(One),
     /// Return `Pending`.
     Wait,
