@@ -287,13 +287,28 @@ fn a_run_that_fails_leaves_what_happened_last() {
     }
 }
 
+#[test]
+#[cfg(feature = "full")]
+fn processes_that_communicate_are_traced_and_those_that_nothing_schedules_are_not() {
+    let output = kahn(&["run", "commstime", "--cycles", "100", "--trace-summary"]).output();
+    let output = output.unwrap();
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("for partners") && told.contains("for a partner at "), "{told}");
+    let line = ["run", "sieve", "100", "--variant", "sequential", "--trace-summary"];
+    let refused = kahn(&line).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--trace-summary has no effect"));
+}
+
 /// Each line of `docs/trace.md` that is to be typed.
 #[test]
 fn what_the_page_about_traces_shows_can_be_typed() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
     let page = fs::read_to_string(page).unwrap();
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines: Vec<_> = blocks.flat_map(str::lines).collect();
+    let is_here = |line: &&str| cfg!(feature = "full") || !line.starts_with("kahn run commstime");
+    let lines: Vec<_> = blocks.flat_map(str::lines).filter(is_here).collect();
     assert!(lines.len() > 6, "{lines:?}");
     let folder = tempfile::tempdir().unwrap();
     for line in lines {

@@ -246,8 +246,19 @@ pub(crate) struct GraphArguments {
 }
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
-const OF_SCHEDULED: [&str; 5] = ["workers", "policy", "accounting", "pin", "svg"];
-const OF_NETWORKS: [&str; 17] = [
+const OF_SCHEDULED: [&str; 10] = [
+    "workers",
+    "policy",
+    "accounting",
+    "pin",
+    "svg",
+    "trace",
+    "trace_on_failure",
+    "trace_summary",
+    "trace_level",
+    "trace_events",
+];
+const OF_NETWORKS: [&str; 12] = [
     "record",
     "bundle",
     "bundle_without_messages",
@@ -257,11 +268,6 @@ const OF_NETWORKS: [&str; 17] = [
     "detection",
     "placement",
     "tau",
-    "trace",
-    "trace_on_failure",
-    "trace_summary",
-    "trace_level",
-    "trace_events",
     "live",
     "serve",
     "serve_token",
@@ -414,9 +420,9 @@ impl RunArguments {
         };
         let mut unheeded = scheduled
             .iter()
+            .chain(&traced)
             .filter(|_| !form.kind.is_scheduled())
             .chain(&of_networks)
-            .chain(&traced)
             .chain(&live);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());

@@ -8,7 +8,8 @@
 //!
 //! Where the command ends, files that are half written are removed, be they the command's or the network's.
 //!
-//! The signal QUIT, Ctrl-\ on most keyboards, asks what everything waits for, and lets it run.
+//! The signal QUIT, Ctrl-\ on most keyboards, asks what everything waits for, and lets it run. USR1 asks for
+//! what has happened till now, if that is traced.
 
 use std::fmt;
 use std::io;
@@ -105,27 +106,29 @@ enum Stage {
 pub struct Interrupt(Arc<Mutex<Stage>>);
 
 impl Interrupt {
-    /// Takes over Ctrl-C. There is one of these in a command.
-    pub(crate) fn new() -> Self {
+    /// Takes over Ctrl-C, and the signal USR1, which calls `leave`. There is one of these in a command.
+    pub(crate) fn new(leave: impl Fn() + Send + 'static) -> Self {
         let interrupt = Self(Arc::default());
         let pressed = interrupt.clone();
         // Should the system refuse, Ctrl-C ends the command at once, as it does by itself.
         let _ = ctrlc::set_handler(move || pressed.pressed());
         // Likewise.
-        let _ = interrupt.explain_on_quit();
+        let _ = interrupt.answer_signals(leave);
         interrupt
     }
 
     #[cfg(unix)]
-    fn explain_on_quit(&self) -> io::Result<()> {
-        let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGQUIT])?;
+    fn answer_signals(&self, leave: impl Fn() + Send + 'static) -> io::Result<()> {
+        use signal_hook::consts::{SIGQUIT, SIGUSR1};
+        let mut signals = signal_hook::iterator::Signals::new([SIGQUIT, SIGUSR1])?;
         let asked = self.clone();
-        let explain = move || signals.forever().for_each(|_| asked.asked());
-        thread::Builder::new().name("signals".to_owned()).spawn(explain).map(drop)
+        let answer = move |signal| if signal == SIGUSR1 { leave() } else { asked.asked() };
+        let answer_all = move || signals.forever().for_each(answer);
+        thread::Builder::new().name("signals".to_owned()).spawn(answer_all).map(drop)
     }
 
     #[cfg(not(unix))]
-    fn explain_on_quit(&self) -> io::Result<()> {
+    fn answer_signals(&self, _leave: impl Fn() + Send + 'static) -> io::Result<()> {
         Ok(())
     }
 

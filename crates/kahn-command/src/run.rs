@@ -35,7 +35,7 @@ pub(crate) fn run(
         None => Outside::of(&arguments.record, &command, shape.seed())?,
     };
     let options = outside.observe(options);
-    let interrupt = Interrupt::new();
+    let interrupt = Interrupt::new(tracing.on_signal());
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     if let Some(text) = prepared.announcement() {
         messages::note(text);

@@ -98,7 +98,7 @@ impl TraceArguments {
 }
 
 /// The trace of a run, if there is one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tracing {
     asked: TraceArguments,
     name: String,
@@ -112,6 +112,37 @@ impl Tracing {
             Some(trace) => options.observer(Arc::clone(trace)),
             None => options,
         }
+    }
+
+    /// Returns what does so, and says what hinders it.
+    pub(crate) fn on_signal(&self) -> impl Fn() + Send + 'static {
+        let this = self.clone();
+        move || {
+            if let Err(failure) = this.leave() {
+                messages::failure(&failure);
+            }
+        }
+    }
+
+    /// Leaves what has happened till now, while the run goes on: in a new file where its traces go, or as
+    /// figures.
+    pub(crate) fn leave(&self) -> Result<(), Failure> {
+        let Some(trace) = &self.trace else {
+            messages::note("this run is not traced: `--trace FILE` has it traced");
+            return Ok(());
+        };
+        let TraceArguments { trace: file, trace_on_failure, .. } = &self.asked;
+        let beside = || Some(file.as_ref()?.parent()?.to_owned());
+        let timeline = trace.timeline();
+        match trace_on_failure.clone().or_else(beside) {
+            Some(folder) => {
+                let path = free_name(&folder, &self.name);
+                write(&timeline, &path)?;
+                messages::note(format_args!("what happened till now is in {}", path.display()));
+            }
+            None => messages::say(timeline.summary()),
+        }
+        Ok(())
     }
 
     /// Writes and shows what was asked for.

@@ -30,7 +30,7 @@ pub(crate) fn verify(
     let shape = Shape::of(matches);
     let placing = &arguments.placing;
     let form = form_of(program, shape.variant.as_deref(), true)?;
-    let interrupt = Interrupt::new();
+    let interrupt = Interrupt::new(|| messages::note("what is verified is not traced"));
     let mut prepared = Vec::new();
     for settings in shape.all_settings(program)? {
         prepared.push((settings.parts, program.prepare(matches, settings)?));

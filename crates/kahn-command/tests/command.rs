@@ -125,6 +125,7 @@ fn main() -> ExitCode {
         live_lines_tell_what_each_process_does();
         ctrl_c_while_a_file_is_written_leaves_nothing();
         a_run_that_is_asked_says_what_it_waits_for_and_goes_on();
+        a_traced_run_that_is_asked_leaves_what_has_happened_and_goes_on();
         ctrl_c_of_a_run_with_a_file_sink_leaves_the_old_file_and_nothing_else();
         a_second_ctrl_c_leaves_the_old_file_and_nothing_else();
         a_named_pipe_is_written_to_and_stays_one();
@@ -241,11 +242,11 @@ fn ctrl_c_while_a_file_is_written_leaves_nothing() {
 }
 
 #[cfg(target_os = "linux")]
-fn catches_quit(run: &Child) -> bool {
+fn catches(run: &Child, number: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", run.id())).expect("it is there");
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it is told");
     // Bits, from signal 1 on.
-    u64::from_str_radix(caught.trim(), 16).expect("a number") >> 2 & 1 == 1
+    u64::from_str_radix(caught.trim(), 16).expect("a number") >> (number - 1) & 1 == 1
 }
 
 #[cfg(target_os = "linux")]
@@ -256,7 +257,7 @@ fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
     let mut run = started(&["run", "a", "b", "--endless", "--sink"], &pipe);
     let lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
     // The system ends what does not catch it yet.
-    while !catches_quit(&run) {
+    while !catches(&run, 3) {
         thread::yield_now();
     }
     let (tell, told) = mpsc::channel();
@@ -275,6 +276,34 @@ fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
         signal(&run, "-QUIT");
     }
     press_ctrl_c(&run);
+    let mut read = fs::File::open(&pipe).expect("it is there");
+    let _ = read.read_to_end(&mut Vec::new());
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    reader.join().expect("it read on");
+}
+
+#[cfg(target_os = "linux")]
+fn a_traced_run_that_is_asked_leaves_what_has_happened_and_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Nothing reads the pipe: see above.
+    let pipe = named_pipe_in(folder.path());
+    let traces = folder.path().join("traces");
+    let traces_typed = traces.to_str().expect("it is text");
+    let line = ["run", "a", "b", "--endless", "--trace-on-failure", traces_typed, "--sink"];
+    let mut run = started(&line, &pipe);
+    let lines = BufReader::new(run.stderr.take().expect("it is a pipe")).lines();
+    while !catches(&run, 10) {
+        thread::yield_now();
+    }
+    signal(&run, "-USR1");
+    let mut lines = lines.map(|line| line.expect("it is text"));
+    let told = lines.find(|line| line.contains("what happened till now is in ")).expect("it is");
+    let path = told.split("what happened till now is in ").nth(1).expect("it is told");
+    let bytes = fs::read(path).expect("a whole file");
+    assert!(kahn_observe::trace::Timeline::read(&bytes).is_ok());
+    assert!(run.try_wait().expect("it is a child").is_none(), "it goes on");
+    press_ctrl_c(&run);
+    let reader = thread::Builder::new().spawn(move || lines.count()).expect("a thread starts");
     let mut read = fs::File::open(&pipe).expect("it is there");
     let _ = read.read_to_end(&mut Vec::new());
     assert_eq!(run.wait().expect("it ends").code(), Some(130));

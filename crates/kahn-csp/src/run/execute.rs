@@ -11,7 +11,7 @@ use crate::process::create::create;
 use crate::process::scope::{Process, Scope};
 use crate::run::channels;
 use crate::run::handle::Handle;
-use crate::run::options::{ObserverHandle, Options};
+use crate::run::options::Options;
 use crate::wait::place::Place;
 use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
 use kahn_engine::scheduler::Elapsed;
@@ -143,7 +143,7 @@ where
     });
     let core = new_core(handle, options);
     let scheduler = Arc::clone(&core.scheduler);
-    if let Some(ObserverHandle(observer)) = &options.observer {
+    if let Some(observer) = options.schedule.observer() {
         let log = observer.log();
         if let Some(log) = &log {
             Place::log_kinds(&**log);
@@ -179,7 +179,7 @@ where
         core.unheard(failed.clone());
     }
     let report = report(&core, &met, elapsed);
-    if let Some(ObserverHandle(observer)) = &options.observer {
+    if let Some(observer) = options.schedule.observer() {
         observer.ends(elapsed.tick);
     }
     match result {

@@ -3,7 +3,6 @@
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
 use kahn_report::observe::Observer;
-use std::fmt;
 
 /// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
 ///
@@ -28,28 +27,11 @@ pub struct Options {
     pub(crate) quiescence: bool,
     pub(crate) virtual_time: bool,
     pub(super) blocking_calls: usize,
-    pub(super) observer: Option<ObserverHandle>,
-}
-
-/// The observer of a run.
-#[derive(Clone)]
-pub(super) struct ObserverHandle(pub(super) Arc<dyn Observer>);
-
-impl fmt::Debug for ObserverHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
 }
 
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
-        Self {
-            schedule,
-            quiescence: false,
-            virtual_time: false,
-            blocking_calls: 1024,
-            observer: None,
-        }
+        Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024 }
     }
 }
 
@@ -166,7 +148,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
-        self.observer = Some(ObserverHandle(observer));
+        self.schedule = self.schedule.observed_by(observer);
         self
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::counters::Accounting;
 use crate::policy::PolicyChoice;
+use crate::sync::Arc;
+use kahn_report::observe::Observer;
+use std::fmt;
 
 /// How a run is scheduled: by how many workers, under which policy, and what is counted.
 ///
@@ -33,6 +36,16 @@ pub struct Schedule {
     pub(super) places: bool,
     pub(super) listed: usize,
     pub(super) threads: usize,
+    observer: Option<ObserverHandle>,
+}
+
+#[derive(Clone)]
+struct ObserverHandle(Arc<dyn Observer>);
+
+impl fmt::Debug for ObserverHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl Default for Schedule {
@@ -47,6 +60,7 @@ impl Default for Schedule {
             places: true,
             listed: 10_000,
             threads: usize::MAX,
+            observer: None,
         }
     }
 }
@@ -141,6 +155,18 @@ impl Schedule {
     pub fn refuse_threads_after(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
+    }
+
+    /// Has this told what processes do, as the options of each kind of networks say.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(ObserverHandle(observer));
+        self
+    }
+
+    /// Returns what is told what processes do, if anything is.
+    pub fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.observer.as_ref().map(|ObserverHandle(observer)| observer)
     }
 
     /// Returns the seed.

@@ -43,6 +43,7 @@ pub struct Options {
 
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
+        let observer = schedule.observer().cloned().map(ObserverHandle);
         Self {
             schedule,
             capacities: Capacities::default(),
@@ -50,7 +51,7 @@ impl From<Schedule> for Options {
             detection: Detection::default(),
             quiescence: false,
             record: false,
-            observer: None,
+            observer,
         }
     }
 }
@@ -250,10 +251,12 @@ impl Options {
     /// ```
     #[must_use]
     pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
-        self.observer = Some(ObserverHandle(match self.observer.take() {
+        let observer: Arc<dyn Observer> = match self.observer.take() {
             None => observer,
             Some(ObserverHandle(before)) => Arc::new(Both::new(before, observer)),
-        }));
+        };
+        self.observer = Some(ObserverHandle(Arc::clone(&observer)));
+        self.schedule = self.schedule.observed_by(observer);
         self
     }
 
