@@ -23,7 +23,7 @@ impl<'env> Network<'env, Whole<'env>> {
     /// let text = std::fs::read_to_string(&path)?;
     /// let mut network = Network::new();
     /// network.input(&path, text.as_bytes());
-    /// let words = network.source(Channel::named("words").wire_within(&text), text.split(' '));
+    /// let words = network.source(Channel::named("words").wire_within(&text[..]), text.split(' '));
     /// let count = network.fold("count", words, 0, |count, _word| count + 1);
     /// network.run()?;
     /// assert_eq!(count.take(), Some(4));
