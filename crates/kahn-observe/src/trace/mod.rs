@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `record` | what is kept of a run |
-//! | `event`, `ring`, `names` | what happened by names, what one ring has kept, who stood where |
+//! | `event`, `ring`, `names` | what happened by names, what one ring has kept, which process stood where |
 //! | `timeline`, `weave` | tracks of spans, and how they are made of events |
 //! | `perfetto` | a timeline as Perfetto's protobuf, and back |
 //! | `summary`, `difference` | where time went; what is other than in another run |

@@ -183,7 +183,7 @@ impl InNetwork for Task {
 
     #[inline(always)]
     fn serve(&self, channel: ChannelRef, end: End) {
-        // Relaxed: who looks meanwhile finds that no process is parked there.
+        // Relaxed: a thread that looks meanwhile finds that no process is parked there.
         self.state().waits_at.store(channel.served_at(end), Relaxed);
     }
 

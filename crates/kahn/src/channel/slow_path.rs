@@ -29,7 +29,7 @@
 //! *What was served may do one operation.* It waited at exactly the count that it had itself, so the
 //! publication that took PARKED out has left it one message, or one free slot, which none but itself uses.
 //! The publisher holds the process until it makes it ready, which hands over what it has written. It is a
-//! hint: who has marks or notes to attend to, or waits elsewhere by now, looks as ever.
+//! hint: a process that has marks or notes to attend to, or waits elsewhere by now, looks as ever.
 //!
 //! *There is room where the receiver sleeps.* It has published what it has taken, and then parked at
 //! exactly the count that was published to it. A sender without credit has published all, so nothing is in
