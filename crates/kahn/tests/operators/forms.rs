@@ -294,6 +294,7 @@ fn creators_and_parts_have_what_networks_have_for_making() {
     let of_networks: BTreeSet<_> = of_networks.map(|method| method.name).collect();
     let expected = [
         "dot",
+        "input",
         "new",
         "outside",
         "replay",
