@@ -106,15 +106,12 @@ impl<'a> Menu<'a> {
     fn replay(self, matches: &ArgMatches) -> Result<(), Failure> {
         let recorded = Recorded::open(matches)?;
         let typed = recorded.matches(self.subcommand(Verb::Run))?;
-        match typed.subcommand() {
-            Some((name, own))
-                if name == recorded.program()
-                    && let Some(program) = self.named(name) =>
-            {
-                recorded.run(program, own)
-            }
-            _ => Err(Failure::input(format!("there is no program `{}`", recorded.program()))),
-        }
+        let own = typed.subcommand().filter(|(name, _)| *name == recorded.program());
+        let run = own.and_then(|(name, own)| Some((self.named(name)?, own)));
+        let Some((program, own)) = run else {
+            return Err(Failure::input(format!("there is no program `{}`", recorded.program())));
+        };
+        recorded.run(program, own)
     }
 
     fn subcommand(self, verb: Verb) -> Command {
