@@ -337,6 +337,8 @@ mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
 package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
+mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
+    's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
 mutation gone-on-and-waiting "$laws" has_waited_and_panics channel/fast_path.rs \
     's/SlowPath::Go => \{\s*\*waited = false;/SlowPath::Go => {/'
 

@@ -51,8 +51,6 @@ mutation park-before-publishing channel:: channel/publication.rs \
     's/if self\.count\.get\(\) > 0 \{/if self.count.get() > LISTED {/'
 mutation room-without-a-sleeper channel::capacity_one_streams channel/slow_path.rs \
     's/word_of_kind\(End::Sender, kind\)\.load\(\)\.is_parked\(\)/word_of_kind(End::Sender, kind).load().count() != u64::MAX/'
-mutation served-by-any-wake-up channel::capacity_one_streams channel/process.rs \
-    's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
 mutation end-before-the-last channel::capacity_two_streams channel/slow_path.rs \
     's/if waiting == 0 \{/if waiting == 0 || seen.is_closed() {/'
 mutation credit-beyond-the-cycle channel::what_a_side_may_do channel/growth.rs \
