@@ -1,4 +1,4 @@
-//! A program that fails once in a hundred runs, for `docs/replay.md`: what a gauge shows nobody knows before.
+//! A program that fails once in a hundred runs, for `docs/replay.md`: what a gauge shows is not known before.
 //!
 //! ```sh
 //! cargo run -p kahn-command --example gauge -- run --bundle crash

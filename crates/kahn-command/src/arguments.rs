@@ -433,7 +433,7 @@ impl RunArguments {
         Err(Failure::input(what).with_help(format!("{why}; leave {option} out")))
     }
 
-    /// The same run again, of which nothing is written: whoever recorded it may have named any files.
+    /// The same run again, of which nothing is written: a recording from elsewhere may name any files.
     pub(crate) fn again(self, workers: Option<usize>, policy: Option<String>) -> Self {
         let Self { mut schedule, report, .. } = self;
         schedule.workers = workers.or(schedule.workers);

@@ -35,8 +35,7 @@ pub trait Sampled: Send + Sync {
     /// Finds what the processes at these places do right now. Nothing is there before the run has begun and
     /// when it has ended.
     ///
-    /// For what samples a run many times a second: to look at 2 000 processes takes some 100 us of the thread
-    /// that looks, and no process is created or recycled meanwhile.
+    /// For what samples a run many times a second. No process is created or recycled while it looks.
     fn look(&self, places: Range<usize>, found: &mut Look);
 
     /// Returns the processes and the channels at these places of their tables, with their names, and the rings

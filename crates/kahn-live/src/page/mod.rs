@@ -187,7 +187,7 @@ fn is_of_this_machine(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// 128 bits that nobody guesses.
+/// 128 random bits, which cannot be guessed.
 fn random() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;

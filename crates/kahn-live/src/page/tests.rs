@@ -270,7 +270,7 @@ fn a_real_run_is_served_from_its_beginning_to_its_end() {
     stop.stop();
     assert!(run.join().expect("it does not panic").is_err());
     drop(server);
-    assert!(TcpStream::connect(address).is_err(), "nobody listens");
+    assert!(TcpStream::connect(address).is_err(), "nothing listens");
 }
 
 #[test]

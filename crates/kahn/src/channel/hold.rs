@@ -66,7 +66,7 @@ impl ChannelTable {
         let hold = self.held.get()?;
         let is_next = hold.received.load(Relaxed) + 1 >= hold.receive;
         let place = || Place {
-            wait: self.without_sender(task),
+            wait: self.without_sender("held", task),
             channel: channel.name().clone(),
             message: channel.messages(End::Receiver) + 1,
         };
@@ -82,8 +82,8 @@ impl ChannelTable {
     }
 
     /// A channel from which this process receives, and to which no process sends.
-    fn without_sender(&self, task: TaskRef) -> ChannelRef {
-        let label = Label { name: Name::from("held"), identity: Identity::fixed(u32::MAX) };
+    pub(super) fn without_sender(&self, name: &'static str, task: TaskRef) -> ChannelRef {
+        let label = Label { name: Name::from(name), identity: Identity::fixed(u32::MAX) };
         let wait = self.make(Plan {
             label,
             types: &const { TypeOf::<u8>::TYPE },
@@ -95,7 +95,7 @@ impl ChannelTable {
             is_inner: true,
         });
         self.graph_changes();
-        // It is not an end that the process has to give up.
+        // Whether it is an end that the process has to give up is for the caller to say.
         wait.side(End::Receiver).owner.store(task.as_ptr().cast_mut(), Release);
         wait
     }

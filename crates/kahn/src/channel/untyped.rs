@@ -8,15 +8,13 @@ use super::closing;
 use super::fast_path::{FastPath, fast_path, fast_path_to_send, publish};
 use super::language::Worker;
 use super::process::InNetwork;
-use super::raw::{ChannelRef, End, Label, kind};
+use super::raw::{ChannelRef, End, kind};
 use super::receiver::{PublishTaken, record_untyped};
-use super::ring::TypeOf;
-use super::table::{ChannelTable, Plan};
-use super::weight::{Weighing, count_untyped_weight};
+use super::table::ChannelTable;
+use super::weight::count_untyped_weight;
 use kahn_engine::TaskRef;
-use kahn_engine::sync::Ordering::Release;
 use kahn_report::observe::Subject;
-use kahn_report::{BoxError, Identity, Name};
+use kahn_report::BoxError;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -192,22 +190,8 @@ unsafe fn drop_next(channel: ChannelRef, worker: Option<&Worker>) {
 /// process may be pruned; if it is not, the verdict comes when nothing else can go on.
 pub(crate) async fn wait_for_good(channels: &ChannelTable) {
     let Some((_, task)) = Worker::running() else { return };
-    let channel = channels.make(Plan {
-        label: Label {
-            name: Name::from("the end of what is known"),
-            identity: Identity::fixed(u32::MAX),
-        },
-        types: &const { TypeOf::<u8>::TYPE },
-        capacity: 1,
-        initial: 0,
-        recorded: None,
-        weighing: Weighing::Size,
-        wire: None,
-        is_inner: true,
-    });
-    channels.graph_changes();
+    let channel = channels.without_sender("the end of what is known", task);
     task.gain_end(false);
-    channel.side(End::Receiver).owner.store(task.as_ptr().cast_mut(), Release);
     // SAFETY: there are no typed ends.
     let _sender = unsafe { UntypedEnd::instead_of(channel, End::Sender) };
     // SAFETY: as above.
