@@ -13,8 +13,8 @@ use super::receiver::{PublishTaken, record_untyped};
 use super::table::ChannelTable;
 use super::weight::count_untyped_weight;
 use kahn_engine::TaskRef;
-use kahn_report::observe::Subject;
 use kahn_report::BoxError;
+use kahn_report::observe::Subject;
 use std::future::poll_fn;
 use std::task::Poll;
 
