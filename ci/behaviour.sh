@@ -262,6 +262,12 @@ mutation torn-slices-told --lib put_aside_for_is_taken trace/ring.rs \
     's/&& lost > 0/\&\& lost > u64::MAX - 1/'
 mutation rounding-adds-up --lib rounding_does_not trace/weave.rs \
     's/ran: scale\.long\(ran\) - before,/ran: scale.long(slice.ran),/'
+mutation shares-as-whole-bars --lib states_shorter_than_a_column trace/picture.rs \
+    's/\.max\(1\) \* parts\.max\(1\);/.max(1).min(1) * parts.max(1);/'
+mutation short-runs-not-drawn --lib states_shorter_than_a_column trace/picture.rs \
+    's/if column\[RUNS\] > 0 \{/if column[RUNS] > u64::MAX - 1 {/'
+mutation more-frequent-waits-not-told --lib happens_much_more_often trace/difference.rs \
+    's/after\.count > \(2 \* before\.count\)/after.count > 1 << 40 | (2 * before.count)/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \
     's/if told\.start > at \{/if told.start > at + (1 << 40) {/'
 replay='--test replay'

@@ -202,11 +202,14 @@ pub fn command() -> Command {
         .about("Compares two runs: the first difference, new and longer waits, slower processes")
         .arg(file("A", "What `run --trace` wrote of the earlier run"))
         .arg(file("B", "… of the later one"));
+    let picture = Command::new("picture")
+        .about("Draws on standard output, as SVG, what workers and processes did, and when")
+        .arg(file("FILE", "What `run --trace` wrote"));
     Command::new("trace")
-        .about("Reads traces of runs: sums them up, compares them")
+        .about("Reads traces of runs: sums them up, compares them, draws them")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([summary, diff])
+        .subcommands([summary, diff, picture])
 }
 
 /// Does what was typed behind `trace`.
@@ -229,8 +232,9 @@ pub fn perform(matches: &ArgMatches) -> Result<(), Failure> {
             let (before, after) = (read(files, "A")?, read(files, "B")?);
             before.difference(&after).to_string()
         }
+        Some(("picture", files)) => read(files, "FILE")?.svg(),
         Some((_, files)) => read(files, "FILE")?.summary().to_string(),
-        None => return Err(Failure::input("expected `summary` or `diff`")),
+        None => return Err(Failure::input("expected `summary`, `diff` or `picture`")),
     };
     result::write(|out| out.write_all(text.as_bytes()))
 }

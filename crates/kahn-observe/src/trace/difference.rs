@@ -1,7 +1,7 @@
 //! What is other in one run than in another.
 //!
 //! A message has the same number in every run, so a wait for it is the same wait. Times never agree: told are
-//! processes that ran longer, and waits that are new or took longer, with both figures.
+//! processes that ran longer, and waits that are new, took longer or happened much more often, with both figures.
 
 use super::summary::{
     Sums, Waits, counted, place_of_wait, sums, time, waits, write_lost, write_table,
@@ -111,6 +111,12 @@ fn has_grown(before: u64, after: u64) -> bool {
     after > before.saturating_add((before / 10).max(LEAST))
 }
 
+/// What is told however long it took: turns cost what lies between the waits.
+fn is_more_often(before: &Waits, after: &Waits) -> bool {
+    const LEAST: u64 = 100;
+    after.count > (2 * before.count).saturating_add(LEAST)
+}
+
 impl<'a> Difference<'a> {
     pub(super) fn between(before: &'a Timeline, after: &'a Timeline) -> Self {
         let both = [before, after];
@@ -123,9 +129,9 @@ impl<'a> Difference<'a> {
         let mut waits: Vec<_> = now
             .into_iter()
             .map(|(place, now)| (place, then.get(&place).copied().unwrap_or_default(), now))
-            .filter(|(_, then, now)| has_grown(then.time, now.time))
+            .filter(|(_, then, now)| has_grown(then.time, now.time) || is_more_often(then, now))
             .collect();
-        waits.sort_by_key(|(_, then, now)| std::cmp::Reverse(now.time - then.time));
+        waits.sort_by_key(|(_, then, now)| std::cmp::Reverse(now.time.saturating_sub(then.time)));
         let ran_before: BTreeMap<_, _> = before
             .processes
             .iter()
@@ -245,6 +251,17 @@ mod tests {
         };
         let processes = [1, 3].into_iter().zip(times).map(process).collect();
         Timeline { until: 1 << 40, processes, ..Timeline::default() }
+    }
+
+    #[test]
+    fn a_wait_that_happens_much_more_often_is_told_however_short_it_is() {
+        let waits = |count| Waits { count, time: 10 * count, longest: (10, 0) };
+        for (then, now, is_told) in
+            [(0, 101, true), (0, 100, false), (60, 220, false), (60, 221, true)]
+        {
+            assert_eq!(is_more_often(&waits(then), &waits(now)), is_told, "{then} and {now}");
+        }
+        assert!(!is_more_often(&waits(1000), &waits(10)));
     }
 
     #[test]

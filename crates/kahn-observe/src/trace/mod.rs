@@ -11,6 +11,7 @@
 //! | `timeline`, `weave` | tracks of spans, and how they are made of events |
 //! | `perfetto` | a timeline as Perfetto's protobuf, and back |
 //! | `summary`, `difference` | where time went; what is other than in another run |
+//! | `picture` | a timeline as SVG |
 //!
 //! # What it costs
 //!
@@ -23,6 +24,7 @@ mod difference;
 mod event;
 mod names;
 mod perfetto;
+mod picture;
 mod record;
 mod ring;
 mod summary;

@@ -117,7 +117,7 @@ pub(super) fn time(nanoseconds: u64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-fn share(part: u64, whole: u64) -> String {
+pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * part as f64 / whole as f64) }
 }
 

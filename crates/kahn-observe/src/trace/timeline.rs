@@ -2,6 +2,7 @@
 
 use super::difference::Difference;
 use super::perfetto::{self, ReadError};
+use super::picture;
 use super::summary::Summary;
 use std::io::{self, Write};
 
@@ -216,6 +217,21 @@ impl Timeline {
     /// ```
     pub fn difference<'a>(&'a self, later: &'a Self) -> Difference<'a> {
         Difference::between(self, later)
+    }
+
+    /// Draws it as SVG, a thousand pixels wide: what each worker and each process did from left to right, what was lost
+    /// hatched, and of channels how full they were. Of more than 40 of a kind it draws 40, those processes that ran longest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::Timeline;
+    ///
+    /// assert!(Timeline::default().svg().starts_with("<svg"));
+    /// ```
+    #[must_use]
+    pub fn svg(&self) -> String {
+        picture::svg(self)
     }
 
     /// Returns how many events are not in it, because others were written over them.
