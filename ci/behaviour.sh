@@ -159,7 +159,7 @@ mutation a-cut-record-is-read "$record" a_cut_file_is_read record/read.rs \
     's/if got < bytes \{/if got < bytes \&\& bytes > MOST {/; s/if checksum\(\[a, b, c, d\], &self\.content\) != u32::from_le_bytes\(sum\) \{/if bytes > MOST {/'
 package=kahn
 mutation one-observer-is-told "$laws" of_several_observers ../../kahn-report/src/both.rs \
-    's/self\.0\.iter\(\)\.filter\(\|one\| wants\(one\)\)/self.0.iter().take(1).filter(|one| wants(one))/'
+    's/self\.0\.iter\(\)\.filter\(\|one\| wants\(one\.wants\)\)/self.0.iter().take(1).filter(|one| wants(one.wants))/'
 
 # --- files --------------------------------------------------------------------------------------
 
@@ -230,7 +230,11 @@ mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Receiver, worker\);//'
 mutation later-channels-not-observed "$laws" an_observer_is_told channel/observer.rs \
-    's/channel\.observe\(\);//'
+    's/channel\.observe_for\(observer\.wants\);/let _ = observer;/'
+mutation ends-got-later-not-observed "$laws" ends_that_they_get_while channel/closing.rs \
+    's/channel\.observe_acts_of\(end, to\);//'
+mutation all-ends-are-told-of --lib ends_at_which_nothing_is_wanted channel/observer.rs \
+    's/wants\.contents && self\.is_wired\(\)/wants.contents/'
 mutation rest-not-observed "$laws" an_observer_is_told channel/observer.rs \
     's/observer\.rests\(process\(&task\), number, slice, rest\);/let _ = (observer, number, slice, rest);/'
 mutation wait-not-observed "$laws" an_observer_is_told channel/observer.rs \

@@ -7,6 +7,7 @@
 
 use crate::Failure;
 use crate::subject::Subject;
+use crate::written::Written;
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ use std::path::Path;
 /// # Examples
 ///
 /// ```
-/// use kahn::observe::{Act, Observer, Subject};
+/// use kahn::observe::{Act, Observer, Subject, Wants};
 /// use kahn::{Network, Options, Process};
 /// use std::sync::{Arc, Mutex};
 ///
@@ -26,8 +27,8 @@ use std::path::Path;
 /// struct Acts(Mutex<Vec<String>>);
 ///
 /// impl Observer for Acts {
-///     fn wants_acts(&self) -> bool {
-///         true
+///     fn wants(&self) -> Wants {
+///         Wants { acts: true, ..Wants::NOTHING }
 ///     }
 ///
 ///     fn acts(&self, process: Subject<'_>, act: Act<'_>) {
@@ -57,16 +58,16 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Act<'a> {
-    /// It sends a message.
+    /// It sends messages.
     Sends {
         /// Where.
         channel: Subject<'a>,
         /// Which of the channel's: the first message is number 0. One that is discarded, for its reader has
         /// left, has the number of the next that could be received.
-        number: u64,
-        /// Its written form; none if the channel has none for its messages, or the function that writes
-        /// it has panicked.
-        message: Option<&'a [u8]>,
+        messages: Range<u64>,
+        /// Their written forms; none if the channel has none for its messages, and of a message whose
+        /// function has panicked.
+        written: Option<Written<'a>>,
     },
     /// It has received these messages.
     Receives {
@@ -112,7 +113,7 @@ pub enum Act<'a> {
 /// # Examples
 ///
 /// ```
-/// use kahn::observe::{Graph, Observer};
+/// use kahn::observe::{Graph, Observer, Wants};
 /// use kahn::{Network, Options, RunError};
 /// use std::sync::Arc;
 ///
@@ -120,8 +121,8 @@ pub enum Act<'a> {
 /// struct Pure;
 ///
 /// impl Observer for Pure {
-///     fn wants_acts(&self) -> bool {
-///         true
+///     fn wants(&self) -> Wants {
+///         Wants { acts: true, ..Wants::NOTHING }
 ///     }
 ///
 ///     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {

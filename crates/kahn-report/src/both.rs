@@ -1,9 +1,11 @@
 //! Two observers of one run.
 
+use crate::Report;
 use crate::acts::{Act, Graph};
 use crate::log::Log;
-use crate::observe::{Observer, Rest, Slice, Tick};
+use crate::observe::{Observer, Rest, Slice, Tick, Wants};
 use crate::subject::Subject;
+use crate::written::Written;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use kahn_report::Both;
-/// use kahn_report::observe::{Observer, Subject};
+/// use kahn_report::observe::{Observer, Subject, Wants};
 /// use std::ops::Range;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +26,8 @@ use std::sync::Arc;
 /// struct Received(AtomicU64);
 ///
 /// impl Observer for Received {
-///     fn wants_schedule(&self) -> bool {
-///         false
+///     fn wants(&self) -> Wants {
+///         Wants { messages: true, ..Wants::NOTHING }
 ///     }
 ///
 ///     fn received(&self, _channel: Subject<'_>, messages: Range<u64>) {
@@ -35,7 +37,7 @@ use std::sync::Arc;
 ///
 /// let (one, other) = (Arc::new(Received::default()), Arc::new(Received::default()));
 /// let both = Both::new(Arc::clone(&one) as _, Arc::clone(&other) as _);
-/// assert!(both.wants_messages() && !both.wants_schedule());
+/// assert!(both.wants().messages && !both.wants().schedule);
 /// # let name = kahn_report::Name::from("numbers");
 /// # let numbers = Subject::new(&name, kahn_report::Identity::fixed(0));
 /// both.received(numbers, 0..3);
@@ -47,10 +49,7 @@ pub struct Both([Wanting; 2]);
 /// An observer, and what it wants to know.
 struct Wanting {
     observer: Arc<dyn Observer>,
-    messages: bool,
-    schedule: bool,
-    acts: bool,
-    contents: bool,
+    wants: Wants,
 }
 
 impl fmt::Debug for Wanting {
@@ -61,13 +60,7 @@ impl fmt::Debug for Wanting {
 
 impl Wanting {
     fn new(observer: Arc<dyn Observer>) -> Self {
-        Self {
-            messages: observer.wants_messages(),
-            schedule: observer.wants_schedule(),
-            acts: observer.wants_acts(),
-            contents: observer.wants_contents(),
-            observer,
-        }
+        Self { wants: observer.wants(), observer }
     }
 }
 
@@ -88,87 +81,81 @@ impl Both {
     ///
     /// let two = Arc::new(Both::new(Arc::new(Nothing), Arc::new(Nothing)));
     /// let three = Both::new(two, Arc::new(Nothing));
-    /// assert!(!three.wants_acts());
+    /// assert!(!three.wants().acts);
     /// ```
     pub fn new(first: Arc<dyn Observer>, second: Arc<dyn Observer>) -> Self {
         Self([first, second].map(Wanting::new))
     }
 
     /// Tells those that want it.
-    fn tell(&self, wants: impl Fn(&Wanting) -> bool, tell: impl Fn(&dyn Observer)) {
-        self.0.iter().filter(|one| wants(one)).for_each(|one| tell(&*one.observer));
+    fn tell(&self, wants: impl Fn(Wants) -> bool, tell: impl Fn(&dyn Observer)) {
+        self.0.iter().filter(|one| wants(one.wants)).for_each(|one| tell(&*one.observer));
     }
 }
 
 impl Observer for Both {
     fn runs(&self, process: Subject<'_>, worker: Option<usize>, at: u64) {
-        self.tell(|one| one.schedule, |one| one.runs(process, worker, at));
+        self.tell(|wants| wants.schedule, |one| one.runs(process, worker, at));
     }
 
     fn rests(&self, process: Subject<'_>, worker: Option<usize>, slice: Slice, rest: Rest<'_>) {
-        self.tell(|one| one.schedule, |one| one.rests(process, worker, slice, rest));
+        self.tell(|wants| wants.schedule, |one| one.rests(process, worker, slice, rest));
     }
 
     fn wakes(&self, process: Subject<'_>, rest: Rest<'_>, by: Option<Subject<'_>>) {
-        self.tell(|one| one.schedule, |one| one.wakes(process, rest, by));
+        self.tell(|wants| wants.schedule, |one| one.wakes(process, rest, by));
     }
 
     fn dropped(&self, process: Subject<'_>) {
-        self.tell(|one| one.schedule, |one| one.dropped(process));
+        self.tell(|wants| wants.schedule, |one| one.dropped(process));
     }
 
     fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {
-        self.tell(|one| one.messages, |one| one.sent(channel, messages.clone()));
+        self.tell(|wants| wants.messages, |one| one.sent(channel, messages.clone()));
     }
 
     fn received(&self, channel: Subject<'_>, messages: Range<u64>) {
-        self.tell(|one| one.messages, |one| one.received(channel, messages.clone()));
+        self.tell(|wants| wants.messages, |one| one.received(channel, messages.clone()));
     }
 
     fn ends(&self, tick: Tick) {
         self.tell(|_| true, |one| one.ends(tick));
     }
 
+    fn reports(&self, report: &Report) -> Vec<String> {
+        self.0.iter().flat_map(|one| one.observer.reports(report)).collect()
+    }
+
     fn log(&self) -> Option<Arc<dyn Log>> {
         self.0.iter().find_map(|one| one.observer.log())
     }
 
-    fn wants_messages(&self) -> bool {
-        self.0.iter().any(|one| one.messages)
-    }
-
-    fn wants_schedule(&self) -> bool {
-        self.0.iter().any(|one| one.schedule)
-    }
-
-    fn wants_acts(&self) -> bool {
-        self.0.iter().any(|one| one.acts)
+    fn wants(&self) -> Wants {
+        self.0.iter().fold(Wants::NOTHING, |wants, one| wants | one.wants)
     }
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
-        let mut wanting = self.0.iter().filter(|one| one.acts);
-        wanting.try_for_each(|one| one.observer.starts(graph))
+        self.0.iter().try_for_each(|one| one.observer.starts(graph))
     }
 
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {
-        self.tell(|one| one.acts, |one| one.acts(process, act.clone()));
-    }
-
-    fn wants_contents(&self) -> bool {
-        self.0.iter().any(|one| one.contents)
+        self.tell(|wants| wants.acts, |one| one.acts(process, act.clone()));
     }
 
     fn writes(
         &self,
         process: Subject<'_>,
         channel: Subject<'_>,
-        number: u64,
-        message: Option<&[u8]>,
+        messages: Range<u64>,
+        written: Option<Written<'_>>,
     ) {
-        self.tell(|one| one.contents, |one| one.writes(process, channel, number, message));
+        self.tell(
+            |wants| wants.contents,
+            |one| one.writes(process, channel, messages.clone(), written.clone()),
+        );
     }
 
     fn left(&self, channel: Subject<'_>, number: u64, message: Option<&[u8]>) {
-        self.tell(|one| one.contents, |one| one.left(channel, number, message));
+        self.tell(|wants| wants.contents, |one| one.left(channel, number, message));
     }
 }

@@ -25,6 +25,7 @@
 //! | [`log`] | … and what threads write down of it themselves |
 //! | `slice` | … and of it, a time in which a thread ran a process |
 //! | `subject` | which process or channel an observer is told of |
+//! | `written` | messages in their written form, as an observer is told of them |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -51,6 +52,7 @@ mod report;
 mod slice;
 mod still_running;
 mod subject;
+mod written;
 
 pub use both::Both;
 pub use ending::{Ending, ProcessEnd};

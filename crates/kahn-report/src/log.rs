@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicU64, fence};
 /// How often processes ran:
 ///
 /// ```
-/// use kahn::observe::{Observer, Subject};
+/// use kahn::observe::{Observer, Subject, Wants};
 /// use kahn::{Network, Options};
 /// use kahn_report::log::{Log, Ring};
 /// use std::sync::{Arc, Mutex};
@@ -78,8 +78,8 @@ use std::sync::atomic::{AtomicU64, fence};
 ///         Some(Arc::clone(&self.0) as Arc<dyn Log>)
 ///     }
 ///
-///     fn wants_schedule(&self) -> bool {
-///         false
+///     fn wants(&self) -> Wants {
+///         Wants { messages: true, ..Wants::NOTHING }
 ///     }
 /// }
 ///

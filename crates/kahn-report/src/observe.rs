@@ -4,10 +4,11 @@ pub use crate::acts::{Act, Contents, Edge, Graph, Script, Step, Vertex};
 pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedProcess};
 pub use crate::slice::{Slice, Tick};
 pub use crate::subject::Subject;
+pub use crate::written::Written;
 
-use crate::Name;
 use crate::log::Log;
-use std::ops::Range;
+use crate::{Name, Report};
+use std::ops::{BitOr, Range};
 use std::sync::Arc;
 
 /// Is told what the processes of a network do, while they do it.
@@ -81,32 +82,26 @@ pub trait Observer: Send + Sync {
         let _ = tick;
     }
 
+    /// Tells that the run is over and what has come of it, after all else; returns what the report is to warn of
+    /// besides.
+    fn reports(&self, report: &Report) -> Vec<String> {
+        let _ = report;
+        Vec::new()
+    }
+
+    /// Returns what this is told of: what processes do and the messages they pass, unless overridden. It is asked
+    /// once, before the run.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+
     /// Returns where threads write down what processes do, if anywhere: what is asked for by
-    /// [`wants_schedule`](Self::wants_schedule) and [`wants_messages`](Self::wants_messages) is told by calls
-    /// besides. Nowhere, unless overridden. It is asked once, before the run.
+    /// [`wants`](Self::wants) is told by calls besides. Nowhere, unless overridden. It is asked once, before the run.
     fn log(&self) -> Option<Arc<dyn Log>> {
         None
     }
 
-    /// Returns whether this is told of messages that are [`sent`](Self::sent) and
-    /// [`received`](Self::received). Yes, unless overridden. It is asked once, before the run.
-    fn wants_messages(&self) -> bool {
-        true
-    }
-
-    /// Returns whether this is told when processes run, rest, are woken and dropped. Yes, unless overridden: it
-    /// costs each poll two readings of the clock.
-    fn wants_schedule(&self) -> bool {
-        true
-    }
-
-    /// Returns whether this is told what those processes do that are joined to the outside, and of the
-    /// network before it runs. No, unless overridden.
-    fn wants_acts(&self) -> bool {
-        false
-    }
-
-    /// Tells of the network before it runs, if acts are wanted. No lock of the network is held.
+    /// Tells of the network before it runs. No lock of it is held. Networks whose processes communicate are not told.
     ///
     /// # Errors
     /// Refuses the run, which ends with [`RunError::Refused`] and this text.
@@ -122,25 +117,19 @@ pub trait Observer: Send + Sync {
         let _ = (process, act);
     }
 
-    /// Returns whether this is told what is in messages. No, unless overridden: it costs each of them
-    /// its written form.
-    fn wants_contents(&self) -> bool {
-        false
-    }
-
-    /// Tells what is in a message that a process sends: its written form, of channels whose messages have
-    /// one; none if the function that writes it has panicked.
+    /// Tells what is in messages that a process sends, if contents are wanted: their written forms, of channels whose
+    /// messages have one; none of a message whose function has panicked.
     ///
-    /// Told of each message in turn, before it is [`sent`](Self::sent). Initial messages are not sent by a
+    /// Told of each message once, in order, before it is [`sent`](Self::sent). Initial messages are not sent by a
     /// process, and not told.
     fn writes(
         &self,
         process: Subject<'_>,
         channel: Subject<'_>,
-        number: u64,
-        message: Option<&[u8]>,
+        messages: Range<u64>,
+        written: Option<Written<'_>>,
     ) {
-        let _ = (process, channel, number, message);
+        let _ = (process, channel, messages, written);
     }
 
     /// Tells of a message that stands in a channel in the end, if contents are wanted: its written form,
@@ -150,6 +139,117 @@ pub trait Observer: Send + Sync {
     /// channel.
     fn left(&self, channel: Subject<'_>, number: u64, message: Option<&[u8]>) {
         let _ = (channel, number, message);
+    }
+}
+
+/// Options of a run that can have it observed: what extensions of options are made over.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::{Network, Options};
+/// use kahn::observe::{Observable, Observer, Subject};
+/// use std::ops::Range;
+/// use std::sync::Arc;
+///
+/// struct Shows;
+///
+/// impl Observer for Shows {
+///     fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {
+///         println!("{}: {messages:?}", channel.name);
+///     }
+/// }
+///
+/// trait Show: Observable {
+///     /// Shows which messages are sent.
+///     fn show(self) -> Self {
+///         self.observed_by(Arc::new(Shows))
+///     }
+/// }
+///
+/// impl<O: Observable> Show for O {}
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..100_u32);
+/// network.for_each("ignore", numbers, |_| {});
+/// network.run_with(Options::new().show())?;
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub trait Observable: Sized {
+    /// Has this told of the run, beside the observers given before.
+    #[must_use]
+    fn observed_by(self, observer: Arc<dyn Observer>) -> Self;
+}
+
+/// What an observer is told of.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::observe::{Observer, Subject, Wants};
+/// use kahn::{Network, Options};
+/// use std::ops::Range;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// /// Counts messages, for which no poll reads a clock.
+/// #[derive(Default)]
+/// struct Sent(AtomicU64);
+///
+/// impl Observer for Sent {
+///     fn wants(&self) -> Wants {
+///         Wants { messages: true, ..Wants::NOTHING }
+///     }
+///
+///     fn sent(&self, _channel: Subject<'_>, messages: Range<u64>) {
+///         self.0.fetch_add(messages.end - messages.start, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let sent = Arc::new(Sent::default());
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..100_u32);
+/// network.for_each("ignore", numbers, |_| {});
+/// network.run_with(Options::new().observer(Arc::clone(&sent)))?;
+/// assert_eq!(sent.0.load(Ordering::Relaxed), 100);
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// When processes run, rest, are woken and dropped: it costs each poll two readings of the clock.
+    pub schedule: bool,
+    /// Which messages are [`sent`](Observer::sent) and [`received`](Observer::received).
+    pub messages: bool,
+    /// What those processes do that are joined to the outside, and the network before it runs.
+    pub acts: bool,
+    /// What is in messages: it costs each of them its written form.
+    pub contents: bool,
+}
+
+impl Wants {
+    /// Nothing at all.
+    pub const NOTHING: Self =
+        Self { schedule: false, messages: false, acts: false, contents: false };
+}
+
+impl Default for Wants {
+    /// What processes do and the messages they pass, but not what is in them.
+    fn default() -> Self {
+        Self { schedule: true, messages: true, ..Self::NOTHING }
+    }
+}
+
+impl BitOr for Wants {
+    type Output = Self;
+
+    /// What either wants.
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            schedule: self.schedule | other.schedule,
+            messages: self.messages | other.messages,
+            acts: self.acts | other.acts,
+            contents: self.contents | other.contents,
+        }
     }
 }
 

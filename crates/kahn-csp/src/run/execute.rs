@@ -149,7 +149,7 @@ where
             Place::log_kinds(&**log);
         }
         plan.log(log);
-        if observer.wants_schedule() {
+        if observer.wants().schedule {
             scheduler.language::<Csp>().observe_by(Arc::clone(observer));
             plan.observe();
         }
@@ -178,9 +178,11 @@ where
     {
         core.unheard(failed.clone());
     }
-    let report = report(&core, &met, elapsed);
+    let mut report = report(&core, &met, elapsed);
     if let Some(observer) = options.schedule.observer() {
         observer.ends(elapsed.tick);
+        let warnings = observer.reports(&report);
+        report.warnings.extend(warnings);
     }
     match result {
         Some(Ok(result)) if report.is_success() => Ok(Run { result, report }),

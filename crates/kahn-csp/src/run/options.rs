@@ -2,7 +2,8 @@
 
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
-use kahn_report::observe::Observer;
+use kahn_report::Both;
+use kahn_report::observe::{Observable, Observer};
 
 /// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
 ///
@@ -123,6 +124,7 @@ impl Options {
 
     /// Has an observer told when processes run, rest and are dropped, or has its
     /// [log](kahn_report::log::Log) written: where a process waits for its partner as well, and which process came.
+    /// The observers given before are told as well, each what it wants to know.
     ///
     /// # Examples
     ///
@@ -147,7 +149,17 @@ impl Options {
     /// # Ok::<(), csp::RunError>(())
     /// ```
     #[must_use]
-    pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
+    pub fn observer(self, observer: Arc<impl Observer + 'static>) -> Self {
+        self.observed_by(observer)
+    }
+}
+
+impl Observable for Options {
+    fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        let observer = match self.schedule.observer() {
+            None => observer,
+            Some(before) => Arc::new(Both::new(Arc::clone(before), observer)),
+        };
         self.schedule = self.schedule.observed_by(observer);
         self
     }

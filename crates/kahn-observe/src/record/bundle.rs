@@ -75,7 +75,13 @@ impl Bundle {
     /// # Errors
     /// Fails if there is something of this name, and if it cannot be written.
     pub fn create(folder: impl AsRef<Path>, header: Header, command: &str) -> io::Result<Self> {
-        Self::new(folder.as_ref(), header, Some(command))
+        let again = Again::Command(command);
+        Self::new(folder.as_ref(), header, again)
+    }
+
+    /// The same for a program that has no such command.
+    pub(super) fn create_for_replay(folder: &Path, header: Header) -> io::Result<Self> {
+        Self::new(folder, header, Again::Replay)
     }
 
     /// Makes the folder for a recording of digests and counts, which cannot be run again; see
@@ -97,17 +103,20 @@ impl Bundle {
     /// # Errors
     /// As for [`create`](Self::create).
     pub fn create_without_messages(folder: impl AsRef<Path>, header: Header) -> io::Result<Self> {
-        Self::new(folder.as_ref(), header, None)
+        Self::new(folder.as_ref(), header, Again::Never)
     }
 
-    fn new(folder: &Path, header: Header, command: Option<&str>) -> io::Result<Self> {
+    fn new(folder: &Path, header: Header, again: Again<'_>) -> io::Result<Self> {
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
-        let text = readme(&header, command);
+        let text = readme(&header, again);
         let recorder = Recorder::new(folder.join(RECORDING), header);
-        let recorder = if command.is_some() { recorder } else { recorder.without_messages() };
+        let recorder = match again {
+            Again::Command(_) | Again::Replay => recorder,
+            Again::Never => recorder.without_messages(),
+        };
         let (folder, recorder) = (folder.to_owned(), Arc::new(recorder));
         let bundle = Self { folder, recorder, is_kept: false };
         bundle.write(README, &text)?;
@@ -185,18 +194,39 @@ impl Drop for Bundle {
     }
 }
 
+/// How a recording is run again.
+#[derive(Clone, Copy)]
+enum Again<'a> {
+    /// By this command, in the folder.
+    Command(&'a str),
+    /// By the program, if it is written so.
+    Replay,
+    /// Not at all: it has no messages.
+    Never,
+}
+
 /// What a person needs to know of the folder.
-fn readme(header: &Header, command: Option<&str>) -> String {
+fn readme(header: &Header, again: Again<'_>) -> String {
     let Header { program, version, arguments, seed, .. } = header;
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     let observe = env!("CARGO_PKG_VERSION");
-    let again = match command {
-        Some(command) => format!(
+    let private = "It holds the data that passed through the program: give it to those alone who may see that.";
+    let again = match again {
+        Again::Command(command) => format!(
             "`{RECORDING}` holds what came from outside. In this folder,\n\n    {command} {RECORDING}\n\n\
              runs the same again, on any number of workers and any machine: the same messages, the same failure.\n\
-             It holds the data that passed through the program: give it to those alone who may see that."
+             {private}"
         ),
-        None => format!(
+        Again::Replay => format!(
+            "`{RECORDING}` holds what came from outside. In the program, before the network has processes,\n\n    \
+             let replay = Arc::new(kahn_observe::record::Replay::open(\"{RECORDING}\")?);\n    \
+             network.replay(replay.clone());\n    \
+             // …\n    \
+             network.run_with(Options::new().observer(replay))\n\n\
+             runs the same again, on any number of workers and any machine: the same messages, the same failure.\n\
+             {private}"
+        ),
+        Again::Never => format!(
             "`{RECORDING}` holds what came from outside as digests and counts, so it cannot be run again.\n\
              A short message can be guessed from its digest; texts of failures, and arguments, are as they are."
         ),

@@ -7,6 +7,9 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// So many digests of messages of a channel are summed up at once, and kept until then.
+pub(super) const AT_ONCE: usize = 256;
+
 /// After so many messages of a channel the recording says what they are together.
 pub(super) const EACH: u64 = 1 << 16;
 
@@ -18,38 +21,82 @@ pub(super) fn digest(message: &[u8]) -> u64 {
 /// The messages of a channel up to now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carried {
-    pub(super) messages: u64,
+    messages: u64,
+    /// Of all but the last.
     sum: u32,
-    /// The digests of the last of them, where each is kept.
-    pub(super) last: Vec<u8>,
+    /// The digests of the last of them: many are summed up faster at once.
+    last: Vec<u8>,
 }
 
 impl Carried {
-    pub(super) fn add(&mut self, digest: u64) {
-        let mut sum = crc32fast::Hasher::new_with_initial(self.sum);
-        sum.update(&digest.to_le_bytes());
-        self.sum = sum.finalize();
-        self.messages += 1;
+    /// Adds messages, by their digests.
+    pub(super) fn add(&mut self, digests: impl Iterator<Item = u64>) {
+        let before = self.last.len();
+        digests.for_each(|digest| self.last.extend_from_slice(&digest.to_le_bytes()));
+        self.messages += (self.last.len() - before) as u64 / 8;
     }
 
+    /// How many there are.
+    pub(super) fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// The digest of all of them.
     pub(super) fn digest(&self) -> u64 {
-        self.sum.into()
+        self.summed().into()
+    }
+
+    fn summed(&self) -> u32 {
+        let mut sum = crc32fast::Hasher::new_with_initial(self.sum);
+        sum.update(&self.last);
+        sum.finalize()
+    }
+
+    /// The digests of the last of them, eight bytes each.
+    pub(super) fn last(&self) -> &[u8] {
+        &self.last
+    }
+
+    /// Keeps the digests of the last of them no longer.
+    pub(super) fn forget_last(&mut self) {
+        self.sum = self.summed();
+        self.last.clear();
     }
 }
 
 /// All channels of a run. Each has its own lock, which its sender takes.
 #[derive(Debug, Default)]
-pub(super) struct Channels(RwLock<BTreeMap<u64, Arc<Mutex<Carried>>>>);
+pub(super) struct Channels {
+    /// Those that are there when it begins.
+    known: BTreeMap<u64, Mutex<Carried>>,
+    later: RwLock<BTreeMap<u64, Arc<Mutex<Carried>>>>,
+}
 
 impl Channels {
-    pub(super) fn of(&self, channel: u64) -> Arc<Mutex<Carried>> {
-        if let Some(known) = self.0.read().get(&channel) {
-            return Arc::clone(known);
-        }
-        Arc::clone(self.0.write().entry(channel).or_default())
+    pub(super) fn new(known: impl Iterator<Item = u64>) -> Self {
+        let known = known.map(|channel| (channel, Mutex::default())).collect();
+        Self { known, later: RwLock::default() }
     }
 
-    pub(super) fn all(&self) -> Vec<(u64, Arc<Mutex<Carried>>)> {
-        self.0.read().iter().map(|(channel, carried)| (*channel, Arc::clone(carried))).collect()
+    /// Calls this with what a channel has carried.
+    pub(super) fn with<R>(&self, channel: u64, f: impl FnOnce(&mut Carried) -> R) -> R {
+        if let Some(known) = self.known.get(&channel) {
+            return f(&mut known.lock());
+        }
+        let later = self.later.read().get(&channel).cloned();
+        let later =
+            later.unwrap_or_else(|| Arc::clone(self.later.write().entry(channel).or_default()));
+        let mut later = later.lock();
+        f(&mut later)
+    }
+
+    /// What each channel has carried that has carried anything, in the order of their numbers.
+    pub(super) fn all(&self) -> BTreeMap<u64, Carried> {
+        let known = self.known.iter().map(|(channel, carried)| (*channel, carried.lock().clone()));
+        let mut all: BTreeMap<_, _> = known.collect();
+        let later = self.later.read();
+        all.extend(later.iter().map(|(channel, carried)| (*channel, carried.lock().clone())));
+        all.retain(|_, carried| carried.messages > 0);
+        all
     }
 }

@@ -4,6 +4,7 @@ use super::Topology;
 use kahn_report::observe::Contents;
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -33,6 +34,29 @@ pub struct Header {
     pub network: Topology,
     /// The files that it read.
     pub inputs: Vec<Input>,
+}
+
+impl Header {
+    /// Makes what can be said of the program that runs: its name and what it was given.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::record::Header;
+    ///
+    /// let header = Header { version: "1.2".into(), ..Header::of_this_program() };
+    /// assert!(!header.program.is_empty());
+    /// ```
+    #[must_use]
+    pub fn of_this_program() -> Self {
+        let mut typed = env::args_os();
+        let path = PathBuf::from(typed.next().unwrap_or_default());
+        Self {
+            program: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            arguments: typed.map(|argument| argument.to_string_lossy().into_owned()).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A file that a recorded network read, which the recording does not hold.

@@ -22,6 +22,7 @@
 //! | `replay` | what does each process do again, and is the network the same? |
 //! | `until` | what is there before a process receives a message? |
 //! | `bundle` | what is kept of a run that failed? |
+//! | `whole` | what ends a recording with its run? |
 //! | `carried` | what are messages summed up as? |
 //!
 //! **A file is not trusted**: no memory is taken on the word of a length, only as bytes come in. It holds
@@ -35,6 +36,7 @@ mod recorder;
 mod replay;
 mod topology;
 mod until;
+mod whole;
 mod write;
 
 pub use bundle::Bundle;
@@ -44,6 +46,7 @@ pub use recorder::Recorder;
 pub use replay::Replay;
 pub use topology::{Channel, Process, Topology};
 pub use until::Left;
+pub(crate) use whole::{Bundling, Recording};
 pub use write::Writer;
 
 /// What a file begins with, before the version of its format.

@@ -1,17 +1,15 @@
 //! The observer that records a run.
 
-use super::carried::{Channels, EACH, digest};
+use super::carried::{AT_ONCE, Carried, Channels, EACH, digest};
 use super::{Act, Channel, Entry, Failed, Header, Input, Process, Topology, Writer};
 use kahn_report::Failure;
-use kahn_report::observe::{self, Graph, Observer, Subject};
+use kahn_report::observe::{self, Graph, Observer, Subject, Wants, Written};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-
-/// So many digests of messages of a channel are written at once.
-const AT_ONCE: usize = 256;
 
 /// Records a run into a file: what the processes do that are joined to the outside (see
 /// [`Act`](kahn_report::observe::Act)), and digests of what passes on channels with a written form.
@@ -127,18 +125,26 @@ impl Recorder {
     /// # Errors
     /// Fails if something could not be written: then the recording ends before it.
     pub fn finish(&self) -> io::Result<u64> {
-        let Some(Started { writer, channels, .. }) = self.started.get() else { return Ok(0) };
-        let mut all = channels.all();
-        all.sort_by_key(|(channel, _)| *channel);
-        for (channel, carried) in all {
-            let mut carried = carried.lock();
-            self.append_passed(channel, carried.messages, &mut carried.last);
-            let (messages, digest) = (carried.messages, carried.digest());
-            self.append(&Entry::Carried { channel, messages, digest });
+        let Some(Started { writer, channels, to_recorded, .. }) = self.started.get() else {
+            return Ok(0);
+        };
+        for (channel, carried) in channels.all() {
+            if to_recorded.contains(&channel) {
+                self.append_passed(channel, &carried);
+            }
+            self.append_carried(channel, &carried);
         }
         self.append(&Entry::Ended);
         let bytes = writer.close()?;
         self.why_ended.lock().take().map_or(Ok(bytes), |why| Err(io::Error::other(why)))
+    }
+
+    /// What it wants to be told of.
+    pub(super) const WANTS: Wants = Wants { acts: true, contents: true, ..Wants::NOTHING };
+
+    /// Whether a run has begun, into whose file it writes.
+    pub(super) fn has_started(&self) -> bool {
+        self.started.get().is_some()
     }
 
     fn append(&self, entry: &Entry<'_>) {
@@ -147,12 +153,17 @@ impl Recorder {
         }
     }
 
-    fn append_passed(&self, channel: u64, messages: u64, digests: &mut Vec<u8>) {
+    fn append_passed(&self, channel: u64, carried: &Carried) {
+        let digests = carried.last();
         if !digests.is_empty() {
-            let first = messages - digests.len() as u64 / 8;
+            let first = carried.messages() - digests.len() as u64 / 8;
             self.append(&Entry::Passed { channel, first, digests });
-            digests.clear();
         }
+    }
+
+    fn append_carried(&self, channel: u64, carried: &Carried) {
+        let (messages, digest) = (carried.messages(), carried.digest());
+        self.append(&Entry::Carried { channel, messages, digest });
     }
 
     /// Ends the recording: what follows could not be replayed.
@@ -165,16 +176,8 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn wants_schedule(&self) -> bool {
-        false
-    }
-
-    fn wants_acts(&self) -> bool {
-        true
-    }
-
-    fn wants_contents(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Self::WANTS
     }
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
@@ -196,7 +199,9 @@ impl Observer for Recorder {
         let held = edges().filter(|edge| self.with_messages && is_joined(edge.from));
         let mut held: Vec<_> = held.map(|edge| edge.channel.id).collect();
         held.sort_unstable();
-        let started = Started { writer, channels: Channels::default(), to_recorded, held };
+        let wired = edges().filter(|edge| edge.has_written_form);
+        let channels = Channels::new(wired.map(|edge| edge.channel.id));
+        let started = Started { writer, channels, to_recorded, held };
         match self.started.set(started) {
             Ok(()) => Ok(()),
             Err(_) => Err("a recorder records one run".to_owned()),
@@ -207,16 +212,25 @@ impl Observer for Recorder {
         use observe::Act::*;
         let input: (String, u64);
         let act = match act {
-            Sends { channel, message, .. } if !self.with_messages => {
-                Act::Sent { channel: channel.id, digest: message.map_or(0, digest) }
+            Sends { channel, messages, written } if !self.with_messages => {
+                let mut written = written.into_iter().flatten();
+                for _ in messages {
+                    let digest = written.next().map_or(0, digest);
+                    let act = Act::Sent { channel: channel.id, digest };
+                    self.append(&Entry::Acts { process: process.id, act });
+                }
+                return;
             }
-            Sends { channel, message: Some(message), .. } => {
-                Act::Sends { channel: channel.id, message }
+            Sends { channel, written: Some(written), .. } => {
+                if let Some(Started { writer, .. }) = self.started.get() {
+                    writer.append_messages(process.id, channel.id, written);
+                }
+                return;
             }
-            Sends { channel, number, message: None } => {
+            Sends { channel, messages, written: None } => {
                 return self.end(|| {
                     let (process, channel) = (process.name, channel.name);
-                    let number = number + 1;
+                    let number = messages.start + 1;
                     format!(
                         "message {number} of channel `{channel}`, from `{process}`, has no written form: the \
                          recording ends before it"
@@ -250,27 +264,39 @@ impl Observer for Recorder {
         self.append(&Entry::Acts { process: process.id, act });
     }
 
-    fn writes(&self, _: Subject<'_>, channel: Subject<'_>, _: u64, message: Option<&[u8]>) {
+    fn writes(
+        &self,
+        _: Subject<'_>,
+        channel: Subject<'_>,
+        messages: Range<u64>,
+        written: Option<Written<'_>>,
+    ) {
         let Some(Started { channels, to_recorded, held, .. }) = self.started.get() else { return };
-        if held.binary_search(&channel.id).is_ok() {
+        let channel = channel.id;
+        if held.binary_search(&channel).is_ok() {
             return;
         }
-        // Told of its sender, if that is recorded; else it is a message that cannot be compared.
-        let digest = message.map_or(0, digest);
-        let carried = channels.of(channel.id);
-        let mut carried = carried.lock();
-        carried.add(digest);
-        if to_recorded.contains(&channel.id) {
-            carried.last.extend(digest.to_le_bytes());
-            if carried.last.len() >= AT_ONCE * 8 {
-                let messages = carried.messages;
-                self.append_passed(channel.id, messages, &mut carried.last);
+        let is_kept = to_recorded.contains(&channel);
+        let mut written = written.into_iter().flatten();
+        let mut left = messages.end - messages.start;
+        channels.with(channel, |carried| {
+            while left > 0 {
+                let room = AT_ONCE - carried.last().len() / 8;
+                let count = left.min(EACH - carried.messages() % EACH).min(room as u64);
+                left -= count;
+                // Told of its sender, if that is recorded; else it is a message that cannot be compared.
+                carried.add((0..count).map(|_| written.next().map_or(0, digest)));
+                if carried.last().len() == AT_ONCE * 8 {
+                    if is_kept {
+                        self.append_passed(channel, carried);
+                    }
+                    carried.forget_last();
+                }
+                if carried.messages() % EACH == 0 {
+                    self.append_carried(channel, carried);
+                }
             }
-        }
-        if carried.messages % EACH == 0 {
-            let (channel, messages) = (channel.id, carried.messages);
-            self.append(&Entry::Carried { channel, messages, digest: carried.digest() });
-        }
+        });
     }
 }
 

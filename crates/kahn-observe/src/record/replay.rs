@@ -1,15 +1,17 @@
 //! A recording as a script: what each process does again, and whether the network does the same.
 
-use super::carried::{Channels, digest};
+use super::carried::{AT_ONCE, Carried, Channels, digest};
 use super::until::{Left, Until};
 use super::{Act, Cut, Entry, FRAME, Failed, Header, Input, MOST, ReadError, Reader, Topology};
-use kahn_report::observe::{Contents, Graph, Observer, Script, Step, Subject};
+use kahn_report::observe::{Contents, Graph, Observer, Script, Step, Subject, Wants, Written};
 use kahn_report::{AtMessage, Failure};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::iter;
+use std::ops::Range;
 use std::path::Path;
 
 /// So many bytes of a recording are read at once.
@@ -145,6 +147,8 @@ impl Replay {
                 Entry::Ended => has_ended = true,
             }
         }
+        let channels = reader.header().network.channels.iter();
+        let wired = channels.filter(|channel| channel.is_wired).map(|channel| channel.id);
         Ok(Self {
             header: reader.header().clone(),
             cut: reader.cut().cloned(),
@@ -155,7 +159,7 @@ impl Replay {
             processes: processes.into_iter().map(|(id, one)| (id, Mutex::new(one))).collect(),
             passed,
             carried,
-            channels: Channels::default(),
+            channels: Channels::new(wired),
             parted: Mutex::default(),
         })
     }
@@ -338,6 +342,31 @@ impl Replay {
     }
 }
 
+/// Which message is another than the recorded one.
+enum Differs {
+    It,
+    ItOrBefore,
+}
+
+impl Replay {
+    /// Compares the next message of a channel, by its digest, with what was recorded.
+    fn differs(&self, channel: u64, carried: &mut Carried, digest: u64) -> Option<Differs> {
+        let at = usize::try_from(carried.messages()).ok();
+        carried.add(iter::once(digest));
+        if carried.last().len() == AT_ONCE * 8 {
+            carried.forget_last();
+        }
+        let of_message = self.passed.get(&channel).zip(at).and_then(|(known, at)| known.get(at));
+        if of_message.is_some_and(|known| *known != digest) {
+            return Some(Differs::It);
+        }
+        let sums = self.carried.get(&channel).map_or(&[][..], Vec::as_slice);
+        let sum = sums.binary_search_by_key(&carried.messages(), |(messages, _)| *messages).ok();
+        let sum = sum.and_then(|at| sums.get(at));
+        sum.is_some_and(|(_, digest)| *digest != carried.digest()).then_some(Differs::ItOrBefore)
+    }
+}
+
 impl Cursor {
     /// The content of the record at `at`, which was whole.
     fn content<'a>(&'a mut self, file: &Mutex<File>, at: u64) -> io::Result<&'a [u8]> {
@@ -435,16 +464,8 @@ fn failure_of(failed: Failed<'_>) -> Failure {
 }
 
 impl Observer for Replay {
-    fn wants_schedule(&self) -> bool {
-        false
-    }
-
-    fn wants_acts(&self) -> bool {
-        true
-    }
-
-    fn wants_contents(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { acts: true, contents: true, ..Wants::NOTHING }
     }
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
@@ -470,33 +491,28 @@ impl Observer for Replay {
         &self,
         process: Subject<'_>,
         channel: Subject<'_>,
-        number: u64,
-        message: Option<&[u8]>,
+        messages: Range<u64>,
+        written: Option<Written<'_>>,
     ) {
-        let digest = message.map_or(0, digest);
-        let carried = self.channels.of(channel.id);
-        let mut carried = carried.lock();
-        let at = usize::try_from(carried.messages).ok();
-        carried.add(digest);
-        let of_message = self.passed.get(&channel.id).zip(at).and_then(|(known, at)| known.get(at));
-        let is_other = of_message.is_some_and(|known| *known != digest);
-        let sums = self.carried.get(&channel.id).map_or(&[][..], Vec::as_slice);
-        let sum = sums.binary_search_by_key(&carried.messages, |(messages, _)| *messages).ok();
-        let sum = sum.and_then(|at| sums.get(at));
-        let are_others = sum.is_some_and(|(_, digest)| *digest != carried.digest());
-        drop(carried);
+        let mut written = written.into_iter().flatten();
+        let first = self.channels.with(channel.id, |carried| {
+            messages.fold(None, |first, number| {
+                let digest = written.next().map_or(0, digest);
+                let differs = self.differs(channel.id, carried, digest);
+                first.or_else(|| differs.map(|what| (number + 1, what)))
+            })
+        });
         let (process, channel) = (process.name, channel.name);
-        let last = number + 1;
-        if is_other {
-            self.part(|| {
+        match first {
+            None => {}
+            Some((last, Differs::It)) => self.part(|| {
                 format!("message {last} of channel `{channel}`, from `{process}`, differs")
-            });
-        } else if are_others {
-            self.part(|| {
+            }),
+            Some((last, Differs::ItOrBefore)) => self.part(|| {
                 format!(
                     "some message up to {last} of channel `{channel}`, from `{process}`, differs"
                 )
-            });
+            }),
         }
     }
 }

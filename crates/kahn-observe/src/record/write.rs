@@ -7,7 +7,8 @@
 //! | has more | writes the other | waits: a disk that is slow makes sources slow |
 //! | – | could not write | goes on, and nothing is kept: the recording has ended, not the run |
 
-use super::{Entry, FRAME, Header, MAGIC, MOST, VERSION, checksum};
+use super::{Act, Entry, FRAME, Header, MAGIC, MOST, VERSION, checksum};
+use kahn_report::observe::Written;
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use std::fs::OpenOptions;
@@ -65,6 +66,8 @@ struct Shared {
 struct State {
     /// Whole records.
     buffer: Vec<u8>,
+    /// Of the last message: that of the next is the same, as a rule.
+    head: Head,
     is_finished: bool,
     /// Why nothing is written any more.
     error: Option<io::Error>,
@@ -144,6 +147,21 @@ impl Writer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn append(&self, entry: &Entry<'_>) -> bool {
+        self.append_by(|state| add(&mut state.buffer, entry))
+    }
+
+    /// Appends that a process sends these messages, an entry each; tells whether they are kept.
+    pub(super) fn append_messages(
+        &self,
+        process: u64,
+        channel: u64,
+        messages: Written<'_>,
+    ) -> bool {
+        self.append_by(|state| state.head.add(&mut state.buffer, (process, channel), messages))
+    }
+
+    /// Waits until there is room, and has something appended.
+    fn append_by(&self, add: impl FnOnce(&mut State) -> io::Result<()>) -> bool {
         let mut state = self.shared.state.lock();
         while state.buffer.len() >= ROOM && !state.has_ended {
             self.shared.work.notify_one();
@@ -153,7 +171,7 @@ impl Writer {
             return false;
         }
         let before = state.buffer.len();
-        if let Err(error) = add(&mut state.buffer, entry) {
+        if let Err(error) = add(&mut state) {
             state.end(error);
             return false;
         }
@@ -283,11 +301,107 @@ fn add(buffer: &mut Vec<u8>, content: &impl Serialize) -> io::Result<()> {
 fn append(buffer: &mut Vec<u8>, before: usize, content: &impl Serialize) -> io::Result<()> {
     postcard::to_io(content, &mut *buffer).map_err(io::Error::other)?;
     let (frame, content) = buffer[before..].split_at_mut(FRAME);
-    if content.len() > MOST {
-        let text = format!("a record of {} bytes is larger than any may be", content.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    }
-    let length = u32::try_from(content.len()).map_err(io::Error::other)?.to_le_bytes();
+    let length = length_of(content.len())?;
     frame[..4].copy_from_slice(&length);
     Ok(())
+}
+
+/// The length of a record, as its frame has it.
+fn length_of(content: usize) -> io::Result<[u8; 4]> {
+    match u32::try_from(content) {
+        Ok(length) if content <= MOST => Ok(length.to_le_bytes()),
+        _ => {
+            let text = format!("a record of {content} bytes is larger than any may be");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+        }
+    }
+}
+
+/// What stands before a message: a frame, and its entry up to the bytes of the message. It is the same for messages of
+/// one length on one channel, and so is made once for many.
+#[derive(Debug, Default)]
+struct Head {
+    /// The process, the channel, and the length of the message.
+    of: Option<(u64, u64, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Head {
+    /// Appends that a process sends these messages on a channel, a record each.
+    fn add(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        (process, channel): (u64, u64),
+        messages: Written<'_>,
+    ) -> io::Result<()> {
+        for message in messages {
+            let of = (process, channel, message.len());
+            if self.of != Some(of) {
+                self.make(of)?;
+            }
+            buffer.extend_from_slice(&self.bytes);
+            buffer.extend_from_slice(message);
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, of: (u64, u64, usize)) -> io::Result<()> {
+        self.of = None;
+        let (process, channel, length) = of;
+        let entry = Entry::Acts { process, act: Act::Sends { channel, message: &[] } };
+        let mut bytes = mem::take(&mut self.bytes);
+        bytes.clear();
+        bytes.extend([0; FRAME]);
+        let mut bytes = postcard::to_extend(&entry, bytes).map_err(io::Error::other)?;
+        // It ends with the number of bytes that follow, which is one of no bytes.
+        bytes.pop();
+        self.bytes = postcard::to_extend(&length, bytes).map_err(io::Error::other)?;
+        let length = length_of(self.bytes.len() - FRAME + length)?;
+        self.bytes[..length.len()].copy_from_slice(&length);
+        self.of = Some(of);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_written_as_entries_are() {
+        let lengths = [0, 1, 1, 127, 128, 64, 64, 64, 16_383, 16_384, 70_000, 0];
+        for (process, channel) in [(0, 0), (3, u64::MAX), (u64::MAX, 1 << 35)] {
+            let messages = lengths.map(|length| vec![7; length]);
+            let ends: Vec<_> = lengths
+                .iter()
+                .scan(0, |end, length| {
+                    *end += length;
+                    Some(*end)
+                })
+                .collect();
+            let (mut one_by_one, mut at_once) = (Vec::new(), Vec::new());
+            for message in &messages {
+                let act = Act::Sends { channel, message };
+                add(&mut one_by_one, &Entry::Acts { process, act }).expect("it fits");
+            }
+            let bytes = messages.concat();
+            let written = Written::new(&bytes, &ends);
+            let mut head = Head::default();
+            head.add(&mut at_once, (process, channel), written).expect("they fit");
+            assert!(one_by_one == at_once, "from {process} by {channel}");
+        }
+    }
+
+    #[test]
+    fn of_a_message_that_is_too_large_nothing_is_written() {
+        let large = vec![0; MOST];
+        let (mut buffer, ends) = (Vec::new(), [1, MOST]);
+        let written = Written::new(&large, &ends);
+        let error = Head::default().add(&mut buffer, (1, 1), written).unwrap_err();
+        assert!(error.to_string().contains("is larger than any may be"), "{error}");
+        let mut first = Vec::new();
+        let act = Act::Sends { channel: 1, message: &[0] };
+        add(&mut first, &Entry::Acts { process: 1, act }).expect("it fits");
+        assert_eq!(buffer, first);
+    }
 }

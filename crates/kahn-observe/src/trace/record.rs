@@ -7,7 +7,7 @@ use super::weave::weave;
 use kahn_engine::WorkerCore;
 use kahn_engine::sync::system::clock;
 use kahn_report::log::{Log, Record, Ring, What};
-use kahn_report::observe::{Observer, Subject, Tick};
+use kahn_report::observe::{Observer, Subject, Tick, Wants};
 use parking_lot::Mutex;
 use std::fmt;
 use std::str::FromStr;
@@ -179,12 +179,8 @@ impl Observer for Trace {
         *self.tick.lock() = Some(tick);
     }
 
-    fn wants_messages(&self) -> bool {
-        false
-    }
-
-    fn wants_schedule(&self) -> bool {
-        false
+    fn wants(&self) -> Wants {
+        Wants::NOTHING
     }
 }
 

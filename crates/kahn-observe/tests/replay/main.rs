@@ -2,6 +2,7 @@
 //! workers, under any policy and with any capacity, and what parts is found at its first message.
 
 mod histories;
+mod hostile;
 mod inputs;
 mod parting;
 mod random;

@@ -53,6 +53,7 @@ pub(crate) fn own_both(channel: ChannelRef, maker: TaskRef) {
     for end in [End::Sender, End::Receiver] {
         maker.gain_end(end == End::Sender);
         channel.side(end).owner.store(maker.as_ptr().cast_mut(), Release);
+        channel.observe_acts_of(end, maker);
     }
     publish_at_once_for(channel, maker);
 }
@@ -100,6 +101,7 @@ pub(crate) fn hand_over(
             }
         }
     });
+    channel.observe_acts_of(end, to);
     publish_at_once_for(channel, to);
 }
 

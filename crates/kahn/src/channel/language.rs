@@ -7,6 +7,7 @@ use super::process::InNetwork;
 use super::prune::{self, ToPrune};
 use super::publication::Published;
 use super::raw::{ChannelRef, End};
+use super::wire::Writing;
 use super::word::{Seen, Word};
 use kahn_engine::sync::Ordering::*;
 use kahn_engine::task::{Ready, Task};
@@ -106,6 +107,8 @@ pub(crate) struct OfWorker {
     /// Where the running process wants to wait.
     wait: Cell<WaitOn>,
     pub(super) published: Published,
+    /// Room for the written forms of messages.
+    pub(super) writing: Writing,
     /// What probes in passing have spent beyond their budget.
     debt: Cell<usize>,
     /// Senders that parked lately: the first place to look for a ring.
@@ -122,6 +125,7 @@ impl From<&Kahn> for OfWorker {
         Self {
             wait: Cell::new(WaitOn::NOWHERE),
             published: Published::default(),
+            writing: Writing::default(),
             debt: Cell::new(0),
             recently_blocked: [const { Cell::new(ptr::null()) }; 8],
             next_blocked: Cell::new(0),

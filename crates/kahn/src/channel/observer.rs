@@ -30,14 +30,17 @@ use kahn_engine::sync::system::clock;
 use kahn_engine::{Pause, TaskRef};
 use kahn_report::Ending;
 use kahn_report::log::{Log, Wait, What};
-use kahn_report::observe::{Act, Observer, Rest, Slice, Subject};
+use kahn_report::observe::{Act, Observer, Rest, Slice, Subject, Wants, Written};
 use std::fmt;
 use std::ops::Range;
-use std::ptr;
+use std::{ptr, slice};
 
-/// The observer of a run.
+/// The observer of a run, and what it has said that it wants to know.
 #[derive(Clone)]
-pub(crate) struct ObserverHandle(pub(crate) Arc<dyn Observer>);
+pub(crate) struct ObserverHandle {
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) wants: Wants,
+}
 
 impl fmt::Debug for ObserverHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,14 +48,20 @@ impl fmt::Debug for ObserverHandle {
     }
 }
 
+impl ObserverHandle {
+    pub(crate) fn new(observer: Arc<dyn Observer>) -> Self {
+        Self { wants: observer.wants(), observer }
+    }
+}
+
 impl Kahn {
     /// Has this told of what it wants to know of processes. Said once, before there are workers.
-    pub(crate) fn observe_by(&self, ObserverHandle(observer): &ObserverHandle) {
-        if observer.wants_schedule() {
-            let _ = self.observer.set(ObserverHandle(Arc::clone(observer)));
+    pub(crate) fn observe_by(&self, observer: &ObserverHandle) {
+        if observer.wants.schedule {
+            let _ = self.observer.set(observer.clone());
         }
-        if observer.wants_acts() {
-            let _ = self.acts.set(ObserverHandle(Arc::clone(observer)));
+        if observer.wants.acts {
+            let _ = self.acts.set(observer.clone());
         }
     }
 }
@@ -66,8 +75,7 @@ fn told_of_acts<'a>(task: TaskRef) -> Option<&'a dyn Observer> {
     if task.attributes() & attribute::JOINED == 0 {
         return None;
     }
-    let ObserverHandle(observer) = language::of(task).acts.get()?;
-    Some(&**observer)
+    Some(&*language::of(task).acts.get()?.observer)
 }
 
 /// A process has ended, and its ends are closed.
@@ -142,7 +150,7 @@ pub(super) fn wait(task: TaskRef, pause: Pause) -> Wait {
 }
 
 fn observer(worker: &Worker) -> Option<(&dyn Observer, Option<usize>)> {
-    let ObserverHandle(observer) = worker.language().observer.get()?;
+    let ObserverHandle { observer, .. } = worker.language().observer.get()?;
     Some((&**observer, (!worker.is_dedicated()).then(|| worker.index())))
 }
 
@@ -182,19 +190,24 @@ pub(super) fn tell_of_dropping(worker: &Worker, task: TaskRef) {
 impl ChannelTable {
     /// Has both ends of all channels told of, if the observer wants to know. Said once, before anything runs.
     pub(crate) fn observe_by(&self, observer: ObserverHandle) {
-        let ObserverHandle(wants) = &observer;
-        if let Some(log) = wants.log() {
+        if let Some(log) = observer.observer.log() {
             let log = self.log.get_or_init(|| log);
             self.all().into_iter().for_each(|channel| channel.log_name(&**log));
             if log.keeps_messages() {
                 self.all().into_iter().for_each(ChannelRef::observe);
             }
         }
-        if !wants.wants_messages() && !wants.wants_contents() && !wants.wants_acts() {
+        let wants = observer.wants;
+        if (Wants { schedule: false, ..wants }) == Wants::NOTHING {
             return;
         }
         let _ = self.observer.set(observer);
-        self.all().into_iter().for_each(ChannelRef::observe);
+        for channel in self.all() {
+            channel.observe_for(wants);
+            for end in [End::Sender, End::Receiver] {
+                channel.owner(end).inspect(|owner| channel.observe_acts_of(end, *owner));
+            }
+        }
     }
 
     /// A channel is made; no process knows it yet.
@@ -203,8 +216,11 @@ impl ChannelTable {
         if let Some(log) = log {
             channel.log_name(&**log);
         }
-        if self.observer.get().is_some() || log.is_some_and(|log| log.keeps_messages()) {
+        if log.is_some_and(|log| log.keeps_messages()) {
             channel.observe();
+        }
+        if let Some(observer) = self.observer.get() {
+            channel.observe_for(observer.wants);
         }
     }
 
@@ -226,10 +242,30 @@ impl ChannelRef {
         log.channel(self.as_ptr().addr(), clock::ticks(), channel(&self));
     }
 
-    /// Tells the observer of both ends from now on. Nothing runs, or no process knows the channel yet.
-    pub(super) fn observe(self) {
+    /// Tells of both ends from now on. Nothing runs, or no process knows the channel yet.
+    fn observe(self) {
         if !self.is_inner() {
             self.tell_of_both_ends(told::OBSERVER);
+        }
+    }
+
+    /// The same, of those ends at which something is wanted whichever process has them. The others pay nothing.
+    fn observe_for(self, wants: Wants) {
+        if wants.messages {
+            self.observe();
+        } else if wants.contents && self.is_wired() && !self.is_inner() {
+            self.sender.tell(told::OBSERVER);
+        }
+    }
+
+    /// A process gets this end: tells of it from now on if that is joined to the outside, and its acts are wanted.
+    #[inline]
+    pub(super) fn observe_acts_of(self, end: End, owner: TaskRef) {
+        if owner.attributes() & attribute::JOINED != 0
+            && self.table().observer().is_some_and(|observer| observer.wants.acts)
+            && !self.is_inner()
+        {
+            self.side(end).tell(told::OBSERVER);
         }
     }
 
@@ -243,30 +279,27 @@ impl ChannelRef {
 
     /// Tells what is in the messages of these numbers, which the sender has put into their slots, and that
     /// it sends them.
-    fn tell_contents(self, observer: &dyn Observer, numbers: Range<u64>) {
+    fn tell_contents(self, handle: &ObserverHandle, numbers: Range<u64>, worker: &Worker) {
         let Some(sender) = self.owner(End::Sender) else { return };
-        let (wants_contents, acts) = (observer.wants_contents(), told_of_acts(sender));
-        if !wants_contents && acts.is_none() {
+        let (contents, acts) = (handle.wants.contents, told_of_acts(sender));
+        if !contents && acts.is_none() {
             return;
         }
-        let (mut number, end) = (self.before(numbers.start), self.before(numbers.end));
-        let sends = |number, message: Option<&[u8]>| {
+        let (sender, channel) = (process(&sender), channel(&self));
+        let tell = |messages: Range<u64>, written: Option<Written<'_>>| {
+            let messages = self.before(messages.start)..self.before(messages.end);
+            if contents {
+                handle.observer.writes(sender, channel, messages.clone(), written.clone());
+            }
             if let Some(observer) = acts {
-                let act = Act::Sends { channel: channel(&self), number, message };
-                observer.acts(process(&sender), act);
+                observer.acts(sender, Act::Sends { channel, messages, written });
             }
-        };
-        let write = |message: Option<&[u8]>| {
-            if wants_contents {
-                observer.writes(process(&sender), channel(&self), number, message);
-            }
-            sends(number, message);
-            number += 1;
         };
         // SAFETY: they are about to be published, by the holder of the sender.
-        unsafe { self.for_each_written(numbers, write) };
-        // Those without a written form.
-        (number..end).for_each(|number| sends(number, None));
+        if !unsafe { self.write_each(numbers.clone(), &worker.of.writing, &tell) } && acts.is_some()
+        {
+            tell(numbers, None);
+        }
     }
 
     /// A message is discarded, for its reader has left. It is told all the same if its sender is joined to the
@@ -293,8 +326,8 @@ impl ChannelRef {
         let table = self.table();
         if self.is_wired()
             && table.tells_of_left(self)
-            && let Some(ObserverHandle(observer)) = table.observer()
-            && observer.wants_contents()
+            && let Some(ObserverHandle { observer, wants }) = table.observer()
+            && wants.contents
         {
             // SAFETY: said by the caller.
             let message = unsafe { self.written(slot.cast_const().cast()) };
@@ -305,7 +338,12 @@ impl ChannelRef {
     /// The same of a message that is written already.
     pub(super) fn discards_written(self, message: Option<&[u8]>) {
         let number = self.before(self.sender.local.get());
-        self.tell_of_act(End::Sender, |channel| Act::Sends { channel, number, message });
+        let end = message.map_or(0, <[u8]>::len);
+        self.tell_of_act(End::Sender, |channel| Act::Sends {
+            channel,
+            messages: number..number + 1,
+            written: message.map(|message| Written::new(message, slice::from_ref(&end))),
+        });
     }
 
     /// The owner of `end` does something there, which is told if it is joined to the outside.
@@ -330,16 +368,20 @@ impl ChannelRef {
             let count = messages.end - messages.start;
             ring.messages(what, self.as_ptr().addr(), messages.start, count, clock::ticks);
         }
-        if let Some(ObserverHandle(observer)) = self.table().observer() {
-            match end {
-                End::Sender => {
-                    self.tell_contents(&**observer, from..to);
-                    observer.sent(channel(&self), messages);
+        let Some(handle) = self.table().observer() else { return };
+        let is_wanted = handle.wants.messages;
+        match end {
+            End::Sender => {
+                self.tell_contents(handle, from..to, worker);
+                if is_wanted {
+                    handle.observer.sent(channel(&self), messages);
                 }
-                End::Receiver => {
-                    observer.received(channel(&self), messages.clone());
-                    self.tell_of_act(end, |channel| Act::Receives { channel, messages });
+            }
+            End::Receiver => {
+                if is_wanted {
+                    handle.observer.received(channel(&self), messages.clone());
                 }
+                self.tell_of_act(end, |channel| Act::Receives { channel, messages });
             }
         }
     }

@@ -8,7 +8,9 @@ use super::Digester;
 use super::raw::{ChannelRef, End, kind};
 use kahn_engine::sync::panics;
 use kahn_report::BoxError;
+use kahn_report::observe::Written;
 use std::any::type_name;
+use std::cell::Cell;
 use std::fmt;
 use std::mem::transmute;
 use std::ops::Range;
@@ -192,23 +194,17 @@ impl Wire {
         unsafe { (self.of.write)(self, message, into) };
     }
 
-    /// The written form of the message in a slot; none if it cannot be written. It does not unwind: it is the
-    /// user's function, and its callers are about to publish or to drop.
+    /// Appends the written form of the message in a slot; `false` if it cannot be written. It does not unwind: it
+    /// is the user's function, and its callers are about to publish or to drop.
     ///
     /// # Safety
     /// As for [`encode`](Self::encode).
-    unsafe fn written(self, slot: *mut u8, bytes: &mut Vec<u8>) -> Option<&[u8]> {
+    unsafe fn write(self, slot: *mut u8, bytes: &mut Vec<u8>) -> bool {
         let written = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: said by the caller.
             unsafe { self.encode(slot.cast_const().cast(), bytes) };
         }));
-        match written {
-            Ok(()) => Some(bytes),
-            Err(payload) => {
-                panics::discard(payload);
-                None
-            }
-        }
+        written.map_err(panics::discard).is_ok()
     }
 
     /// Makes a message of its written form, where there is none. If it fails or panics, there is none still.
@@ -263,11 +259,12 @@ impl ChannelRef {
         let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten()?;
         let mut bytes = Vec::new();
         // SAFETY: said by the caller.
-        let is_written = unsafe { wire.written(message.cast_mut().cast(), &mut bytes) }.is_some();
+        let is_written = unsafe { wire.write(message.cast_mut().cast(), &mut bytes) };
         is_written.then_some(bytes)
     }
 
-    /// Calls `f` with the written form of each of these messages, none if it cannot be written.
+    /// Calls `tell` with the numbers of these messages and their written forms, many at once, in order; without
+    /// those of a message that cannot be written. `false` if the messages have no written form: then it calls nothing.
     ///
     /// What the sender has not published lies in its present row: it goes to another when it looks at its
     /// peer for credit, and what there was credit for before is published then.
@@ -275,26 +272,70 @@ impl ChannelRef {
     /// # Safety
     /// The caller holds the process at the sender, which has put these messages into their slots and not
     /// published them.
-    pub(super) unsafe fn for_each_written(
+    pub(super) unsafe fn write_each(
         self,
         numbers: Range<u64>,
-        mut f: impl FnMut(Option<&[u8]>),
-    ) {
-        if !self.is_wired() {
-            return;
-        }
-        let Some(wire) = self.line(End::Sender).wire.get() else { return };
+        writing: &Writing,
+        tell: &dyn Fn(Range<u64>, Option<Written<'_>>),
+    ) -> bool {
+        let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten();
+        let Some(wire) = wire else { return false };
         let (row, mask) = (self.sender.row.get(), self.sender.mask.get());
         let stride = self.types.get().stride;
-        let mut bytes = Vec::new();
-        for number in numbers {
+        // Taken, for what writes messages is the user's: it may send others.
+        let (mut bytes, mut ends) = (writing.bytes.take(), writing.ends.take());
+        let Range { start, end } = numbers;
+        let mut first = start;
+        for number in start..end {
             #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
             let index = (number as u32 & mask) as usize;
             let slot = row.wrapping_add(index * stride);
-            bytes.clear();
+            let before = bytes.len();
             // SAFETY: the message stands there, as the caller says.
-            f(unsafe { wire.written(slot, &mut bytes) });
+            if unsafe { wire.write(slot, &mut bytes) } && bytes.len() >= before {
+                ends.push(bytes.len());
+                if bytes.len() < AT_ONCE && number + 1 < end {
+                    continue;
+                }
+            } else if bytes.len() < before {
+                // It has taken away what was there.
+                ends.clear();
+            }
+            let unwritten = first + ends.len() as u64;
+            if first < unwritten {
+                tell(first..unwritten, Some(Written::new(&bytes, &ends)));
+            }
+            if unwritten <= number {
+                tell(unwritten..number + 1, None);
+            }
+            first = number + 1;
+            bytes.clear();
+            ends.clear();
         }
+        writing.keep(bytes, ends);
+        true
+    }
+}
+
+/// So many bytes are told of at once, and one message more.
+const AT_ONCE: usize = 1 << 16;
+
+/// Where a worker writes messages before it tells of them: no memory is taken for each.
+#[derive(Default)]
+pub(super) struct Writing {
+    bytes: Cell<Vec<u8>>,
+    ends: Cell<Vec<usize>>,
+}
+
+impl Writing {
+    /// Keeps the room for the next messages, unless it is that of a very large one.
+    fn keep(&self, mut bytes: Vec<u8>, mut ends: Vec<usize>) {
+        bytes.clear();
+        ends.clear();
+        if bytes.capacity() <= 4 * AT_ONCE {
+            self.bytes.set(bytes);
+        }
+        self.ends.set(ends);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::deadlock::Detection;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
 use kahn_report::Both;
-use kahn_report::observe::Observer;
+use kahn_report::observe::{Observable, Observer};
 
 /// The default byte budget for all channels: 1 GiB.
 pub(crate) const DEFAULT_BUDGET: u64 = 1 << 30;
@@ -43,7 +43,7 @@ pub struct Options {
 
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
-        let observer = schedule.observer().cloned().map(ObserverHandle);
+        let observer = schedule.observer().cloned().map(ObserverHandle::new);
         Self {
             schedule,
             capacities: Capacities::default(),
@@ -250,14 +250,8 @@ impl Options {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     #[must_use]
-    pub fn observer(mut self, observer: Arc<impl Observer + 'static>) -> Self {
-        let observer: Arc<dyn Observer> = match self.observer.take() {
-            None => observer,
-            Some(ObserverHandle(before)) => Arc::new(Both::new(before, observer)),
-        };
-        self.observer = Some(ObserverHandle(Arc::clone(&observer)));
-        self.schedule = self.schedule.observed_by(observer);
-        self
+    pub fn observer(self, observer: Arc<impl Observer + 'static>) -> Self {
+        self.observed_by(observer)
     }
 
     /// Returns the schedule: what of these options other kinds of networks heed.
@@ -271,6 +265,18 @@ impl Options {
     /// ```
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
+    }
+}
+
+impl Observable for Options {
+    fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        let observer = match self.observer.take() {
+            None => observer,
+            Some(before) => Arc::new(Both::new(before.observer, observer)),
+        };
+        self.observer = Some(ObserverHandle::new(Arc::clone(&observer)));
+        self.schedule = self.schedule.observed_by(observer);
+        self
     }
 }
 

@@ -396,8 +396,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if let Some(observer) = &options.observer {
         core.scheduler.language::<Kahn>().observe_by(observer);
         core.channels.observe_by(observer.clone());
-        plan.log(observer.0.log());
-        if observer.0.wants_schedule() {
+        plan.log(observer.observer.log());
+        if observer.wants.schedule {
             plan.observe();
         }
     }
@@ -407,9 +407,7 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if !problems.is_empty() {
         return Err(RunError::Check(problems));
     }
-    if let Some(ObserverHandle(observer)) = &options.observer
-        && observer.wants_acts()
-    {
+    if let Some(ObserverHandle { observer, .. }) = &options.observer {
         core.tell_of_graph(&**observer, &network.made.inputs).map_err(RunError::Refused)?;
     }
     if let Some(placing) = plan.placing() {
@@ -442,12 +440,14 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
 
     network.made.has_run = true;
     let elapsed = core.scheduler.timed_run();
-    let report = clear_away(&core, warnings, elapsed);
-    if let Some(ObserverHandle(observer)) = options.observer {
+    let mut outcome = clear_away(&core, warnings, elapsed);
+    if let Some(ObserverHandle { observer, .. }) = options.observer {
         observer.ends(elapsed.tick);
+        let warnings = observer.reports(&outcome.report);
+        outcome.report.warnings.extend(warnings);
     }
     core.gone.open();
-    Ok(report)
+    Ok(outcome)
 }
 
 /// Ends everything that is left, and tells what happened.

@@ -50,3 +50,58 @@ fn edge<'a>(channel: &'a ChannelRef, places: &BTreeMap<Identity, usize>) -> Opti
 fn subject(task: &TaskRef) -> Subject<'_> {
     Subject::new(&task.info().name, task.info().identity)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::channel::observer::ObserverHandle;
+    use crate::channel::raw::{End, told};
+    use crate::{Channel, Network};
+    use kahn_engine::sync::Arc;
+    use kahn_report::observe::{Observer, Wants};
+    use std::collections::BTreeMap;
+
+    struct OneKind(Wants);
+
+    impl Observer for OneKind {
+        fn wants(&self) -> Wants {
+            self.0
+        }
+    }
+
+    /// The channels of a network of which is told, and at which ends, if this is wanted.
+    fn told_of(wants: Wants) -> BTreeMap<String, Vec<End>> {
+        let mut network = Network::new();
+        let (out, read) = network.channel::<u8>("read");
+        network.blocking("read", out, |mut out| out.send_blocking(7));
+        let wired = Channel::named("wired").wire_with(
+            |byte: &u8, bytes| bytes.push(*byte),
+            |bytes| bytes.first().copied().ok_or("it is empty".into()),
+        );
+        let (out, wired) = network.channel_with(wired);
+        network.process("forward", (read, out), crate::process::forward);
+        let plain = network.map("double", wired, |byte| 2 * byte);
+        network.for_each("ignore", plain, |_| {});
+        let channels = &network.made.core.channels;
+        channels.observe_by(ObserverHandle::new(Arc::new(OneKind(wants))));
+        let ends = [End::Sender, End::Receiver];
+        let told = channels.all().into_iter().map(|channel| {
+            let told = ends.into_iter().filter(|end| channel.side(*end).tells(told::OBSERVER));
+            (channel.name().to_string(), told.collect())
+        });
+        told.filter(|(_, ends): &(_, Vec<_>)| !ends.is_empty()).collect()
+    }
+
+    #[test]
+    fn ends_at_which_nothing_is_wanted_are_not_told_of() {
+        let of = |name: &str| (name.to_owned(), vec![End::Sender]);
+        assert_eq!(told_of(Wants::NOTHING), BTreeMap::new());
+        assert_eq!(told_of(Wants { schedule: true, ..Wants::NOTHING }), BTreeMap::new());
+        let acts = Wants { acts: true, ..Wants::NOTHING };
+        assert_eq!(told_of(acts), BTreeMap::from([of("read")]));
+        let contents = Wants { contents: true, ..Wants::NOTHING };
+        assert_eq!(told_of(contents), BTreeMap::from([of("wired")]));
+        assert_eq!(told_of(acts | contents), BTreeMap::from([of("read"), of("wired")]));
+        let all = told_of(Wants { messages: true, ..Wants::NOTHING });
+        assert_eq!((all.len(), all["read"].len()), (3, 2));
+    }
+}

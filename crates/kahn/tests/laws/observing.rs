@@ -2,8 +2,10 @@
 //! and why each ends; who ends which wait; times that are those of the report.
 
 use super::schedules::{everywhere, run};
-use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject};
-use kahn::{Accounting, BoxError, Channel, Network, OutsideSender, Report, Summary};
+use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject, Wants, Written};
+use kahn::{
+    Accounting, BoxError, Channel, Network, OutsideSender, Receiver, Report, Spawner, Summary,
+};
 use kahn_laws::add_every_kind;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,35 +203,20 @@ impl Told {
 }
 
 /// Wants one kind of what is told, and says what else it is told of.
-#[derive(Default)]
-struct Wants {
-    messages: bool,
-    contents: bool,
-    acts: bool,
+struct OneKind {
+    wants: Wants,
     told: Mutex<BTreeSet<&'static str>>,
 }
 
-impl Wants {
+impl OneKind {
     fn is_told(&self, what: &'static str) {
         self.told.lock().insert(what);
     }
 }
 
-impl Observer for Wants {
-    fn wants_schedule(&self) -> bool {
-        false
-    }
-
-    fn wants_messages(&self) -> bool {
-        self.messages
-    }
-
-    fn wants_contents(&self) -> bool {
-        self.contents
-    }
-
-    fn wants_acts(&self) -> bool {
-        self.acts
+impl Observer for OneKind {
+    fn wants(&self) -> Wants {
+        self.wants
     }
 
     fn runs(&self, _: Subject<'_>, _worker: Option<usize>, _: u64) {
@@ -256,7 +243,7 @@ impl Observer for Wants {
         self.is_told("messages");
     }
 
-    fn writes(&self, _: Subject<'_>, _channel: Subject<'_>, _: u64, _: Option<&[u8]>) {
+    fn writes(&self, _: Subject<'_>, _: Subject<'_>, _: Range<u64>, _: Option<Written<'_>>) {
         self.is_told("contents");
     }
 
@@ -270,17 +257,32 @@ impl Observer for Wants {
     }
 }
 
+/// Has the report warn of this.
+struct Warns(&'static str);
+
+impl Observer for Warns {
+    fn wants(&self) -> Wants {
+        Wants::NOTHING
+    }
+
+    fn reports(&self, report: &Report) -> Vec<String> {
+        assert!(report.is_success());
+        vec![self.0.to_owned()]
+    }
+}
+
 #[test]
 fn of_several_observers_each_is_told_what_it_wants() {
     everywhere(|schedule| {
         let [one, other] = [(); 2].map(|()| Arc::new(Told::default()));
         let wants = [
-            (Wants::default(), vec![]),
-            (Wants { messages: true, ..Wants::default() }, vec!["messages"]),
-            (Wants { contents: true, ..Wants::default() }, vec!["contents"]),
-            (Wants { acts: true, ..Wants::default() }, vec!["acts", "graph"]),
+            (Wants::NOTHING, vec!["graph"]),
+            (Wants { schedule: true, ..Wants::NOTHING }, vec!["graph", "schedule"]),
+            (Wants { messages: true, ..Wants::NOTHING }, vec!["graph", "messages"]),
+            (Wants { contents: true, ..Wants::NOTHING }, vec!["contents", "graph"]),
+            (Wants { acts: true, ..Wants::NOTHING }, vec!["acts", "graph"]),
         ]
-        .map(|(wants, told)| (Arc::new(wants), told));
+        .map(|(wants, told)| (Arc::new(OneKind { wants, told: Mutex::default() }), told));
         let mut network = network();
         let bytes = Channel::named("bytes")
             .wire_with(|byte: &u8, into| into.push(*byte), |bytes| Ok::<_, BoxError>(bytes[0]));
@@ -293,10 +295,14 @@ fn of_several_observers_each_is_told_what_it_wants() {
         for (wants, _) in &wants {
             options = options.observer(Arc::clone(wants));
         }
+        options = options.observer(Arc::new(Warns("one"))).observer(Arc::new(Warns("two")));
         let report = run(network, options.observer(Arc::clone(&other)));
         assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
         one.saw_all(&report, &format!("{schedule:?}, the first"));
         other.saw_all(&report, &format!("{schedule:?}, the last"));
+        for warning in ["one", "two"] {
+            assert!(report.warnings.iter().any(|known| known == warning), "{schedule:?}");
+        }
         for (wants, told) in wants {
             assert_eq!(wants.told.lock().iter().copied().collect::<Vec<_>>(), told, "{schedule:?}");
         }
@@ -307,8 +313,8 @@ fn of_several_observers_each_is_told_what_it_wants() {
 struct GivesUp(Mutex<Option<OutsideSender<u32>>>, Mutex<Vec<String>>);
 
 impl Observer for GivesUp {
-    fn wants_acts(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { acts: true, ..Wants::NOTHING }
     }
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
@@ -363,5 +369,58 @@ fn what_ran_by_the_slices_ran_by_the_report() {
             let most = told * 1e-2 + 1e-7;
             assert!((told - seen).abs() <= most, "{schedule:?}: {}: {told} {seen}", process.name);
         }
+    });
+}
+
+/// What processes did that are joined to the outside, by channel.
+#[derive(Default)]
+struct Acts(Mutex<BTreeSet<String>>);
+
+impl Observer for Acts {
+    fn wants(&self) -> Wants {
+        Wants { acts: true, contents: true, ..Wants::NOTHING }
+    }
+
+    fn sent(&self, channel: Subject<'_>, _: Range<u64>) {
+        panic!("{} is not wanted", channel.name);
+    }
+
+    fn acts(&self, process: Subject<'_>, act: Act<'_>) {
+        let (what, channel) = match act {
+            Act::Sends { channel, .. } => ("sends", channel),
+            Act::Receives { channel, .. } => ("receives", channel),
+            Act::SeesEnd { channel } => ("sees the end of", channel),
+            _ => return,
+        };
+        self.0.lock().insert(format!("{} {what} {}", process.name, channel.name));
+    }
+}
+
+#[test]
+fn what_processes_do_is_told_of_ends_that_they_get_while_the_network_runs() {
+    everywhere(|schedule| {
+        let acts = Arc::new(Acts::default());
+        let mut network = Network::new();
+        let (out, before) = network.channel("before");
+        network.process("send", out, async |mut out| out.send(1_u32).await);
+        let ports = (network.spawner(), before);
+        network.process("create", ports, async |(mut create, before): (Spawner<'_>, _)| {
+            let (mut out, later) = create.channel("later");
+            let print = |name| kahn::Process::named(name).effects();
+            let ignore = async |mut numbers: Receiver<u32>| while numbers.recv().await.is_some() {};
+            create.process_with(print("print before"), before, ignore);
+            create.process_with(print("print later"), later, ignore);
+            out.send(2).await;
+        });
+        let report = run(network, schedule.options().observer(Arc::clone(&acts)));
+        assert!(report.is_success(), "{schedule:?}: {}", report.explanation());
+        let told: Vec<_> = acts.0.lock().iter().cloned().collect();
+        let expected = [
+            "print before receives before",
+            "print before sees the end of before",
+            "print later receives later",
+            "print later sees the end of later",
+        ];
+        assert_eq!(told, expected, "{schedule:?}");
     });
 }

@@ -2,7 +2,7 @@
 //! form, once, in order, whichever operation sends it and whatever the channel has become.
 
 use super::schedules::{everywhere, run};
-use kahn::observe::{Observer, Subject};
+use kahn::observe::{Observer, Subject, Wants, Written};
 use kahn::{BoxError, Channel, Network, Options, Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -19,24 +19,31 @@ type Sent = (String, Vec<Option<Vec<u8>>>);
 struct Told(Mutex<BTreeMap<String, Sent>>, Mutex<Vec<String>>);
 
 impl Observer for Told {
-    fn wants_contents(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { messages: true, contents: true, ..Wants::NOTHING }
     }
 
     fn writes(
         &self,
         process: Subject<'_>,
         channel: Subject<'_>,
-        number: u64,
-        message: Option<&[u8]>,
+        numbers: Range<u64>,
+        written: Option<Written<'_>>,
     ) {
         let mut told = self.0.lock();
         let (sender, messages) = told.entry(channel.name.to_string()).or_default();
-        if number != messages.len() as u64 {
-            self.1.lock().push(format!("{channel:?}: {number} after {}", messages.len()));
+        let count = numbers.end - numbers.start;
+        if numbers.start != messages.len() as u64 || count == 0 {
+            self.1.lock().push(format!("{channel:?}: {numbers:?} after {}", messages.len()));
         }
         *sender = process.name.to_string();
-        messages.push(message.map(<[u8]>::to_vec));
+        match written {
+            Some(written) => messages.extend(written.map(|message| Some(message.to_vec()))),
+            None => messages.extend((0..count).map(|_| None)),
+        }
+        if numbers.end != messages.len() as u64 {
+            self.1.lock().push(format!("{channel:?}: {numbers:?} are {}", messages.len()));
+        }
     }
 
     fn sent(&self, channel: Subject<'_>, messages: Range<u64>) {
@@ -151,4 +158,40 @@ fn a_message_that_cannot_be_written_is_told_as_such_and_sent() {
     network.run_with(Options::new().observer(Arc::clone(&told))).expect("it ends");
     assert_eq!(all.take(), Some(vec![0, 1, 2, 3]));
     assert_eq!(told.0.lock()["odd"].1, [None, Some(vec![1]), None, Some(vec![3])]);
+}
+
+#[test]
+fn of_a_function_that_takes_away_what_is_there_nothing_is_told() {
+    let told = Arc::new(Told::default());
+    let mut network = Network::new();
+    let odd = Channel::named("odd").wire_with(
+        |number: &u8, bytes| if *number == 2 { bytes.clear() } else { bytes.push(*number) },
+        |bytes| Ok(bytes[0]),
+    );
+    let (out, numbers) = network.channel_with(odd.capacity(64));
+    network.process("send", out, async |mut out| out.send_all(0..4_u8).await);
+    network.for_each("ignore", numbers, |_| {});
+    let options = Options::new().workers(1).observer(Arc::clone(&told));
+    network.run_with(options).expect("it ends");
+    assert_eq!(told.0.lock()["odd"].1, [None, None, None, Some(vec![3])]);
+    assert_eq!(*told.1.lock(), [""; 0]);
+}
+
+#[test]
+fn large_messages_are_told_a_few_at_once() {
+    let told = Arc::new(Told::default());
+    let mut network = Network::new();
+    let pages = Channel::named("pages").wire_with(
+        |page: &(u8, usize), bytes| bytes.resize(bytes.len() + page.1, page.0),
+        |bytes| Ok::<_, BoxError>((bytes[0], bytes.len())),
+    );
+    let (out, pages) = network.channel_with(pages.capacity(64));
+    network.process("send", out, async |mut out| {
+        out.send_all((0..60_u8).map(|number| (number, 1 + 5_000 * usize::from(number)))).await;
+    });
+    network.for_each("ignore", pages, |_| {});
+    network.run_with(Options::new().observer(Arc::clone(&told))).expect("it ends");
+    let pages = (0..60_u8).map(|number| Some(vec![number; 1 + 5_000 * usize::from(number)]));
+    assert!(told.0.lock()["pages"].1.iter().cloned().eq(pages));
+    assert_eq!(*told.1.lock(), [""; 0]);
 }
