@@ -7,7 +7,7 @@
 
 use crate::Failure;
 use crate::subject::Subject;
-use crate::written::Written;
+use crate::written::WrittenForms;
 use std::ops::Range;
 use std::path::Path;
 
@@ -67,7 +67,7 @@ pub enum Act<'a> {
         messages: Range<u64>,
         /// Their written forms; none if the channel has none for its messages, and of a message whose
         /// function has panicked.
-        written: Option<Written<'a>>,
+        written: Option<WrittenForms<'a>>,
     },
     /// It has received these messages.
     Receives {

@@ -5,7 +5,7 @@ use crate::acts::{Act, Graph};
 use crate::log::Log;
 use crate::observe::{Observer, Rest, Slice, Tick, Wants};
 use crate::subject::Subject;
-use crate::written::Written;
+use crate::written::WrittenForms;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl Observer for Both {
         process: Subject<'_>,
         channel: Subject<'_>,
         messages: Range<u64>,
-        written: Option<Written<'_>>,
+        written: Option<WrittenForms<'_>>,
     ) {
         self.tell(
             |wants| wants.contents,

@@ -4,7 +4,7 @@ pub use crate::acts::{Act, Contents, Edge, Graph, Script, Step, Vertex};
 pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedProcess};
 pub use crate::slice::{Slice, Tick};
 pub use crate::subject::Subject;
-pub use crate::written::Written;
+pub use crate::written::WrittenForms;
 
 use crate::log::Log;
 use crate::{Name, Report};
@@ -127,7 +127,7 @@ pub trait Observer: Send + Sync {
         process: Subject<'_>,
         channel: Subject<'_>,
         messages: Range<u64>,
-        written: Option<Written<'_>>,
+        written: Option<WrittenForms<'_>>,
     ) {
         let _ = (process, channel, messages, written);
     }

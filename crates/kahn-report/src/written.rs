@@ -8,30 +8,30 @@ use std::slice;
 /// # Examples
 ///
 /// ```
-/// use kahn_report::observe::Written;
+/// use kahn_report::observe::WrittenForms;
 ///
-/// let written = Written::new(b"to beor", &[5, 5, 7]);
+/// let written = WrittenForms::new(b"to beor", &[5, 5, 7]);
 /// let messages: Vec<&[u8]> = written.collect();
 /// assert_eq!(messages, [&b"to be"[..], b"", b"or"]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Written<'a> {
+pub struct WrittenForms<'a> {
     bytes: &'a [u8],
     /// Where the next one begins.
     from: usize,
     ends: slice::Iter<'a, usize>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenForms<'a> {
     /// Makes them of their bytes, and of where each of them ends there.
     ///
     /// # Examples
     ///
     /// ```
-    /// use kahn_report::observe::Written;
+    /// use kahn_report::observe::WrittenForms;
     ///
-    /// assert_eq!(Written::new(b"", &[]).count(), 0);
-    /// assert!(Written::new(b"to be", &[5]).eq([b"to be"]));
+    /// assert_eq!(WrittenForms::new(b"", &[]).count(), 0);
+    /// assert!(WrittenForms::new(b"to be", &[5]).eq([b"to be"]));
     /// ```
     ///
     /// # Panics
@@ -41,7 +41,7 @@ impl<'a> Written<'a> {
     }
 }
 
-impl<'a> Iterator for Written<'a> {
+impl<'a> Iterator for WrittenForms<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -56,6 +56,6 @@ impl<'a> Iterator for Written<'a> {
     }
 }
 
-impl ExactSizeIterator for Written<'_> {}
+impl ExactSizeIterator for WrittenForms<'_> {}
 
-impl FusedIterator for Written<'_> {}
+impl FusedIterator for WrittenForms<'_> {}

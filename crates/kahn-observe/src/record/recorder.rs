@@ -3,7 +3,7 @@
 use super::carried::{AT_ONCE, Carried, Channels, EACH, digest};
 use super::{Act, Channel, Entry, Failed, Header, Input, Process, Topology, Writer};
 use kahn_report::Failure;
-use kahn_report::observe::{self, Graph, Observer, Subject, Wants, Written};
+use kahn_report::observe::{self, Graph, Observer, Subject, Wants, WrittenForms};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::io;
@@ -269,7 +269,7 @@ impl Observer for Recorder {
         _: Subject<'_>,
         channel: Subject<'_>,
         messages: Range<u64>,
-        written: Option<Written<'_>>,
+        written: Option<WrittenForms<'_>>,
     ) {
         let Some(Started { channels, to_recorded, held, .. }) = self.started.get() else { return };
         let channel = channel.id;

@@ -3,7 +3,7 @@
 use super::carried::{AT_ONCE, Carried, Channels, digest};
 use super::until::{Left, Until};
 use super::{Act, Cut, Entry, FRAME, Failed, Header, Input, MOST, ReadError, Reader, Topology};
-use kahn_report::observe::{Contents, Graph, Observer, Script, Step, Subject, Wants, Written};
+use kahn_report::observe::{Contents, Graph, Observer, Script, Step, Subject, Wants, WrittenForms};
 use kahn_report::{AtMessage, Failure};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -492,7 +492,7 @@ impl Observer for Replay {
         process: Subject<'_>,
         channel: Subject<'_>,
         messages: Range<u64>,
-        written: Option<Written<'_>>,
+        written: Option<WrittenForms<'_>>,
     ) {
         let mut written = written.into_iter().flatten();
         let first = self.channels.with(channel.id, |carried| {

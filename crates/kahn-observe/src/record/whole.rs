@@ -2,7 +2,7 @@
 
 use super::{Bundle, Header, Recorder};
 use kahn_report::Report;
-use kahn_report::observe::{Act, Graph, Observer, Subject, Wants, Written};
+use kahn_report::observe::{Act, Graph, Observer, Subject, Wants, WrittenForms};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ macro_rules! tell {
             process: Subject<'_>,
             channel: Subject<'_>,
             messages: Range<u64>,
-            written: Option<Written<'_>>,
+            written: Option<WrittenForms<'_>>,
         ) {
             if let Some(recorder) = $recorder {
                 recorder.writes(process, channel, messages, written);

@@ -8,7 +8,7 @@
 //! | – | could not write | goes on, and nothing is kept: the recording has ended, not the run |
 
 use super::{Act, Entry, FRAME, Header, MAGIC, MOST, VERSION, checksum};
-use kahn_report::observe::Written;
+use kahn_report::observe::WrittenForms;
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use std::fs::OpenOptions;
@@ -155,7 +155,7 @@ impl Writer {
         &self,
         process: u64,
         channel: u64,
-        messages: Written<'_>,
+        messages: WrittenForms<'_>,
     ) -> bool {
         self.append_by(|state| state.head.add(&mut state.buffer, (process, channel), messages))
     }
@@ -332,7 +332,7 @@ impl Head {
         &mut self,
         buffer: &mut Vec<u8>,
         (process, channel): (u64, u64),
-        messages: Written<'_>,
+        messages: WrittenForms<'_>,
     ) -> io::Result<()> {
         for message in messages {
             let of = (process, channel, message.len());
@@ -385,7 +385,7 @@ mod tests {
                 add(&mut one_by_one, &Entry::Acts { process, act }).expect("it fits");
             }
             let bytes = messages.concat();
-            let written = Written::new(&bytes, &ends);
+            let written = WrittenForms::new(&bytes, &ends);
             let mut head = Head::default();
             head.add(&mut at_once, (process, channel), written).expect("they fit");
             assert!(one_by_one == at_once, "from {process} by {channel}");
@@ -396,7 +396,7 @@ mod tests {
     fn of_a_message_that_is_too_large_nothing_is_written() {
         let large = vec![0; MOST];
         let (mut buffer, ends) = (Vec::new(), [1, MOST]);
-        let written = Written::new(&large, &ends);
+        let written = WrittenForms::new(&large, &ends);
         let error = Head::default().add(&mut buffer, (1, 1), written).unwrap_err();
         assert!(error.to_string().contains("is larger than any may be"), "{error}");
         let mut first = Vec::new();

@@ -30,7 +30,7 @@ use kahn_engine::sync::system::clock;
 use kahn_engine::{Pause, TaskRef};
 use kahn_report::Ending;
 use kahn_report::log::{Log, Wait, What};
-use kahn_report::observe::{Act, Observer, Rest, Slice, Subject, Wants, Written};
+use kahn_report::observe::{Act, Observer, Rest, Slice, Subject, Wants, WrittenForms};
 use std::fmt;
 use std::ops::Range;
 use std::{ptr, slice};
@@ -286,7 +286,7 @@ impl ChannelRef {
             return;
         }
         let (sender, channel) = (process(&sender), channel(&self));
-        let tell = |messages: Range<u64>, written: Option<Written<'_>>| {
+        let tell = |messages: Range<u64>, written: Option<WrittenForms<'_>>| {
             let messages = self.before(messages.start)..self.before(messages.end);
             if contents {
                 handle.observer.writes(sender, channel, messages.clone(), written.clone());
@@ -342,7 +342,7 @@ impl ChannelRef {
         self.tell_of_act(End::Sender, |channel| Act::Sends {
             channel,
             messages: number..number + 1,
-            written: message.map(|message| Written::new(message, slice::from_ref(&end))),
+            written: message.map(|message| WrittenForms::new(message, slice::from_ref(&end))),
         });
     }
 

@@ -8,7 +8,7 @@ use super::Digester;
 use super::raw::{ChannelRef, End, kind};
 use kahn_engine::sync::panics;
 use kahn_report::BoxError;
-use kahn_report::observe::Written;
+use kahn_report::observe::WrittenForms;
 use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
@@ -276,7 +276,7 @@ impl ChannelRef {
         self,
         numbers: Range<u64>,
         writing: &Writing,
-        tell: &dyn Fn(Range<u64>, Option<Written<'_>>),
+        tell: &dyn Fn(Range<u64>, Option<WrittenForms<'_>>),
     ) -> bool {
         let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten();
         let Some(wire) = wire else { return false };
@@ -303,7 +303,7 @@ impl ChannelRef {
             }
             let unwritten = first + ends.len() as u64;
             if first < unwritten {
-                tell(first..unwritten, Some(Written::new(&bytes, &ends)));
+                tell(first..unwritten, Some(WrittenForms::new(&bytes, &ends)));
             }
             if unwritten <= number {
                 tell(unwritten..number + 1, None);

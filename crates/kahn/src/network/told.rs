@@ -55,7 +55,8 @@ fn subject(task: &TaskRef) -> Subject<'_> {
 mod tests {
     use crate::channel::observer::ObserverHandle;
     use crate::channel::raw::{End, told};
-    use crate::{Channel, Network};
+    use crate::network::process::forward;
+    use crate::network::{Channel, Network};
     use kahn_engine::sync::Arc;
     use kahn_report::observe::{Observer, Wants};
     use std::collections::BTreeMap;
@@ -78,7 +79,7 @@ mod tests {
             |bytes| bytes.first().copied().ok_or("it is empty".into()),
         );
         let (out, wired) = network.channel_with(wired);
-        network.process("forward", (read, out), crate::process::forward);
+        network.process("forward", (read, out), forward);
         let plain = network.map("double", wired, |byte| 2 * byte);
         network.for_each("ignore", plain, |_| {});
         let channels = &network.made.core.channels;

@@ -2,7 +2,7 @@
 //! and why each ends; who ends which wait; times that are those of the report.
 
 use super::schedules::{everywhere, run};
-use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject, Wants, Written};
+use kahn::observe::{Act, Graph, Observer, Rest, Slice, Subject, Wants, WrittenForms};
 use kahn::{
     Accounting, BoxError, Channel, Network, OutsideSender, Receiver, Report, Spawner, Summary,
 };
@@ -243,7 +243,7 @@ impl Observer for OneKind {
         self.is_told("messages");
     }
 
-    fn writes(&self, _: Subject<'_>, _: Subject<'_>, _: Range<u64>, _: Option<Written<'_>>) {
+    fn writes(&self, _: Subject<'_>, _: Subject<'_>, _: Range<u64>, _: Option<WrittenForms<'_>>) {
         self.is_told("contents");
     }
 

@@ -2,7 +2,7 @@
 //! form, once, in order, whichever operation sends it and whatever the channel has become.
 
 use super::schedules::{everywhere, run};
-use kahn::observe::{Observer, Subject, Wants, Written};
+use kahn::observe::{Observer, Subject, Wants, WrittenForms};
 use kahn::{BoxError, Channel, Network, Options, Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Observer for Told {
         process: Subject<'_>,
         channel: Subject<'_>,
         numbers: Range<u64>,
-        written: Option<Written<'_>>,
+        written: Option<WrittenForms<'_>>,
     ) {
         let mut told = self.0.lock();
         let (sender, messages) = told.entry(channel.name.to_string()).or_default();
