@@ -3,8 +3,11 @@
 use kahn::{Network, Options, Report};
 
 #[cfg(feature = "communicating")]
-use crate::Stop;
+use kahn_csp as csp;
+
 use crate::{Answer, Compare, Failure, Pending, Program, Stopper, Variant};
+#[cfg(feature = "communicating")]
+use crate::{Seen, Stop};
 
 /// A program that has run to its end.
 #[derive(Debug)]
@@ -71,9 +74,10 @@ fn communicate<'a>(
     options: &Options,
     started: impl FnOnce(Stopper),
 ) -> Result<Ran<'a>, Failure> {
-    let stop = Stop::new();
-    started(Stopper::Communicating(stop.clone()));
-    program.communicate(variant, options.schedule().clone().into(), &stop)
+    let (stop, seen) = (Stop::new(), Seen::default());
+    started(Stopper::Communicating(stop.clone(), seen.clone()));
+    let options = csp::Options::from(options.schedule().clone());
+    program.communicate(variant, options.begun(move |run| seen.begins(run)), &stop)
 }
 
 #[cfg(not(feature = "communicating"))]

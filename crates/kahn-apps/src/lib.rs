@@ -91,5 +91,5 @@ pub use input::Input;
 pub use kahn::Progress;
 pub use kahn_command::{Failure, output};
 pub use slot::{Giver, Slot};
-pub use stop::{Asked, Stop, Stopper};
+pub use stop::{Asked, Seen, Stop, Stopper};
 pub use table::APPS;

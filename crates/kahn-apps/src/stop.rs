@@ -5,12 +5,15 @@
 //! That it is looked at, and not waited for by every program, has a reason: who waits for something
 //! from outside can always still be woken, and there would be no verdict that nothing can go on.
 
+use std::fmt;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 
-use kahn::StopHandle;
+use kahn::observe::{Look, Sampled, Survey};
+use kahn::{Explanation, StopHandle};
 #[cfg(feature = "communicating")]
 use kahn_csp as csp;
 use parking_lot::Mutex;
@@ -89,13 +92,52 @@ impl Future for Asked<'_> {
     }
 }
 
+/// Looks into the run of communicating processes that began last.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<Option<Arc<dyn Sampled>>>>);
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seen").finish_non_exhaustive()
+    }
+}
+
+impl Seen {
+    /// Looks into this run from now on.
+    #[cfg(feature = "communicating")]
+    pub(crate) fn begins(&self, run: csp::Handle) {
+        *self.0.lock() = Some(Arc::new(run));
+    }
+
+    fn run(&self) -> Option<Arc<dyn Sampled>> {
+        self.0.lock().clone()
+    }
+}
+
+impl Sampled for Seen {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        match self.run() {
+            Some(run) => run.look(places, found),
+            None => *found = Look::default(),
+        }
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        self.run().map_or_else(Survey::default, |run| run.survey(processes, channels))
+    }
+
+    fn explain(&self) -> Explanation {
+        self.run().map_or_else(Explanation::default, |run| run.explain())
+    }
+}
+
 /// What can stop the run that is about to start.
 #[derive(Debug, Clone)]
 pub enum Stopper {
     /// It is a Kahn network.
     Network(StopHandle),
-    /// It is a network of communicating processes.
-    Communicating(Stop),
+    /// It is a network of communicating processes, or several, one after the other.
+    Communicating(Stop, Seen),
 }
 
 impl Stopper {
@@ -103,15 +145,15 @@ impl Stopper {
     pub fn stop(&self) {
         match self {
             Self::Network(handle) => handle.stop(),
-            Self::Communicating(stop) => stop.ask(),
+            Self::Communicating(stop, _) => stop.ask(),
         }
     }
 
-    /// Says who has not stopped, as far as that is known.
-    pub fn explain(&self) -> String {
+    /// Returns what looks into the run: it says who has not stopped.
+    pub fn seen(&self) -> Arc<dyn Sampled> {
         match self {
-            Self::Network(handle) => handle.explain().to_string(),
-            Self::Communicating(_) => "  a process has not come to the end of its round".to_owned(),
+            Self::Network(handle) => Arc::new(handle.clone()),
+            Self::Communicating(_, seen) => Arc::new(seen.clone()),
         }
     }
 }

@@ -110,8 +110,7 @@ impl Prepared for Ready {
         interrupt: &Interrupt,
     ) -> Result<(Answer<'_>, Option<Report>), Failure> {
         let started = |stopper: kahn_apps::Stopper| {
-            let explained = stopper.clone();
-            interrupt.running(Stopper::new(move || stopper.stop(), move || explained.explain()));
+            interrupt.running(Stopper::of(stopper.seen(), move || stopper.stop()));
         };
         let ran = kahn_apps::run(&*self.program, self.variant(form), options, started)?;
         Ok((answer(ran.answer), ran.report))

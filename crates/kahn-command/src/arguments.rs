@@ -258,7 +258,7 @@ const OF_SCHEDULED: [&str; 10] = [
     "trace_level",
     "trace_events",
 ];
-const OF_NETWORKS: [&str; 12] = [
+const OF_NETWORKS: [&str; 9] = [
     "record",
     "bundle",
     "bundle_without_messages",
@@ -268,9 +268,6 @@ const OF_NETWORKS: [&str; 12] = [
     "detection",
     "placement",
     "tau",
-    "live",
-    "serve",
-    "serve_token",
 ];
 
 /// What a subcommand does with a program.
@@ -421,9 +418,9 @@ impl RunArguments {
         let mut unheeded = scheduled
             .iter()
             .chain(&traced)
+            .chain(&live)
             .filter(|_| !form.kind.is_scheduled())
-            .chain(&of_networks)
-            .chain(&live);
+            .chain(&of_networks);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };

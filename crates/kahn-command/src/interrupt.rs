@@ -13,11 +13,13 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::thread;
 
-use kahn::StopHandle;
+use kahn::observe::{Look, Sampled, Survey};
+use kahn::{Explanation, StopHandle};
 use parking_lot::Mutex;
 
 use crate::failure::INTERRUPTED;
@@ -36,6 +38,7 @@ use crate::messages;
 pub struct Stopper {
     stop: Arc<dyn Fn() + Send + Sync>,
     explain: Arc<dyn Fn() -> String + Send + Sync>,
+    seen: Option<Arc<dyn Sampled>>,
 }
 
 impl Stopper {
@@ -57,14 +60,29 @@ impl Stopper {
         stop: impl Fn() + Send + Sync + 'static,
         explain: impl Fn() -> String + Send + Sync + 'static,
     ) -> Self {
-        Self { stop: Arc::new(stop), explain: Arc::new(explain) }
+        Self { stop: Arc::new(stop), explain: Arc::new(explain), seen: None }
+    }
+
+    /// Makes one of what stops a run, which can be looked at: `--live` shows it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let network = kahn::Network::new();
+    /// let (handle, stop) = (network.stop_handle(), network.stop_handle());
+    /// let stopper = kahn_command::Stopper::of(handle, move || stop.stop());
+    /// ```
+    pub fn of(run: impl Sampled + 'static, stop: impl Fn() + Send + Sync + 'static) -> Self {
+        let run: Arc<dyn Sampled> = Arc::new(run);
+        let explained = Arc::clone(&run);
+        let explain = move || explained.explain().to_string();
+        Self { stop: Arc::new(stop), explain: Arc::new(explain), seen: Some(run) }
     }
 }
 
 impl From<StopHandle> for Stopper {
     fn from(handle: StopHandle) -> Self {
-        let explained = handle.clone();
-        Self::new(move || handle.stop(), move || explained.explain().to_string())
+        Self::of(handle.clone(), move || handle.stop())
     }
 }
 
@@ -132,14 +150,17 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Tells what everything waits for.
-    fn asked(&self) {
-        // Not under the lock: it may take long, and Ctrl-C does not wait for it.
-        let runs = match &*self.0.lock() {
+    /// What runs now. Not under the lock: to look at it may take long, and Ctrl-C does not wait for that.
+    fn runs(&self) -> Option<Stopper> {
+        match &*self.0.lock() {
             Stage::Idle => None,
             Stage::Running(stop) | Stage::Stopping(stop) => Some(stop.clone()),
-        };
-        match runs {
+        }
+    }
+
+    /// Tells what everything waits for.
+    fn asked(&self) {
+        match self.runs() {
             Some(runs) => messages::note(format_args!("it runs:\n{}", (runs.explain)())),
             None => messages::note("no network runs"),
         }
@@ -184,9 +205,10 @@ impl Interrupt {
         match &*stage {
             Stage::Idle => exit(),
             Stage::Running(stop) => {
-                messages::note("stopping; press Ctrl-C again to end without waiting");
                 let stop = stop.clone();
                 (stop.stop)();
+                // It cannot be over yet for the command, which waits for the lock.
+                messages::note("stopping; press Ctrl-C again to end without waiting");
                 *stage = Stage::Stopping(stop);
             }
             Stage::Stopping(stop) => {
@@ -194,6 +216,26 @@ impl Interrupt {
                 exit();
             }
         }
+    }
+}
+
+/// What runs now, if it can be looked at.
+impl Sampled for Interrupt {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        match self.runs().and_then(|runs| runs.seen) {
+            Some(run) => run.look(places, found),
+            None => *found = Look::default(),
+        }
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        let run = self.runs().and_then(|runs| runs.seen);
+        run.map_or_else(Survey::default, |run| run.survey(processes, channels))
+    }
+
+    fn explain(&self) -> Explanation {
+        let run = self.runs().and_then(|runs| runs.seen);
+        run.map_or_else(Explanation::default, |run| run.explain())
     }
 }
 

@@ -49,6 +49,7 @@
 //! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
 //! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
 //! | `run`, `recording`, `verify`, `graph`, [`trace`], `live` | what is done? |
+//! | `seen` | … with a run that is no program of a menu? ([`SeenArguments`]) |
 //! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
 //! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
 
@@ -68,6 +69,7 @@ mod progress;
 mod recording;
 mod result;
 mod run;
+mod seen;
 mod single;
 pub mod size;
 pub mod trace;
@@ -86,6 +88,7 @@ pub use messages::note;
 pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Purpose, Settings};
 pub use progress::Bar;
 pub use result::write;
+pub use seen::{Seen, SeenArguments};
 pub use single::{main, main_with, main_with_parts};
 
 /// Does something as a command of this name: tells of a failure, and returns the exit code.

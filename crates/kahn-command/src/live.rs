@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kahn::StopHandle;
 use kahn_observe::sample::Watch;
 
 use crate::{Failure, Interrupt, messages};
@@ -54,41 +53,31 @@ impl LiveArguments {
         [("--live", self.live.is_some()), ("--serve", is_served)]
     }
 
-    /// Starts to show a run of this name, which is to begin.
-    pub(crate) fn start(
-        &self,
-        name: &str,
-        handle: &StopHandle,
-        interrupt: &Interrupt,
-    ) -> Result<Live, Failure> {
+    /// Starts to show what runs under this name: now, or when it has begun.
+    pub(crate) fn start(&self, name: &str, interrupt: &Interrupt) -> Result<Live, Failure> {
         let mut live = Live::default();
         #[cfg(feature = "live")]
         if let Some(address) = &self.serve {
-            live.server = Some(served(address, self.serve_token, handle)?);
+            live.server = Some(served(address, self.serve_token, interrupt)?);
         }
         match self.live {
             None => {}
-            Some(LiveForm::Json) => live.lines = Some(lines(handle)?),
-            Some(LiveForm::Screen) => on_screen(&mut live, name, handle, interrupt)?,
+            Some(LiveForm::Json) => live.lines = Some(lines(interrupt)?),
+            Some(LiveForm::Screen) => on_screen(&mut live, name, interrupt)?,
         }
         Ok(live)
     }
 }
 
 #[cfg(not(feature = "live"))]
-fn on_screen(_: &mut Live, _: &str, _: &StopHandle, _: &Interrupt) -> Result<(), Failure> {
+fn on_screen(_: &mut Live, _: &str, _: &Interrupt) -> Result<(), Failure> {
     let what = "this command was built without what `--live` shows on a terminal";
     let help = "`--live=json` writes lines; the feature `live` of the command has both";
     Err(Failure::input(what).with_help(help))
 }
 
 #[cfg(feature = "live")]
-fn on_screen(
-    live: &mut Live,
-    name: &str,
-    handle: &StopHandle,
-    interrupt: &Interrupt,
-) -> Result<(), Failure> {
+fn on_screen(live: &mut Live, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
     if !kahn_live::Screen::is_possible() {
         messages::note(
             "--live shows nothing: standard error or standard input is no terminal; `--live=json` writes \
@@ -97,7 +86,7 @@ fn on_screen(
         return Ok(());
     }
     let pressed = interrupt.clone();
-    let screen = kahn_live::Screen::start(name, handle.clone(), move || pressed.pressed());
+    let screen = kahn_live::Screen::start(name, interrupt.clone(), move || pressed.pressed());
     live.screen = Some(screen.map_err(|error| failed("--live", error))?);
     Ok(())
 }
@@ -106,11 +95,11 @@ fn on_screen(
 fn served(
     address: &str,
     with_token: bool,
-    handle: &StopHandle,
+    interrupt: &Interrupt,
 ) -> Result<kahn_live::Server, Failure> {
     use kahn_live::{Refused, Server};
 
-    let server = Server::start(handle.clone(), address, with_token).map_err(|refused| {
+    let server = Server::start(interrupt.clone(), address, with_token).map_err(|refused| {
         let failure = Failure::input(format!("--serve {address}: {refused}"));
         match refused {
             Refused::Address(_) => {
@@ -137,8 +126,8 @@ fn failed(option: &str, error: impl std::fmt::Display) -> Failure {
 }
 
 /// Writes a view a line.
-fn lines(handle: &StopHandle) -> Result<Watch, Failure> {
-    let watch = Watch::start(handle.clone(), EVERY, |view| match serde_json::to_string(&view) {
+fn lines(interrupt: &Interrupt) -> Result<Watch, Failure> {
+    let watch = Watch::start(interrupt.clone(), EVERY, |view| match serde_json::to_string(&view) {
         Ok(line) => messages::say(line),
         Err(error) => messages::note(format_args!("a view cannot be written: {error}")),
     });

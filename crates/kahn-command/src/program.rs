@@ -244,7 +244,8 @@ pub trait Prepared: Sync {
         purpose: Purpose,
     ) -> Result<Pending<'env>, Failure>;
 
-    /// Runs a form that is no Kahn network. `interrupt` is to be told what can be stopped.
+    /// Runs a form that is no Kahn network. `interrupt` is to be told what can be stopped; `--live` shows it, if it
+    /// can be [looked at](crate::Stopper::of).
     ///
     /// # Errors
     ///

@@ -45,7 +45,11 @@ pub(crate) fn run(
             let name = command.get_name();
             run_network(name, &*prepared, form, options, arguments, &interrupt, &outside)
         }
-        _ => watched(&*prepared, || prepared.perform(form, options, &interrupt)),
+        _ => {
+            let live = arguments.live.start(command.get_name(), &interrupt)?;
+            let perform = || prepared.perform(form, options, &interrupt);
+            if live.is_shown() { perform() } else { watched(&*prepared, perform) }
+        }
     };
     interrupt.ended();
     let ended = outside.end(ran.as_ref().err());
@@ -106,7 +110,7 @@ fn run_network<'env>(
         Some(counted) => (counted.total(), counted.unit()),
         None => (None, "messages"),
     };
-    let live = arguments.live.start(name, &handle, interrupt)?;
+    let live = arguments.live.start(name, interrupt)?;
     let ran = if live.is_shown() {
         network.run_with(options)
     } else {

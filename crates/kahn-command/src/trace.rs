@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use kahn::Options;
+use kahn::observe::Observer;
 use kahn_observe::trace::{Level, Timeline, Trace};
 
 use crate::{Failure, messages, output, result};
@@ -106,6 +107,11 @@ pub(crate) struct Tracing {
 }
 
 impl Tracing {
+    /// What is told of the run, if it is traced.
+    pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
+        self.trace.as_ref().map(|trace| Arc::clone(trace) as Arc<dyn Observer>)
+    }
+
     /// Has a run traced.
     pub(crate) fn observe(&self, options: Options) -> Options {
         match &self.trace {

@@ -1,11 +1,12 @@
 //! What a run does at one moment, for what samples it: states of processes, how full channels are.
 
-use crate::{Name, RingMember};
+use crate::{Explanation, Name, RingMember};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A run that can be looked at while it goes on, which costs it nothing.
 ///
-/// The handle of a network does this: [`StopHandle`]. All processes and channels stand in tables, at places
+/// The handle of a network does this, [`StopHandle`], and that of communicating processes. All processes and channels stand in tables, at places
 /// from 0 on; a part of very many is told by a range of places, all of them by `0..usize::MAX`. A
 /// table keeps its order while processes come and go, but for those that take the places of others.
 ///
@@ -43,6 +44,24 @@ pub trait Sampled: Send + Sync {
     ///
     /// Names are copied, so this is for what a person watches: a few times a second.
     fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey;
+
+    /// Tells what every process waits for, for a person who asks. Empty before the run has begun and when it has
+    /// ended.
+    fn explain(&self) -> Explanation;
+}
+
+impl<Run: Sampled + ?Sized> Sampled for Arc<Run> {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        (**self).look(places, found);
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        (**self).survey(processes, channels)
+    }
+
+    fn explain(&self) -> Explanation {
+        (**self).explain()
+    }
 }
 
 /// What a process does at one moment, in a word.
@@ -60,12 +79,13 @@ pub enum Doing {
     Busy,
     /// It could run, and waits for a worker.
     Ready,
-    /// It waits for a message of another process: the channel is empty.
+    /// It waits for a message of another process: the channel is empty. Of communicating processes also one that
+    /// waits for anything else of another.
     WaitsForMessage,
     /// It waits for another process to receive: the channel is full.
     WaitsForRoom,
-    /// It waits for what is outside of the network: a party at the other end of its channel, or a future of
-    /// another library. A party that is in no operation does so as well.
+    /// It waits for what is outside of the network: a party at the other end of its channel, a future of
+    /// another library, or a time. A party that is in no operation does so as well.
     WaitsOutside,
 }
 

@@ -52,7 +52,9 @@ pub(crate) struct Ended {
 }
 
 #[cfg(not(loom))]
-pub(crate) use chunks::{Blocks, clear_buffers, common_of, give_back, left, make, while_they_stay};
+pub(crate) use chunks::{
+    Blocks, clear_buffers, common_of, each, give_back, left, make, while_they_stay,
+};
 
 #[cfg(not(loom))]
 mod chunks {
@@ -197,6 +199,18 @@ mod chunks {
         f()
     }
 
+    /// Calls `see` for each channel of a network, which stays in its block meanwhile, with its number among them
+    /// and an identity that its block gives it: odd, and the same in every run on one worker. Returns how many
+    /// there are.
+    pub(crate) fn each(common: &Common, mut see: impl FnMut(usize, u64, &Rendezvous)) -> usize {
+        let blocks = common.memory::<Blocks>().0.lock();
+        let all = blocks.chunks.iter().flat_map(|&chunk| blocks_of(chunk)).zip(0_u64..);
+        // SAFETY: the chunks are there, and blocks become channels under the lock.
+        let all = all.map(|(block, place)| (unsafe { block.as_ref() }, place));
+        let channels = all.filter(|(block, _)| block.network() == common.number);
+        channels.enumerate().map(|(nth, (channel, place))| see(nth, place * 2 + 1, channel)).count()
+    }
+
     /// A network has ended: drops what stands in the buffers of its channels, for nothing can receive
     /// it. It may be the end of a channel that is kept by nothing else, its own receiver even.
     pub(crate) fn clear_buffers(common: &Common) {
@@ -263,6 +277,11 @@ pub(crate) unsafe fn give_back(place: NonNull<Rendezvous>) -> Option<NonNull<Buf
 #[cfg(loom)]
 pub(crate) fn while_they_stay<R>(_common: &Common, f: impl FnOnce() -> R) -> R {
     f()
+}
+
+#[cfg(loom)]
+pub(crate) fn each(_common: &Common, _see: impl FnMut(usize, u64, &Rendezvous)) -> usize {
+    0
 }
 
 #[cfg(loom)]

@@ -41,8 +41,7 @@ impl Rendezvous {
         Record {
             name: self.name().clone(),
             kind,
-            // SAFETY: there while the label says so, and does not change.
-            capacity: buffer.map_or(0, |buffer| unsafe { (*buffer.as_ptr()).capacity }),
+            capacity: self.capacity(),
             messages: self.met(),
             state,
             ends: sides.map(|side| if is_up(side.gone()) { self.user(side).addr() } else { 0 }),

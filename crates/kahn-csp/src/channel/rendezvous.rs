@@ -365,7 +365,18 @@ impl Rendezvous {
         }
     }
 
-    /// Behind the gate: whether a process is entered at a side, or held there.
+    /// Its flags: a hint, for one that only looks.
+    pub(crate) fn flags(&self) -> u32 {
+        self.gate.look()
+    }
+
+    /// How many messages its buffer holds at most; 0 without one. Likewise as for its buffer.
+    pub(crate) fn capacity(&self) -> usize {
+        // SAFETY: there while the label says so, and does not change.
+        self.buffer().map_or(0, |buffer| unsafe { (*buffer.as_ptr()).capacity })
+    }
+
+    /// Whether a process is entered at a side, or held there: behind the gate, or as a hint.
     pub(crate) fn has(&self, side: Side, flags: u32, task: TaskRef) -> bool {
         let held = if side == Side::Sender { flag::SENDER_HELD } else { 0 };
         let is_entered = flags & (side.waits() | held) != 0 && flags & flag::SENDER_RUNS == 0;

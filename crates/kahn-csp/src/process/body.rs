@@ -97,7 +97,7 @@ impl Join {
         let flags = self.gate.lock(worker.access());
         let wake = self.waiter.take().and_then(Waiter::take).unwrap_or(Wake::Nobody);
         self.gate.unlock(flags | ENDED);
-        wake.up(worker);
+        wake.up_again(worker);
         flags & HANDLE != 0
     }
 }

@@ -11,7 +11,7 @@ use crate::process::create::create;
 use crate::process::scope::{Process, Scope};
 use crate::run::channels;
 use crate::run::handle::Handle;
-use crate::run::options::Options;
+use crate::run::options::{Announcement, Options};
 use crate::wait::place::Place;
 use kahn_engine::run::{RunPlan, end_what_is_left, listed, outline, process_report};
 use kahn_engine::scheduler::Elapsed;
@@ -160,6 +160,9 @@ where
     core.timers.start(&scheduler);
     core.common.calls.begin(&scheduler);
     let attached = core.attachment.begin(&core);
+    if let Some(Announcement(tell)) = &options.begun {
+        tell(handle.clone());
+    }
     let elapsed = scheduler.timed_run();
     attached.clear(core.helpers.calls());
     // SAFETY: the run is over.

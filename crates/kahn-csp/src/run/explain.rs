@@ -12,13 +12,51 @@
 use crate::language::header::spawned_of;
 use crate::network::core::Core;
 use crate::run::inspect::{Inspection, Seen, Way};
+use kahn_engine::sync::Ordering::Relaxed;
 use kahn_engine::{Kind, TaskRef};
 use kahn_report::{Activity, Explanation, RingMember, Waiting};
+use std::collections::BTreeSet;
+
+/// Which processes can never go on, by their numbers, and the rings among them.
+#[derive(Debug, Default)]
+pub(crate) struct Stuck {
+    pub(crate) processes: BTreeSet<u64>,
+    pub(crate) rings: Vec<Vec<RingMember>>,
+}
+
+/// Finds the processes that can never go on, among `most` at most: it takes a time that grows with their number.
+pub(crate) fn find_stuck(core: &Core, most: usize) -> Stuck {
+    // Relaxed: if it changes meanwhile the look takes a little longer.
+    if core.scheduler.live.load(Relaxed) > most {
+        return Stuck::default();
+    }
+    let table = core.scheduler.table.lock();
+    let (seen, stuck) = look_twice(core, table.all());
+    let number = |seen: &Seen| seen.task.info().identity.digest() as u64;
+    let are_stuck = seen.iter().zip(&stuck).filter(|(_, is_stuck)| **is_stuck);
+    Stuck {
+        processes: are_stuck.map(|(seen, _)| number(seen)).collect(),
+        rings: rings(&seen, &stuck),
+    }
+}
 
 /// Looks at every process that has not ended.
 pub(crate) fn explain(core: &Core) -> Explanation {
     let table = core.scheduler.table.lock();
-    let mut alive = table.all();
+    let (seen, stuck) = look_twice(core, table.all());
+    let rings = rings(&seen, &stuck);
+    let waiting = seen.into_iter().zip(&stuck).map(|(seen, &is_stuck)| {
+        // A second look that finds it elsewhere is told as it is: it was moving.
+        Waiting { is_stuck, ..told(core, seen.task, seen.activity) }
+    });
+    let mut explanation = Explanation { waiting: waiting.collect(), rings, remedies: Vec::new() };
+    explanation.remedies = remedies(&explanation);
+    explanation
+}
+
+/// What was seen of the processes that have not ended, in the order of their identities, and which of them can
+/// never go on. The table is locked.
+fn look_twice(core: &Core, mut alive: Vec<TaskRef>) -> (Vec<Seen>, Vec<bool>) {
     alive.sort_unstable();
     let running = core.scheduler.running();
     let look = Inspection { alive: &alive, running: &running, common: &core.common };
@@ -35,14 +73,7 @@ pub(crate) fn explain(core: &Core) -> Explanation {
         }
     }
     let stuck = stuck(&seen);
-    let rings = rings(&seen, &stuck);
-    let waiting = seen.into_iter().zip(&stuck).map(|(seen, &is_stuck)| {
-        // A second look that finds it elsewhere is told as it is: it was moving.
-        Waiting { is_stuck, ..told(core, seen.task, seen.activity) }
-    });
-    let mut explanation = Explanation { waiting: waiting.collect(), rings, remedies: Vec::new() };
-    explanation.remedies = remedies(&explanation);
-    explanation
+    (seen, stuck)
 }
 
 /// What is told of a process.
@@ -192,7 +223,7 @@ fn remedies(explanation: &Explanation) -> Vec<String> {
             _ => {}
         }
     }
-    let mut said = std::collections::BTreeSet::new();
+    let mut said = BTreeSet::new();
     remedies.retain(|remedy| said.insert(remedy.clone()));
     remedies
 }

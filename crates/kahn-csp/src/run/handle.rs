@@ -4,16 +4,26 @@ use crate::language::csp::Worker;
 use crate::language::deferred::{Deferred, Over};
 use crate::network::attachment::Attachment;
 use crate::network::core::Core;
-use crate::run::explain::{explain, told};
+use crate::run::explain::{Stuck, explain, find_stuck, told};
+use crate::run::look::{look, survey};
 use kahn_engine::Kind;
 use kahn_engine::sync::{Arc, Condvar, Mutex};
+use kahn_report::observe::{Look, Sampled, Survey};
 use kahn_report::{Activity, Explanation, StillRunning, Waiting};
+use std::ops::Range;
 use std::time::Duration;
 
 /// How long a look waits for a network with one worker, which has to look itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Stops a run of communicating processes from outside, and tells which process waits for what.
+/// How long it waits for what is told a few times a second, where it can do without.
+const SOON: Duration = Duration::from_millis(20);
+
+/// Of how many processes it is found, a few times a second, whether they are stuck.
+const MOST: usize = 2000;
+
+/// Stops a run of communicating processes from outside, tells which process waits for what, and lets it be
+/// [sampled](Sampled).
 ///
 /// Made before the run, or by one of its processes with [`handle()`]. Clones are of the same run. A
 /// stop drops every process where it is, as soon as it gives its worker back.
@@ -178,27 +188,41 @@ impl Handle {
     /// # Ok::<(), csp::RunError>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let seen = self.0.with_running(|core| {
-            let network = core.scheduler.number;
-            // With one worker the gates are not locked: no other thread may look behind them.
-            let is_ours = core.has_gates() || Worker::running_in(network).is_some();
-            if is_ours {
-                Ok(explain(core))
-            } else {
-                Err((Arc::clone(&core.common), busy_processes(core)))
-            }
+        let explained = self.find(PATIENCE, explain, |core| Explanation {
+            waiting: busy_processes(core),
+            ..Explanation::default()
         });
-        let (common, waiting) = match seen {
-            None => return Explanation::default(),
-            Some(Ok(explanation)) => return explanation,
-            Some(Err(busy)) => busy,
+        explained.unwrap_or_default()
+    }
+
+    /// Finds something of the run, if it is on. A network with one worker does so itself; if it does not come to it
+    /// in time, `instead` is found by this thread.
+    fn find<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        find: fn(&Core) -> T,
+        instead: impl FnOnce(&Core) -> T,
+    ) -> Option<T> {
+        let found = self.0.with_running(|core| {
+            // With one worker the gates are not locked: no other thread may look behind them.
+            let network = core.scheduler.number;
+            let is_ours = core.has_gates() || Worker::running_in(network).is_some();
+            if is_ours { Ok(find(core)) } else { Err((Arc::clone(&core.common), instead(core))) }
+        });
+        let (common, instead) = match found? {
+            Ok(found) => return Some(found),
+            Err(asked) => asked,
         };
-        let answer = Arc::new(Answer::default());
+        let answer = Arc::new(Answer { find, found: Mutex::new(None), given: Condvar::new() });
         let what = Arc::into_raw(Arc::clone(&answer)).cast();
-        common.defer(Deferred::call(what, answer_at));
-        let mut text = answer.text.lock();
-        answer.given.wait_while_for(&mut text, |text| text.is_none(), PATIENCE);
-        text.take().unwrap_or(Explanation { waiting, ..Explanation::default() })
+        common.defer(Deferred::call(what, answer_at::<T>));
+        let mut found = answer.found.lock();
+        answer.given.wait_while_for(&mut found, |found| found.is_none(), patience);
+        // It may be over.
+        match found.take() {
+            Some(found) => found,
+            None => Some(instead),
+        }
     }
 
     /// Tells whether the run has been told to end, or has ended.
@@ -224,18 +248,38 @@ impl Handle {
     }
 }
 
-/// Where a worker of the network puts what it has seen.
-#[derive(Default)]
-struct Answer {
-    text: Mutex<Option<Explanation>>,
+impl Sampled for Handle {
+    fn look(&self, places: Range<usize>, found: &mut Look) {
+        let looked = self.0.with_running(|core| look(core, places, found));
+        if looked.is_none() {
+            *found = Look::default();
+        }
+    }
+
+    fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey {
+        let stuck = self.find(SOON, |core| find_stuck(core, MOST), |_| Stuck::default());
+        let stuck = stuck.unwrap_or_default();
+        let survey = self.0.with_running(|core| survey(core, processes, &channels, stuck));
+        survey.unwrap_or_default()
+    }
+
+    fn explain(&self) -> Explanation {
+        Self::explain(self)
+    }
+}
+
+/// Where a worker of the network puts what it has found; nothing if the run is over.
+struct Answer<T> {
+    find: fn(&Core) -> T,
+    found: Mutex<Option<Option<T>>>,
     given: Condvar,
 }
 
-unsafe fn answer_at(answer: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
+unsafe fn answer_at<T>(answer: *const (), worker: Option<&Worker>, _is_over: Over<'_>) {
     // SAFETY: the call has a counted reference, which is given up here.
-    let answer = unsafe { Arc::from_raw(answer.cast::<Answer>()) };
-    let text = worker.map(|worker| explain(Core::of_worker(worker))).unwrap_or_default();
-    *answer.text.lock() = Some(text);
+    let answer = unsafe { Arc::from_raw(answer.cast::<Answer<T>>()) };
+    let found = worker.map(|worker| (answer.find)(Core::of_worker(worker)));
+    *answer.found.lock() = Some(found);
     answer.given.notify_all();
 }
 

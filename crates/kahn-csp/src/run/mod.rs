@@ -7,6 +7,7 @@
 //! | `hooks` | what the engine asks of communicating processes | |
 //! | `handle` | stopping it and looking into it from outside | |
 //! | `channels` | what is told of its channels | |
+//! | `look` | what processes do at one moment | what is read is atomic |
 //! | `inspect`, `explain` | which processes wait for what, and which of them for ever | looked at twice |
 //!
 //! `execute` and `handle` know each other: a run is begun by a handle.
@@ -17,4 +18,5 @@ pub(crate) mod explain;
 pub(crate) mod handle;
 mod hooks;
 pub(crate) mod inspect;
+mod look;
 pub(crate) mod options;

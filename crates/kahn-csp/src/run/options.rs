@@ -1,9 +1,11 @@
 //! How a network of communicating processes is run.
 
+use crate::run::handle::Handle;
 use kahn_engine::sync::Arc;
 use kahn_engine::{Schedule, schedule_options};
 use kahn_report::Both;
 use kahn_report::observe::{Observable, Observer};
+use std::fmt;
 
 /// How a network of communicating processes is run: its [`Schedule`], and its time and threads.
 ///
@@ -28,11 +30,22 @@ pub struct Options {
     pub(crate) quiescence: bool,
     pub(crate) virtual_time: bool,
     pub(super) blocking_calls: usize,
+    pub(super) begun: Option<Announcement>,
+}
+
+/// Is told of each run that begins.
+#[derive(Clone)]
+pub(super) struct Announcement(pub(super) Arc<dyn Fn(Handle) + Send + Sync>);
+
+impl fmt::Debug for Announcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Announcement")
+    }
 }
 
 impl From<Schedule> for Options {
     fn from(schedule: Schedule) -> Self {
-        Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024 }
+        Self { schedule, quiescence: false, virtual_time: false, blocking_calls: 1024, begun: None }
     }
 }
 
@@ -119,6 +132,31 @@ impl Options {
     pub fn blocking_calls(mut self, threads: usize) -> Self {
         assert!(threads > 0, "blocking calls need a thread at least");
         self.blocking_calls = threads;
+        self
+    }
+
+    /// Has a function called with the handle of each run that begins: what stops runs, or looks into them, need not
+    /// be where they are begun.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_csp::{self as csp, Options};
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// let latest = Arc::new(Mutex::new(None));
+    /// let told = Arc::clone(&latest);
+    /// let options = Options::new().begun(move |handle| {
+    ///     *told.lock().expect("no other thread panics") = Some(handle);
+    /// });
+    /// csp::run(options, async |_scope| ())?;
+    /// let latest = latest.lock().expect("no other thread panics").take();
+    /// assert!(latest.is_some_and(|handle| handle.is_ending()));
+    /// # Ok::<(), csp::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn begun(mut self, tell: impl Fn(Handle) + Send + Sync + 'static) -> Self {
+        self.begun = Some(Announcement(Arc::new(tell)));
         self
     }
 

@@ -20,7 +20,7 @@ use crate::wait::waiter::{Attempt, How};
 use kahn_engine::TaskRef;
 #[cfg(all(test, loom))]
 use kahn_engine::sync::Access;
-use kahn_engine::sync::{Arc, Cell};
+use kahn_engine::sync::{Arc, Cell, Ordering::Relaxed};
 use kahn_report::Name;
 use std::fmt;
 
@@ -242,6 +242,8 @@ unsafe impl Operation for Syncing<'_> {
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
         let Barrier { phases, member } = &*self.barrier;
+        // Relaxed, for those that only look: the phase cannot be complete before the process has come.
+        task.tally.store(phases.number(), Relaxed);
         phases.come(worker, task, *member, &self.came_for, Some(how))
     }
 

@@ -98,7 +98,7 @@ impl Inner {
         }
         self.gate.unlock(if open { flags | OPEN } else { flags });
         for waiting in waiting.drain(..) {
-            waiting.wake.up(worker);
+            waiting.wake.up_again(worker);
         }
         let flags = self.gate.lock(worker.access());
         self.lists().1 = waiting;

@@ -180,7 +180,7 @@ impl Queue {
         let (flags, wake) = self.hand_on(flags);
         self.gate.unlock(flags);
         if let Some(worker) = worker {
-            wake.up(worker);
+            wake.up_again(worker);
         }
     }
 

@@ -283,6 +283,12 @@ impl Phases {
         self.phase.load(Relaxed)
     }
 
+    /// The lower half of the number of the phase, for one that only looks: a hint, without the gate.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(crate) fn number(&self) -> u32 {
+        self.phase() as u32
+    }
+
     /// Comes, alone or from an alternation; `Done` if that completes the phase, whose number is noted in `came_for`. Else
     /// enters the process, if told to.
     #[inline]

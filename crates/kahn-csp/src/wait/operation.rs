@@ -106,7 +106,10 @@ pub(crate) fn enter_alone(task: TaskRef, enter: impl FnOnce(How) -> Attempt) -> 
     if task.notes() & own::KILLABLE == 0 {
         return match enter(How::Plain) {
             Attempt::Nothing => Park::Asleep,
-            Attempt::Done | Attempt::WeWere => Park::Moved,
+            Attempt::Done | Attempt::WeWere => {
+                Place::leave(task);
+                Park::Moved
+            }
         };
     }
     enter_selected(task, enter)

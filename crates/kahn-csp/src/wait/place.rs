@@ -26,6 +26,12 @@ const KIND: usize = 7;
 /// The kinds of the two sides of a channel, which differ in the lowest bit.
 const RECEIVE: usize = 1;
 const SEND: usize = 2;
+/// Those of places that the one that ends the wait notes as [left](Place::leave).
+const CLAIM: usize = 4;
+const JOIN: usize = 6;
+const BUCKET: usize = 7;
+/// How far a kind of place that was left stands above the bits of kinds, which are none then.
+const WOKEN: u32 = KIND.count_ones();
 
 /// What an alternation waits for, in its own memory.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +52,12 @@ impl Place {
             Self::Receive(pointer) => (pointer, RECEIVE),
             Self::Send(pointer) => (pointer, SEND),
             Self::Alternation(pointer) => (pointer, 3),
-            Self::Claim(pointer) => (pointer, 4),
+            Self::Claim(pointer) => (pointer, CLAIM),
             Self::Barrier(pointer) => (pointer, 5),
-            Self::Join(pointer) => (pointer, 6),
-            Self::Bucket(pointer) => (pointer, 7),
+            Self::Join(pointer) => (pointer, JOIN),
+            Self::Bucket(pointer) => (pointer, BUCKET),
             // No place is at the address of nothing.
-            Self::Sleep => (std::ptr::null(), 7),
+            Self::Sleep => (std::ptr::null(), BUCKET),
         };
         pointer.map_addr(|address| address | kind).cast_mut()
     }
@@ -68,6 +74,9 @@ impl Place {
     /// Where a process waits or waited last, as a log has it: at a channel, or at one of these that all are
     /// one to it.
     pub(crate) fn logged(task: TaskRef, met: impl FnOnce(*const ()) -> u64) -> Wait {
+        if let Some(kind) = Self::woken(task) {
+            return Wait { until: What::UntilPartner, channel: kind, number: 0 };
+        }
         let (channel, number) = match Self::of(task) {
             Some(Self::Send(channel) | Self::Receive(channel)) => (channel.addr(), met(channel)),
             None | Some(Self::Sleep) => return Wait::nowhere(What::UntilOtherwise),
@@ -76,10 +85,33 @@ impl Place {
         Wait { until: What::UntilPartner, channel, number }
     }
 
+    /// Notes that a process waits no more for a claim, a join or in a bucket, for the one that is to make it ready;
+    /// does nothing for one that waited at a channel, or offered several things.
+    pub(crate) fn leave(task: TaskRef) {
+        // Relaxed: the caller owns the process, which said where it waits before that.
+        let kind = task.waits_at().load(Relaxed).addr() & KIND;
+        if matches!(kind, CLAIM | JOIN | BUCKET) {
+            let woken = std::ptr::without_provenance_mut(kind << WOKEN);
+            task.waits_at().store(woken, Relaxed);
+        }
+    }
+
+    /// The kind of place that a process has [left](Self::leave).
+    fn woken(task: TaskRef) -> Option<usize> {
+        // Relaxed: the caller owns it.
+        let packed = task.waits_at().load(Relaxed).addr();
+        (packed != 0 && packed & KIND == 0).then_some(packed >> WOKEN)
+    }
+
     /// What a log is told of the kinds of places that are no channel, each where it stands for it.
     pub(crate) fn log_kinds(log: &dyn Log) {
-        let kinds =
-            [(3, "a choice"), (4, "a claim"), (5, "a barrier"), (6, "a join"), (7, "a bucket")];
+        let kinds = [
+            (3, "a choice"),
+            (CLAIM, "a claim"),
+            (5, "a barrier"),
+            (JOIN, "a join"),
+            (BUCKET, "a bucket"),
+        ];
         for (address, name) in kinds {
             let subject = Subject { name: &Name::from(name), id: address as u64 * 2 + 1, part: 0 };
             log.channel(address, 0, subject);
@@ -94,11 +126,11 @@ impl Place {
             RECEIVE => Self::Receive(pointer),
             SEND => Self::Send(pointer),
             3 => Self::Alternation(pointer),
-            4 => Self::Claim(pointer),
+            CLAIM => Self::Claim(pointer),
             5 => Self::Barrier(pointer),
-            6 => Self::Join(pointer),
-            7 if pointer.is_null() => Self::Sleep,
-            7 => Self::Bucket(pointer),
+            JOIN => Self::Join(pointer),
+            BUCKET if pointer.is_null() => Self::Sleep,
+            BUCKET => Self::Bucket(pointer),
             _ => return None,
         })
     }

@@ -302,6 +302,11 @@ pub(crate) fn open_ticket(task: TaskRef) -> Option<Ticket> {
     (seen & STATE == OPEN && seen & ENTERING == 0).then(|| ticket_of(seen))
 }
 
+/// Whether a process is asleep with an offer, be it kept by another thread for a moment: for one that only looks.
+pub(crate) fn offers(task: TaskRef) -> bool {
+    matches!(task.offer().load(Acquire) & STATE, OPEN | BUSY)
+}
+
 /// Whether a foreign waker may resume the process, too. A hint as well.
 pub(crate) fn is_foreign(task: TaskRef) -> bool {
     task.offer().load(Acquire) & FOREIGN != 0

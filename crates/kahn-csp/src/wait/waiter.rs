@@ -1,6 +1,7 @@
 //! A process that waits: how it is entered, what an attempt comes to, how it is made ready.
 
 use crate::language::csp::Worker;
+use crate::wait::place::Place;
 use crate::wait::select::{self, Taken, Ticket};
 use kahn_engine::sync::Arc;
 use kahn_engine::task::foreign::Foreign;
@@ -109,6 +110,15 @@ impl Wake {
             Self::Foreign(foreign) => wake_foreign(foreign),
             Self::Nobody => {}
         }
+    }
+
+    /// The same, of a process that waited for a claim, for another's end or in a bucket: what looks at it from
+    /// outside sees that it waits no more.
+    pub(crate) fn up_again(self, worker: &Worker) {
+        if let Self::Plain(task) | Self::Asleep(task) | Self::Patient(task) = self {
+            Place::leave(task);
+        }
+        self.up(worker);
     }
 
     /// The same, by a thread that is no worker.

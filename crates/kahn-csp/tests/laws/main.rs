@@ -7,6 +7,7 @@ mod alternation;
 mod deadlock;
 mod ends;
 mod killing;
+mod looking;
 mod occam;
 mod offering;
 mod outside;

@@ -19,8 +19,8 @@ mod tests;
 
 use self::door::Door;
 use self::routes::Shared;
-use kahn::StopHandle;
 use kahn_observe::sample::Watch;
+use kahn_report::observe::Sampled;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs as _};
@@ -119,7 +119,11 @@ impl Server {
     /// # Errors
     /// Says what is wrong with the address, that another machine may only be served with a token, or what the
     /// system refuses.
-    pub fn start(run: StopHandle, address: &str, with_token: bool) -> Result<Self, Refused> {
+    pub fn start(
+        run: impl Sampled + 'static,
+        address: &str,
+        with_token: bool,
+    ) -> Result<Self, Refused> {
         let mut addresses = address.to_socket_addrs().map_err(Refused::Address)?;
         let asked = addresses.next().ok_or_else(|| {
             Refused::Address(io::Error::new(io::ErrorKind::NotFound, "there is none of this name"))
@@ -135,7 +139,8 @@ impl Server {
         let address_ = listener.local_addr().map_err(Refused::System)?;
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let door = Door::new(host, address_, token.clone());
-        let shared = Arc::new(Shared::new(run.clone()));
+        let run: Arc<dyn Sampled> = Arc::new(run);
+        let shared = Arc::new(Shared::new(Arc::clone(&run)));
         let shown = Arc::clone(&shared);
         let watch = Watch::start(run, EVERY, move |view| shown.show(view));
         let watch = watch.map_err(Refused::System)?;

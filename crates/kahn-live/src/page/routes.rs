@@ -23,8 +23,8 @@ use axum::routing::get;
 use axum::serve::Listener;
 use futures_util::future::select;
 use futures_util::stream::{self, Stream};
-use kahn::StopHandle;
 use kahn_observe::sample::{ChannelView, Part, Shares, View, WorkerView};
+use kahn_report::observe::Sampled;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::convert::Infallible;
@@ -49,7 +49,7 @@ const ROWS: usize = 100;
 
 /// What all requests share.
 pub(super) struct Shared {
-    run: StopHandle,
+    run: Arc<dyn Sampled>,
     view: Mutex<Arc<View>>,
     graph: Mutex<Option<Arc<Graph>>>,
     events: broadcast::Sender<Arc<str>>,
@@ -92,7 +92,7 @@ struct ToldChannel<'a> {
 }
 
 impl Shared {
-    pub(super) fn new(run: StopHandle) -> Self {
+    pub(super) fn new(run: Arc<dyn Sampled>) -> Self {
         Self {
             run,
             view: Mutex::default(),

@@ -21,7 +21,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         listener.set_nonblocking(true).expect("it is a socket");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared::new(ended_run()));
+        let shared = Arc::new(Shared::new(Arc::new(ended_run())));
         shared.show(view());
         let (door, served) =
             (Door::new(host, address, token.map(str::to_owned)), Arc::clone(&shared));

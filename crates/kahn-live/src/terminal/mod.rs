@@ -14,8 +14,8 @@ pub use taken::leave;
 
 use self::state::{Asked, State};
 use self::taken::Taken;
-use kahn::StopHandle;
 use kahn_observe::sample::{View, Watch};
+use kahn_report::observe::Sampled;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -85,11 +85,12 @@ impl Screen {
     /// Returns an error if the terminal refuses, or the system a thread.
     pub fn start(
         title: impl Into<String>,
-        run: StopHandle,
+        run: impl Sampled + 'static,
         stop: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (show, shown): (Sender<View>, Receiver<View>) = channel();
-        let watch = Watch::start(run.clone(), EVERY, move |view| {
+        let run: Arc<dyn Sampled> = Arc::new(run);
+        let watch = Watch::start(Arc::clone(&run), EVERY, move |view| {
             // It is over when no thread draws any more.
             let _ = show.send(view);
         })?;
@@ -99,7 +100,7 @@ impl Screen {
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(move || {
             let _watch = watch;
             // A terminal that fails is left; the run goes on.
-            let _ = follow(terminal, state, &run, &shown, &told, stop);
+            let _ = follow(terminal, state, &*run, &shown, &told, stop);
         })?;
         Ok(Self { over, thread: Some(thread) })
     }
@@ -120,7 +121,7 @@ impl Drop for Screen {
 fn follow(
     mut terminal: Taken,
     mut state: State,
-    run: &StopHandle,
+    run: &dyn Sampled,
     shown: &Receiver<View>,
     over: &AtomicBool,
     stop: impl FnOnce(),

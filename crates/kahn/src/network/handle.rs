@@ -188,4 +188,8 @@ impl Sampled for StopHandle {
             survey(&core.scheduler, &core.channels, places, Role::of_part)
         })
     }
+
+    fn explain(&self) -> Explanation {
+        Self::explain(self)
+    }
 }

@@ -35,7 +35,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
-    ("kahn-live", &["kahn", "kahn-observe", "kahn-report"]),
+    ("kahn-live", &["kahn-observe", "kahn-report"]),
     ("kahn-command", &["kahn", "kahn-live", "kahn-observe", "kahn-policies"]),
     ("kahn-apps", &["kahn", "kahn-command", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
@@ -50,15 +50,17 @@ const CRATES: [(&str, &[&str]); 16] = [
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation or tests show what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 9] = [
+const FOR_EXAMPLES: [(&str, &str); 11] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
     ("kahn-report", "kahn"),
     ("kahn-observe", "kahn"),
-    // Traces of jobs.
+    ("kahn-live", "kahn"),
+    // Traces of jobs, and of programs.
     ("kahn-observe", "kahn-csp"),
     ("kahn-observe", "kahn-mapreduce"),
+    ("kahn-observe", "kahn-snet"),
     // Networks that run communicating processes, and are run by them.
     ("kahn-csp", "kahn"),
     ("kahn-csp", "kahn-engine"),

@@ -1,6 +1,7 @@
 //! Runs that a script tells, looked at by a scripted clock.
 
 use super::*;
+use kahn_report::Explanation;
 use kahn_report::observe::{Doing, Look, Survey, SurveyedChannel, SurveyedProcess};
 use std::ops::Range;
 
@@ -60,6 +61,10 @@ impl Sampled for Script {
             process_places: all,
             channel_places: 1,
         }
+    }
+
+    fn explain(&self) -> Explanation {
+        Explanation::default()
     }
 }
 
