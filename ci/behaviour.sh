@@ -285,6 +285,10 @@ mutation partners-not-told "--test trace" communicating ../../kahn-csp/src/run/h
     's/Pause::ToPark => Place::logged\(task, \|channel\| unsafe \{ Rendezvous::met_at\(channel\) \}\),//'
 mutation partners-waits-not-ended "--test trace" communicating trace/weave.rs \
     's/wants == Wanted::Partner \{/wants == Wanted::Partner {\n wakes.clear();/'
+mutation meetings-are-outside "--test sample" shares_of_an_snet ../../kahn-snet/src/runtime/network/seen.rs \
+    's/\*doing = Doing::WaitsForMessage;//'
+mutation replicas-have-no-names "$trace" components_are_traced ../../kahn-snet/src/runtime/network/wiring.rs \
+    's/if !self\.world\.is_seen \{/if !self.world.is_seen || true {/'
 mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
     's/let ready = wake\.map_or\(until, \|\(at, _\)\| at\.clamp\(slice\.until, until\)\);/let ready = until;/'
 package=kahn
@@ -344,6 +348,10 @@ mutation messages-weigh-nothing '--test memory' what_messages_own channel/weight
     's/scales\.total\.store\(scales.*?Relaxed\);/let _ = weight;/s'
 mutation central-forgets-waits "$laws" frees_a_stuck_part deadlock/mod.rs \
     's/state\.waits\.insert\(task, edge\);/let _ = edge;/'
+package=kahn-csp mutation woken-is-not-seen "$csp" what_was_woken_is_ready wait/place.rs \
+    's/if matches!\(kind, CLAIM \| JOIN \| BUCKET\) \{/if kind > BUCKET {/'
+package=kahn-csp mutation phases-are-not-seen "$csp" what_was_woken_is_ready run/look.rs \
+    's/phase == Some\(awaited\)/phase.is_some() \&\& awaited <= u32::MAX/'
 package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn-engine/src/queue/places.rs \
     's/own\.turn\.fetch_add\(1, Relaxed\) % 2/own.turn.load(Relaxed) % 2/'
 
@@ -375,6 +383,9 @@ package=kahn-snet
 failing='--test failing'
 without_mutation '' -p kahn-snet --test laws
 without_mutation '' -p kahn-snet --test failing
+
+mutation stops-are-not-heeded '--test failing' a_run_that_is_stopped_says runtime/handle.rs \
+    's/running\.failures\.end_at_once\(Failure::Stopped\);/let _ = Failure::Stopped;/'
 
 mutation feedback-out-of-turn "$laws" an_ordered_feedback_gives runtime/steps/graph.rs \
     's/let in_turn = \*ordered \&\& /let in_turn = false \&\& *ordered \&\& /'

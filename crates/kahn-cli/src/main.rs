@@ -10,6 +10,8 @@ mod experiment;
 mod list;
 #[cfg(feature = "pages")]
 mod pages;
+#[cfg(feature = "snet")]
+mod snet;
 
 use std::cell::Cell;
 use std::process::ExitCode;
@@ -38,10 +40,7 @@ fn main() -> ExitCode {
                 Some(("experiment", own)) => experiment::experiment(own),
                 #[cfg(feature = "snet")]
                 Some(("snet", own)) => {
-                    use clap::FromArgMatches as _;
-
-                    let asked = kahn_snet::command::Command::from_arg_matches(own)?;
-                    code.set(kahn_snet::command::main(&asked));
+                    code.set(snet::perform(own)?);
                     Ok(())
                 }
                 _ => Err(incomplete(command(menu)).into()),
@@ -74,7 +73,7 @@ fn command(menu: Menu<'_>) -> Command {
         .max_term_width(100)
         .subcommands(menu.subcommands());
     #[cfg(feature = "snet")]
-    let command = command.subcommand(snet());
+    let command = command.subcommand(snet::command());
     #[cfg(feature = "experiments")]
     let command = command.subcommand(experiment::command());
     let command = command.subcommand(kahn_command::trace::command()).subcommand(
@@ -84,29 +83,6 @@ fn command(menu: Menu<'_>) -> Command {
     let command =
         command.subcommand(pages::completions_command()).subcommand(pages::manual_command());
     command
-}
-
-/// Makes the part of the command that belongs to S-Net.
-#[cfg(feature = "snet")]
-fn snet() -> Command {
-    use clap::Subcommand as _;
-
-    let snet = Command::new("snet").subcommand_required(true).arg_required_else_help(true);
-    // What is said about a command comes last: the arguments bring the comments on their types.
-    kahn_snet::command::Command::augment_subcommands(snet)
-        .about("Runs, checks, formats and draws S-Net programs")
-        .mut_subcommand("run", |run| run.args(["record", "bundle"].map(not_recorded)))
-}
-
-/// An option of other programs that is refused with the reason.
-#[cfg(feature = "snet")]
-fn not_recorded(option: &'static str) -> clap::Arg {
-    let refused = |_: &str| {
-        Err::<String, _>(
-            "an S-Net program cannot be recorded: where streams meet, what comes first decides",
-        )
-    };
-    clap::Arg::new(option).long(option).value_name("FILE").hide(true).value_parser(refused)
 }
 
 /// What to type, of what this build can do.

@@ -18,8 +18,8 @@ const MODULES: [&str; 10] = [
 ];
 
 /// The rooms and files of the runtime; each uses only those before it.
-const RUNTIME: [&str; 8] =
-    ["steps", "options", "streams", "report", "error", "front", "network", "run"];
+const RUNTIME: [&str; 9] =
+    ["steps", "handle", "options", "streams", "report", "error", "front", "network", "run"];
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")

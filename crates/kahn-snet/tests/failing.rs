@@ -6,7 +6,7 @@ use common::program;
 use kahn_snet::Program;
 use kahn_snet::boxes::{Boxes, Emitter, Tag};
 use kahn_snet::record::{ReadError, Record};
-use kahn_snet::runtime::{Options, Ready, Runtime, Source, run};
+use kahn_snet::runtime::{Failure, Handle, Options, Ready, RunError, Runtime, Source, run};
 
 /// What is written in every way to run, which must be the same, and what is said of the failure.
 fn written(program: &Program, boxes: &Boxes, input: &[Record]) -> (Vec<String>, String) {
@@ -198,4 +198,34 @@ fn a_record_that_an_inner_net_does_not_declare_ends_the_run_in_both_runtimes() {
     let said: Vec<&str> = failure.lines().collect();
     assert_eq!(said[0], "net `inner` does not take a record that comes to it: it has no `<b>`");
     assert_eq!(said[1], r#"   record: {"tags":{"a":3}}"#);
+}
+
+#[test]
+fn a_run_that_is_stopped_says_so_and_writes_no_more_than_had_come() {
+    let program = program("net main connect [{<n>} -> {<n=n + 1>}];");
+    let (boxes, net) = (Boxes::of(&program), program.net(None).expect("a net"));
+    for runtime in [Runtime::Front, Runtime::Network { policy: None }] {
+        for workers in [1, 2, 7] {
+            let handle = Handle::new();
+            let options = Options { workers, runtime: runtime.clone(), ..Options::default() };
+            let options = Options { handle: Some(handle.clone()), ..options };
+            let stopped = |stop: Handle| {
+                let input = (0..50_000).map(move |n| {
+                    if n == 300 {
+                        stop.stop();
+                    }
+                    Record::new().tag("n", n)
+                });
+                let mut output = Vec::<Record>::new();
+                let ran = run(&program, net, &boxes, &options, Ready(input), &mut output);
+                let is_stopped = |why: &Failure| matches!(why, Failure::Stopped);
+                assert!(matches!(ran, Err(RunError::Failed(why)) if is_stopped(&why)));
+                output.iter().map(ToString::to_string).collect::<Vec<_>>()
+            };
+            let output = stopped(handle.clone());
+            assert!(output.len() <= 300, "{workers} workers, {runtime:?}");
+            assert_eq!(output, tags("n", (1..).take(output.len())));
+            assert_eq!(stopped(handle), Vec::<String>::new(), "it does not begin");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod communicating;
 mod decode;
 mod jobs;
+mod records;
 
 use self::decode::{Decoded, decode};
 use kahn::policy::Threads;

@@ -64,6 +64,28 @@ pub struct RunArguments {
     pub strict: bool,
 }
 
+impl RunArguments {
+    /// Returns whether the program is run by processes, which can be traced and looked at.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use clap::Parser as _;
+    ///
+    /// #[derive(clap::Parser)]
+    /// struct Typed {
+    ///     #[command(flatten)]
+    ///     run: kahn_snet::command::RunArguments,
+    /// }
+    ///
+    /// let typed = Typed::parse_from(["run", "main.snet", "--runtime", "network"]);
+    /// assert!(typed.run.has_processes());
+    /// ```
+    pub fn has_processes(&self) -> bool {
+        self.runtime == RuntimeArgument::Network
+    }
+}
+
 /// The arguments of `kahn snet check`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArguments {

@@ -3,14 +3,17 @@
 //! [`Command`] is the part of the command line that belongs to S-Net; a binary mounts it as a
 //! subcommand and calls [`main`]. Results go to standard output, everything else to standard
 //! error. Exit codes: 0 done, 1 the run failed or `fmt --check` found something, 2 wrong usage
-//! or bad input.
+//! or bad input, 130 the run was stopped. A binary that traces, shows and stops runs has them
+//! [seen](run_seen).
 
 mod arguments;
 mod graph;
 mod run;
+mod seeing;
 mod streams;
 
 pub use arguments::{CheckArguments, Command, FmtArguments, GraphArguments, RunArguments};
+pub use seeing::Seeing;
 pub use streams::Streams;
 
 use std::io::Write as _;
@@ -56,11 +59,40 @@ pub fn main(command: &Command) -> ExitCode {
 /// Does what the command line says; returns the exit code.
 pub fn perform(command: &Command, streams: &mut Streams<'_>) -> u8 {
     let result = match command {
-        Command::Run(arguments) => run::run(arguments, streams),
+        Command::Run(arguments) => run::run(arguments, streams, None),
         Command::Check(arguments) => check(arguments, streams),
         Command::Fmt(arguments) => fmt(arguments, streams),
         Command::Graph(arguments) => graph::graph(arguments, streams),
     };
+    code_of(result, streams)
+}
+
+/// Does `kahn snet run`, and has the run seen; returns the exit code.
+///
+/// # Examples
+///
+/// ```
+/// use clap::Parser as _;
+/// use kahn_snet::command::{self, RunArguments, Seeing, Streams};
+///
+/// #[derive(clap::Parser)]
+/// struct Typed {
+///     #[command(flatten)]
+///     run: RunArguments,
+/// }
+///
+/// let typed = Typed::parse_from(["run", "no such file"]);
+/// let mut during = |_run: &_, work: &mut dyn FnMut() -> bool| drop(work());
+/// let seeing = Seeing { observer: None, during: &mut during };
+/// assert_eq!(command::run_seen(&typed.run, &mut Streams::of_process(), seeing), 2);
+/// ```
+pub fn run_seen(arguments: &RunArguments, streams: &mut Streams<'_>, seeing: Seeing<'_>) -> u8 {
+    let result = run::run(arguments, streams, Some(seeing));
+    code_of(result, streams)
+}
+
+/// Tells why there is no result, and returns the exit code.
+fn code_of(result: Result<(), Refusal>, streams: &mut Streams<'_>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(refusal) => {

@@ -8,17 +8,19 @@ use std::time::Duration;
 use kahn::policy::PolicyChoice;
 use kahn_policies::POLICIES;
 
-use super::{Refusal, RunArguments, Streams, program_of};
+use super::{Refusal, RunArguments, Seeing, Streams, program_of};
 use crate::boxes::{Boxes, Rescued, set_apart};
 use crate::command::arguments::RuntimeArgument;
 use crate::plan::NetId;
 use crate::program::Program;
 use crate::record::{self, Format, ReadError, Record, RecordReader, WriteError};
-use crate::runtime::{self, Failure, Options, RunError, Runtime, Sink, Source};
+use crate::runtime::{self, Failure, Handle, Observed, Options, RunError, Runtime, Sink, Source};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" ?>\n";
 /// Bytes that are written together.
 const MOST_BUFFERED: usize = 1 << 16;
+/// The exit code of a run that was stopped, as after Ctrl-C.
+const STOPPED: u8 = 130;
 const TERMINATE: &[u8] = b"<record xmlns=\"snet-home.org\" type=\"terminate\" />\n";
 
 /// Says which policies there are.
@@ -28,7 +30,11 @@ fn unknown(policy: &str) -> Refusal {
     refusal.help(format!("choose one of {}", names.join(", ")))
 }
 
-pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result<(), Refusal> {
+pub(super) fn run(
+    arguments: &RunArguments,
+    streams: &mut Streams<'_>,
+    seeing: Option<Seeing<'_>>,
+) -> Result<(), Refusal> {
     let program = program_of(&arguments.file, streams)?;
     let net = net_of(&program, arguments.net.as_deref())?;
     let runtime = match (arguments.runtime, &arguments.policy) {
@@ -77,16 +83,30 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     if format == Format::Xml {
         result = sink.append(DECLARATION);
     }
-    let outcome = match result {
-        Ok(()) => runtime::run(&program, net, &boxes, &options, source, &mut sink),
-        Err(error) => Err(failed(Failure::Output(error.into()))),
-    };
-    let outcome = outcome.and_then(|report| {
+    let work = |options: &Options| -> Result<_, RunError> {
+        result.map_err(not_written)?;
+        let report = runtime::run(&program, net, &boxes, options, source, &mut sink)?;
         let end: &[u8] = if format == Format::Xml { TERMINATE } else { b"" };
-        let ended = sink.append(end).and_then(|()| sink.write_out());
-        ended.map_err(|error| failed(Failure::Output(error.into())))?;
+        sink.append(end).and_then(|()| sink.write_out()).map_err(not_written)?;
         Ok(report)
-    });
+    };
+    let outcome = match seeing {
+        None => Some(work(&options)),
+        Some(Seeing { observer, during }) => {
+            let handle = Handle::new();
+            options.observer = observer.map(Observed);
+            options.handle = Some(handle.clone());
+            let mut outcome = None;
+            let mut work = Some(work);
+            during(&handle, &mut || {
+                outcome = work.take().map(|work| work(&options));
+                matches!(outcome, Some(Ok(_)))
+            });
+            outcome
+        }
+    };
+    // It was not to begin.
+    let Some(outcome) = outcome else { return Ok(()) };
     match outcome {
         Ok(report) => {
             for cell in &report.half_filled {
@@ -105,8 +125,8 @@ pub(super) fn run(arguments: &RunArguments, streams: &mut Streams<'_>) -> Result
     }
 }
 
-fn failed(failure: Failure) -> RunError {
-    RunError::Failed(Box::new(failure))
+fn not_written(error: io::Error) -> RunError {
+    RunError::Failed(Box::new(Failure::Output(error.into())))
 }
 
 fn refuse(input: &str, error: RunError) -> Result<(), Refusal> {
@@ -120,6 +140,7 @@ fn refuse(input: &str, error: RunError) -> Result<(), Refusal> {
             Ok(())
         }
         Failure::Output(error) => Err(Refusal::run(format!("cannot write the result: {error}"))),
+        Failure::Stopped => Err(Refusal { code: STOPPED, message: String::new() }),
         other => Err(Refusal::run(other.to_string())),
     }
 }

@@ -3,6 +3,7 @@
 //! | here        | is                                                                  |
 //! |-------------|---------------------------------------------------------------------|
 //! | [`run()`]   | a run, with [`Options`], a [`Source`] and a [`Sink`]; it returns a [`Report`], or a [`RunError`] |
+//! | [`Handle`]  | looks into a run, and stops it                                      |
 //! | `steps`     | a program as operations, and what each does with a record           |
 //! | `front`     | workers that carry records through the operations, as FRONT did     |
 //! | `network`   | a process of a Kahn network for each operation, as S-RTS did        |
@@ -11,6 +12,7 @@
 
 mod error;
 mod front;
+mod handle;
 mod network;
 mod options;
 mod report;
@@ -19,7 +21,8 @@ mod steps;
 mod streams;
 
 pub use error::RunError;
-pub use options::{Concurrency, Options, Runtime};
+pub use handle::Handle;
+pub use options::{Concurrency, Observed, Options, Runtime};
 pub use report::{ComponentCount, Report};
 pub use run::run;
 pub use steps::expression::NoValue;

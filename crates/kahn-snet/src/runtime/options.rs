@@ -1,9 +1,14 @@
 //! How to run.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kahn::policy::PolicyChoice;
+use kahn_report::observe::Observer;
+
+use crate::runtime::handle::Handle;
 
 /// How many calls of a box may run at once: for some boxes by name, for all others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,6 +32,30 @@ pub enum Runtime {
     },
 }
 
+/// What is told what a run does.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use kahn::observe::Observer;
+/// use kahn_snet::runtime::{Observed, Options};
+///
+/// struct Nothing;
+/// impl Observer for Nothing {}
+///
+/// let observer = Some(Observed(Arc::new(Nothing)));
+/// let options = Options { observer, ..Options::default() };
+/// ```
+#[derive(Clone)]
+pub struct Observed(pub Arc<dyn Observer>);
+
+impl fmt::Debug for Observed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
 /// How to run.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -48,6 +77,10 @@ pub struct Options {
     /// Whether the process ends, with exit code 1 and without another word than which box it was,
     /// if a call takes twice as long as it may: for a command, which has nothing else to do.
     pub leave_if_stuck: bool,
+    /// What is told what components do, and when, with [`Runtime::Network`].
+    pub observer: Option<Observed>,
+    /// What looks into the run, and stops it.
+    pub handle: Option<Handle>,
 }
 
 impl Default for Options {
@@ -64,6 +97,8 @@ impl Default for Options {
             collect: true,
             box_limit: None,
             leave_if_stuck: false,
+            observer: None,
+            handle: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::threads::{self, Threads};
 use crate::boxes::BoxFunction;
 use crate::program::Program;
 use crate::runtime::error::RunError;
+use crate::runtime::handle::Handle;
 use crate::runtime::options::Options;
 use crate::runtime::report::{ComponentCount, Report};
 use crate::runtime::steps::answers::Facts;
@@ -53,10 +54,11 @@ pub(in crate::runtime) fn run(
         observers: Observers::default(),
         idle: Idle::new(options.workers.max(1)),
         threads: Threads::new(options.workers.max(1)),
-        failures: Failures::new(graph.chooses),
+        failures: Arc::new(Failures::new(graph.chooses)),
         regions: Regions::default(),
         collecting: options.collect,
     };
+    let _begun = Handle::begin(options.handle.as_ref(), &shared.failures, || None);
     let fail = |number, failure| shared.failures.ends_at(number, failure);
     let totals = Watch::during(facts.watch, facts, fail, || threads::work(&shared, roles))?;
     shared.flush();

@@ -44,7 +44,7 @@ pub(super) struct Shared<'r> {
     pub(super) observers: Observers,
     pub(super) idle: Idle,
     pub(super) threads: Threads,
-    pub(super) failures: Failures,
+    pub(super) failures: Arc<Failures>,
     pub(super) regions: Regions,
     pub(super) collecting: bool,
 }

@@ -7,6 +7,7 @@
 //! | `meeting`   | where streams meet                                                 |
 //! | `component` | processes with one stream in and one out: filters, boxes, cells    |
 //! | `branching` | choices, stars, splits, feedbacks, and the collectors behind them  |
+//! | `seen`      | a run as it is seen from outside: names, and what processes do      |
 //!
 //! Every process reads one stream, a channel of the network, so no ring of full channels can
 //! arise; where streams meet they do so in a [`meeting()`], which never makes a process wait. With
@@ -26,6 +27,7 @@
 mod branching;
 mod component;
 mod meeting;
+mod seen;
 mod wiring;
 
 use std::sync::Arc;
@@ -34,11 +36,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use kahn::Network;
 use kahn::policy::PolicyChoice;
+use kahn_report::observe::Observable as _;
 use parking_lot::{Condvar, Mutex};
 
 use crate::boxes::BoxFunction;
 use crate::runtime::error::RunError;
-use crate::runtime::options::Options;
+use crate::runtime::handle::Handle;
+use crate::runtime::options::{Observed, Options};
 use crate::runtime::report::{ComponentCount, Report};
 use crate::runtime::steps::answers::Facts;
 use crate::runtime::steps::graph::OpId;
@@ -47,6 +51,7 @@ use crate::runtime::steps::observe::Observers;
 use crate::runtime::steps::watch::Watch;
 use crate::runtime::streams::{Input, Output, Sink, Source};
 use meeting::{Exit, meeting};
+use seen::{Names, SeenNetwork};
 use wiring::{Carried, Maker, Message, Outlet, Wiring};
 
 /// What all processes share.
@@ -54,7 +59,10 @@ struct World<'a> {
     facts: Facts<'a>,
     functions: Vec<Arc<dyn BoxFunction>>,
     observers: Observers,
-    failures: Failures,
+    failures: Arc<Failures>,
+    names: Names,
+    /// Whether processes are named by the replica they lie in, for those who look.
+    is_seen: bool,
     /// How many records came to each operation, and how many processes there were for it.
     counts: Vec<(AtomicU64, AtomicU64)>,
     half_filled: Mutex<Vec<String>>,
@@ -131,7 +139,9 @@ pub(super) fn run(
         facts,
         functions,
         observers: Observers::default(),
-        failures: Failures::new(facts.graph.chooses),
+        failures: Arc::new(Failures::new(facts.graph.chooses)),
+        names: Names::new(facts.graph),
+        is_seen: options.observer.is_some() || options.handle.is_some(),
         counts: facts.graph.ops.iter().map(|_| Default::default()).collect(),
         half_filled: Mutex::default(),
         initialising: Mutex::default(),
@@ -143,9 +153,12 @@ pub(super) fn run(
     if let Some(policy) = policy {
         choice = choice.policy(policy.clone());
     }
+    if let Some(Observed(observer)) = &options.observer {
+        choice = choice.observed_by(Arc::clone(observer));
+    }
     let fail = |number, failure| world.failures.ends_at(number, failure);
     let ended = Watch::during(facts.watch, facts, fail, || {
-        run_in(&world, choice, Input::new(source), Output::new(sink))
+        run_in(&world, choice, options.handle.as_ref(), Input::new(source), Output::new(sink))
     });
     if let Some(failure) = world.failures.take() {
         return Err(RunError::Failed(Box::new(failure)));
@@ -157,6 +170,7 @@ pub(super) fn run(
 fn run_in<'a>(
     world: &'a World<'a>,
     choice: kahn::Options,
+    handle: Option<&Handle>,
     input: Input<'a>,
     output: Output<'a>,
 ) -> Result<kahn::Report, kahn::RunError> {
@@ -167,6 +181,8 @@ fn run_in<'a>(
     let wiring = Wiring { world, ordered: false, loops: None, within: None, number, stage };
     let start = wiring.program(&mut Maker::Network(&mut network), Outlet::meeting(entry));
     network.blocking("input", start, move |start| read(world, input, start));
+    let stop = network.stop_handle();
+    let _begun = Handle::begin(handle, &world.failures, || Some(Arc::new(SeenNetwork(stop))));
     network.run_with(choice)
 }
 
@@ -204,8 +220,8 @@ fn report(world: &World<'_>, ran: &kahn::Report) -> Report {
     let mut waited = vec![0; graph.ops.len()];
     for channel in &ran.channels {
         // The stream that a process reads has its name.
-        if let Some(most) = wiring::op_of(channel.name.as_str()).and_then(|op| waited.get_mut(op.0))
-        {
+        if let Some(OpId(op)) = world.names.op_of(channel.name.as_str()) {
+            let most = &mut waited[op];
             *most = channel.most_waiting.max(*most);
         }
     }

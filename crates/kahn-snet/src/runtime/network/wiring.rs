@@ -163,11 +163,6 @@ impl Outlet {
     }
 }
 
-/// The operation of a process, or of the stream it reads, by the name that [`Wiring::name`] gave.
-pub(super) fn op_of(name: &str) -> Option<OpId> {
-    name.split_once(": ")?.0.parse().ok().map(OpId)
-}
-
 /// What makes processes: the network before it runs, or a process of it.
 pub(super) enum Maker<'m, 'a> {
     Network(&'m mut Network<'a>),
@@ -252,9 +247,14 @@ impl<'a> Wiring<'a> {
         Self { within: Some(Arc::new(within)), ..self.for_record(carried) }
     }
 
-    /// The name of the process for an operation, unlike that of any other.
+    /// The name of the process for an operation, and of the stream that it reads: unlike that of any other
+    /// operation.
     fn name(&self, op: OpId) -> String {
-        format!("{}: {}", op.0, self.graph().ops[op.0].name)
+        let name = self.world.names.of(op);
+        if !self.world.is_seen {
+            return name.to_owned();
+        }
+        format!("{name}{}", self.world.facts.place(self.within.as_ref(), self.stage))
     }
 
     fn graph(&self) -> &'a Graph {

@@ -111,6 +111,9 @@ pub enum Failure {
         /// How long it may take.
         seconds: f64,
     },
+    /// It was stopped from outside.
+    #[error("the run was stopped")]
+    Stopped,
     /// Synchro-cells were left half filled, and that was to be an error.
     #[error("the input ended with half-filled synchro-cells\n{}", list(cells))]
     HalfFilled {
@@ -216,11 +219,17 @@ impl Facts<'_> {
 
     /// What is said of a synchro-cell that still keeps a record.
     pub(crate) fn held(self, op: OpId, within: Option<&Arc<Within>>, rec: &Rec) -> String {
+        format!("{}{} holds {}", self.name(op), self.place(within, 0), self.text_of(rec))
+    }
+
+    /// Says in which replicas something lies, if in any; behind a `stage` of a star, if that is not 0.
+    pub(crate) fn place(self, within: Option<&Arc<Within>>, stage: i64) -> String {
         let around = std::iter::successors(within, |inner| inner.outer.as_ref());
-        let mut around: Vec<String> = around.map(|within| self.replica(within)).collect();
+        let behind = (stage > 0).then(|| format!("stage {stage}"));
+        let around = around.map(|within| self.replica(within));
+        let mut around: Vec<String> = behind.into_iter().chain(around).collect();
         around.reverse();
-        let place = if around.is_empty() { "" } else { &format!(" at {}", around.join(", ")) };
-        format!("{}{place} holds {}", self.name(op), self.text_of(rec))
+        if around.is_empty() { String::new() } else { format!(" at {}", around.join(", ")) }
     }
 
     /// A replica of a split, by what was split by, or of a star, by its number.
