@@ -357,6 +357,12 @@ package=kahn-csp mutation no-turns "$csp" pinned_processes_and_others ../../kahn
 
 mutation served-by-any-wake-up "$laws" walks_in_search_of_rings channel/process.rs \
     's/(fn is_served.*?)== channel\.served_at\(end\)/$1 != channel.served_at(end)/s'
+mutation words-home-without-a-count "$laws" memory_of_small_ones channel/raw.rs \
+    's/self\.word\(end\)\.begin\(count\)/self.word(end).begin(0 * count)/'
+mutation recycled-as-it-was "$laws" memory_of_small_ones channel/raw.rs \
+    's/channel\.side\(end\)\.set_kind\(kind::ROOMY, is_roomy\);//'
+mutation recorded-and-served "$laws" histories channel/growth.rs \
+    's/ && !self\.receiver\.is_recorded\(\)//'
 mutation gone-on-and-waiting "$laws" has_waited_and_panics channel/fast_path.rs \
     's/SlowPath::Go => \{\s*\*waited = false;/SlowPath::Go => {/'
 

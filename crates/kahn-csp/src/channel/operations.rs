@@ -147,6 +147,10 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
 impl<T: Send> Drop for Sending<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        // Its message was taken, or given back.
+        if self.slot.stage == Stage::Over {
+            return;
+        }
         if self.is_held() {
             self.end.channel.leave_held(&self.slot);
         }

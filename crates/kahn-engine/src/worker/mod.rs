@@ -356,6 +356,16 @@ impl WorkerCore {
         unsafe { WORKER.with(Cell::get).as_ref() }
     }
 
+    /// The same where a process runs on this thread, which spares the look whether there is a worker.
+    ///
+    /// # Safety
+    /// A process runs on this thread: only a worker that is installed has one run.
+    #[inline]
+    unsafe fn of_running<'a>() -> &'a Self {
+        // SAFETY: as for `of_this_thread`; not null, as the caller says.
+        unsafe { &*WORKER.with(Cell::get) }
+    }
+
     /// The process that runs on this thread, of whatever language.
     #[inline]
     pub fn running_here() -> Option<TaskRef> {
@@ -383,14 +393,27 @@ impl<L: Language> Worker<L> {
         WorkerCore::of_this_thread().map(Self::of_core)
     }
 
+    /// [`holding`](Self::holding) without the look whether this thread has a worker.
+    ///
+    /// # Safety
+    /// `task` is null, or the address of a process.
+    #[inline(always)]
+    pub unsafe fn holding_unchecked<'a>(task: *const Task) -> Option<&'a Self> {
+        debug_assert_ne!(task, NO_TASK, "said by the caller");
+        // SAFETY: the process at this address runs on this thread.
+        (TASK.with(Cell::get) == task).then(|| Self::of_core(unsafe { WorkerCore::of_running() }))
+    }
+
     /// The worker of this thread and the process it runs, if they belong to the network of this
     /// number, which is of this language.
     ///
     /// The reference must not outlive the poll that asks.
     #[inline]
     pub fn running_in<'a>(network: u32) -> Option<(&'a Self, TaskRef)> {
-        let core = WorkerCore::of_this_thread().filter(|core| core.network == network)?;
-        WorkerCore::running_here().map(|task| (Self::of_core(core), task))
+        let task = WorkerCore::running_here()?;
+        // SAFETY: a process runs on this thread.
+        let core = unsafe { WorkerCore::of_running() };
+        (core.network == network).then(|| (Self::of_core(core), task))
     }
 
     /// The worker of this thread and the process it runs, if they are of this language.

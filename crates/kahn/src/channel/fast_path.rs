@@ -127,7 +127,8 @@ fn fast_path_and_note(
                 return FastPath::Go(None);
             }
         }
-        if let Some(worker) = Worker::holding(owner) {
+        // SAFETY: an owner is a process, or null.
+        if let Some(worker) = unsafe { Worker::holding_unchecked(owner) } {
             // SAFETY: we hold the process, so it is alive.
             let task = unsafe { TaskRef::from_ptr_unchecked(owner) };
             if *waited && task.is_served(channel, end) {

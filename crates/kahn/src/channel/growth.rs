@@ -58,7 +58,7 @@
 //! with the lower 32 bits of `n`. So `slots` points to where message 0 would be, which is nowhere, and
 //! a row ends where those bits begin anew, if not before.
 
-use super::raw::{ChannelRef, End, FEW, Side, kind};
+use super::raw::{ChannelRef, End, FEW, ROOMY, Side, kind};
 use super::ring::MessageType;
 use kahn_engine::sync::{AtomicPtr, Cell, Ordering::*};
 use std::ptr::{self, NonNull};
@@ -308,7 +308,7 @@ impl ChannelRef {
         if !capacity.is_power_of_two() {
             // Relaxed: as above.
             self.cold.growth.store(Growth::new(from, start, capacity, false), Relaxed);
-        } else if capacity < FEW {
+        } else if capacity < FEW && !self.receiver.is_recorded() {
             self.sender.set_kind(kind::SMALL, true);
         }
     }
@@ -408,6 +408,9 @@ impl ChannelRef {
         }
         // SAFETY: emptied, and not in use.
         unsafe { slots.free(types) };
+        if capacity < ROOMY {
+            self.bring_words_home();
+        }
     }
 }
 

@@ -12,7 +12,8 @@
 //!
 //! With a small capacity the two words stand in their sides' lines, and a message touches two lines
 //! and its slot. If that is the only one, and small, it is the slot of the third line, and a channel
-//! is one piece of memory. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
+//! is one piece of memory. A channel that is made before it is given a small capacity has the larger block, and
+//! its words stand with the sides as well. From [`ROOMY`] messages on the words stand on two lines of their own: then the two
 //! ends may run on two cores, and a side's private fields must not share a line with what its peer
 //! reads (worth a factor of four to five at capacity 64). A channel that is recorded is roomy as
 //! well: its history stands with the receiver's word. So is one whose messages own memory: their
@@ -109,14 +110,14 @@ pub(crate) struct Side {
 
 /// Bits of [`Side::kind`].
 pub(super) mod kind {
-    /// The word stands on a line of its own.
-    pub(in crate::channel) const ROOMY: u8 = 64;
+    /// The word stands on a line of its own. Two bits, which are how far that is from the side.
+    pub(in crate::channel) const ROOMY: u8 = if cfg!(loom) { 64 } else { 192 };
     /// What is received is recorded. The receiver's.
     pub(in crate::channel) const RECORDED: u8 = 2;
     /// Messages are weighed.
     pub(in crate::channel) const WEIGHED: u8 = 4;
-    /// It has fewer slots than [`FEW`](super::FEW), which stand in one row: each look grants one operation. The
-    /// sender's, which sets it with its slots and strikes it out when it grows.
+    /// It has fewer slots than [`FEW`](super::FEW), which stand in one row: each look grants one operation; and
+    /// it is not recorded. The sender's, which sets it with its slots and strikes it out when it grows.
     pub(in crate::channel) const SMALL: u8 = 8;
     /// It joins the parts of one process: it has the capacity that it was made with, and reports do not
     /// tell of it.
@@ -226,6 +227,8 @@ impl ChannelRef {
             // A new count, so that no wait here is taken for an old one: see `channel::word`.
             let base = channel.count(End::Sender).max(channel.count(End::Receiver)) + 1;
             for end in [End::Sender, End::Receiver] {
+                // The words of the old one may have been brought home.
+                channel.side(end).set_kind(kind::ROOMY, is_roomy);
                 channel.word(end).restart(base);
                 channel.side(end).restart(base);
             }
@@ -349,6 +352,20 @@ impl ChannelRef {
         unsafe { &*word }
     }
 
+    /// Has the words stand with their sides after all, so that a message touches two lines less, unless
+    /// something else needs the lines that they have. Nothing uses the channel yet, nor waits there.
+    pub(super) fn bring_words_home(self) {
+        let kinds = self.sender.kind() | self.receiver.kind();
+        if kinds & (kind::RECORDED | kind::WEIGHED | kind::WIRED) != 0 || kinds & kind::ROOMY == 0 {
+            return;
+        }
+        for end in [End::Sender, End::Receiver] {
+            let count = self.count(end);
+            self.side(end).set_kind(kind::ROOMY, false);
+            self.word(end).begin(count);
+        }
+    }
+
     /// Where the history of a channel stands that is recorded. The receiver's, while that is open.
     pub(super) fn history(&self) -> Option<&UnsafeCell<Option<Box<History>>>> {
         self.receiver.is_recorded().then(|| &self.line(End::Receiver).history)
@@ -357,6 +374,8 @@ impl ChannelRef {
     /// Records what is received from now on. No process knows the channel yet.
     pub(super) fn record_in(&self, history: History) {
         self.receiver.set_kind(kind::RECORDED, true);
+        // Each of its messages is received by way of the slow path, which records it.
+        self.sender.set_kind(kind::SMALL, false);
         // SAFETY: nothing else knows the channel.
         unsafe { *self.line(End::Receiver).history.get() = Some(Box::new(history)) };
     }

@@ -238,34 +238,10 @@ impl<T: Send> Receiver<T> {
         closing::flush(owner_of(self.channel, End::Receiver)).await;
     }
 
-    /// Takes the message that this end was served with.
-    #[inline(always)]
-    fn read_one(&mut self, worker: &Worker) -> T {
-        let (number, message) = self.take_next();
-        if self.channel.receiver.is_recorded() {
-            record_taken(self.channel, number, &message, Some(worker));
-        }
-        self.channel.publish(End::Receiver, worker);
-        message
-    }
-
-    /// Takes the next message, and gives its number.
-    #[inline(always)]
-    fn take_next(&mut self) -> (u64, T) {
-        let side = &self.channel.receiver;
-        let number = side.local.get();
-        self.weigh(number);
-        // SAFETY: there is a message: the slots were made for messages of this type, the sender has
-        // published the slot, and it is ours until we publish.
-        let message = unsafe { take::<T>(side.row.get(), side.mask.get(), number) };
-        side.local.set(number + 1);
-        (number, message)
-    }
-
     /// Takes the message that there is credit to take.
     #[inline]
     pub(super) fn read(&mut self, worker: Option<&Worker>) -> T {
-        let (number, message) = self.take_next();
+        let (number, message) = take_next(self.channel);
         let side = &self.channel.receiver;
         let credit = side.credit.get() - 1;
         side.credit.set(credit);
@@ -278,24 +254,13 @@ impl<T: Send> Receiver<T> {
         message
     }
 
-    /// Counts what a message weighs that there is credit to take. No code if that is nothing.
-    #[inline(always)]
-    fn weigh(&self, number: u64) {
-        if const { needs_drop::<T>() } {
-            let side = &self.channel.receiver;
-            // SAFETY: as in `read`: the message is there.
-            let slot = unsafe { slot::<T>(side.row.get(), side.mask.get(), number) };
-            count_weight(self.channel, End::Receiver, slot.cast::<T>());
-        }
-    }
-
     /// The same where more credit is left, so that nothing is published. Taking the message is the
     /// last that is done, so it is copied straight to where the caller wants it.
     #[inline(always)]
     fn read_quietly(&mut self) -> T {
         let side = &self.channel.receiver;
         let number = side.local.get();
-        self.weigh(number);
+        weigh::<T>(self.channel, number);
         side.local.set(number + 1);
         side.credit.set(side.credit.get() - 1);
         // SAFETY: as in `read`.
@@ -314,7 +279,7 @@ impl<T: Send> Receiver<T> {
         }
         into.reserve(taken);
         let number = side.local.get();
-        (number..number + taken as u64).for_each(|number| self.weigh(number));
+        (number..number + taken as u64).for_each(|number| weigh::<T>(self.channel, number));
         let end = into.spare_capacity_mut().as_mut_ptr().cast::<T>();
         // SAFETY: there are so many messages: the slots were made for messages of this type, the
         // sender has published the slots, they are ours until we publish, and `into` has room.
@@ -338,9 +303,10 @@ impl<T: Send> Receiver<T> {
         context: &Context<'_>,
         waited: &mut bool,
     ) -> Poll<Option<T>> {
-        match fast_path_to_receive_one(self.channel, context, waited) {
+        let channel = self.channel;
+        match fast_path_to_receive_one(channel, context, waited) {
             FastPath::One(worker) => {
-                let message = self.read_one(worker);
+                let message = read_one(channel, worker);
                 *waited = false;
                 Poll::Ready(Some(message))
             }
@@ -356,6 +322,39 @@ impl<T: Send> Receiver<T> {
             FastPath::Wait => Poll::Pending,
             FastPath::Over => Poll::Ready(None),
         }
+    }
+}
+
+/// Takes the message that the receiver of a channel of this type was served with.
+#[inline(always)]
+fn read_one<T: Send>(channel: ChannelRef, worker: &Worker) -> T {
+    debug_assert!(!channel.receiver.is_recorded(), "what is recorded is not served");
+    let (_, message) = take_next(channel);
+    channel.publish(End::Receiver, worker);
+    message
+}
+
+/// Takes the next message of a channel of this type, and gives its number.
+#[inline(always)]
+fn take_next<T: Send>(channel: ChannelRef) -> (u64, T) {
+    let side = &channel.receiver;
+    let number = side.local.get();
+    weigh::<T>(channel, number);
+    // SAFETY: there is a message: the slots were made for messages of this type, the sender has
+    // published the slot, and it is ours until we publish.
+    let message = unsafe { take::<T>(side.row.get(), side.mask.get(), number) };
+    side.local.set(number + 1);
+    (number, message)
+}
+
+/// Counts what a message weighs that there is credit to take. No code if that is nothing.
+#[inline(always)]
+fn weigh<T: Send>(channel: ChannelRef, number: u64) {
+    if const { needs_drop::<T>() } {
+        let side = &channel.receiver;
+        // SAFETY: as in `take_next`: the message is there.
+        let slot = unsafe { slot::<T>(side.row.get(), side.mask.get(), number) };
+        count_weight(channel, End::Receiver, slot.cast::<T>());
     }
 }
 

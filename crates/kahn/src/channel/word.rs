@@ -96,6 +96,13 @@ impl Word {
         self.value.store(count << SHIFT, Relaxed);
     }
 
+    /// Begins at a count that it had elsewhere. No thread uses it yet.
+    pub(crate) fn begin(&self, count: u64) {
+        debug_assert!(count >= self.load().count(), "no count comes again");
+        // Relaxed: what begins to use it is started later.
+        self.value.store(count << SHIFT, Relaxed);
+    }
+
     /// Reads the word.
     pub(crate) fn load(&self) -> Seen {
         // Acquire pairs with the Release in `publish` and `close`: the slots up to the count are
@@ -108,9 +115,13 @@ impl Word {
         // Acquire: if PARKED shows, we take over the process that was parked with Release.
         let old = self.value.load(Acquire);
         debug_assert!(old & CLOSED == 0, "nothing is published after the end");
-        if access.is_alone() || old & PARKED != 0 {
+        if old & PARKED != 0 {
             self.value.store(count << SHIFT, Release);
-            return if old & PARKED != 0 { Moved::Wake } else { Moved::Quiet };
+            return Moved::Wake;
+        }
+        if access.is_alone() {
+            self.value.store(count << SHIFT, Release);
+            return Moved::Quiet;
         }
         // Release hands over the slots; Acquire takes over the process if it parked just now.
         let old = self.value.swap(count << SHIFT, AcqRel);

@@ -198,3 +198,52 @@ fn stopping_while_processes_are_created_stops_them_too() {
         assert_eq!(schedule.run(network).outcome, Summary::Stopped);
     });
 }
+
+/// The first channels are made before their capacity is known, and then get a small one; those that are made
+/// while the network runs take the memory of what has ended, whatever that was.
+#[test]
+fn channels_of_another_kind_take_the_memory_of_small_ones() {
+    const FIRST: u64 = 40;
+    for (workers, capacity) in [(1, 1), (1, 3), (2, 1)] {
+        let mut network = Network::new();
+        let mut ends = Vec::new();
+        for n in 0..FIRST {
+            let kept = Channel::named(format!("small {n}")).initial(vec![n, n + 1]);
+            let (out, numbers) = network.channel_with(kept);
+            network.process(format!("gives {n}"), out, async move |mut out| out.send(n + 2).await);
+            ends.push(numbers);
+        }
+        let spawner = network.spawner();
+        let (out, all) = network.channel::<u64>("all");
+        let ports = (ends, spawner, out);
+        network.process("create", ports, async |(ends, mut create, mut out)| {
+            for (n, mut numbers) in (0..).zip(ends) {
+                for expected in n..n + 3 {
+                    assert_eq!(numbers.recv().await, Some(expected));
+                }
+                assert_eq!(numbers.recv().await, None);
+                drop(numbers);
+                kahn::yield_now().await;
+                let (bytes, mut heavy) = create.channel_with(
+                    Channel::named("heavy").weighed_by(|bytes: &Vec<u64>| bytes.len()),
+                );
+                create.process("heavy", bytes, async move |mut bytes| {
+                    for size in 0..9 {
+                        bytes.send(vec![n; size]).await;
+                    }
+                });
+                while let Some(bytes) = heavy.recv().await {
+                    out.send(bytes.into_iter().sum()).await;
+                }
+            }
+        });
+        let heard = listen(&mut network, "listen", all);
+        let options = Options::new().workers(workers).capacity(capacity);
+        let report = super::schedules::run(network, options);
+        assert_eq!(report.outcome, Summary::Finished, "{report}");
+        let expected = (0..FIRST).flat_map(|n| (0..9).map(move |size| n * size));
+        assert_eq!(heard.all(), expected.collect::<Vec<_>>());
+        let heavy = report.channels.iter().filter(|channel| channel.name.as_str() == "heavy");
+        assert_eq!(heavy.map(|channel| channel.owned_bytes).collect::<Vec<_>>(), [Some(4); 40]);
+    }
+}
