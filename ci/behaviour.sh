@@ -251,7 +251,7 @@ mutation slices-not-of-the-report "$laws" what_ran_by_the_slices ../../kahn-engi
 package=kahn-observe
 trace='--test trace'
 mutation lost-not-counted "$trace" what_is_lost ../../kahn-report/src/log.rs \
-    's/let lost = end - records\.len\(\) as u64;/let lost = 0;/'
+    's/let lost = end - number\.min\(end\) - records\.len\(\) as u64;/let lost = 0;/'
 mutation losses-not-cut-off "$trace" what_is_lost trace/weave.rs \
     's/slice\.from\.max\(scale\.complete_from\)/slice.from/'
 mutation arrows-begin-twice "$trace" a_trace_tells trace/weave.rs \
@@ -272,6 +272,16 @@ mutation short-runs-not-drawn --lib states_shorter_than_a_column trace/picture.r
     's/if column\[RUNS\] > 0 \{/if column[RUNS] > u64::MAX - 1 {/'
 mutation more-frequent-waits-not-told --lib happens_much_more_often trace/difference.rs \
     's/after\.count > \(2 \* before\.count\)/after.count > 1 << 40 | (2 * before.count)/'
+mutation gaps-not-told "$trace" what_cannot_be_written_in_time trace/stream/weaver.rs \
+    's/if round\.of_rings\.iter\(\)\.any\(\|ring\| ring\.lost > 0\)/if round.of_rings.is_empty()/'
+mutation slices-told-before-their-causes "$trace" what_is_written_meanwhile trace/stream/weaver.rs \
+    's/part\.ripe = over\.map\(\|slice\| slice\.from \+ 1\)\.max\(\)\.unwrap_or\(0\);/drop(over);\n part.ripe = u64::MAX;\n part.woken.clear();/'
+mutation messages-sent-twice "$trace" each_message_has_an_arrow trace/stream/weaver.rs \
+    's/let first = channel\.sent\.map_or\(event\.number, \|\(first, _\)\| first\);/let first = 0;/; s/channel\.sends\.push_back\(\(end, at\)\);\s*event\.number\.\.end/channel.sends.push_back((end, at));\n first..end/'
+mutation arrows-of-wakes-beside-messages "$trace" each_message_has_an_arrow trace/weave.rs \
+    's/&& !\(arrows\.draws_all && wants == Wanted::Message\)//'
+mutation cut-files-not-read "$trace" cut_off_by_a_kill trace/perfetto/read.rs \
+    's/Ok\(None\) \| Err\(_\) if reader\.is_stream => break,/Ok(None) | Err(_) if reader.is_stream \&\& reader.has_end => break,/'
 mutation idle-not-told "$trace" a_trace_tells trace/weave.rs \
     's/if told\.start > at \{/if told.start > at + (1 << 40) {/'
 replay='--test replay'

@@ -16,7 +16,8 @@
 //! | create a process  | the same, with two ends of channels                                      |
 //! | spawn             | a process and its two channels, one message in, one out, and its end     |
 //!
-//! One worker runs, at each level of accounting. What an atomic operation costs does not show: it is
+//! One worker runs, at each level of accounting, and watched from outside, traced by both levels of
+//! traces: what the thread that watches executes is not counted. What an atomic operation costs does not show: it is
 //! one instruction. For that `--locked` counts whole programs; see `locked`.
 
 mod locked;
@@ -25,18 +26,49 @@ mod requests;
 use anyhow::{Context as _, Result, bail};
 use kahn::{Accounting, Channel, Network, Options, Process, Receiver, Sender, Spawner};
 use kahn_csp as csp;
+use kahn_observe::sample::Watch;
+use kahn_observe::trace;
 use requests::{collect, dump, zero};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How often each operation is done.
 const TIMES: u32 = 1000;
 
-/// The levels of accounting, which are the columns.
-const LEVELS: [(&str, Accounting); 3] =
-    [("off", Accounting::Off), ("counters", Accounting::Counters), ("timing", Accounting::Timing)];
+/// How a run is measured and watched.
+#[derive(Clone, Copy)]
+struct Level {
+    name: &'static str,
+    accounting: Accounting,
+    watched: Watched,
+}
+
+/// By what a run is watched.
+#[derive(Clone, Copy)]
+enum Watched {
+    Not,
+    /// A thread looks, 50 times a second at most.
+    Sampled,
+    Traced(trace::Level),
+}
+
+const fn level(name: &'static str, accounting: Accounting, watched: Watched) -> Level {
+    Level { name, accounting, watched }
+}
+
+/// The columns.
+const LEVELS: [Level; 6] = [
+    level("off", Accounting::Off, Watched::Not),
+    level("counters", Accounting::Counters, Watched::Not),
+    level("timing", Accounting::Timing, Watched::Not),
+    level("sampled", Accounting::Counters, Watched::Sampled),
+    level("schedule", Accounting::Counters, Watched::Traced(trace::Level::Schedule)),
+    level("messages", Accounting::Counters, Watched::Traced(trace::Level::Messages)),
+];
 
 /// What is counted, in the order of the output.
 const OPERATIONS: [&str; 8] = [
@@ -103,14 +135,16 @@ pub(crate) fn count() -> Result<String> {
         Ok(instructions / f64::from(TIMES))
     };
     let mut table = String::from("| instructions of |");
-    for (level, _) in LEVELS {
-        write!(table, " {level} |")?;
+    for level in LEVELS {
+        write!(table, " {} |", level.name)?;
     }
-    table.push_str("\n|---|---:|---:|---:|\n");
+    table.push_str("\n|---|");
+    table.push_str(&"---:|".repeat(LEVELS.len()));
+    table.push('\n');
     for operation in OPERATIONS {
         write!(table, "| {operation} |")?;
-        for (level, _) in LEVELS {
-            write!(table, " {:.1} |", of(operation, level)? - of(NOTHING, level)?)?;
+        for Level { name, .. } in LEVELS {
+            write!(table, " {:.1} |", of(operation, name)? - of(NOTHING, name)?)?;
         }
         table.push('\n');
     }
@@ -137,7 +171,7 @@ pub(crate) fn operations() -> Result<()> {
             collect();
             collect();
         }
-        dump(&format!("{NOTHING}, {}", level.0));
+        dump(&format!("{NOTHING}, {}", level.name));
         send_and_receive(level)?;
         wake_and_block(level)?;
         give_way(level)?;
@@ -147,20 +181,30 @@ pub(crate) fn operations() -> Result<()> {
     Ok(())
 }
 
-/// A level of accounting with its name.
-type Level = (&'static str, Accounting);
-
-fn run((_, accounting): Level, network: Network<'_>) -> Result<()> {
-    network.run_with(Options::new().workers(1).accounting(accounting))?;
+fn run(level: Level, network: Network<'_>) -> Result<()> {
+    let mut options = Options::new().workers(1).accounting(level.accounting);
+    let mut watch = None;
+    match level.watched {
+        Watched::Not => {}
+        Watched::Sampled => {
+            watch = Some(Watch::start(network.stop_handle(), EVERY, |_view| {})?);
+        }
+        Watched::Traced(kept) => options = options.observer(Arc::new(trace::Trace::new(kept))),
+    }
+    network.run_with(options)?;
+    drop(watch);
     Ok(())
 }
+
+/// How often there is a view.
+const EVERY: Duration = Duration::from_millis(200);
 
 /// The counted round is the second.
 const ROUNDS: [bool; 2] = [false, true];
 
 /// There is always room and always a message, and nothing is published in between.
 fn send_and_receive(level: Level) -> Result<()> {
-    let name = level.0;
+    let name = level.name;
     let mut network = Network::new();
     let (out, messages) =
         network.channel_with(Channel::<u64>::named("messages").capacity(4 * TIMES));
@@ -209,7 +253,7 @@ type Ends<S, R> = (Sender<S>, Receiver<R>);
 
 /// Two processes take turns; in one round waking is counted, in another blocking.
 fn wake_and_block(level: Level) -> Result<()> {
-    let name = level.0;
+    let name = level.name;
     for counted in ["send and wake", "block and switch"] {
         let wakes = counted == "send and wake";
         let mut network = Network::new();
@@ -257,8 +301,12 @@ fn wake_and_block(level: Level) -> Result<()> {
     Ok(())
 }
 
-fn give_way((name, accounting): Level) -> Result<()> {
-    let options = csp::Options::new().workers(1).accounting(accounting);
+fn give_way(level: Level) -> Result<()> {
+    let name = level.name;
+    let mut options = csp::Options::new().workers(1).accounting(level.accounting);
+    if let Watched::Traced(kept) = level.watched {
+        options = options.observer(Arc::new(trace::Trace::new(kept)));
+    }
     csp::run(options, async |_scope| {
         for counts in ROUNDS {
             zero();
@@ -277,7 +325,7 @@ fn give_way((name, accounting): Level) -> Result<()> {
 
 /// Channels and processes are counted apart; the processes end without having run long.
 fn create(level: Level) -> Result<()> {
-    let name = level.0;
+    let name = level.name;
     let mut network = Network::new();
     let spawner = network.spawner();
     let process = Process::named("creates").effects();
@@ -311,7 +359,7 @@ fn create(level: Level) -> Result<()> {
 
 /// All that the benchmark `spawn` times.
 fn spawn(level: Level) -> Result<()> {
-    let name = level.0;
+    let name = level.name;
     let mut network = Network::new();
     let spawner = network.spawner();
     let process = Process::named("creates").effects();

@@ -15,6 +15,7 @@ mod ring;
 mod scatter;
 mod snet;
 mod spawn;
+mod traced;
 mod wordcount;
 
 pub(crate) use csp::counted::{COUNTED, Counted};
@@ -171,6 +172,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         summary: "a film of the Mandelbrot set: a farmer, 128 workers, a harvester",
         contests: csp::programs::mandelbrot,
         prepare: csp::programs::prepare_film,
+    },
+    Workload {
+        name: "traced",
+        summary: "a message in a run that is sampled, or traced by either level: processor time",
+        contests: traced::contests,
+        prepare: nothing,
     },
     Workload {
         name: "policies",

@@ -246,7 +246,7 @@ pub(crate) struct GraphArguments {
 }
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
-const OF_SCHEDULED: [&str; 10] = [
+const OF_SCHEDULED: [&str; 12] = [
     "workers",
     "policy",
     "accounting",
@@ -257,6 +257,8 @@ const OF_SCHEDULED: [&str; 10] = [
     "trace_summary",
     "trace_level",
     "trace_events",
+    "trace_stream",
+    "trace_flows",
 ];
 const OF_NETWORKS: [&str; 9] = [
     "record",

@@ -1,13 +1,15 @@
 //! `--trace`: what happened in a run, for Perfetto's viewer; and `trace`, which reads such files.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use kahn::Options;
 use kahn::observe::Observer;
-use kahn_observe::trace::{Level, Timeline, Trace};
+use kahn_observe::trace::{Level, Stream, Timeline, Trace};
+use parking_lot::Mutex;
 
 use crate::{Failure, messages, output, result};
 
@@ -33,6 +35,22 @@ pub(crate) struct TraceArguments {
     /// Keeps the last N events of each worker, 65536 if not told
     #[arg(long, value_name = "N", value_parser = events)]
     trace_events: Option<usize>,
+
+    /// Writes FILE while the run goes on, with all events and not only the last
+    #[arg(long)]
+    trace_stream: bool,
+
+    /// Which arrows lead from process to process
+    #[arg(long, value_name = "FLOWS")]
+    trace_flows: Option<Flows>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Flows {
+    /// To where one runs again, from what ended its wait
+    Wakes,
+    /// And for each message, to where it is received from where it is sent
+    All,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -76,6 +94,8 @@ impl TraceArguments {
         for (option, is_typed) in [
             ("--trace-level", self.trace_level.is_some()),
             ("--trace-events", self.trace_events.is_some()),
+            ("--trace-flows", self.trace_flows.is_some()),
+            ("--trace-stream", self.trace_stream),
         ] {
             if is_typed && !is_asked_for {
                 let what = format!("{option} has no effect without a trace");
@@ -83,19 +103,40 @@ impl TraceArguments {
                 return Err(Failure::input(what).with_help(help));
             }
         }
+        let draws_all = self.trace_flows == Some(Flows::All);
+        if draws_all && matches!(self.trace_level, Some(LevelName::Schedule)) {
+            let what = "--trace-flows all has no effect with --trace-level schedule";
+            return Err(Failure::input(what).with_help("leave --trace-level out"));
+        }
         let level = match self.trace_level {
             None | Some(LevelName::Schedule) => Level::Schedule,
             Some(LevelName::Messages) => Level::Messages,
         };
         let trace = is_asked_for.then(|| {
             let trace = Trace::new(level);
+            let trace = if draws_all { trace.all_flows() } else { trace };
             Arc::new(match self.trace_events {
                 Some(events) => trace.events(events),
                 None => trace,
             })
         });
-        Ok(Tracing { asked: self.clone(), name: name.to_owned(), trace })
+        let stream = match (&trace, &self.trace) {
+            (Some(trace), Some(path)) if self.trace_stream => Some(start_stream(trace, path)?),
+            (_, None) if self.trace_stream => {
+                let what = "--trace-stream has no effect without --trace FILE";
+                return Err(Failure::input(what).with_help("add --trace FILE"));
+            }
+            _ => None,
+        };
+        let stream = Arc::new(Mutex::new(stream));
+        Ok(Tracing { asked: self.clone(), name: name.to_owned(), trace, stream })
     }
+}
+
+/// Begins to write a file: what is there already is not kept.
+fn start_stream(trace: &Arc<Trace>, path: &Path) -> Result<Stream, Failure> {
+    let started = fs::File::create(path).and_then(|file| Stream::start(trace, file));
+    started.map_err(|cause| Failure::Output { path: path.to_owned(), cause })
 }
 
 /// The trace of a run, if there is one.
@@ -104,6 +145,8 @@ pub(crate) struct Tracing {
     asked: TraceArguments,
     name: String,
     trace: Option<Arc<Trace>>,
+    /// What writes the file while the run goes on.
+    stream: Arc<Mutex<Option<Stream>>>,
 }
 
 impl Tracing {
@@ -155,11 +198,20 @@ impl Tracing {
     pub(crate) fn tell(self, has_failed: bool) -> Result<(), Failure> {
         let Some(trace) = self.trace else { return Ok(()) };
         let TraceArguments { trace: file, trace_on_failure, trace_summary, .. } = self.asked;
-        let timeline = trace.timeline();
+        let stream = self.stream.lock().take();
+        let mut timeline = trace.timeline();
+        let is_streamed = stream.is_some();
+        if let Some((stream, path)) = stream.zip(file.as_deref()) {
+            tell_stream(stream.finish(), path);
+            // It has more than what is kept. If it ended early, what is kept is all there is.
+            if trace_summary && let Ok(all) = read_file(path) {
+                timeline = all;
+            }
+        }
         if trace_summary {
             messages::say(timeline.summary());
         }
-        if let Some(path) = file {
+        if let Some(path) = file.filter(|_| !is_streamed) {
             write(&timeline, &path)?;
             if timeline.lost() > 0 {
                 messages::note(format_args!(
@@ -175,6 +227,18 @@ impl Tracing {
             messages::note(format_args!("what happened last is in {}", path.display()));
         }
         Ok(())
+    }
+}
+
+/// Says what is not in the file, in a line.
+fn tell_stream(finished: io::Result<u64>, path: &Path) {
+    let path = path.display();
+    match finished {
+        Ok(0) => {}
+        Ok(lost) => messages::note(format_args!(
+            "{lost} events are not in {path}, which was written too slowly: `--trace-events N` keeps more meanwhile"
+        )),
+        Err(cause) => messages::note(format_args!("the trace in {path} ends early: {cause}")),
     }
 }
 
@@ -246,7 +310,10 @@ pub fn perform(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 fn read(matches: &ArgMatches, name: &str) -> Result<Timeline, Failure> {
-    let path = matches.get_one::<PathBuf>(name).map_or(Path::new(""), PathBuf::as_path);
+    read_file(matches.get_one::<PathBuf>(name).map_or(Path::new(""), PathBuf::as_path))
+}
+
+fn read_file(path: &Path) -> Result<Timeline, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, error))?;
     Timeline::read(&bytes).map_err(|error| {
         Failure::file(path, error).with_help("`run --trace FILE` writes one that is read here")
@@ -264,6 +331,53 @@ mod tests {
         assert!(first.ends_with("count-1.perfetto-trace"));
         fs::write(&first, "").unwrap();
         assert!(free_name(folder.path(), "count").ends_with("count-2.perfetto-trace"));
+    }
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        trace: TraceArguments,
+    }
+
+    fn started(line: &str) -> Result<Tracing, Failure> {
+        let words = ["run"].into_iter().chain(line.split(' '));
+        <Typed as clap::Parser>::try_parse_from(words)
+            .expect("it is typed well")
+            .trace
+            .start("count")
+    }
+
+    #[test]
+    fn what_has_no_effect_is_refused() {
+        for (line, told) in [
+            ("--trace-summary --trace-stream", "--trace-stream has no effect without --trace FILE"),
+            ("--trace-flows all", "--trace-flows has no effect without a trace"),
+            (
+                "--trace-summary --trace-level schedule --trace-flows all",
+                "--trace-flows all has no effect with --trace-level schedule",
+            ),
+        ] {
+            assert!(started(line).unwrap_err().to_string().contains(told), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_stream_has_what_is_kept_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.perfetto-trace");
+        let line = format!("--trace-stream --trace-events 4096 --trace {}", path.display());
+        let tracing = started(&line).unwrap();
+        let mut network = kahn::Network::new();
+        let (out, numbers) = network.channel_with(kahn::Channel::named("numbers").capacity(1));
+        network.process("write", out, async |mut out| out.send_all(0..3000_u32).await);
+        network.for_each("read", numbers, |_| {});
+        network.run_with(tracing.observe(Options::new().workers(1))).unwrap();
+        let kept = tracing.trace.as_ref().unwrap().timeline();
+        tracing.tell(false).unwrap();
+        let written = read_file(&path).unwrap();
+        assert!(kept.lost() > 1000);
+        assert!(written.lost() < kept.lost(), "{} and {}", written.lost(), kept.lost());
+        assert!(written.summary().to_string().contains("for room in numbers"));
     }
 
     #[test]

@@ -491,13 +491,34 @@ impl Ring {
     }
 
     /// Reads what is kept, from any thread.
-    #[expect(clippy::cast_possible_truncation, reason = "the mask has fewer bits")]
     pub fn read(&self) -> Written {
+        self.read_from(0)
+    }
+
+    /// Reads what is kept of the records from this number on, from any thread: the next has the number behind
+    /// those that are lost and those that are read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::log::{Record, Ring, What};
+    ///
+    /// let record =
+    ///     Record { what: What::Sent, process: 64, channel: 128, at: 10, second: 2, number: 5 };
+    /// let ring = Ring::new(Some(0), 8, true);
+    /// for _ in 0..3 {
+    ///     ring.push(record);
+    /// }
+    /// let kept = ring.read_from(2);
+    /// assert_eq!((kept.records.len(), kept.lost), (1, 0));
+    /// ```
+    #[expect(clippy::cast_possible_truncation, reason = "the mask has fewer bits")]
+    pub fn read_from(&self, number: u64) -> Written {
         // First: a slice that ends meanwhile is then among the records, and cut off there.
         let running = self.running();
         let most = self.places.len() as u64;
         let end = self.written.load(Acquire);
-        let start = end.saturating_sub(most);
+        let start = end.saturating_sub(most).max(number.min(end));
         let copies: Vec<_> = (start..end)
             .map(|number| {
                 let place = &self.places[number as usize & (self.places.len() - 1)];
@@ -511,7 +532,7 @@ impl Ring {
         let first = first.max(start);
         let records = copies.into_iter().filter(|(number, _)| *number >= first);
         let records: Vec<_> = records.filter_map(|(_, words)| Record::of(words)).collect();
-        let lost = end - records.len() as u64;
+        let lost = end - number.min(end) - records.len() as u64;
         Written { worker: self.worker, records, lost, running }
     }
 
@@ -560,6 +581,25 @@ mod tests {
         let numbers: Vec<_> = kept.records.iter().map(|record| record.number).collect();
         assert_eq!(numbers, (93..100).collect::<Vec<_>>(), "one place may be being written");
         assert_eq!(kept.lost, 93);
+    }
+
+    #[test]
+    fn what_is_read_a_part_at_a_time_is_all_but_what_is_told_to_be_lost() {
+        let ring = Ring::new(Some(3), 8, false);
+        let (mut next, mut numbers, mut lost) = (0, Vec::new(), 0);
+        // The third time more are written than there are places.
+        for until in [5, 5, 12, 30, 33] {
+            for number in next..until {
+                ring.push(record(number));
+            }
+            let kept = ring.read_from(next);
+            next += kept.lost + kept.records.len() as u64;
+            lost += kept.lost;
+            numbers.extend(kept.records.iter().map(|record| record.number));
+            assert_eq!(next, until);
+        }
+        let expected: Vec<_> = (0..12).chain(23..33).collect();
+        assert_eq!((numbers, lost), (expected, 11));
     }
 
     #[test]

@@ -181,8 +181,23 @@ pub mod clock {
         Tick::of_nanoseconds(seconds_of_a_tick() * 1e9)
     }
 
-    /// Seconds of a tick, by what the counter did since [`start`].
+    /// Has a tick be as long as it is found to be now, in all that is told from now on: for what is written before a run
+    /// is over. Returns how long that is.
+    pub fn keep() -> Tick {
+        let found = measured();
+        Tick::of_nanoseconds(*KEPT.lock().get_or_insert(found) * 1e9)
+    }
+
+    /// Seconds of a tick, if it is kept.
+    static KEPT: parking_lot::Mutex<Option<f64>> = parking_lot::Mutex::new(None);
+
     fn seconds_of_a_tick() -> f64 {
+        let kept = *KEPT.lock();
+        kept.unwrap_or_else(measured)
+    }
+
+    /// Seconds of a tick, by what the counter did since [`start`].
+    fn measured() -> f64 {
         /// The first thread that asks waits for so long: over less, reading two clocks one after the other
         /// is an error that counts.
         const LEAST: Duration = Duration::from_micros(20);

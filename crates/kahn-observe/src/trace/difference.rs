@@ -177,7 +177,7 @@ fn first<'a>(before: &'a Timeline, after: &'a Timeline) -> Option<First<'a>> {
 impl fmt::Display for Difference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, timeline) in [("first", self.before), ("second", self.after)] {
-            let length = time(timeline.until - timeline.lost_until.min(timeline.until));
+            let length = time(timeline.told());
             writeln!(
                 f,
                 "{name}: {length}, {}",

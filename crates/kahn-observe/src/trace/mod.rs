@@ -1,7 +1,7 @@
 //! What each process and each worker did, and when.
 //!
 //! A [`Trace`] watches a run. Each thread writes what it does into a [ring](kahn_report::log::Ring) of its own, so a trace keeps the last
-//! events of each; how many were lost is told. What is kept becomes a [`Timeline`], at any time: a file for
+//! events of each; how many were lost is told. A [`Stream`] writes them all to a file meanwhile. What is kept becomes a [`Timeline`], at any time: a file for
 //! Perfetto's viewer, a [`Summary`], or one side of a [`Difference`].
 //!
 //! | file | what |
@@ -12,6 +12,7 @@
 //! | `perfetto` | a timeline as Perfetto's protobuf, and back |
 //! | `summary`, `difference` | where time went; what is other than in another run |
 //! | `picture` | a timeline as SVG |
+//! | `stream` | what is written while the run goes on |
 //!
 //! # What it costs
 //!
@@ -27,6 +28,7 @@ mod perfetto;
 mod picture;
 mod record;
 mod ring;
+mod stream;
 mod summary;
 mod timeline;
 mod weave;
@@ -34,5 +36,6 @@ mod weave;
 pub use difference::Difference;
 pub use perfetto::ReadError;
 pub use record::{Level, Trace, mark};
+pub use stream::Stream;
 pub use summary::Summary;
 pub use timeline::Timeline;

@@ -69,7 +69,7 @@ text{fill:#e4e7eb}
 
 pub(super) fn svg(timeline: &Timeline) -> String {
     // Of a long time that is lost only its end is drawn.
-    let begin = timeline.lost_until.min(timeline.until).saturating_sub(told(timeline) / 12);
+    let begin = timeline.lost_until.min(timeline.until).saturating_sub(timeline.told() / 12);
     let mut drawing = Drawing { timeline, begin, text: String::new(), y: 0 };
     drawing.head();
     let top = drawing.y;
@@ -97,12 +97,7 @@ pub(super) fn svg(timeline: &Timeline) -> String {
 fn caption(timeline: &Timeline) -> String {
     let processes = counted(timeline.processes.len(), "process", "processes");
     let workers = counted(timeline.workers.len(), "worker", "workers");
-    format!("trace of {}: {processes}, {workers}", time(told(timeline)))
-}
-
-/// The time of which all is told.
-fn told(timeline: &Timeline) -> u64 {
-    timeline.until - timeline.lost_until.min(timeline.until)
+    format!("trace of {}: {processes}, {workers}", time(timeline.told()))
 }
 
 /// Of each column: the time of each state.
@@ -158,7 +153,7 @@ impl Drawing<'_> {
                 }
             }
             let name = format!("worker {}", worker.number);
-            let share = share(busy, told(timeline));
+            let share = share(busy, timeline.told());
             self.row(&name, &format!("{name} runs processes {share} of the time"), &share);
             self.bars(&columns, 1);
         }
@@ -189,7 +184,7 @@ impl Drawing<'_> {
                 self.add(&mut columns, span.from, span.until, state(&span.does));
             }
             let running = sums(process).running;
-            let share = share(running, told(timeline));
+            let share = share(running, timeline.told());
             let mut title = format!("{} runs for {}", process.name, time(running));
             for wait in at.get(&place).into_iter().flatten().take(6) {
                 let _ = write!(title, ", waits {wait}");
@@ -293,12 +288,16 @@ impl Drawing<'_> {
             self.y
         );
         self.words("small", LEFT + COLUMNS + 10, y, figure);
-        if self.timeline.lost > 0 {
-            // A line at least: all that was lost may have been at the very beginning.
-            let width = (self.column(self.timeline.lost_until)).max(2);
+        let before = (self.timeline.lost > 0
+            && (self.timeline.gaps.is_empty() || self.timeline.lost_until > 0))
+            .then_some((0, self.timeline.lost_until));
+        for &(from, until) in before.iter().chain(&self.timeline.gaps) {
+            let (from, until) = (self.column(from), self.column(until));
+            // A line at least, however short.
+            let (x, width) = (LEFT + from, (until - from).max(2));
             let _ = writeln!(
                 self.text,
-                "<rect fill=\"url(#lost)\" x=\"{LEFT}\" y=\"{}\" width=\"{width}\" height=\"{BAR}\"/>",
+                "<rect fill=\"url(#lost)\" x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{BAR}\"/>",
                 self.y
             );
         }

@@ -1,6 +1,6 @@
 //! What is kept of a run: a ring for each thread that writes, and the names of what it writes of.
 
-use super::names::{Kind, Names};
+use super::names::{Kind, Known, Names};
 use super::ring::Kept;
 use super::timeline::Timeline;
 use super::weave::weave;
@@ -10,6 +10,7 @@ use kahn_report::log::{Log, Record, Ring, What};
 use kahn_report::observe::{Observer, Subject, Tick, Wants};
 use parking_lot::Mutex;
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -88,6 +89,8 @@ pub struct Trace {
 #[derive(Debug)]
 struct Records {
     level: Level,
+    /// Each message has an arrow.
+    draws_all: bool,
     places: usize,
     names: Names,
     rings: Mutex<Vec<Arc<Ring>>>,
@@ -109,13 +112,13 @@ impl Trace {
     /// assert_eq!(Trace::new(Level::Schedule).timeline().lost(), 0);
     /// ```
     pub fn new(level: Level) -> Self {
-        Self::of(level, OF_A_WORKER)
+        Self::of(level, false, OF_A_WORKER)
     }
 
-    fn of(level: Level, places: usize) -> Self {
+    fn of(level: Level, draws_all: bool, places: usize) -> Self {
         clock::start();
         let (names, rings) = (Names::new(), Mutex::new(Vec::new()));
-        let kept = Arc::new(Records { level, places, names, rings });
+        let kept = Arc::new(Records { level, draws_all, places, names, rings });
         Self { kept, began: clock::ticks(), tick: Mutex::new(None) }
     }
 
@@ -139,7 +142,7 @@ impl Trace {
     /// ```
     #[must_use]
     pub fn events(self, most: usize) -> Self {
-        Self::of(self.kept.level, most)
+        Self::of(self.kept.level, self.kept.draws_all, most)
     }
 
     /// Makes a timeline of what is kept now; the run may go on.
@@ -166,7 +169,45 @@ impl Trace {
         let known = self.kept.names.known();
         let kept: Vec<_> = read.into_iter().map(|kept| Kept::of(kept, &known).at(until)).collect();
         let tick = (*self.tick.lock()).unwrap_or_else(clock::tick);
-        weave(&kept, known.list(), self.began..until, tick)
+        weave(&kept, known.list(), self.began..until, tick, self.draws_all())
+    }
+
+    /// Has an arrow drawn for each message, from where it is sent to where it is received, and not only for those that end a
+    /// wait. It has messages kept as [`Level::Messages`] does, and is to be asked for before the run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::trace::{Level, Trace};
+    ///
+    /// let trace = Trace::new(Level::Messages).all_flows();
+    /// assert_eq!(trace.timeline().lost(), 0);
+    /// ```
+    #[must_use]
+    pub fn all_flows(self) -> Self {
+        Self::of(Level::Messages, true, self.kept.places)
+    }
+
+    pub(super) fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// The length of a tick by which the report tells times, if the run is over.
+    pub(super) fn tick(&self) -> Option<Tick> {
+        *self.tick.lock()
+    }
+
+    pub(super) fn draws_all(&self) -> bool {
+        self.kept.draws_all
+    }
+
+    pub(super) fn rings(&self) -> Vec<Arc<Ring>> {
+        self.kept.rings.lock().clone()
+    }
+
+    /// What names stand for now.
+    pub(super) fn known(&self) -> impl Deref<Target = Known> {
+        self.kept.names.known()
     }
 }
 

@@ -28,14 +28,7 @@ impl Kept {
             records = rest;
             lost += 1;
         }
-        let mut events = Vec::with_capacity(records.len());
-        let mut aside = 0;
-        for record in records {
-            match record.what {
-                What::PutAside => aside = record.second,
-                _ => events.push(event(*record, std::mem::take(&mut aside), known)),
-            }
-        }
+        let events = events(records, &mut 0, known);
         let running = running.map(|(process, since)| (known.find(process, since), since));
         Self { worker, events, lost, running }
     }
@@ -52,6 +45,18 @@ impl Kept {
         self.running = self.running.filter(|&(_, since)| since <= moment);
         self
     }
+}
+
+/// Records by names; `aside` is for how long the thread was put aside in the slice that comes next.
+pub(super) fn events(records: &[Record], aside: &mut u64, known: &Known) -> Vec<Event> {
+    let mut events = Vec::with_capacity(records.len());
+    for record in records {
+        match record.what {
+            What::PutAside => *aside = record.second,
+            _ => events.push(event(*record, std::mem::take(aside), known)),
+        }
+    }
+    events
 }
 
 fn event(record: Record, aside: u64, known: &Known) -> Event {

@@ -165,11 +165,16 @@ pub(super) fn write_table(
 
 /// Says what is not in it.
 pub(super) fn write_lost(f: &mut fmt::Formatter<'_>, timeline: &Timeline) -> fmt::Result {
-    if timeline.lost > 0 {
-        let begins = time(timeline.lost_until);
-        writeln!(f, "{} older events were lost; it begins at {begins}", timeline.lost)?;
+    let Timeline { lost, lost_until, gaps, .. } = timeline;
+    match &gaps[..] {
+        [] if *lost == 0 => Ok(()),
+        [] => writeln!(f, "{lost} older events were lost; it begins at {}", time(*lost_until)),
+        gaps => {
+            let all = time(gaps.iter().map(|(from, until)| until - from).sum());
+            let gaps = counted(gaps.len(), "gap", "gaps");
+            writeln!(f, "{lost} events were lost in {gaps} of {all}")
+        }
     }
-    Ok(())
 }
 
 impl fmt::Display for Summary<'_> {
@@ -177,7 +182,7 @@ impl fmt::Display for Summary<'_> {
         let timeline = self.timeline;
         let processes = counted(timeline.processes.len(), "process", "processes");
         let workers = counted(timeline.workers.len(), "worker", "workers");
-        let length = timeline.until - timeline.lost_until.min(timeline.until);
+        let length = timeline.told();
         writeln!(f, "trace of {}: {processes}, {workers}", time(length))?;
         write_lost(f, timeline)?;
         writeln!(f, "\nprocesses, by the time they ran")?;

@@ -31,9 +31,12 @@ use std::io::{self, Write};
 pub struct Timeline {
     /// When it ends.
     pub(super) until: u64,
-    /// Events that were written over before it begins; until when.
+    /// Events that are not in it, for others were written over them.
     pub(super) lost: u64,
+    /// Until when nothing is told.
     pub(super) lost_until: u64,
+    /// Later times of which nothing is told, in their order: from when until when.
+    pub(super) gaps: Vec<(u64, u64)>,
     /// By name, then by number.
     pub(super) processes: Vec<Process>,
     /// By number.
@@ -60,6 +63,22 @@ pub(super) struct Part {
     pub(super) marks: Vec<Mark>,
     /// Waits of others that it ended while it did not run, each when and which: see [`flow`].
     pub(super) wakes: Vec<(u64, u64)>,
+    /// Messages that it sent and received, in the order of time, if each has an arrow.
+    pub(super) passed: Vec<Passed>,
+}
+
+/// Messages of one channel that were published at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) at: u64,
+    pub(super) is_received: bool,
+    /// The place of the channel.
+    pub(super) channel: usize,
+    /// The first of them, and how many.
+    pub(super) number: u64,
+    pub(super) count: u64,
+    /// Their arrows, which begin where they are sent: see [`flow`].
+    pub(super) flows: Vec<u64>,
 }
 
 /// A time in which a part of a process did one thing.
@@ -257,6 +276,12 @@ impl Timeline {
         let parts = self.processes.iter().flat_map(|process| &process.parts);
         let marks = parts.flat_map(|part| &part.marks);
         marks.map(|mark| (&*mark.label, mark.number, mark.at))
+    }
+
+    /// How long all of it is of which something is told.
+    pub(super) fn told(&self) -> u64 {
+        let gaps: u64 = self.gaps.iter().map(|&(from, until)| until - from).sum();
+        self.until.saturating_sub(self.lost_until).saturating_sub(gaps)
     }
 
     /// The spans of a process, in all its parts.

@@ -12,7 +12,7 @@ use super::event::Event;
 use super::names::{Kind, Named, OTHERS};
 use super::ring::Kept;
 use super::timeline::{
-    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Wanted, Worker, flow,
+    Channel, Does, Mark, Part, Passed, Process, Run, Span, Timeline, Wait, Wanted, Worker, flow,
 };
 use kahn_report::log::What;
 use kahn_report::observe::Tick;
@@ -20,7 +20,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// Makes a timeline of what rings have kept of a time in ticks.
-pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick) -> Timeline {
+/// Where each message has an arrow, those of their wake-ups are left out.
+pub(super) fn weave(
+    kept: &[Kept],
+    names: &[Named],
+    time: Range<u64>,
+    tick: Tick,
+    draws_all: bool,
+) -> Timeline {
     let mut told = BTreeMap::<u32, OfPart>::new();
     let mut of_channels = BTreeMap::<u32, Vec<Event>>::new();
     let mut of_workers = BTreeMap::<usize, Vec<Slice>>::new();
@@ -47,6 +54,7 @@ pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick
         until: scale.at(scale.until),
         lost: kept.iter().map(|ring| ring.lost).sum(),
         lost_until: scale.at(scale.complete_from),
+        gaps: Vec::new(),
         processes: tracks.processes.clone(),
         workers: Vec::new(),
         channels: tracks.channels.clone(),
@@ -54,7 +62,7 @@ pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick
     for (number, slices) in of_workers {
         woven.workers.push(Worker { number, spans: tile(slices, &tracks, &scale) });
     }
-    let mut arrows = Arrows::default();
+    let mut arrows = Arrows { draws_all, ..Arrows::default() };
     for (place, part) in told {
         if let Some((process, index)) = tracks.part(place) {
             woven.processes[process].parts[index] = part.weave(names, &tracks, &scale, &mut arrows);
@@ -67,8 +75,18 @@ pub(super) fn weave(kept: &[Kept], names: &[Named], time: Range<u64>, tick: Tick
     }
     for (place, events) in of_channels {
         if let Some(channel) = tracks.channel(place) {
+            if draws_all {
+                for (by, passed) in passed(&events, channel, &tracks, &scale) {
+                    if let Some((process, index)) = tracks.part(by) {
+                        woven.processes[process].parts[index].passed.push(passed);
+                    }
+                }
+            }
             woven.channels[channel].holds = holds(events, &scale);
         }
+    }
+    for part in woven.processes.iter_mut().flat_map(|process| &mut process.parts) {
+        part.passed.sort_by_key(|passed| passed.at);
     }
     woven
 }
@@ -197,14 +215,14 @@ impl Tracks {
 
 /// A slice and what follows it.
 #[derive(Clone, Copy, Debug)]
-struct Slice {
-    process: u32,
-    worker: Option<usize>,
-    from: u64,
-    until: u64,
-    ran: u64,
+pub(super) struct Slice {
+    pub(super) process: u32,
+    pub(super) worker: Option<usize>,
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) ran: u64,
     /// Why the process rested, at which channel, for which message; none if it still runs.
-    rest: Option<(What, u32, u64)>,
+    pub(super) rest: Option<(What, u32, u64)>,
 }
 
 /// The slices of a ring, and the one that is not over.
@@ -234,9 +252,9 @@ fn slices(ring: &Kept, now: u64) -> impl Iterator<Item = Slice> {
 }
 
 /// A channel, a message, and what is waited for. For a partner no message is: which one is not known.
-type WaitedFor = (u32, u64, Wanted);
+pub(super) type WaitedFor = (u32, u64, Wanted);
 
-fn waited_for(what: What, channel: u32, number: u64) -> Option<WaitedFor> {
+pub(super) fn waited_for(what: What, channel: u32, number: u64) -> Option<WaitedFor> {
     Some(match what {
         What::UntilMessage | What::WokenForMessage => (channel, number, Wanted::Message),
         What::UntilRoom | What::WokenForRoom => (channel, number, Wanted::Room),
@@ -329,6 +347,7 @@ impl OfPart {
                     push(ready, until, Does::Ready);
                     if let Some((at, by)) = wake.filter(|&(at, _)| at >= scale.complete_from)
                         && ended_by.is_some()
+                        && !(arrows.draws_all && wants == Wanted::Message)
                     {
                         let flow = flow(tracks.channels[place].id, number, wants);
                         woken = arrows.add(by, scale.at(at), flow).filter(|_| after.is_some());
@@ -349,7 +368,7 @@ impl OfPart {
 
 /// The wake that ended a wait from one moment to another, if one did: of a message the one that names it, of
 /// a partner the one that came then.
-fn next_wake(
+pub(super) fn next_wake(
     wakes: &mut VecDeque<(u64, u32)>,
     wants: Wanted,
     from: u64,
@@ -367,6 +386,8 @@ fn next_wake(
 /// Arrows from processes that ended waits, each when and which.
 #[derive(Debug, Default)]
 struct Arrows {
+    /// Messages have arrows of their own.
+    draws_all: bool,
     drawn: Vec<(u32, u64, u64)>,
     flows: BTreeSet<u64>,
 }
@@ -416,6 +437,31 @@ fn tile(mut slices: Vec<Slice>, tracks: &Tracks, scale: &Scale) -> Vec<(u64, u64
         spans.push((at, end, None));
     }
     spans
+}
+
+/// Messages of a channel where they are sent and received, with their arrows, and by which part of a process.
+fn passed(events: &[Event], channel: usize, tracks: &Tracks, scale: &Scale) -> Vec<(u32, Passed)> {
+    let id = tracks.channels[channel].id;
+    let told = || events.iter().filter(|event| event.at >= scale.complete_from);
+    let sent = || told().filter(|event| event.what == What::Sent);
+    // The last message of each publication, and when that was.
+    let sends: BTreeMap<u64, u64> =
+        sent().map(|event| (event.number + event.second, event.at)).collect();
+    let first = sent().map(|event| event.number).min().unwrap_or_default();
+    let end = sends.last_key_value().map_or(0, |(&end, _)| end);
+    let all = told().map(|event| {
+        let (is_received, mut at) = (event.what == What::Received, event.at);
+        let behind = event.number + event.second;
+        if is_received && let Some((_, &sent_at)) = sends.range(behind.min(end)..).next() {
+            // Two processors read the clock.
+            at = at.max(sent_at);
+        }
+        let numbers = event.number.max(first)..behind.min(end);
+        let flows = numbers.map(|number| flow(id, number, Wanted::Message)).collect();
+        let (at, number, count) = (scale.at(at), event.number, event.second);
+        (event.process, Passed { at, is_received, channel, number, count, flows })
+    });
+    all.collect()
 }
 
 /// How many messages a channel holds, by what was sent and received.

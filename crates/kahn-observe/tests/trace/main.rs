@@ -4,6 +4,7 @@ mod communicating;
 mod decode;
 mod jobs;
 mod records;
+mod stream;
 
 use self::decode::{Decoded, decode};
 use kahn::policy::Threads;
@@ -88,7 +89,12 @@ fn written(timeline: &Timeline) -> Vec<u8> {
 fn check(timeline: &Timeline, at: &str) -> Decoded {
     let file = written(timeline);
     assert_eq!(&Timeline::read(&file).expect("it reads what it writes"), timeline, "{at}");
-    let decoded = decode(&file);
+    check_file(&file, at)
+}
+
+/// What holds of every file, whoever wrote it.
+fn check_file(file: &[u8], at: &str) -> Decoded {
+    let decoded = decode(file);
     for (flow, begins) in &decoded.begins {
         assert_eq!(begins.len(), 1, "{at}: {flow} begins once");
     }

@@ -8,12 +8,15 @@
 //! | `lost` | `Kahn` | the time of which events were written over, and how many |
 //!
 //! A reader finds all of it by numbers: the number of a track, and numbers of names that are said once, in the first
-//! packet. So two processes of one name stay two.
+//! packet. So two processes of one name stay two. In a file that is written while the run goes on (`append`) tracks and their names
+//! are said when they are first told of.
 
+mod append;
 mod message;
 mod read;
 mod write;
 
+pub(super) use append::Appender;
 pub use read::ReadError;
 pub(super) use read::read;
 pub(super) use write::write;
@@ -51,8 +54,26 @@ mod event {
     pub(super) const LOST: u64 = 5;
     pub(super) const ENDS_WAIT: u64 = 6;
     pub(super) const END: u64 = 7;
+    pub(super) const SENDS: u64 = 8;
+    pub(super) const RECEIVES: u64 = 9;
+    /// Stands at the beginning of a file that is written while the run goes on: it may have no end.
+    pub(super) const STREAM: u64 = 10;
 
-    const FIRST: u64 = 9;
+    /// What they are called.
+    pub(super) const NAMES: [(u64, &str); 10] = [
+        (RUNS, "runs"),
+        (READY, "ready"),
+        (OUTSIDE, "waits outside"),
+        (IDLE, "idle"),
+        (LOST, "lost"),
+        (ENDS_WAIT, "ends a wait"),
+        (END, "end of the trace"),
+        (SENDS, "sends"),
+        (RECEIVES, "receives"),
+        (STREAM, "written as it happened"),
+    ];
+
+    const FIRST: u64 = 13;
     const KINDS: u64 = 4;
 
     /// What stands for a place.
@@ -96,13 +117,15 @@ mod said {
     pub(super) const WORKER: u64 = 4;
     pub(super) const CPU: u64 = 5;
     pub(super) const NUMBER: u64 = 6;
+    pub(super) const COUNT: u64 = 7;
 
-    pub(super) const NAMES: [(u64, &str); 6] = [
+    pub(super) const NAMES: [(u64, &str); 7] = [
         (MESSAGE, "message"),
         (CHANNEL, "channel"),
         (ENDED_BY, "ended by"),
         (WORKER, "worker"),
         (CPU, "cpu ns"),
         (NUMBER, "number"),
+        (COUNT, "messages"),
     ];
 }

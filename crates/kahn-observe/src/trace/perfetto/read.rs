@@ -1,7 +1,7 @@
 //! Reads a timeline.
 
 use super::super::timeline::{
-    Channel, Does, Mark, Part, Process, Run, Span, Timeline, Wait, Wanted, Worker,
+    Channel, Does, Mark, Part, Passed, Process, Run, Span, Timeline, Wait, Wanted, Worker,
 };
 use super::event::{self, Of};
 use super::message::{Annotation, File, Packet, TrackDescriptor, TrackEvent, kind};
@@ -31,16 +31,42 @@ pub enum ReadError {
 }
 
 pub(in super::super) fn read(bytes: &[u8]) -> Result<Timeline, ReadError> {
-    let file = File::decode(bytes).map_err(|error| ReadError::NotPerfetto(Box::new(error)))?;
     let mut reader = Reader::default();
-    for packet in file.packet {
-        reader.packet(packet).ok_or(ReadError::NotOfKahn("it has other packets"))?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match next(&mut rest) {
+            Ok(Some(packet)) => {
+                reader.packet(packet).ok_or(ReadError::NotOfKahn("it has other packets"))?;
+            }
+            // What was being written when the run was killed.
+            Ok(None) | Err(_) if reader.is_stream => break,
+            Ok(None) => return Err(ReadError::NotPerfetto("its end is missing".into())),
+            Err(error) => return Err(ReadError::NotPerfetto(Box::new(error))),
+        }
     }
-    let is_whole = reader.has_root && reader.has_end && reader.open.is_empty();
-    if !is_whole {
+    let is_whole = reader.has_end && reader.open.is_empty();
+    if !reader.has_root || !(is_whole || reader.is_stream) {
         return Err(ReadError::NotOfKahn("it has no beginning or no end"));
     }
-    Ok(reader.timeline)
+    Ok(if reader.is_stream { reader.in_order() } else { reader.timeline })
+}
+
+/// The next packet of a file; none if only a part of it is there.
+fn next(rest: &mut &[u8]) -> Result<Option<Packet>, prost::DecodeError> {
+    /// What stands before each: it is the first field of a file, and has a length.
+    const HEAD: u8 = 1 << 3 | 2;
+
+    let [HEAD, body @ ..] = rest else {
+        // Anything else is refused by the decoder.
+        let file = File::decode(*rest)?;
+        *rest = &[];
+        return Ok(file.packet.into_iter().next());
+    };
+    let mut body = body;
+    let Ok(length) = prost::decode_length_delimiter(&mut body) else { return Ok(None) };
+    let Some((packet, after)) = body.split_at_checked(length) else { return Ok(None) };
+    *rest = after;
+    Packet::decode(packet).map(Some)
 }
 
 /// What a track is.
@@ -61,6 +87,10 @@ struct Reader {
     open: BTreeMap<u64, (u64, TrackEvent)>,
     has_root: bool,
     has_end: bool,
+    /// It was written while the run went on.
+    is_stream: bool,
+    /// The last moment that is told of.
+    last: u64,
 }
 
 fn said_number(event: &TrackEvent, name: u64) -> Option<u64> {
@@ -80,6 +110,7 @@ impl Reader {
         let Some(event) = packet.track_event else { return packet.interned_data.map(|_| ()) };
         let (uuid, at) = (event.track_uuid?, packet.timestamp?);
         let track = *self.tracks.get(&uuid)?;
+        self.last = self.last.max(at);
         match event.r#type? {
             kind::SLICE_BEGIN => self.open.insert(uuid, (at, *event)).is_none().then_some(()),
             kind::SLICE_END => {
@@ -133,8 +164,12 @@ impl Reader {
     fn slice(&mut self, track: Track, from: u64, until: u64, event: &TrackEvent) -> Option<()> {
         match track {
             Track::Lost => {
-                self.timeline.lost = said_number(event, said::NUMBER)?;
-                self.timeline.lost_until = until;
+                self.timeline.lost += said_number(event, said::NUMBER)?;
+                if from == 0 {
+                    self.timeline.lost_until = until;
+                } else {
+                    self.timeline.gaps.push((from, until));
+                }
             }
             Track::Worker(worker) => {
                 let process = match event.name_iid? {
@@ -182,6 +217,46 @@ impl Reader {
         })
     }
 
+    /// What was written while the run went on, in the order in which a timeline has it.
+    fn in_order(self) -> Timeline {
+        let Self { mut timeline, has_end, last, .. } = self;
+        if !has_end {
+            timeline.until = last;
+        }
+        // Places by name, then by number.
+        let processes =
+            places(timeline.processes.iter().map(|process| (&*process.name, process.id)));
+        let channels = places(timeline.channels.iter().map(|channel| (&*channel.name, channel.id)));
+        for part in timeline.processes.iter_mut().flat_map(|process| &mut process.parts) {
+            for span in &mut part.spans {
+                if let Does::Waits(wait) = &mut span.does {
+                    wait.channel = channels[wait.channel];
+                    wait.ended_by = wait.ended_by.map(|process| processes[process]);
+                }
+            }
+            for passed in &mut part.passed {
+                passed.channel = channels[passed.channel];
+            }
+            part.spans.sort_by_key(|span| (span.from, span.until));
+            part.marks.sort_by_key(|mark| mark.at);
+            part.wakes.sort_unstable();
+            part.passed.sort_by_key(|passed| passed.at);
+        }
+        for worker in &mut timeline.workers {
+            for (.., process) in &mut worker.spans {
+                *process = process.map(|process| processes[process]);
+            }
+            worker.spans.sort_by_key(|&(from, until, _)| (from, until));
+        }
+        for channel in &mut timeline.channels {
+            channel.holds.sort_by_key(|&(at, _)| at);
+        }
+        timeline.processes.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+        timeline.channels.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+        timeline.workers.sort_by_key(|worker| worker.number);
+        timeline
+    }
+
     fn process(&self, number: u64) -> Option<usize> {
         let Of::Process(place) = Of::find(number)? else { return None };
         self.timeline.processes.get(place).map(|_| place)
@@ -192,6 +267,21 @@ impl Reader {
             (Track::Folder, Some(event::END)) => {
                 self.timeline.until = at;
                 self.has_end = true;
+            }
+            (Track::Folder, Some(event::STREAM)) => self.is_stream = true,
+            (Track::Part(process, part), Some(event::SENDS | event::RECEIVES)) => {
+                let Of::ForMessage(channel) =
+                    Of::find(said_of(&event, said::CHANNEL)?.string_value_iid?)?
+                else {
+                    return None;
+                };
+                self.timeline.channels.get(channel)?;
+                let is_received = event.name_iid == Some(event::RECEIVES);
+                let number = said_number(&event, said::MESSAGE)?;
+                let count = said_number(&event, said::COUNT)?;
+                let flows = if is_received { event.terminating_flow_ids } else { event.flow_ids };
+                let passed = Passed { at, is_received, channel, number, count, flows };
+                self.timeline.processes[process].parts[part].passed.push(passed);
             }
             (Track::Part(process, part), Some(event::ENDS_WAIT)) => {
                 let wakes = &mut self.timeline.processes[process].parts[part].wakes;
@@ -206,4 +296,15 @@ impl Reader {
         }
         Some(())
     }
+}
+
+/// The place of each among all, by name, then by number.
+fn places<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> Vec<usize> {
+    let mut order: Vec<_> = all.enumerate().map(|(was, key)| (key, was)).collect();
+    order.sort_unstable();
+    let mut places = vec![0; order.len()];
+    for (place, (_, was)) in order.into_iter().enumerate() {
+        places[was] = place;
+    }
+    places
 }
