@@ -3,32 +3,19 @@
 use super::{check, check_file, decode::Decoded, everywhere, network, network_of};
 use kahn::{Accounting, Options, Report};
 use kahn_observe::trace::{Level, Stream, Timeline, Trace};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A file that others see grow, which takes nothing while it is held.
+/// A file that others see grow, and that takes nothing while another has its lock.
 #[derive(Clone, Default)]
-struct Shared(Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>);
-
-impl Shared {
-    fn hold(&self, is_held: bool) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).1 = is_held;
-        self.0.1.notify_all();
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
-    }
-}
+struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let file = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut file =
-            self.0.1.wait_while(file, |file| file.1).unwrap_or_else(PoisonError::into_inner);
-        file.0.extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -43,7 +30,7 @@ fn streamed(options: Options, trace: Trace) -> (Vec<u8>, Timeline, Report, u64) 
     let options = options.accounting(Accounting::Timing).observer(Arc::clone(&trace));
     let report = network().run_with(options).expect("it ends well");
     let lost = stream.finish().expect("memory takes it");
-    (file.bytes(), trace.timeline(), report, lost)
+    (file.0.lock().clone(), trace.timeline(), report, lost)
 }
 
 /// Waits of each process by their message, with what ended them, and how often each ran and for how long.
@@ -147,14 +134,14 @@ fn what_cannot_be_written_in_time_is_counted_and_what_is_written_is_whole() {
         let run = run.expect("the system has threads");
         // It takes nothing for most of the time, and is asked for the rest.
         while !run.is_finished() {
-            file.hold(true);
+            let held = file.0.lock();
             std::thread::yield_now();
-            file.hold(false);
+            drop(held);
         }
         run.join().expect("it runs");
         let lost = stream.finish().expect("memory takes it");
         assert!(lost > 0);
-        let (bytes, at) = (file.bytes(), format!("{workers} workers"));
+        let (bytes, at) = (file.0.lock().clone(), format!("{workers} workers"));
         let decoded = check_file(&bytes, &at);
         let read = Timeline::read(&bytes).expect("it is one");
         assert_eq!(read.lost(), lost, "{at}");
