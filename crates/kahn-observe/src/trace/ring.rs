@@ -127,4 +127,30 @@ mod tests {
         rest(&ring, 90, 100, 10);
         assert_eq!(ran(), (vec![10, 10], 5));
     }
+
+    #[test]
+    fn what_is_read_a_part_at_a_time_is_all_but_what_is_told_to_be_lost() {
+        let ring = Ring::new(Some(3), 8, false);
+        let (mut next, mut numbers, mut lost) = (0, Vec::new(), 0);
+        // The third time more are written than there are places.
+        for until in [5, 5, 12, 30, 33] {
+            for number in next..until {
+                ring.push(Record {
+                    what: What::Mark,
+                    process: 1,
+                    channel: 2,
+                    at: number,
+                    second: 0,
+                    number,
+                });
+            }
+            let kept = ring.read_from(next);
+            next += kept.lost + kept.records.len() as u64;
+            lost += kept.lost;
+            numbers.extend(kept.records.iter().map(|record| record.number));
+            assert_eq!(next, until);
+        }
+        let expected: Vec<_> = (0..12).chain(23..33).collect();
+        assert_eq!((numbers, lost), (expected, 11));
+    }
 }
