@@ -161,6 +161,24 @@ package=kahn
 mutation one-observer-is-told "$laws" of_several_observers ../../kahn-report/src/both.rs \
     's/self\.0\.iter\(\)\.filter\(\|one\| wants\(one\.wants\)\)/self.0.iter().take(1).filter(|one| wants(one.wants))/'
 
+# --- ranks --------------------------------------------------------------------------------------
+
+package=kahn-net
+without_mutation '' -p kahn-net --test laws
+without_mutation '' -p kahn-net --test endings
+
+mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
+    's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
+mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.rs \
+    's/!told\.iter\(\)\.all\(rests\) \|\| sent != received/!told.iter().all(rests) || sent < received/'
+mutation readers-of-links-see '--test endings' a_failure_that_its_reader_has_left ../../kahn/src/network/merged.rs \
+    's/let was_seen = reader\.was_seen;/let was_seen = writer.was_seen || reader.was_seen;/'
+mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
+    's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
+mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
+    's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
+package=kahn
+
 # --- files --------------------------------------------------------------------------------------
 
 rims='--test rims'
@@ -317,7 +335,7 @@ mutation tries-not-counted "$laws" counters_fit_together ../../kahn-policies/src
     's/own\.steals\.try_one\(\);//'
 mutation growths-not-counted "$laws" counted_where_a_ring_had_to_be_found channel/table.rs \
     's/growths: self\.growths\(\)\.load\(Relaxed\),/growths: 0,/'
-mutation others-not-told "$laws" a_hundred_thousand_short network/run.rs \
+mutation others-not-told "$laws" a_hundred_thousand_short network/summary.rs \
     's/more_channels: \(folded_channels\.0 > 0\)/more_channels: (folded_channels.0 == u64::MAX)/'
 mutation most-bytes-not-kept '--test memory' a_network_of_heavy channel/table.rs \
     's/if used > self\.most_used\.load\(Relaxed\) \{/if used == u64::MAX {/'
@@ -325,7 +343,7 @@ mutation no-time-passes "$laws" times_are_told ../../kahn-engine/src/run/outline
     's/seconds: elapsed\.seconds\(\),/seconds: 0.0 * elapsed.seconds(),/'
 mutation walks-not-counted "$laws" walks_in_search_of_rings network/run.rs \
     's/walks: core\.resolver\.get\(\)\.map_or\(0, Resolver::walks\),/walks: 0,/'
-mutation remote-not-counted "$laws" messages_that_change_workers network/run.rs \
+mutation remote-not-counted "$laws" messages_that_change_workers network/summary.rs \
     's/remote: counts\.remote,/remote: 0,/'
 mutation waits-at-the-other-end "$laws" waits_are_counted_at channel/language.rs \
     's/waits_empty => state\.waits_empty/waits_empty => state.waits_full/'

@@ -22,6 +22,9 @@ use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 #[cfg(feature = "communicating")]
 use kahn_csp as csp;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::table::APPS;
 use crate::{Failure, Progress};
 #[cfg(feature = "communicating")]
@@ -307,15 +310,40 @@ pub enum Compare {
     Numbers,
     /// What they were.
     Contents,
+    /// Nothing; but messages that can be written are, so that they can go to another rank.
+    Written,
 }
 
 impl Compare {
     /// Describes a channel whose messages can be compared so.
     pub(crate) fn named<T: Send + Digest>(self, name: impl Into<Name>) -> Channel<T> {
         match self {
-            Self::Numbers => Channel::named(name),
+            Self::Numbers | Self::Written => Channel::named(name),
             Self::Contents => Channel::named(name).digest(),
         }
+    }
+
+    /// Describes a channel whose messages can be compared so, and written.
+    pub(crate) fn carried<T>(self, name: impl Into<Name>) -> Channel<T>
+    where
+        T: Send + Digest + Serialize + DeserializeOwned,
+    {
+        match self {
+            Self::Numbers | Self::Contents => self.named(name),
+            Self::Written => Channel::named(name).wire(),
+        }
+    }
+
+    /// Makes a channel whose messages can be compared so, and written.
+    pub(crate) fn carried_channel<'env, T>(
+        self,
+        network: &mut Network<'env>,
+        name: impl Into<Name>,
+    ) -> (Sender<T>, Receiver<T>)
+    where
+        T: Send + Digest + Serialize + DeserializeOwned + 'env,
+    {
+        network.channel_with(self.carried(name))
     }
 
     /// Makes a channel whose messages can be compared so.

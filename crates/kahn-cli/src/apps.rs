@@ -98,6 +98,7 @@ impl Prepared for Ready {
         let compare = match purpose {
             Purpose::Verify => Compare::Contents,
             Purpose::Run | Purpose::Graph => Compare::Numbers,
+            Purpose::Ranks => Compare::Written,
         };
         let pending = kahn_apps::build(&*self.program, self.variant(form), network, compare)?;
         Ok(Box::new(move || pending().map(answer)))

@@ -16,6 +16,7 @@ use kahn_policies::POLICIES;
 use crate::live::LiveArguments;
 use crate::placing::Placing;
 use crate::program::{Form, Kind, Parts, Program, Settings};
+use crate::ranks::{RankArguments, SeveralRanks};
 use crate::recording::RecordArguments;
 use crate::trace::TraceArguments;
 use crate::{Failure, size};
@@ -160,6 +161,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) live: LiveArguments,
+
+    #[command(flatten)]
+    pub(crate) ranks: RankArguments,
 }
 
 /// How much of a report is shown.
@@ -235,6 +239,9 @@ enum AccountingName {
 pub(crate) struct VerifyArguments {
     #[command(flatten)]
     pub(crate) placing: Placing,
+
+    #[command(flatten)]
+    pub(crate) ranks: SeveralRanks,
 }
 
 /// What is typed after `graph`, besides the program's own arguments.
@@ -243,6 +250,9 @@ pub(crate) struct GraphArguments {
     /// Draws the network into FILE instead, as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) ranks: RankArguments,
 }
 
 /// Options that only scheduled forms heed, and those that only Kahn networks do.
@@ -260,7 +270,7 @@ const OF_SCHEDULED: [&str; 12] = [
     "trace_stream",
     "trace_flows",
 ];
-const OF_NETWORKS: [&str; 9] = [
+const OF_NETWORKS: [&str; 11] = [
     "record",
     "bundle",
     "bundle_without_messages",
@@ -270,6 +280,8 @@ const OF_NETWORKS: [&str; 9] = [
     "detection",
     "placement",
     "tau",
+    "ranks",
+    "place",
 ];
 
 /// What a subcommand does with a program.
@@ -408,7 +420,21 @@ impl RunArguments {
                 _ => "it is no network: there are no messages to record",
             }));
         }
-        let live = self.live.typed();
+        let (live, ranks) = (self.live.typed(), self.ranks.typed());
+        if form.kind == Kind::Network && self.ranks.ranks.is_some() {
+            let recorded = [("--record", self.record.is_asked_for())];
+            let mut alone = traced.iter().chain(&live).chain(&recorded);
+            if let Some((option, _)) = alone.find(|(_, is_typed)| *is_typed) {
+                let what = format!("{option} has no effect with --ranks");
+                let help = "it tells of the processes of one rank; leave one of the two out";
+                return Err(Failure::input(what).with_help(help));
+            }
+            if detection.is_some_and(|name| !matches!(name, DetectionName::Deferred)) {
+                let what =
+                    "on several ranks it is found in one way that processes wait for each other";
+                return Err(Failure::input(what).with_help("leave --detection out"));
+            }
+        }
         let why = match form.kind {
             Kind::Network => return Ok(()),
             Kind::Sequential => "it runs on one thread, in a loop",
@@ -422,7 +448,8 @@ impl RunArguments {
             .chain(&traced)
             .chain(&live)
             .filter(|_| !form.kind.is_scheduled())
-            .chain(&of_networks);
+            .chain(&of_networks)
+            .chain(&ranks);
         let Some((option, _)) = unheeded.find(|(_, is_typed)| *is_typed) else {
             return Ok(());
         };
@@ -442,8 +469,8 @@ impl RunArguments {
         }
         let (report_json, svg) = (None, None);
         let (record, trace) = (RecordArguments::default(), TraceArguments::default());
-        let live = LiveArguments::default();
-        Self { schedule, report, report_json, svg, record, trace, live }
+        let (live, ranks) = (LiveArguments::default(), RankArguments::default());
+        Self { schedule, report, report_json, svg, record, trace, live, ranks }
     }
 
     /// Understands the options of a run of this form.

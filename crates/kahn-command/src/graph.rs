@@ -5,7 +5,7 @@ use kahn::Network;
 
 use crate::arguments::{GraphArguments, Shape};
 use crate::program::{Program, Purpose, form_of};
-use crate::{Failure, output, result};
+use crate::{Failure, output, ranks, result};
 
 /// Writes the network as DOT to standard output, or as a picture to where it is asked for.
 pub(crate) fn graph(
@@ -20,7 +20,13 @@ pub(crate) fn graph(
     let form = form_of(program, shape.variant.as_deref(), true)?;
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     let mut network = Network::new();
-    let _pending = prepared.build(form, &mut network, Purpose::Graph)?;
+    let ranks = arguments.ranks.ranks;
+    let purpose = if ranks.is_some() { Purpose::Ranks } else { Purpose::Graph };
+    let _pending = prepared.build(form, &mut network, purpose)?;
+    if let Some(count) = ranks {
+        let table = ranks::table(&network, count, &arguments.ranks.placement())?;
+        return result::write(|out| writeln!(out, "{table}"));
+    }
     match &arguments.svg {
         Some(path) => {
             let picture = network.svg();

@@ -66,6 +66,7 @@ pub mod output;
 mod placing;
 mod program;
 mod progress;
+mod ranks;
 mod recording;
 mod result;
 mod run;

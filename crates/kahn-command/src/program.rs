@@ -193,6 +193,8 @@ pub enum Purpose {
     Verify,
     /// To be drawn.
     Graph,
+    /// To be run on several ranks: channels whose messages can be written are given their written form.
+    Ranks,
 }
 
 /// Takes the result out of a network after its run: there is one if the network has finished.

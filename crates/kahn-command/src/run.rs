@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::arguments::{ReportForm, RunArguments, Shape};
 use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
 use crate::recording::{Again, Outside};
-use crate::{Answer, Failure, Interrupt, messages, output, progress, result};
+use crate::{Answer, Failure, Interrupt, messages, output, progress, ranks, result};
 
 /// Runs a program and writes its result, once all of it is known.
 pub(crate) fn run(
@@ -41,6 +41,9 @@ pub(crate) fn run(
         messages::note(text);
     }
     let ran = match form.kind {
+        Kind::Network if arguments.ranks.ranks.is_some() => {
+            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt)
+        }
         Kind::Network => {
             let name = command.get_name();
             run_network(name, &*prepared, form, options, arguments, &interrupt, &outside)

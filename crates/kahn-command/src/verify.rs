@@ -16,7 +16,7 @@ use kahn::{Network, Progress};
 
 use crate::arguments::{Shape, VerifyArguments};
 use crate::program::{Form, Pending, Prepared, Program, Purpose, form_of};
-use crate::{Answer, Failure, Interrupt, messages, progress, result};
+use crate::{Answer, Failure, Interrupt, messages, progress, ranks, result};
 
 /// How long one run may take. Far more than it needs: a run that hangs is explained and given up.
 const TIME_LIMIT: Duration = Duration::from_secs(3600);
@@ -36,6 +36,13 @@ pub(crate) fn verify(
         prepared.push((settings.parts, program.prepare(matches, settings)?));
     }
     let [(first, one), ..] = &prepared[..] else { return Ok(()) };
+    if !arguments.ranks.ranks.is_empty() {
+        let name = program.command().get_name().to_owned();
+        for (_, prepared) in &prepared {
+            ranks::verify(&name, &**prepared, form, &arguments.ranks.ranks, &interrupt)?;
+        }
+        return Ok(());
+    }
     let reference = Reference::new(one.expected()?.map(Answer::into_bytes));
     let check = Check { form, prepared: &prepared, interrupt: &interrupt, reference };
     // What is wrong with the network itself is told as it is by `run`.

@@ -26,6 +26,7 @@
 //! | `slice` | … and of it, a time in which a thread ran a process |
 //! | `subject` | which process or channel an observer is told of |
 //! | `written` | messages in their written form, as an observer is told of them |
+//! | [`ranks`] | a network whose processes run on several ranks |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -48,6 +49,7 @@ mod misuse;
 mod name;
 pub mod observe;
 mod picture;
+pub mod ranks;
 mod report;
 mod slice;
 mod still_running;

@@ -56,14 +56,15 @@ pub use kahn_engine::policy;
 pub use kahn_engine::task::ProcessResult;
 pub use kahn_engine::{Accounting, Schedule};
 pub use kahn_report::observe;
+pub use kahn_report::ranks;
 pub use kahn_report::{
     Activity, AtMessage, BoxError, ChannelReport, Detail, Explanation, FailureReport, GrowthReport,
     Held, Misuse, MisuseKind, Name, ProcessEnd, ProcessReport, Rebalances, Report, RingMember,
     StillRunning, Summary, Waiting, WorkerReport,
 };
 pub use network::{
-    Channel, Network, Options, Problem, Process, Progress, Requests, RunError, Running, Scope,
-    Spawner, StopHandle, process,
+    Channel, Network, Options, Problem, Process, Progress, RankRun, Requests, RunError, Running,
+    Scope, Spawner, StopHandle, process,
 };
 
 /// Gives the worker to others for a moment: the process goes to the end of the queue.

@@ -11,13 +11,13 @@ pub(super) fn build<'env>(
     network: &mut Network<'env>,
     compare: Compare,
 ) -> Pending<'env> {
-    let (numbers_out, numbers) = network.channel_with(compare.named("numbers").initial([1]));
-    let (result_out, result) = compare.channel(network, "result");
+    let (numbers_out, numbers) = network.channel_with(compare.carried("numbers").initial([1]));
+    let (result_out, result) = compare.carried_channel(network, "result");
     let mut to_multipliers = Vec::new();
     let mut to_merge = Vec::new();
     for factor in [2, 3, 5] {
-        let (factors_out, factors) = compare.channel(network, format!("for {factor}"));
-        let (products_out, products) = compare.channel(network, format!("by {factor}"));
+        let (factors_out, factors) = compare.carried_channel(network, format!("for {factor}"));
+        let (products_out, products) = compare.carried_channel(network, format!("by {factor}"));
         to_multipliers.push(factors_out);
         to_merge.push(products);
         network.process(

@@ -11,8 +11,8 @@ pub(super) fn build<'env>(
     network: &mut Network<'env>,
     compare: Compare,
 ) -> Pending<'env> {
-    let (numbers_out, numbers) = compare.channel(network, "numbers");
-    let (primes_out, primes) = compare.channel(network, "primes");
+    let (numbers_out, numbers) = compare.carried_channel(network, "numbers");
+    let (primes_out, primes) = compare.carried_channel(network, "primes");
     network.process("numbers", numbers_out, async move |mut numbers| {
         for number in 2..=program.limit {
             numbers.send(number).await;

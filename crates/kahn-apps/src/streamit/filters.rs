@@ -61,8 +61,8 @@ pub(super) fn add(
     branches: Vec<Receiver<f32>>,
 ) -> Receiver<f32> {
     let count = branches.len();
-    let joined = network.gather(compare.named("join"), branches);
-    network.rates(compare.named("add"), joined, count, count, 1, |samples, out| {
+    let joined = network.gather(compare.carried("join"), branches);
+    network.rates(compare.carried("add"), joined, count, count, 1, |samples, out| {
         out.push(sum(samples.iter().copied()));
     })
 }

@@ -107,6 +107,13 @@ impl ActivityCount {
         self.0.load(SeqCst) == 0
     }
 
+    /// How many may be woken from outside, if nothing is busy at this moment.
+    #[inline]
+    pub fn pending_at_rest(&self) -> Option<u64> {
+        let word = self.0.load(SeqCst);
+        (word & ALL_BUSY == 0).then_some(word / PENDING)
+    }
+
     /// How many may be woken from outside.
     #[inline]
     #[cfg(loom)]

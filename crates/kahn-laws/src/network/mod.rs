@@ -18,6 +18,7 @@ mod interpreter;
 mod machine;
 mod party;
 pub mod program;
+mod ranked;
 mod replayed;
 mod schedule;
 mod shrink;
@@ -25,6 +26,7 @@ mod translate;
 mod world;
 
 pub use interpreter::{Ending, History, Meaning, Mistake, Outlook, Unending, interpret};
+pub use ranked::{OverRanks, Ranked};
 pub use replayed::{Records, Replayed};
 
 use crate::campaign::{Campaign, Tally, Trouble};

@@ -62,8 +62,7 @@ impl<R: Records> Campaign for Replayed<R> {
 
     fn draw(&self, draw: &mut Draw) -> Program {
         let mut program = generate::program(draw);
-        program.channels.iter_mut().for_each(write);
-        program.processes.iter_mut().for_each(|process| write_in(&mut process.body));
+        write_all(&mut program);
         program
     }
 
@@ -141,6 +140,12 @@ fn reported(ran: &Ran) -> Result<&Report, Option<&'static str>> {
         Ok(Err(RunError::Refused(why))) if why.contains("creates processes") => Err(Some(CREATES)),
         _ => Err(None),
     }
+}
+
+/// Gives every channel a written form.
+pub(super) fn write_all(program: &mut Program) {
+    program.channels.iter_mut().for_each(write);
+    program.processes.iter_mut().for_each(|process| write_in(&mut process.body));
 }
 
 fn write(channel: &mut Channel) {

@@ -4,7 +4,7 @@ use super::machine::{Action, Held, Machine, PLACES};
 use super::party::party;
 use super::program::{Channel, End, How, Place, Port, Process, Program};
 use kahn::observe::Script;
-use kahn::{BoxError, Network, Options, Ports, Report, RunError, Spawner, testing};
+use kahn::{BoxError, Network, Options, OutsidePorts, Ports, Report, RunError, Spawner, testing};
 use kahn::{Receiver, Sender};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ impl std::error::Error for Fails {}
 const ON_PURPOSE: &str = "panics as written: ";
 
 /// Keeps panics that are part of a program from standard error.
-fn quiet() {
+pub(super) fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
@@ -517,17 +517,16 @@ pub(crate) fn run(
     Ran { record: log.into_inner(), report }
 }
 
-fn run_logged<'env>(
+/// Writes a program down, and returns its parties outside, with their ends.
+pub(super) fn build<'env>(
     program: &'env Program,
-    mut network: Network<'env>,
-    (options, cut, has_parties): (Options, Cut, bool),
+    network: &mut Network<'env>,
     log: &'env Log,
-    watchdog: &testing::Watchdog,
-) -> Result<Report, RunError> {
+) -> Vec<(&'env Process, String, <Vec<Kept<'env>> as OutsidePorts>::Outside)> {
     let mut outs = Vec::new();
     let mut ins = Vec::new();
     for (number, channel) in program.channels.iter().enumerate() {
-        let (out, tapped) = make_channel!(network, channel, format!("c{number}"), log);
+        let (out, tapped) = make_channel!(&mut *network, channel, format!("c{number}"), log);
         outs.push(Some(out));
         ins.push(Some(tapped));
     }
@@ -563,7 +562,17 @@ fn run_logged<'env>(
             });
         }
     }
-    drop((outs, ins));
+    parties
+}
+
+fn run_logged<'env>(
+    program: &'env Program,
+    mut network: Network<'env>,
+    (options, cut, has_parties): (Options, Cut, bool),
+    log: &'env Log,
+    watchdog: &testing::Watchdog,
+) -> Result<Report, RunError> {
+    let parties = build(program, &mut network, log);
     watchdog.watch(&network);
     let handle = network.stop_handle();
     let over = AtomicBool::new(false);

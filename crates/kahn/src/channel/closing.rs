@@ -28,7 +28,7 @@ use super::fast_path::abandoned;
 use super::language::{self, Kahn};
 use super::language::{Worker, mark, own};
 use super::observer;
-use super::process::InNetwork;
+use super::process::{InNetwork, attribute};
 use super::prune;
 use super::raw::{ChannelRef, End, flag, told};
 use super::slow_path::report;
@@ -350,7 +350,12 @@ pub(crate) fn mark_dead_end(channel: ChannelRef, scheduler: &Scheduler) {
         if !gate.is_closed(End::Sender)
             && let Some(sender) = channel.owner(End::Sender)
         {
-            prune::lose_observer(sender, Access::Shared);
+            if sender.attributes() & attribute::LINK == 0 {
+                prune::lose_observer(sender, Access::Shared);
+            } else if let Some(foreign) = sender.foreign_if_any() {
+                // It tells the writer's rank, and stays: its end is that of a process that has not left.
+                foreign.wake();
+            }
         }
         true
     });

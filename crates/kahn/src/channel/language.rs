@@ -3,7 +3,7 @@
 
 use super::closing;
 use super::observer::{self, ObserverHandle};
-use super::process::InNetwork;
+use super::process::{InNetwork, attribute};
 use super::prune::{self, ToPrune};
 use super::publication::Published;
 use super::raw::{ChannelRef, End};
@@ -262,7 +262,9 @@ impl Language for Kahn {
     }
 
     fn must_end(task: TaskRef, marks: u8) -> Option<Ending> {
-        (marks & mark::PRUNE != 0 && task.is_prunable()).then_some(Ending::Pruned)
+        // A link that is marked stands for a receiver that has left.
+        let is_link = || task.attributes() & attribute::LINK != 0;
+        (marks & mark::PRUNE != 0 && (task.is_prunable() || is_link())).then_some(Ending::Pruned)
     }
 
     fn ended(worker: &Worker, task: TaskRef, ending: &Ending) -> bool {

@@ -26,6 +26,9 @@ pub(crate) mod attribute {
     pub(crate) const JOINED: u8 = 8;
     /// It stands in for an outside party, which a failure does not end that it sees.
     pub(crate) const STANDS_FOR_PARTY: u8 = 16;
+    /// It is an end of a channel that is cut (`network/cut.rs`): its one end is that of a process on another
+    /// rank.
+    pub(crate) const LINK: u8 = 32;
 
     pub(crate) use kahn_engine::task::attribute::{HELPER, PART};
 

@@ -87,9 +87,13 @@ pub(super) fn wake_to_prune(worker: &Worker) {
 
 /// A receiver of a channel of the process has departed or died.
 pub(crate) fn lose_observer(task: TaskRef, access: Access) {
-    if !task.loses_last_observer(access) {
-        return;
+    if task.loses_last_observer(access) {
+        prune(task);
     }
+}
+
+/// Marks a process that is to be pruned, and has it woken for it.
+pub(crate) fn prune(task: TaskRef) {
     task.marks.fetch_or(mark::PRUNE, Release);
     if let Some(foreign) = task.foreign_if_any() {
         // It may wait for something foreign for a long time: let it look.

@@ -430,7 +430,7 @@ impl ChannelTable {
     }
 
     /// An end was dropped, and will not be closed.
-    pub(super) fn end_gone(&self) {
+    pub(crate) fn end_gone(&self) {
         self.gone.fetch_add(1, Release);
     }
 

@@ -8,14 +8,16 @@ use super::closing;
 use super::fast_path::{FastPath, fast_path, fast_path_to_send, publish};
 use super::language::Worker;
 use super::process::InNetwork;
-use super::raw::{ChannelRef, End, kind};
+use super::raw::{ChannelRef, End, flag, kind};
 use super::receiver::{PublishTaken, record_untyped};
 use super::table::ChannelTable;
 use super::weight::count_untyped_weight;
 use kahn_engine::TaskRef;
+use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::BoxError;
 use kahn_report::observe::Subject;
 use std::future::poll_fn;
+use std::ptr;
 use std::task::Poll;
 
 /// Drops what a process had that is not run, and of these ends their types alone; they are those of `by`.
@@ -48,6 +50,21 @@ pub(crate) fn drop_types(
     let until = UntilDropped(ends);
     until.set(true);
     drop(ports);
+}
+
+/// Has `drop` drop a process that has not run, and of its ends, which are these, their types alone: they belong
+/// to no process then. Nothing runs.
+pub(crate) fn drop_without(task: TaskRef, ends: &[(ChannelRef, End)], drop: impl FnOnce()) {
+    for &(channel, end) in ends {
+        channel.side(end).set_kind(kind::STOOD_IN_FOR, true);
+        // Relaxed: nothing runs.
+        channel.side(end).owner.store(ptr::null_mut(), Relaxed);
+        task.lose_end(end == End::Sender);
+    }
+    drop();
+    for &(channel, end) in ends {
+        channel.side(end).set_kind(kind::STOOD_IN_FOR, false);
+    }
 }
 
 /// One end of a channel. Dropping it gives the end up.
@@ -117,6 +134,35 @@ impl UntypedEnd {
             FastPath::Over => Poll::Ready(false),
         })
         .await
+    }
+
+    /// Receives a message and writes it behind `into`; `None` if nothing more comes, `Some(false)` if it cannot
+    /// be written. The end is a receiver.
+    pub(crate) async fn recv_written(&mut self, into: &mut Vec<u8>) -> Option<bool> {
+        debug_assert_eq!(self.end, End::Receiver);
+        let (channel, mut waited) = (self.channel, false);
+        poll_fn(move |context| match fast_path(channel, End::Receiver, context, &mut waited) {
+            FastPath::Go(worker) => {
+                // SAFETY: there is a message, and this is the receiver.
+                let is_written = unsafe { channel.write_next(into) };
+                // SAFETY: as above.
+                unsafe { drop_next(channel, worker) };
+                Poll::Ready(Some(is_written))
+            }
+            FastPath::Wait => Poll::Pending,
+            FastPath::Over => Poll::Ready(None),
+        })
+        .await
+    }
+
+    /// Whether what receives here is dead; the end is a sender.
+    pub(crate) fn is_dead_end(&self) -> bool {
+        self.channel.has_flag(flag::DEAD_END)
+    }
+
+    /// Whether the process that had the sender has failed; asked when nothing more comes.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.channel.has_flag(flag::FAILED)
     }
 
     /// Waits for room and sends nothing; the end is a sender.
@@ -204,6 +250,17 @@ impl ChannelRef {
     #[inline]
     pub(super) fn is_stood_in_for(self, end: End) -> bool {
         self.side(end).is_kind(kind::STOOD_IN_FOR)
+    }
+
+    /// Writes the next message, which stays in the channel; `false` if it cannot be written.
+    ///
+    /// # Safety
+    /// There is one, and the caller holds the receiver's process.
+    unsafe fn write_next(self, into: &mut Vec<u8>) -> bool {
+        let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten();
+        let slot = self.next_slot(End::Receiver);
+        // SAFETY: the channel was made for messages of this type, and the sender has published the slot.
+        wire.is_some_and(|wire| unsafe { wire.write(slot, into) })
     }
 
     /// The slot of the next message of an end whose row has it: there is credit.

@@ -199,7 +199,7 @@ impl Wire {
     ///
     /// # Safety
     /// As for [`encode`](Self::encode).
-    unsafe fn write(self, slot: *mut u8, bytes: &mut Vec<u8>) -> bool {
+    pub(super) unsafe fn write(self, slot: *mut u8, bytes: &mut Vec<u8>) -> bool {
         let written = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: said by the caller.
             unsafe { self.encode(slot.cast_const().cast(), bytes) };

@@ -1,6 +1,7 @@
 //! Finds out which process waits for what, at which message, and what would help.
 
 use super::walk::{Edge, all_rings, edge_of, still_holds};
+use crate::channel::process::attribute::LINK;
 use crate::channel::raw::End;
 use crate::channel::table::{ChannelTable, Kept};
 use kahn_engine::sync::Ordering::*;
@@ -42,7 +43,7 @@ pub(crate) fn explain(scheduler: &Scheduler, channels: &ChannelTable) -> Explana
 /// Whether it is told what a process does: not of one that works for another, nor of a part that waits for
 /// another part.
 pub(crate) fn is_told(task: TaskRef) -> bool {
-    task.attributes() & attribute::HELPER == 0
+    task.attributes() & (attribute::HELPER | LINK) == 0
         && edge_of(task).is_none_or(|Edge { channel, .. }| {
             !channel.is_inner() || channel.table().held_at(channel).is_some()
         })
@@ -166,27 +167,29 @@ fn forgotten_ends(explanation: &Explanation) -> Option<String> {
     })
 }
 
+/// What would help the processes of a ring.
+pub(crate) fn remedy_of(ring: &[RingMember]) -> String {
+    if let Some(full) = ring.iter().find(|member| member.full) {
+        format!(
+            "give `{}` more capacity, or let the runtime grow it: do not switch detection off, \
+             and allow a larger budget",
+            full.channel
+        )
+    } else if let [only] = ring {
+        format!("give `{}` an initial message: it leads back to its sender", only.channel)
+    } else {
+        let names: Vec<_> = ring.iter().map(|member| format!("`{}`", member.channel)).collect();
+        format!(
+            "one process of the ring must send before it receives, or one of {} needs an \
+             initial message",
+            names.join(", ")
+        )
+    }
+}
+
 fn remedies(explanation: &Explanation) -> Vec<String> {
     let mut remedies = Vec::new();
-    for ring in &explanation.rings {
-        if let Some(full) = ring.iter().find(|member| member.full) {
-            remedies.push(format!(
-                "give `{}` more capacity, or let the runtime grow it: do not switch detection off, \
-                 and allow a larger budget",
-                full.channel
-            ));
-        } else if ring.len() == 1 {
-            let name = &ring[0].channel;
-            remedies.push(format!("give `{name}` an initial message: it leads back to its sender"));
-        } else {
-            let names: Vec<_> = ring.iter().map(|member| format!("`{}`", member.channel)).collect();
-            remedies.push(format!(
-                "one process of the ring must send before it receives, or one of {} needs an \
-                 initial message",
-                names.join(", ")
-            ));
-        }
-    }
+    remedies.extend(explanation.rings.iter().map(|ring| remedy_of(ring)));
     remedies.extend(forgotten_ends(explanation));
     if explanation.waiting.iter().any(|w| matches!(w.activity, Activity::Orphaned)) {
         remedies.push(

@@ -48,7 +48,7 @@ mod look;
 mod prune;
 pub(crate) mod walk;
 
-pub(crate) use explain::{explain, is_told};
+pub(crate) use explain::{explain, is_told, remedy_of};
 pub(crate) use look::{look, survey};
 
 use crate::channel::closing::{mark_dead_end, wake_sender};
@@ -255,12 +255,7 @@ impl Resolver {
         table: &ChannelTable,
         stand_still: bool,
     ) -> Found {
-        let smallest = ring.iter().filter(|edge| edge.end == End::Sender).min_by_key(|edge| {
-            // What joins the parts of a process does not grow: the part that reads it waits in
-            // this ring as well, at another full channel.
-            (edge.channel.is_inner(), edge.capacity(), edge.channel.label().identity)
-        });
-        let Some(full) = smallest else {
+        let Some(full) = smallest_full(ring) else {
             let dead: Vec<TaskRef> = ring.iter().map(|edge| edge.task).collect();
             if !stand_still && dead.iter().any(|task| task.kind() == Kind::Outside) {
                 // A party may still change its mind.
@@ -271,6 +266,11 @@ impl Resolver {
         if self.detection == Detection::Off {
             return Found::Nothing;
         }
+        self.grow(full, scheduler, table)
+    }
+
+    /// Has a full channel grow, and its sender go on.
+    fn grow(&self, full: &Edge, scheduler: &Scheduler, table: &ChannelTable) -> Found {
         if !self.ask_to_grow(full, table) {
             return Found::OverBudget(full.channel);
         }
@@ -280,6 +280,25 @@ impl Resolver {
             scheduler.make_ready(Origin::Outside, ready, Reason::Woken);
         }
         Found::Freed
+    }
+
+    /// Lets the smallest full channel grow among these waits, which are part of a ring that leads through other
+    /// ranks; `false` if the budget does not allow it. Nothing moves.
+    pub(crate) fn grow_smallest(
+        &self,
+        waits: &[Edge],
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+    ) -> bool {
+        let _guard = self.lock.lock();
+        smallest_full(waits).is_none_or(|full| self.grow(full, scheduler, table) == Found::Freed)
+    }
+
+    /// Marks the channels to processes that are dead as dead ends, also to those that were found dead by other
+    /// ranks. Nothing moves.
+    pub(crate) fn release_from_dead(&self, scheduler: &Scheduler, table: &ChannelTable) {
+        let _guard = self.lock.lock();
+        mark_dead_ends(scheduler, table);
     }
 
     /// Asks the parked sender of a full channel to grow it, if the budget has the bytes. The lock is
@@ -308,6 +327,15 @@ impl Resolver {
         events::growth(channel.name(), capacity + step);
         true
     }
+}
+
+/// Which of these waits is at the full channel that is to grow.
+fn smallest_full(waits: &[Edge]) -> Option<&Edge> {
+    waits.iter().filter(|edge| edge.end == End::Sender).min_by_key(|edge| {
+        // What joins the parts of a process does not grow: the part that reads it waits in
+        // this ring as well, at another full channel.
+        (edge.channel.is_inner(), edge.capacity(), edge.channel.label().identity)
+    })
 }
 
 /// Propagates the end of dead processes to their dependents, which wait for them, and finds which
@@ -355,9 +383,10 @@ fn declare_dead(dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -
     for task in dead {
         any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
     }
-    if !any {
-        return Found::Nothing;
-    }
+    if any { mark_dead_ends(scheduler, table) } else { Found::Nothing }
+}
+
+fn mark_dead_ends(scheduler: &Scheduler, table: &ChannelTable) -> Found {
     let mut freed = Found::Nothing;
     for channel in table.all() {
         let is_new = !channel.has_flag(flag::DEAD_END);

@@ -1,6 +1,7 @@
 //! What a network's processes, channels and handles share, and how the parts are joined.
 
 use super::body::{self, Async, Blocking, Body, BoxedStart};
+use super::cut::CutNetwork;
 use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
@@ -83,6 +84,8 @@ pub(crate) struct Core {
     fixed: AtomicU64,
     /// What processes do that are joined to the outside, if they do it again.
     pub(super) script: OnceLock<Again>,
+    /// What this rank has of the network, if it runs on several.
+    pub(super) cut: OnceLock<Arc<CutNetwork>>,
 }
 
 /// A gate that opens once, when the run is over.
@@ -178,6 +181,7 @@ impl Core {
             gone: Gone::default(),
             fixed: AtomicU64::new(0),
             script: OnceLock::new(),
+            cut: OnceLock::new(),
         });
         core.scheduler.set_language(Kahn::new(Box::new(Joined(Arc::downgrade(&core)))));
         core
@@ -534,6 +538,13 @@ pub(super) struct EndsSeen {
 }
 
 impl EndsSeen {
+    /// As if ports showed this end alone.
+    pub(super) fn one(channel: ChannelRef, end: End) -> Self {
+        let mut seen = Self::default();
+        seen.add((channel, end));
+        seen
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = (ChannelRef, End)> + Clone {
         self.few.iter().take(self.count).flatten().chain(&self.more).copied()
     }

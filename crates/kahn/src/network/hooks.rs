@@ -51,6 +51,7 @@ impl OfNetwork for Joined {
     fn stuck(&self, worker: &Worker) {
         if let Some(core) = self.core() {
             core.stuck(worker);
+            core.cut.get().into_iter().for_each(|cut| cut.may_rest());
         }
     }
 
@@ -127,16 +128,21 @@ impl Core {
             return;
         }
         // Nothing runs, so any thread that comes here finds the same.
-        if self.left.set(Left::new(scheduler, &self.channels)).is_ok() {
-            self.channels.note_what_is_left();
-            let processes = scheduler.table.lock().all();
-            processes.into_iter().for_each(tell_of_wait);
-        }
+        self.note_what_is_left();
         let verdict = if self.quiescence.load(Relaxed) {
             Verdict::Quiescent
         } else {
             Verdict::Deadlock(explanation)
         };
         self.end_with(verdict);
+    }
+
+    /// Notes which processes are left, when nothing can go on any more.
+    pub(super) fn note_what_is_left(&self) {
+        if self.left.set(Left::new(&self.scheduler, &self.channels)).is_ok() {
+            self.channels.note_what_is_left();
+            let processes = self.scheduler.table.lock().all();
+            processes.into_iter().for_each(tell_of_wait);
+        }
     }
 }

@@ -15,13 +15,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A run in which nothing can go on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Left {
     /// Those that have not ended and are told of, in the order of their identities.
-    processes: Vec<Identity>,
-    /// Writer and reader of the channels whose ends their readers have neither seen nor left.
-    readers: Vec<(Identity, Identity)>,
+    pub(super) processes: Vec<Identity>,
+    pub(super) readers: Vec<LeftChannel>,
+    /// Which process each dead one waits for.
+    pub(super) waits: BTreeMap<Identity, Identity>,
     dead: BTreeMap<Identity, Place>,
+}
+
+/// A channel that is left, and what holds its ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeftChannel {
+    pub(super) channel: Identity,
+    /// The process that sends, or did last.
+    pub(super) writer: Option<Identity>,
+    pub(super) reader: Option<Identity>,
+    /// The reader has neither seen the end nor left.
+    pub(super) reads: bool,
+    /// The writer has the sender still, or held it last.
+    pub(super) is_last: bool,
 }
 
 /// Where a dead process stands among the waits.
@@ -47,22 +61,42 @@ impl Left {
             Some((task.info().identity, peer.info().identity))
         });
         let waits = waits.collect();
-        let readers = channels.all().into_iter().filter_map(|channel| {
-            let reads = !channel.seen(End::Receiver).is_closed() && !channel.has_flag(flag::SEEN);
-            let is_last = !channel.seen(End::Sender).is_closed() || channel.was_last();
-            let owner = |end| channel.owner(end).filter(|_| reads && is_last);
-            Some((owner(End::Sender)?.info().identity, owner(End::Receiver)?.info().identity))
+        let readers = channels.all().into_iter().map(|channel| {
+            let owner = |end| channel.owner(end).map(|owner| owner.info().identity);
+            LeftChannel {
+                channel: channel.label().identity,
+                writer: owner(End::Sender),
+                reader: owner(End::Receiver),
+                reads: !channel.seen(End::Receiver).is_closed() && !channel.has_flag(flag::SEEN),
+                is_last: !channel.seen(End::Sender).is_closed() || channel.was_last(),
+            }
         });
         let readers = readers.collect();
         let told = left.iter().filter(|task| is_told(**task));
         let mut processes: Vec<_> = told.map(|task| task.info().identity).collect();
         processes.sort_unstable();
-        Self { processes, readers, dead: places(&waits) }
+        Self::of(processes, readers, waits)
+    }
+
+    /// What is left, if these are.
+    pub(super) fn of(
+        processes: Vec<Identity>,
+        readers: Vec<LeftChannel>,
+        waits: BTreeMap<Identity, Identity>,
+    ) -> Self {
+        let dead = places(&waits);
+        Self { processes, readers, waits, dead }
+    }
+
+    /// The rings of dead processes.
+    pub(super) fn rings(&self) -> Vec<Vec<Identity>> {
+        rings(&self.waits)
     }
 
     /// Writers, each with a reader that would read on if that writer did.
     pub(super) fn read_on(&self) -> impl Iterator<Item = (Identity, Identity)> {
-        let readers = self.readers.iter().copied();
+        let readers = self.readers.iter().filter(|channel| channel.reads && channel.is_last);
+        let readers = readers.filter_map(|channel| channel.writer.zip(channel.reader));
         readers.filter(|(writer, reader)| !self.is_dead_without(*reader, *writer))
     }
 
@@ -158,8 +192,7 @@ mod tests {
                 let one = |number| Identity::fixed(u32::try_from(number).unwrap_or(0));
                 let waits: BTreeMap<_, _> =
                     (0..count).map(|process| (one(process), one(draw(count)))).collect();
-                let left =
-                    Left { processes: Vec::new(), readers: Vec::new(), dead: places(&waits) };
+                let left = Left::of(Vec::new(), Vec::new(), waits.clone());
                 for &process in waits.keys() {
                     for &other in waits.keys() {
                         let mut at = process;

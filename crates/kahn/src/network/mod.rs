@@ -10,10 +10,14 @@
 //! | `requests` | threads and tasks outside that ask |
 //! | `check` | what can be found out before it runs |
 //! | `options`, `run` | how it is run, and the run |
+//! | `summary` | what a run tells when it is over |
 //! | `input` | the files that it depends on, and messages that are parts of them |
 //! | `told` | the network as observers are told |
 //! | `weights` | what is told of growth and weights |
 //! | `replay` | processes that do again what they did in another run |
+//! | `cut` | one rank of a network: what runs there, and the links to what does not |
+//! | `local` | … what its links ask of it while it runs |
+//! | `merged` | … and what all ranks know together, when the run is over |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `core` | what all of these share |
 //! | `process/` | the library of processes, over the public interface |
@@ -21,6 +25,7 @@
 mod body;
 mod check;
 pub(crate) mod core;
+mod cut;
 mod describe;
 mod farm;
 mod handle;
@@ -28,7 +33,9 @@ mod hooks;
 mod input;
 mod left;
 mod load;
+mod local;
 mod making;
+mod merged;
 mod observed;
 mod options;
 pub mod process;
@@ -36,6 +43,7 @@ mod progress;
 mod replay;
 mod requests;
 pub(crate) mod run;
+mod summary;
 mod told;
 mod weights;
 
@@ -44,12 +52,14 @@ pub use describe::{Channel, Process};
 pub(crate) use farm::FarmPlan;
 pub use handle::StopHandle;
 pub use making::{Scope, Spawner};
+pub use merged::RankRun;
 pub(crate) use options::DEFAULT_BUDGET;
 pub use options::Options;
 pub use progress::Progress;
 pub use requests::Requests;
-pub(crate) use run::{Outcome, execute};
+pub(crate) use run::execute;
 pub use run::{RunError, Running};
+pub(crate) use summary::Outcome;
 
 use self::core::Role;
 use self::making::{Making, Whole, is_ending};

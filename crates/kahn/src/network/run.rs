@@ -2,16 +2,16 @@
 
 use super::check::Problem;
 use super::core::{Core, Verdict};
+use super::local::HereLocal;
 use super::making::Whole;
-use super::observed::Observed;
 use super::options::Options;
 use super::replay::Again;
-use super::weights::{growth, owned_bytes, too_heavy, weight_unknown};
+use super::summary::{Outcome, RunPart, tell};
+use super::weights::too_heavy;
 use super::{Network, StopHandle};
 use crate::channel::events;
 use crate::channel::language::{Detecting, Kahn};
 use crate::channel::observer::ObserverHandle;
-use crate::channel::table::{ChannelCounts, ChannelRecord};
 use crate::deadlock::{Detection, Resolver};
 use kahn_engine::Accounting;
 use kahn_engine::policy::Misplaced;
@@ -19,8 +19,9 @@ use kahn_engine::run::{Refused, RunPlan, end_what_is_left, listed as listed_reco
 use kahn_engine::scheduler::Elapsed;
 use kahn_engine::sync::{Arc, Mutex, Ordering::*, thread};
 use kahn_engine::{Config, Kind};
+use kahn_report::Report;
 use kahn_report::observe::Script;
-use kahn_report::{ChannelReport, Detail, Name, Report, Summary};
+use kahn_report::ranks::Links;
 use std::error::Error;
 use std::fmt;
 use std::mem;
@@ -164,14 +165,6 @@ impl RunError {
             None
         })
     }
-}
-
-/// What a run leaves behind: the report, and the records it was made from.
-pub(crate) struct Outcome {
-    pub(crate) report: Report,
-    pub(crate) channels: Vec<ChannelRecord>,
-    /// Processes that brought messages in an order from outside.
-    pub(crate) from_outside: Vec<Name>,
 }
 
 impl Network<'_> {
@@ -389,7 +382,26 @@ impl Drop for Running {
 }
 
 /// Runs a network to its end, whatever that is.
-pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outcome, RunError> {
+pub(crate) fn execute(network: Network<'_>, options: Options) -> Result<Outcome, RunError> {
+    let (core, observer) = (Arc::clone(&network.made.core), options.observer.clone());
+    let part = perform(network, options, None)?;
+    let tick = part.elapsed.tick;
+    let mut outcome = tell(part);
+    if let Some(ObserverHandle { observer, .. }) = observer {
+        observer.ends(tick);
+        let warnings = observer.reports(&outcome.report);
+        outcome.report.warnings.extend(warnings);
+    }
+    core.gone.open();
+    Ok(outcome)
+}
+
+/// Runs what runs here: all of a network, or what is on the rank of `links`.
+pub(super) fn perform(
+    mut network: Network<'_>,
+    options: Options,
+    links: Option<&Arc<dyn Links>>,
+) -> Result<RunPart, RunError> {
     let core = Arc::clone(&network.made.core);
     let listed = options.schedule.most_listed();
     let mut plan = RunPlan::new(options.schedule)?;
@@ -410,6 +422,9 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
     if let Some(ObserverHandle { observer, .. }) = &options.observer {
         core.tell_of_graph(&**observer, &network.made.inputs).map_err(RunError::Refused)?;
     }
+    if let Some(links) = links {
+        core.cut(links).map_err(RunError::Refused)?;
+    }
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;
     }
@@ -419,7 +434,8 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         probes: options.detection == Detection::Deferred,
     });
     let processes = core.scheduler.table.lock().all();
-    let only_pooled = processes.iter().all(|task| task.kind() == Kind::Pooled);
+    // What goes on with other ranks is other threads' doing.
+    let only_pooled = links.is_none() && processes.iter().all(|task| task.kind() == Kind::Pooled);
     let workers = plan.workers();
     plan.configure(&core.scheduler, only_pooled);
     // The options were applied once, so a resolver is set once.
@@ -437,21 +453,17 @@ pub(crate) fn execute(mut network: Network<'_>, options: Options) -> Result<Outc
         party.begin();
     }
     events::start(processes.len(), core.channels.created(), workers);
+    if let Some(links) = links {
+        links.begins(Arc::new(HereLocal::new(&core)));
+    }
 
     network.made.has_run = true;
     let elapsed = core.scheduler.timed_run();
-    let mut outcome = clear_away(&core, warnings, elapsed);
-    if let Some(ObserverHandle { observer, .. }) = options.observer {
-        observer.ends(elapsed.tick);
-        let warnings = observer.reports(&outcome.report);
-        outcome.report.warnings.extend(warnings);
-    }
-    core.gone.open();
-    Ok(outcome)
+    Ok(clear_away(&core, warnings, elapsed))
 }
 
-/// Ends everything that is left, and tells what happened.
-fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> Outcome {
+/// Ends everything that is left, and finds out what happened.
+fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> RunPart {
     let verdict = core.verdict.lock().clone();
     let verdict = verdict.or_else(|| core.scheduler.refused_thread().map(Verdict::OutOfThreads));
     end_processes(core);
@@ -464,62 +476,25 @@ fn clear_away(core: &Arc<Core>, mut warnings: Vec<String>, elapsed: Elapsed) -> 
     warnings.extend(too_heavy(&channels, core.channels.most_used(), budget));
     core.channels.drop_messages();
     let cannot_run = matches!(verdict, Some(Verdict::Deadlock(_) | Verdict::Quiescent));
-    let records = listed_records(&core.scheduler, cannot_run);
-    let is_whole = folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0;
-    let last = core.channels.last_senders();
-    let observed = Observed::new(&records, &last, core.left.get(), is_whole);
-    let failures = observed.failures();
-    // How far processes came in a run that was cut short is a matter of the schedule.
-    let is_cut_short = verdict.as_ref().is_some_and(Verdict::cuts_short);
-    let (outcome, detail) = match &verdict {
-        None if failures.is_empty() => (Summary::Finished, None),
-        Some(Verdict::Quiescent) if failures.is_empty() => (Summary::Quiescent, None),
-        // Whatever is left over is normal then, a failure is not.
-        None | Some(Verdict::Quiescent) => (Summary::Failed, None),
-        Some(Verdict::Stopped) => (Summary::Stopped, None),
-        Some(Verdict::OutOfThreads(why)) => {
-            (Summary::OutOfThreads, Some(Detail::Threads(why.clone())))
-        }
-        Some(Verdict::Misuse(misuse)) => (Summary::Misuse, Some(Detail::from(misuse))),
-        Some(Verdict::Deadlock(explanation)) => {
-            let mut explanation = explanation.clone();
-            if let Some(left) = core.left.get() {
-                left.tell(&mut explanation.waiting, |process| observed.may_be_pruned(process));
-            }
-            (Summary::Deadlock, Some(Detail::Waits(explanation)))
-        }
-        Some(Verdict::OverBudget { channel, explanation }) => {
-            let mut explanation = explanation.clone();
-            explanation.remedies.insert(
-                0,
-                format!("channel `{channel}` has to grow: allow it with a larger byte budget"),
-            );
-            (Summary::OverBudget, Some(Detail::Waits(explanation)))
-        }
-    };
-    let counts = core.scheduler.settings().accounting != Accounting::Off;
     let outline = outline(&core.scheduler, elapsed);
-    let report = Report {
-        outcome,
-        detail,
-        failures,
+    RunPart {
+        verdict,
+        records: listed_records(&core.scheduler, cannot_run),
+        last: core.channels.last_senders(),
+        left: core.left.get().cloned(),
+        is_whole: folded_channels.0 == 0 && core.scheduler.table.lock().folded.0 == 0,
+        channels,
+        folded_channels,
+        from_outside,
+        warnings: [outline.warnings.clone(), warnings].concat(),
         created: (outline.created.0, core.channels.created()),
         slot_bytes: core.channels.usage(),
         most_bytes: core.channels.most_used(),
-        grown: channels.iter().filter(|record| record.counts.growths > 0).map(growth).collect(),
-        weight_unknown: weight_unknown(&channels),
         walks: core.resolver.get().map_or(0, Resolver::walks),
-        warnings: [outline.warnings, warnings].concat(),
-        from_outside: from_outside.clone(),
-        processes: observed.processes(is_cut_short, elapsed),
-        channels: channels.iter().map(channel_report).collect(),
-        more_channels: (folded_channels.0 > 0)
-            .then(|| (folded_channels.0, Box::new(channel_sums(&folded_channels.1)))),
-        local_share: local_share(&channels, &folded_channels.1).filter(|_| counts),
-        ..outline
-    };
-    events::end(&report);
-    Outcome { report, channels, from_outside }
+        counts: core.scheduler.settings().accounting != Accounting::Off,
+        outline,
+        elapsed,
+    }
 }
 
 /// Drops the bodies of processes that have not ended, in the order of their creation.
@@ -529,45 +504,6 @@ pub(super) fn end_processes(core: &Arc<Core>) {
     }
     // SAFETY: the run is over, or there was none.
     unsafe { end_what_is_left::<Kahn>(&core.scheduler) };
-}
-
-fn channel_report(record: &ChannelRecord) -> ChannelReport {
-    ChannelReport {
-        name: record.name.clone(),
-        from: record.from.clone(),
-        to: record.to.clone(),
-        message_type: record.type_name,
-        message_bytes: record.message_size,
-        owned_bytes: owned_bytes(record),
-        capacity: record.capacity,
-        ..channel_sums(&record.counts)
-    }
-}
-
-fn channel_sums(counts: &ChannelCounts) -> ChannelReport {
-    ChannelReport {
-        name: Name::from(""),
-        from: None,
-        to: None,
-        message_type: "",
-        message_bytes: 0,
-        owned_bytes: None,
-        sent: counts.sent,
-        received: counts.received,
-        remote: counts.remote,
-        most_waiting: counts.most_waiting,
-        capacity: 0,
-        growths: counts.growths,
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio")]
-fn local_share(channels: &[ChannelRecord], others: &ChannelCounts) -> Option<f64> {
-    let counts = channels.iter().map(|record| &record.counts).chain([others]);
-    let (received, remote) = counts.fold((0, 0), |(received, remote), counts| {
-        (received + counts.received, remote + counts.remote)
-    });
-    (received > 0).then(|| 1.0 - remote as f64 / received as f64)
 }
 
 impl Drop for Whole<'_> {

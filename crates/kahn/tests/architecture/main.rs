@@ -24,7 +24,7 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 17] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
@@ -34,9 +34,10 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("kahn-observe", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
     ("kahn-mapreduce", &["kahn"]),
+    ("kahn-net", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
     ("kahn-live", &["kahn-observe", "kahn-report"]),
-    ("kahn-command", &["kahn", "kahn-live", "kahn-observe", "kahn-policies"]),
+    ("kahn-command", &["kahn", "kahn-live", "kahn-net", "kahn-observe", "kahn-policies"]),
     ("kahn-apps", &["kahn", "kahn-command", "kahn-csp", "kahn-mapreduce", "kahn-snet"]),
     ("kahn-experiments", &["kahn", "kahn-apps", "kahn-csp", "kahn-policies", "kahn-snet"]),
     (

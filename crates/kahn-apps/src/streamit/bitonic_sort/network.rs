@@ -13,7 +13,7 @@ impl BitonicSort {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Output<Vec<i64>> {
-        let mut numbers = network.source(compare.named("numbers"), self.numbers.iter().copied());
+        let mut numbers = network.source(compare.carried("numbers"), self.numbers.iter().copied());
         for step in steps(self.keys) {
             let mut scope = network.scope(format!("step {}/{}", step.run, 2 * step.apart));
             numbers = exchange(&mut scope, compare, step, self.keys, numbers);
@@ -39,13 +39,13 @@ fn exchange(
     if turns.len() == 1 {
         return sequence(network, compare, step, true, numbers);
     }
-    let split = network.scatter_weighted(compare.named("split"), numbers, &turns);
+    let split = network.scatter_weighted(compare.carried("split"), numbers, &turns);
     let split = split.into_iter().enumerate().map(|(number, numbers)| {
         let mut scope = network.scope(format!("sequence {number}"));
         sequence(&mut scope, compare, step, step.rises(number * size), numbers)
     });
     let split = split.collect();
-    network.gather_weighted(compare.named("join"), split, &turns)
+    network.gather_weighted(compare.carried("join"), split, &turns)
 }
 
 /// Writes the comparators of a sequence.
@@ -57,7 +57,7 @@ fn sequence<'env>(
     numbers: Receiver<i64>,
 ) -> Receiver<i64> {
     let comparator = |network: &mut Scope<'_, 'env>, name: String, numbers| {
-        network.rates(compare.named(name), numbers, 2, 2, 2, move |pair: &[i64], out| {
+        network.rates(compare.carried(name), numbers, 2, 2, 2, move |pair: &[i64], out| {
             let (least, most) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
             out.extend(if rises { [least, most] } else { [most, least] });
         })
@@ -65,10 +65,10 @@ fn sequence<'env>(
     if step.apart == 1 {
         return comparator(network, "exchange".into(), numbers);
     }
-    let pairs = network.scatter(compare.named("pair"), numbers, step.apart);
+    let pairs = network.scatter(compare.carried("pair"), numbers, step.apart);
     let pairs = pairs.into_iter().enumerate();
     let pairs = pairs
         .map(|(number, numbers)| comparator(network, format!("exchange {number}"), numbers))
         .collect();
-    network.gather(compare.named("pairs"), pairs)
+    network.gather(compare.carried("pairs"), pairs)
 }

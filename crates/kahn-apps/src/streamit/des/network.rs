@@ -31,7 +31,7 @@ impl Des {
         compare: Compare,
     ) -> Output<Vec<u64>> {
         let text = self.blocks.iter().flat_map(|block| bits(*block, 64));
-        let text = network.source(compare.named("text"), text);
+        let text = network.source(compare.carried("text"), text);
         let mut initial = Part { network: network.scope("initial"), compare };
         let mut text = initial.permute("permutation", text, 64, &INITIAL);
         for (number, key) in self.keys().into_iter().enumerate() {
@@ -46,7 +46,7 @@ impl Des {
         let permuted = end.filter("permutation", crossed, 64, 64, |block, out| {
             out.extend(bits(last(word(block)), 64));
         });
-        let blocks = network.rates(compare.named("pack"), permuted, 64, 64, 1, |bits, out| {
+        let blocks = network.rates(compare.carried("pack"), permuted, 64, 64, 1, |bits, out| {
             out.push(word(bits));
         });
         network.fold("keep", blocks, Vec::new(), |mut kept, block| {
@@ -67,7 +67,7 @@ impl<'env> Part<'_, 'env> {
         push: usize,
         f: impl FnMut(&[bool], &mut Vec<bool>) + Send + 'env,
     ) -> Receiver<bool> {
-        self.network.rates(self.compare.named(name), input, pop, pop, push, f)
+        self.network.rates(self.compare.carried(name), input, pop, pop, push, f)
     }
 
     /// Writes a process that takes bits by their numbers, from blocks of so many.
@@ -85,23 +85,23 @@ impl<'env> Part<'_, 'env> {
 
     /// Writes the exclusive or of two streams.
     fn xor(&mut self, name: &str, left: Receiver<bool>, right: Receiver<bool>) -> Receiver<bool> {
-        let pairs = self.network.zip(self.compare.named(format!("{name} pairs")), left, right);
-        self.network.map(self.compare.named(name), pairs, |(left, right)| left ^ right)
+        let pairs = self.network.zip(self.compare.carried(format!("{name} pairs")), left, right);
+        self.network.map(self.compare.carried(name), pairs, |(left, right)| left ^ right)
     }
 
     /// Writes a round: the right half becomes the left one, and the other way round, mixed with it.
     fn round(&mut self, key: u64, text: Receiver<bool>) -> Receiver<bool> {
         let compare = self.compare;
         let mut halves =
-            self.network.scatter_weighted(compare.named("halves"), text, &[32, 32]).into_iter();
+            self.network.scatter_weighted(compare.carried("halves"), text, &[32, 32]).into_iter();
         let (Some(left), Some(right)) = (halves.next(), halves.next()) else {
             unreachable!("a weight each")
         };
-        let mut copies = self.network.tee(compare.named("copy"), right, 2);
+        let mut copies = self.network.tee(compare.carried("copy"), right, 2);
         let mixed = self.mix(key, copies.remove(1));
         let mixed = self.xor("mix", left, mixed);
         let halves = vec![copies.remove(0), mixed];
-        self.network.gather_weighted(compare.named("join"), halves, &[32, 32])
+        self.network.gather_weighted(compare.carried("join"), halves, &[32, 32])
     }
 
     /// Writes the function f of the standard.
@@ -109,16 +109,16 @@ impl<'env> Part<'_, 'env> {
         let compare = self.compare;
         let expanded = self.permute("expand", half, 32, &EXPANSION);
         let key = bits(key, 48).collect::<Vec<_>>().into_iter().cycle();
-        let key = self.network.source(compare.named("key"), key);
+        let key = self.network.source(compare.carried("key"), key);
         let keyed = self.xor("with the key", expanded, key);
-        let sixes = self.network.scatter_weighted(compare.named("sixes"), keyed, &[6; 8]);
+        let sixes = self.network.scatter_weighted(compare.carried("sixes"), keyed, &[6; 8]);
         let fours = sixes.into_iter().enumerate().map(|(number, six)| {
             self.filter(&format!("S-box {number}"), six, 6, 4, move |six, out| {
                 out.extend(bits(substitute(number, word(six)), 4));
             })
         });
         let fours = fours.collect();
-        let substituted = self.network.gather_weighted(compare.named("fours"), fours, &[4; 8]);
+        let substituted = self.network.gather_weighted(compare.carried("fours"), fours, &[4; 8]);
         self.permute("permute", substituted, 32, &PERMUTATION)
     }
 }

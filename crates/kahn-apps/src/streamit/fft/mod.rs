@@ -67,7 +67,9 @@ fn power_of_two(text: &str) -> Result<usize, String> {
 }
 
 /// A complex number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, kahn::Digest)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, kahn::Digest, serde::Serialize, serde::Deserialize,
+)]
 pub struct Complex {
     /// The real part.
     pub real: f32,

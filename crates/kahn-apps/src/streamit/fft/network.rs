@@ -17,15 +17,15 @@ impl Fft {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Output<Vec<Complex>> {
-        let points = network.source(compare.named("points"), self.points.iter().copied());
+        let points = network.source(compare.carried("points"), self.points.iter().copied());
         let turns = vec![self.size; self.kernels];
-        let blocks = network.scatter_weighted(compare.named("blocks"), points, &turns);
+        let blocks = network.scatter_weighted(compare.carried("blocks"), points, &turns);
         let spectra = blocks.into_iter().enumerate().map(|(number, blocks)| {
             let mut kernel = network.scope(format!("kernel {number}"));
             transform(&mut kernel, compare, self.size, blocks)
         });
         let spectra = spectra.collect();
-        let spectra = network.gather_weighted(compare.named("spectra"), spectra, &turns);
+        let spectra = network.gather_weighted(compare.carried("spectra"), spectra, &turns);
         network.fold("keep", spectra, Vec::new(), |mut kept, point| {
             kept.push(point);
             self.progress.add_alone(1);
@@ -43,14 +43,14 @@ fn transform(
 ) -> Receiver<Complex> {
     let sizes = || (1..=size.ilog2()).map(|log| 1 << log);
     for size in sizes().rev().filter(|size| *size > 2) {
-        let name = compare.named(format!("reorder {size}"));
+        let name = compare.carried(format!("reorder {size}"));
         points = network.rates(name, points, size, size, size, |block: &[Complex], out| {
             out.extend(block.iter().step_by(2));
             out.extend(block.iter().skip(1).step_by(2));
         });
     }
     for size in sizes() {
-        let (name, roots) = (compare.named(format!("combine {size}")), roots(size));
+        let (name, roots) = (compare.carried(format!("combine {size}")), roots(size));
         points = network.rates(name, points, size, size, size, move |block: &[Complex], out| {
             let (even, odd) = block.split_at(size / 2);
             let pairs = || even.iter().zip(odd.iter().zip(&roots));

@@ -14,10 +14,10 @@ impl FilterBank {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Output<Vec<f32>> {
-        let signal = network.source(compare.named("signal"), self.samples.iter().copied());
+        let signal = network.source(compare.carried("signal"), self.samples.iter().copied());
         let silence = std::iter::repeat_n(0.0, self.silence());
-        let signal = network.delay(compare.named("silence before"), signal, silence);
-        let copies = network.tee(compare.named("copy"), signal, self.bands.len());
+        let signal = network.delay(compare.carried("silence before"), signal, silence);
+        let copies = network.tee(compare.carried("copy"), signal, self.bands.len());
         let bands = self.bands.iter().zip(copies).enumerate();
         let bands = bands.map(|(number, (coefficients, copy))| {
             branch(&mut network.scope(format!("band {number}")), compare, coefficients, copy)
@@ -40,14 +40,15 @@ fn branch(
     signal: Receiver<f32>,
 ) -> Receiver<f32> {
     let bands = coefficients.len() / 4;
-    let analysed = fir(network, compare.named("analyse"), signal, 1, coefficients.to_vec());
-    let few = network.rates(compare.named("down"), analysed, bands, bands, 1, |window, out| {
+    let analysed = fir(network, compare.carried("analyse"), signal, 1, coefficients.to_vec());
+    let few = network.rates(compare.carried("down"), analysed, bands, bands, 1, |window, out| {
         out.push(window[0]);
     });
-    let many = network.rates(compare.named("up"), few, 1, 1, bands, move |sample: &[f32], out| {
-        out.push(sample[0]);
-        out.resize(bands, 0.0);
-    });
+    let many =
+        network.rates(compare.carried("up"), few, 1, 1, bands, move |sample: &[f32], out| {
+            out.push(sample[0]);
+            out.resize(bands, 0.0);
+        });
     let backwards = coefficients.iter().rev().copied().collect();
-    fir(network, compare.named("synthesise"), many, 1, backwards)
+    fir(network, compare.carried("synthesise"), many, 1, backwards)
 }

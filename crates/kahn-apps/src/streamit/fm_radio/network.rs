@@ -14,14 +14,14 @@ impl FmRadio {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Output<Vec<f32>> {
-        let heard = network.source(compare.named("antenna"), self.samples.iter().copied());
+        let heard = network.source(compare.carried("antenna"), self.samples.iter().copied());
         let (pop, tuner) = (DECIMATION as usize, self.tuner.clone());
-        let tuned = fir(&mut network.scope("tuner"), compare.named("low"), heard, pop, tuner);
+        let tuned = fir(&mut network.scope("tuner"), compare.carried("low"), heard, pop, tuner);
         let spoken =
-            network.rates(compare.named("demodulate"), tuned, 1, 2, 1, |pair: &[f32], out| {
+            network.rates(compare.carried("demodulate"), tuned, 1, 2, 1, |pair: &[f32], out| {
                 out.push(self.demodulate(pair[0], pair[1]));
             });
-        let copies = network.tee(compare.named("copy"), spoken, self.bands.len());
+        let copies = network.tee(compare.carried("copy"), spoken, self.bands.len());
         let bands = self.bands.iter().zip(copies).enumerate();
         let bands = bands.map(|(number, (band, copy))| {
             equalise(&mut network.scope(format!("band {number}")), compare, band, copy)
@@ -43,12 +43,13 @@ fn equalise<'env>(
     band: &'env Band,
     sound: Receiver<f32>,
 ) -> Receiver<f32> {
-    let mut copies = network.tee(compare.named("copy"), sound, 2);
-    let high = fir(network, compare.named("high"), copies.remove(1), 1, band.high.clone());
-    let low = fir(network, compare.named("low"), copies.remove(0), 1, band.low.clone());
-    let both = network.gather(compare.named("both"), vec![low, high]);
-    let between = network.rates(compare.named("difference"), both, 2, 2, 1, |ends: &[f32], out| {
-        out.push(ends[1] - ends[0]);
-    });
-    network.map(compare.named("amplify"), between, |sample| sample * band.gain)
+    let mut copies = network.tee(compare.carried("copy"), sound, 2);
+    let high = fir(network, compare.carried("high"), copies.remove(1), 1, band.high.clone());
+    let low = fir(network, compare.carried("low"), copies.remove(0), 1, band.low.clone());
+    let both = network.gather(compare.carried("both"), vec![low, high]);
+    let between =
+        network.rates(compare.carried("difference"), both, 2, 2, 1, |ends: &[f32], out| {
+            out.push(ends[1] - ends[0]);
+        });
+    network.map(compare.carried("amplify"), between, |sample| sample * band.gain)
 }

@@ -1,0 +1,204 @@
+//! `--ranks`: a network on several ranks within this program, over a simulated transport.
+//!
+//! The program is built once on each rank, from one input; its result, report and exit code are those of rank 0.
+
+use clap::Args;
+use kahn::Network;
+use kahn::{Options, Report};
+use kahn_net::{NetError, Placement, RankTable, Sim};
+
+use crate::arguments::RunArguments;
+use crate::program::{Form, Pending, Prepared, Purpose};
+use crate::{Answer, Failure, Interrupt, progress, result};
+
+/// The most ranks that are asked for by hand.
+const MOST_RANKS: usize = 64;
+
+/// Where processes run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RankArguments {
+    /// Runs the network on N ranks within this program; messages between two go over a simulated transport
+    #[arg(long, value_name = "N", value_parser = ranks)]
+    pub(crate) ranks: Option<usize>,
+
+    /// Has the process of this name run on a rank, the first being 0; `*` in the name is any text
+    #[arg(long, value_name = "PROCESS=RANK", value_parser = placed, requires = "ranks")]
+    pub(crate) place: Vec<(String, usize)>,
+}
+
+impl RankArguments {
+    /// Which of them were typed.
+    pub(crate) fn typed(&self) -> [(&'static str, bool); 2] {
+        [("--ranks", self.ranks.is_some()), ("--place", !self.place.is_empty())]
+    }
+
+    pub(crate) fn placement(&self) -> Placement {
+        let by_name = self.place.iter();
+        by_name.fold(Placement::new(), |all, (name, rank)| all.at(name.clone(), *rank))
+    }
+}
+
+fn ranks(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| (1..=MOST_RANKS).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_RANKS}"))
+}
+
+fn placed(text: &str) -> Result<(String, usize), String> {
+    let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+    let parts = parts.and_then(|(name, rank)| Some((name.to_owned(), rank.parse().ok()?)));
+    parts.ok_or_else(|| "expected the name of a process and a rank, such as `merge=1`".to_owned())
+}
+
+/// Where the processes of a network run.
+pub(crate) fn table(
+    network: &Network<'_>,
+    ranks: usize,
+    placement: &Placement,
+) -> Result<RankTable, Failure> {
+    placement.table(&network.shape(), ranks).map_err(failure)
+}
+
+/// Runs a form that is a Kahn network on several ranks.
+pub(crate) fn run<'env>(
+    prepared: &'env dyn Prepared,
+    form: Form,
+    options: &Options,
+    seed: u64,
+    arguments: &RunArguments,
+    interrupt: &Interrupt,
+) -> Result<(Answer<'env>, Option<Report>), Failure> {
+    let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
+        return Err(Failure::input("on how many ranks?"));
+    };
+    let placement = arguments.ranks.placement();
+    // What is wrong with the network is told before it runs.
+    let mut network = Network::new();
+    drop(prepared.build(form, &mut network, Purpose::Ranks)?);
+    let found = table(&network, ranks, &placement)?;
+    drop(network);
+    if ranks > 1 && found.cut().next().is_none() {
+        return Err(nothing_is_cut(ranks, &found));
+    }
+    let sim = Sim::new(ranks).seed(seed).placement(placement);
+    let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
+        let pending = prepared.build(form, network, Purpose::Ranks)?;
+        if rank == 0 {
+            interrupt.running(network.stop_handle());
+        }
+        Ok(pending)
+    };
+    let perform = || sim.run_each(options, build);
+    let ran = match prepared.progress() {
+        Some(counted) => progress::watched_by(&counted, perform),
+        None => perform(),
+    };
+    let ran = ran.map_err(failure)?;
+    let pending = ran.result?;
+    match pending() {
+        Some(answer) => Ok((answer, Some(ran.report))),
+        None => {
+            let what = "the network has finished, and there is no result";
+            Err(Failure::Difference(what.to_owned()))
+        }
+    }
+}
+
+/// Why all processes would run on rank 0.
+fn nothing_is_cut(ranks: usize, table: &RankTable) -> Failure {
+    let mut lines = String::new();
+    for (channel, from, to) in table.kept_together().take(8) {
+        lines += &format!("\n  `{channel}`, from `{from}` to `{to}`");
+    }
+    let more = table.kept_together().count().saturating_sub(8);
+    if more > 0 {
+        lines += &format!("\n  and {more} more");
+    }
+    let what = format!(
+        "nothing would run on {} of {ranks} ranks: these channels have no written form, by which messages go from \
+         rank to rank:{lines}",
+        if ranks == 2 { "one" } else { "all but one" }
+    );
+    Failure::input(what)
+        .with_help("a channel made with `Channel::wire` has one; run it without --ranks")
+}
+
+/// What a run on ranks failed with, as the command tells it.
+pub(crate) fn failure(error: NetError) -> Failure {
+    match error {
+        NetError::Placement(why) => Failure::input(why),
+        NetError::Run(error) => error.into(),
+        NetError::Lost { rank, report } => Failure::Run {
+            error: NetError::Lost { rank, report: report.clone() }.into(),
+            report: Some(report),
+        },
+        other => Failure::Run { error: other.into(), report: None },
+    }
+}
+
+/// Numbers of ranks that are compared.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SeveralRanks {
+    /// Compares the output of the network on these numbers of ranks, each with some seeds of the simulated
+    /// transport, and not schedules
+    #[arg(long, value_name = "N,…", value_parser = ranks, value_delimiter = ',')]
+    pub(crate) ranks: Vec<usize>,
+}
+
+/// Seeds with which each number of ranks is tried.
+const SEEDS: u64 = 5;
+
+/// Runs the network of a program on these numbers of ranks and compares outputs, and what its processes came to.
+pub(crate) fn verify(
+    name: &str,
+    prepared: &dyn Prepared,
+    form: Form,
+    numbers: &[usize],
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let expected = prepared.expected()?.map(Answer::into_bytes);
+    let mut first: Option<(Vec<u8>, Vec<(String, String)>)> = None;
+    let mut tried = 0;
+    let mut cut = 0;
+    for &number in numbers {
+        for seed in 0..SEEDS {
+            let sim = Sim::new(number).seed(seed);
+            let options = Options::new().capacity_at_most(1 + u32::try_from(seed).unwrap_or(0));
+            let ran = sim.run_each(&options, |rank, network| {
+                let pending = prepared.build(form, network, Purpose::Ranks)?;
+                if rank == 0 {
+                    interrupt.running(network.stop_handle());
+                }
+                Ok::<_, Failure>(pending)
+            });
+            if interrupt.ended() {
+                return Err(Failure::Interrupted);
+            }
+            let ran = ran.map_err(failure)?;
+            cut = cut.max(ran.table.cut().count());
+            let Some(answer) = (ran.result?)() else {
+                return Err(Failure::Difference(format!("on {number} ranks there is no result")));
+            };
+            let ends = ran.report.processes.iter();
+            let ends: Vec<_> =
+                ends.map(|one| (one.name.to_string(), format!("{:?}", one.ending))).collect();
+            let found = (answer.into_bytes(), ends);
+            let is_expected = expected.as_ref().is_none_or(|expected| *expected == found.0);
+            let reference = first.get_or_insert_with(|| found.clone());
+            if !is_expected || *reference != found {
+                return Err(Failure::Difference(format!(
+                    "on {number} ranks with seed {seed} the output, or how a process ended, is another"
+                )));
+            }
+            tried += 1;
+        }
+    }
+    let all: Vec<_> = numbers.iter().map(usize::to_string).collect();
+    result::write(|out| {
+        writeln!(
+            out,
+            "{name} on {} ranks: {tried} runs with the same output; at most {cut} channels went from rank to \
+             rank",
+            all.join(", ")
+        )
+    })
+}

@@ -1,0 +1,276 @@
+//! What ranks say to each other, as bytes.
+//!
+//! A frame is a [`Frame`] in postcard's format behind three numbers of four bytes each, the least byte first: its
+//! length, the same with all bits changed, and the CRC-32 of the rest. What comes is checked before memory is taken
+//! for it: the length by the second number and against [`MOST`], what is in it by postcard, which takes no
+//! more than there is, and channel, number and credit by `links` before a message is kept.
+
+use serde::{Deserialize, Serialize};
+
+/// The most bytes that a frame has.
+pub(crate) const MOST: usize = 1 << 30;
+
+/// The bytes before a frame.
+const HEAD: usize = 12;
+
+/// What one rank says to another.
+///
+/// The first four are *counted*, for by them processes go on that wait; the others are between the rank and the
+/// coordinator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Frame<'a> {
+    /// A message of a channel. The first is number 0.
+    Message {
+        channel: u32,
+        number: u64,
+        #[serde(borrow)]
+        message: &'a [u8],
+    },
+    /// The end of a channel, after so many messages.
+    Close { channel: u32, messages: u64, has_failed: bool },
+    /// So many messages of a channel may be sent, in all.
+    Room { channel: u32, messages: u64 },
+    /// Nothing receives from a channel any more.
+    Left { channel: u32 },
+    /// Which network a rank has built: a number for each process and each channel.
+    Hello { version: u32, processes: Vec<u32>, channels: Vec<u32> },
+    /// Where a rank stands.
+    Stand(Stand),
+    /// Asks where a rank stands now.
+    Ask { round: u64 },
+    /// The answer.
+    Answer { round: u64, stand: Stand },
+    /// Nothing moves on any rank: asks what waits for what.
+    Look,
+    /// The answer.
+    Seen(Sight),
+    /// What is to be done after a look, and the number of the time that begins then.
+    Act { time: u64, grow: Vec<At>, dead: Vec<At> },
+    /// A rank was sent something that is not right.
+    Refuse { channel: Option<u32>, what: &'a str },
+    /// The run is over.
+    End(End),
+}
+
+/// Where a rank stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stand {
+    /// Acts that the rank has done.
+    pub(crate) time: u64,
+    pub(crate) state: State,
+    /// Counted frames that it has sent.
+    pub(crate) sent: u64,
+    /// Counted frames that it has received.
+    pub(crate) received: u64,
+}
+
+/// What a rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    Runs,
+    Waits,
+    Rests,
+    Finished,
+    Ended,
+}
+
+/// What a rank sees while nothing moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sight {
+    pub(crate) goes_on: bool,
+    pub(crate) over_budget: Option<String>,
+    pub(crate) leads: Vec<(At, Lead)>,
+}
+
+/// An end of a cut channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct At {
+    pub(crate) channel: u32,
+    pub(crate) is_sender: bool,
+}
+
+impl At {
+    pub(crate) fn peer(self) -> Self {
+        Self { is_sender: !self.is_sender, ..self }
+    }
+}
+
+/// Where waits lead to; see [`kahn::ranks::Lead`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Lead {
+    Dead,
+    To { end: At, smallest: Option<Full> },
+}
+
+/// A full channel: inner or not, its capacity, and its number.
+pub(crate) type Full = (bool, u32, u64);
+
+/// Why the run is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    /// All processes have ended.
+    Finished,
+    /// Nothing can go on.
+    Stuck,
+    /// This channel had to grow, and must not.
+    OverBudget(String),
+    /// It was ended on a rank.
+    Elsewhere,
+}
+
+impl Frame<'_> {
+    /// Writes the frame behind `into`.
+    pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        let start = into.len();
+        into.extend([0; HEAD]);
+        let written = postcard::to_extend(self, std::mem::take(into));
+        *into = written.expect("it goes to memory, and what it is made of can be written");
+        let body = &into[start + HEAD..];
+        let length = u32::try_from(body.len()).expect("a message is shorter than 4 GiB");
+        let head = [length, !length, crc32fast::hash(body)];
+        for (place, number) in into[start..].chunks_exact_mut(4).zip(head) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Whether it is counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(
+            self,
+            Self::Message { .. } | Self::Close { .. } | Self::Room { .. } | Self::Left { .. }
+        )
+    }
+}
+
+/// What has come from a rank and is not taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct Incoming {
+    pub(crate) bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl Incoming {
+    /// Takes the next frame, if all of it has come.
+    pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, String> {
+        let left = &self.bytes[self.taken..];
+        let Some((head, rest)) = left.split_first_chunk::<HEAD>() else {
+            self.forget();
+            return Ok(None);
+        };
+        let number = |at: usize| {
+            u32::from_le_bytes(*head[at..].first_chunk().expect("there are four bytes left"))
+        };
+        let length = number(0) as usize;
+        if number(4) != !number(0) || length > MOST {
+            return Err(format!("a frame that begins with no length: {head:?}"));
+        }
+        if rest.len() < length {
+            self.forget();
+            return Ok(None);
+        }
+        if crc32fast::hash(&rest[..length]) != number(8) {
+            return Err("a frame whose checksum differs".to_owned());
+        }
+        let start = self.taken + HEAD;
+        self.taken = start + length;
+        let frame = postcard::take_from_bytes(&self.bytes[start..start + length]);
+        match frame {
+            Ok((frame, [])) => Ok(Some(frame)),
+            Ok((_, more)) => Err(format!("{} bytes are left over behind a frame", more.len())),
+            Err(error) => Err(format!("a frame that is none: {error}")),
+        }
+    }
+
+    /// Drops what was taken.
+    fn forget(&mut self) {
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn taken(bytes: &[u8], pieces: usize) -> Result<usize, String> {
+        let mut incoming = Incoming::default();
+        let mut count = 0;
+        for piece in bytes.chunks(pieces.max(1)) {
+            incoming.bytes.extend(piece);
+            while incoming.next()?.is_some() {
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written_however_they_are_cut() {
+        let all = [
+            Frame::Message { channel: 3, number: 7, message: b"seven" },
+            Frame::Close { channel: 3, messages: 8, has_failed: true },
+            Frame::Room { channel: 1, messages: u64::MAX },
+            Frame::Left { channel: 0 },
+            Frame::Look,
+            Frame::End(End::OverBudget("numbers".into())),
+        ];
+        let mut bytes = Vec::new();
+        for frame in &all {
+            frame.write(&mut bytes);
+        }
+        for pieces in 1..bytes.len() {
+            let (mut incoming, mut number) = (Incoming::default(), 0);
+            for piece in bytes.chunks(pieces) {
+                incoming.bytes.extend(piece);
+                while let Some(frame) = incoming.next().expect("it was written so") {
+                    assert_eq!(frame, all[number]);
+                    number += 1;
+                }
+            }
+            assert_eq!(number, all.len());
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_too_large_takes_no_memory() {
+        let mut incoming = Incoming::default();
+        incoming.bytes.extend([u32::MAX, 0, 0].map(u32::to_le_bytes).concat());
+        assert!(incoming.next().is_err());
+        // A list that says it has many, and has none.
+        let body = [4, 1, 0xff, 0xff, 0xff, 0xff, 0x0f];
+        assert!(taken(&framed(&body), 100).is_err());
+    }
+
+    /// These bytes as if they were a frame.
+    fn framed(body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(body.len()).expect("it is short");
+        let head = [length, !length, crc32fast::hash(body)].map(u32::to_le_bytes).concat();
+        [&head, body].concat()
+    }
+
+    #[test]
+    fn a_byte_that_is_another_is_noticed_and_what_comes_after_it_is_not_read() {
+        let mut bytes = Vec::new();
+        Frame::Message { channel: 3, number: 7, message: b"seven" }.write(&mut bytes);
+        Frame::Look.write(&mut bytes);
+        let first = bytes.len() - HEAD - 1;
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            let mut incoming = Incoming { bytes: damaged, taken: 0 };
+            let read = incoming.next().map(|frame| frame.is_some());
+            let second = (at >= first).then(|| incoming.next().map(|frame| frame.is_some()));
+            assert!(read.is_err() || second.is_some_and(|read| read.is_err()), "byte {at}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_frames_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), pieces in 1_usize..9) {
+            let _ = taken(&bytes, pieces);
+            // As the body of a frame, so that it is looked at.
+            let _ = taken(&framed(&bytes), pieces);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Networks of `kahn` over several ranks: each process runs on one of them, and the histories of all channels are
+//! what they are on one.
+//!
+//! Every rank builds the same network. A [`Placement`] says which processes run where; a channel between two
+//! ranks is *cut*, and its messages travel in their written form ([`kahn::Channel::wire`]). What carries them is a
+//! [`Transport`]; here is one within a program, the [`Sim`], which delays, splits and reorders what it carries, and
+//! pauses and kills ranks, as a seed says.
+//!
+//! | module | what |
+//! |---|---|
+//! | `placement` | which process runs on which rank, and so which channels are cut |
+//! | `frame` | what ranks say to each other, as bytes |
+//! | `links` | the ends of cut channels on one rank: credit, what comes and what goes |
+//! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
+//! | `rank` | the loop of one rank |
+//! | `transport` | what carries bytes between ranks |
+//! | `sim` | … within a program |
+//! | `error` | why a run over ranks gave no result |
+//!
+//! # Examples
+//!
+//! ```
+//! use kahn::{Channel, Options};
+//! use kahn_net::Sim;
+//!
+//! let ran = Sim::new(2).run(&Options::new().workers(1), |network| {
+//!     let (out, numbers) = network.channel_with(Channel::named("numbers").wire());
+//!     network.process("count", out, async |mut out| out.send_all(0..100_u64).await);
+//!     network.fold("sum", numbers, 0, |sum, n: u64| sum + n)
+//! })?;
+//! assert_eq!(ran.result.take(), Some(4950));
+//! // `sum` has the result, so it runs on rank 0; the other process has rank 1 for itself.
+//! assert_eq!(ran.table.rank_of("count"), Some(1));
+//! # Ok::<(), kahn_net::NetError>(())
+//! ```
+
+mod coordinator;
+mod error;
+mod frame;
+mod links;
+mod placement;
+mod rank;
+mod sim;
+mod transport;
+
+pub use error::NetError;
+pub use placement::{Placement, RankTable};
+pub use sim::{Ran, Sim};
+pub use transport::{Event, Transport};

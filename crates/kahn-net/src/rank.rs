@@ -1,0 +1,373 @@
+//! The loop of one rank: one thread moves frames between the links here and the transport, and speaks with the
+//! coordinator. On rank 0 it is the coordinator, too.
+//!
+//! | the network here | the loop |
+//! |---|---|
+//! | has not begun | waits for it: what comes is left where it is |
+//! | runs | moves frames; tells where the rank stands when it comes to rest |
+//! | has finished or ended | the same: others may run |
+//! | … and the run is over | returns |
+//!
+//! Every frame is written and counted when it is made, under one lock with what it tells; so a rank that rests has
+//! counted all that it has to say, whether that has left yet or not.
+
+use crate::coordinator::{Coordinator, Say, full};
+use crate::frame::{At, End, Frame, Incoming, Lead, Sight, Stand, State};
+use crate::links::{RankLinks, Refusal, Stage};
+use crate::transport::{Event, Transport};
+use kahn::ranks::{self, CutEnd, Local, Reason, Standing};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the thread sleeps at most if nothing wakes it.
+const NAP: Duration = Duration::from_millis(1);
+
+/// What ranks say to each other has this form.
+const VERSION: u32 = 1;
+
+/// How a run has come to its end, as one rank knows it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// As the parts tell.
+    Told,
+    Lost(usize),
+    Refused {
+        rank: usize,
+        refusal: Refusal,
+    },
+    OtherNetwork {
+        rank: usize,
+        what: String,
+    },
+}
+
+/// One rank, while its loop runs.
+pub(crate) struct RankLoop<'a, T> {
+    rank: usize,
+    links: &'a RankLinks,
+    transport: T,
+    incoming: Vec<Incoming>,
+    coordinator: Option<Coordinator>,
+    /// What the rank told last.
+    told: Option<Stand>,
+    time: u64,
+    /// A channel that had to grow in the last act, and must not.
+    over_budget: Option<String>,
+    is_over: bool,
+    how: How,
+}
+
+impl<'a, T: Transport> RankLoop<'a, T> {
+    pub(crate) fn new(rank: usize, links: &'a RankLinks, transport: T) -> Self {
+        let ranks = links.ranks();
+        Self {
+            rank,
+            links,
+            transport,
+            incoming: std::iter::repeat_with(Incoming::default).take(ranks).collect(),
+            coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
+            told: None,
+            time: 0,
+            over_budget: None,
+            is_over: false,
+            how: How::Told,
+        }
+    }
+
+    /// Runs until the run is over on all ranks.
+    pub(crate) fn run(mut self) -> How {
+        let local = loop {
+            match self.links.stage() {
+                Stage::Before => self.transport.wait(NAP),
+                Stage::Begun(local) => break Some(local),
+                Stage::Never => break None,
+            }
+        };
+        if local.is_some() && self.rank != 0 {
+            let (processes, channels) = self.links.hello();
+            self.links.say(0, &Frame::Hello { version: VERSION, processes, channels });
+        }
+        loop {
+            let Some(is_later) = self.receive(local.as_ref()) else { return self.how };
+            if let Some(refusal) = self.links.take_refusal() {
+                self.refused(self.rank, &refusal, local.as_ref());
+            }
+            self.tell(local.as_ref());
+            self.flush();
+            let has_ended = Self::state(local.as_ref())
+                .is_none_or(|state| matches!(state, State::Finished | State::Ended));
+            if self.is_over && has_ended {
+                return self.how;
+            }
+            if is_later {
+                std::thread::yield_now();
+            } else {
+                self.transport.wait(NAP);
+            }
+        }
+    }
+
+    /// Takes all that has come; whether more is on its way, `None` if the rank is to be gone.
+    fn receive(&mut self, local: Option<&Arc<dyn Local>>) -> Option<bool> {
+        loop {
+            // Bytes go behind those of their rank, which is known when they are there.
+            let mut bytes = Vec::new();
+            match self.transport.receive(&mut bytes) {
+                Event::Nothing => return Some(false),
+                Event::Later => return Some(true),
+                Event::Bytes(from) => {
+                    self.incoming[from].bytes.extend(bytes);
+                    self.take(from, local);
+                }
+                Event::Lost(rank) => {
+                    if self.how == How::Told && !self.is_over {
+                        self.how = How::Lost(rank);
+                    }
+                    if self.coordinator.is_some() {
+                        let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
+                        self.say(says.unwrap_or_default(), local);
+                    } else if rank == 0 {
+                        self.end(&End::Elsewhere, local);
+                    }
+                }
+                Event::Killed => {
+                    self.end(&End::Elsewhere, local);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Takes the frames of a rank.
+    fn take(&mut self, from: usize, local: Option<&Arc<dyn Local>>) {
+        let mut incoming = std::mem::take(&mut self.incoming[from]);
+        loop {
+            match incoming.next() {
+                Ok(None) => break,
+                // What is under way when the run is over is of no use.
+                Ok(Some(_)) if self.is_over => {}
+                Ok(Some(frame)) if frame.is_counted() => {
+                    if local.is_some()
+                        && let Err(refusal) = self.links.take(from, &frame)
+                    {
+                        self.refused(self.rank, &refusal, local);
+                    }
+                }
+                Ok(Some(frame)) => {
+                    if let Err(what) = self.hear(from, &frame, local) {
+                        self.refused(self.rank, &Refusal { channel: None, what }, local);
+                    }
+                }
+                Err(what) => {
+                    let what = format!("{what}, from rank {from}");
+                    self.refused(self.rank, &Refusal { channel: None, what }, local);
+                    // Nothing behind it can be read.
+                    return;
+                }
+            }
+        }
+        self.incoming[from] = incoming;
+    }
+
+    /// Heeds what a rank says to this one, or this one to itself.
+    fn hear(
+        &mut self,
+        from: usize,
+        frame: &Frame<'_>,
+        local: Option<&Arc<dyn Local>>,
+    ) -> Result<(), String> {
+        if let Some(all) = &mut self.coordinator {
+            let says = match frame {
+                Frame::Stand(stand) => Some(all.told(from, *stand)),
+                Frame::Answer { round, stand } => Some(all.answered(from, *round, *stand)),
+                Frame::Seen(sight) => Some(all.saw(from, sight.clone())),
+                _ => None,
+            };
+            if let Some(says) = says {
+                self.say(says, local);
+                return Ok(());
+            }
+        }
+        let is_to_coordinator = matches!(frame, Frame::Hello { .. } | Frame::Refuse { .. });
+        // Ranks speak with the coordinator alone, which is on rank 0.
+        if is_to_coordinator && self.rank != 0 || !is_to_coordinator && from != 0 {
+            return Err(format!("what rank {from} does not say"));
+        }
+        match frame {
+            Frame::Hello { version, processes, channels } => {
+                self.compare(from, *version, processes, channels, local);
+            }
+            Frame::Refuse { channel, what } => {
+                let refusal = Refusal { channel: *channel, what: (*what).to_owned() };
+                self.refused(from, &refusal, local);
+            }
+            Frame::Ask { round } => {
+                let stand = self.stand(local);
+                // A worker may be awake that finds nothing: then it is told anew that the rank rests.
+                self.told = Some(stand);
+                let answer = Frame::Answer { round: *round, stand };
+                self.say(vec![(0, answer)], local);
+            }
+            Frame::Look => {
+                let sight = self.look(local);
+                self.say(vec![(0, Frame::Seen(sight))], local);
+            }
+            Frame::Act { time, grow, dead } => {
+                self.act(grow, dead, local);
+                self.time = *time;
+            }
+            Frame::End(why) => self.end(why, local),
+            _ => return Err(format!("what rank {from} does not say")),
+        }
+        Ok(())
+    }
+
+    /// Says things to ranks, this one among them.
+    fn say(&mut self, says: Vec<Say>, local: Option<&Arc<dyn Local>>) {
+        for (to, frame) in says {
+            if to == self.rank {
+                let heard = self.hear(self.rank, &frame, local);
+                debug_assert_eq!(heard, Ok(()), "it says what there is to say");
+            } else {
+                self.links.say(to, &frame);
+            }
+        }
+    }
+
+    /// Tells the coordinator where the rank stands, if that is another place.
+    fn tell(&mut self, local: Option<&Arc<dyn Local>>) {
+        if self.is_over {
+            return;
+        }
+        let stand = self.stand(local);
+        if self.told == Some(stand) || matches!(stand.state, State::Runs | State::Waits) {
+            return;
+        }
+        self.told = Some(stand);
+        self.say(vec![(0, Frame::Stand(stand))], local);
+    }
+
+    fn state(local: Option<&Arc<dyn Local>>) -> Option<State> {
+        local.map(|local| match local.rest() {
+            Standing::Runs => State::Runs,
+            Standing::Waits => State::Waits,
+            Standing::Rests => State::Rests,
+            Standing::Finished => State::Finished,
+            Standing::Ended => State::Ended,
+        })
+    }
+
+    fn stand(&self, local: Option<&Arc<dyn Local>>) -> Stand {
+        // First whether it rests: if so, the counts stay as they are.
+        let state = Self::state(local).unwrap_or(State::Ended);
+        let (sent, received) = self.links.counts();
+        Stand { time: self.time, state, sent, received }
+    }
+
+    fn look(&mut self, local: Option<&Arc<dyn Local>>) -> Sight {
+        let seen = local.map(|local| local.look()).unwrap_or_default();
+        let lead = |lead| match lead {
+            ranks::Lead::Dead => Lead::Dead,
+            ranks::Lead::To { end, smallest } => {
+                Lead::To { end: at(end), smallest: smallest.map(full) }
+            }
+        };
+        let over_budget = seen.over_budget.map(|name| name.to_string());
+        Sight {
+            goes_on: seen.goes_on,
+            over_budget: over_budget.or_else(|| self.over_budget.clone()),
+            leads: seen.leads.into_iter().map(|(end, to)| (at(end), lead(to))).collect(),
+        }
+    }
+
+    fn act(&mut self, grow: &[At], dead: &[At], local: Option<&Arc<dyn Local>>) {
+        self.over_budget = None;
+        let Some(local) = local else { return };
+        let cut_end = |end: &At| CutEnd { channel: end.channel as usize, is_sender: end.is_sender };
+        for end in grow.iter().map(cut_end) {
+            if !local.grow(end) {
+                self.over_budget = self.links.name_of_channel(end.channel);
+            }
+        }
+        dead.iter().map(cut_end).for_each(|end| local.is_dead(end));
+    }
+
+    fn end(&mut self, why: &End, local: Option<&Arc<dyn Local>>) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        if let Some(local) = local {
+            local.end(match why {
+                End::Stuck => Reason::Stuck,
+                End::OverBudget(channel) => Reason::OverBudget(channel.as_str().into()),
+                End::Finished | End::Elsewhere => Reason::Elsewhere,
+            });
+        }
+    }
+
+    /// A rank was sent something that is not right: the run is over.
+    fn refused(&mut self, rank: usize, refusal: &Refusal, local: Option<&Arc<dyn Local>>) {
+        if self.how == How::Told && !self.is_over {
+            self.how = How::Refused { rank, refusal: refusal.clone() };
+        }
+        if let Some(all) = &mut self.coordinator {
+            let says = all.end(End::Elsewhere);
+            self.say(says, local);
+        } else {
+            let Refusal { channel, what } = refusal;
+            self.links.say(0, &Frame::Refuse { channel: *channel, what });
+            self.end(&End::Elsewhere, local);
+        }
+    }
+
+    fn compare(
+        &mut self,
+        from: usize,
+        version: u32,
+        processes: &[u32],
+        channels: &[u32],
+        local: Option<&Arc<dyn Local>>,
+    ) {
+        let own = self.links.hello();
+        let first = |own: &[u32], other: &[u32]| {
+            let place = own.iter().zip(other).position(|(own, other)| own != other);
+            place.or_else(|| (own.len() != other.len()).then(|| own.len().min(other.len())))
+        };
+        let named = |name: Option<String>, kind: &str| match name {
+            Some(name) => format!("{kind} `{name}` is another there, or placed elsewhere"),
+            None => format!("there is one {kind} more"),
+        };
+        let what = if version != VERSION {
+            format!("it is of version {version}, and this one of version {VERSION}")
+        } else if let Some(place) = first(&own.0, processes) {
+            named(self.links.name_of_process(place), "process")
+        } else if let Some(place) = first(&own.1, channels) {
+            named(self.links.name_of_channel(place), "channel")
+        } else {
+            return;
+        };
+        if self.how == How::Told {
+            self.how = How::OtherNetwork { rank: from, what };
+        }
+        let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
+        self.say(says.unwrap_or_default(), local);
+    }
+
+    /// Gives the transport all that is to go.
+    fn flush(&mut self) {
+        let mut bytes = Vec::new();
+        for to in (0..self.links.ranks()).filter(|to| *to != self.rank) {
+            self.links.take_out(to, &mut bytes);
+            if !bytes.is_empty() {
+                self.transport.send(to, &bytes);
+            }
+        }
+    }
+}
+
+fn at(end: CutEnd) -> At {
+    At {
+        channel: u32::try_from(end.channel).expect("a network has fewer than 2^32 channels"),
+        is_sender: end.is_sender,
+    }
+}

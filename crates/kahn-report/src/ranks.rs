@@ -1,0 +1,243 @@
+//! A network whose processes run on several ranks: what its runtime and what carries its messages there know
+//! of each other.
+//!
+//! The network is built whole on every rank, and each process runs on one of them. A channel whose ends are on
+//! two ranks is *cut*: on the sender's rank its messages go to [`Links`], on the receiver's rank they come from
+//! there. What is stuck across ranks no rank sees alone: each tells what it knows ([`Local::look`]), and one
+//! decides for all.
+
+use crate::Name;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A network as every rank has built it, before anything runs.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Network;
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let shape = network.shape();
+/// assert_eq!(shape.processes[1].name.as_str(), "sum");
+/// assert_eq!((shape.channels[0].from, shape.channels[0].to), (0, 1));
+/// // Its messages cannot go to another rank.
+/// assert!(!shape.channels[0].has_written_form);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Its processes and the parts of such, in the order of their creation.
+    pub processes: Vec<Member>,
+    /// Its channels, in the order of their creation, and behind them those that join the parts of processes.
+    pub channels: Vec<Joint>,
+}
+
+/// A process of a [`Shape`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: Name,
+    /// Why it runs on rank 0 and nowhere else, if so.
+    pub stays: Option<Stays>,
+}
+
+/// Why a process runs on rank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// It sends nothing: its result is taken where the run is reported.
+    HasResult,
+    /// It is joined to what is outside of the network.
+    IsJoined,
+}
+
+impl fmt::Display for Stays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HasResult => "it sends nothing, so its result is taken on rank 0",
+            Self::IsJoined => "what is outside of the network is joined to rank 0",
+        })
+    }
+}
+
+/// A channel of a [`Shape`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joint {
+    /// Its name.
+    pub name: Name,
+    /// The process that sends, as a place among the [`processes`](Shape::processes).
+    pub from: usize,
+    /// The process that receives.
+    pub to: usize,
+    /// Whether its messages can be written, and so go to another rank.
+    pub has_written_form: bool,
+    /// How many messages it holds, in the run that is about to begin.
+    pub capacity: u32,
+}
+
+/// What comes next at the receiving end of a cut channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A message.
+    Message,
+    /// The end of the stream.
+    End,
+    /// The failure of the process that sends.
+    Failure,
+}
+
+/// Carries the messages of cut channels between ranks; one for each rank of a run.
+///
+/// A channel is named by its place among the [`channels`](Shape::channels). The functions are called by workers:
+/// they wait for nothing.
+pub trait Links: Send + Sync {
+    /// Returns the rank on which each process runs.
+    ///
+    /// # Errors
+    /// Refuses the run, and says why.
+    fn places(&self, shape: &Shape) -> Result<Vec<usize>, String>;
+
+    /// Returns which rank this is.
+    fn rank(&self) -> usize;
+
+    /// Tells that the run is about to begin here.
+    fn begins(&self, local: Arc<dyn Local>);
+
+    /// Waits until one more message of this channel may go to its receiver's rank.
+    fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<()>;
+
+    /// Takes a message that goes to the receiver's rank: there was [room](Self::poll_room).
+    fn sends(&self, channel: usize, message: &[u8]);
+
+    /// Takes the end of a channel that was sent to, after its last message.
+    fn closes(&self, channel: usize, has_failed: bool);
+
+    /// Waits for what comes next on a channel from its sender's rank; a message is written behind `into`.
+    fn poll_next(
+        &self,
+        channel: usize,
+        into: &mut Vec<u8>,
+        context: &mut Context<'_>,
+    ) -> Poll<Arrival>;
+
+    /// Tells that the message that came last is in the channel here.
+    fn takes(&self, channel: usize);
+
+    /// Tells that nothing receives from a channel any more: its receiver has left, or waits for good.
+    fn departs(&self, channel: usize);
+
+    /// Tells that a message could not be written, or was not read as one.
+    fn refuses(&self, channel: usize, why: String);
+
+    /// Tells that nothing runs here, or hardly anything: it is time to ask whether the rank
+    /// [rests](Local::rest).
+    fn may_rest(&self);
+}
+
+/// The part of a network that runs on one rank, as its [`Links`] see it.
+///
+/// What stands here "while nothing moves" may be called only when nothing runs on any rank and nothing is under
+/// way between two.
+pub trait Local: Send + Sync {
+    /// Returns whether anything runs here.
+    fn rest(&self) -> Standing;
+
+    /// Does what a runtime does that finds nothing running, and returns what its processes wait for; while
+    /// nothing moves.
+    fn look(&self) -> Seen;
+
+    /// Lets the smallest full channel grow on the way from the process at this end of a cut channel to the
+    /// link at which its waits end; `false` if the budget does not allow it. While nothing moves.
+    fn grow(&self, end: CutEnd) -> bool;
+
+    /// Notes that what waits on the way from the process at this end of a cut channel waits for good, and does
+    /// nothing about it before the next look; while nothing moves.
+    fn is_dead(&self, end: CutEnd);
+
+    /// Notes that nothing receives from this channel on its receiver's rank any more.
+    fn reader_left(&self, channel: usize);
+
+    /// Ends the run here.
+    fn end(&self, why: Reason);
+}
+
+/// Whether anything runs on a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Something runs.
+    Runs,
+    /// Nothing runs, but something may be woken from outside of all ranks.
+    Waits,
+    /// Nothing runs, and nothing goes on unless something comes from another rank.
+    Rests,
+    /// The run has ended here, after all its processes.
+    Finished,
+    /// The run has ended here before: it was stopped, or misused.
+    Ended,
+}
+
+/// An end of a cut channel, on the rank of the process that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CutEnd {
+    /// The channel.
+    pub channel: usize,
+    /// Whether it is the sending end.
+    pub is_sender: bool,
+}
+
+impl CutEnd {
+    /// Returns the other end.
+    #[must_use]
+    pub fn peer(self) -> Self {
+        Self { is_sender: !self.is_sender, ..self }
+    }
+}
+
+/// What stands on a rank, while nothing moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Whether something goes on here after all.
+    pub goes_on: bool,
+    /// A channel that had to grow, and must not.
+    pub over_budget: Option<Name>,
+    /// Where the waits of the processes at the ends of cut channels lead to.
+    pub leads: Vec<(CutEnd, Lead)>,
+}
+
+/// Where the waits of a process lead to, from it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// The process waits for good.
+    Dead,
+    /// To a process that waits at this end of a cut channel.
+    To {
+        /// The end.
+        end: CutEnd,
+        /// The smallest full channel on the way.
+        smallest: Option<Full>,
+    },
+}
+
+/// A full channel; the smaller one is to grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Full {
+    /// Whether it joins the parts of one process, and so does not grow if another does.
+    pub is_inner: bool,
+    /// How many messages it holds.
+    pub capacity: u32,
+    /// Tells it from others that hold as many.
+    pub channel: u64,
+}
+
+/// Why a run ends on a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing can go on any more on any rank.
+    Stuck,
+    /// This channel had to grow, and must not.
+    OverBudget(Name),
+    /// It has ended elsewhere.
+    Elsewhere,
+}

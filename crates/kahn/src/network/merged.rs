@@ -1,0 +1,504 @@
+//! What all ranks of a run know together.
+//!
+//! Each rank has records of the processes that ran there and of its ends of channels. Of a channel that is cut
+//! each of two ranks knows one end:
+//!
+//! | of a cut channel | is told by |
+//! |---|---|
+//! | how the writer came to its end: its last sender or not, what it sent last, its failure | the sender's rank |
+//! | what the reader saw and received, whether it reads | the receiver's rank |
+//! | messages sent, growth | the sender's rank |
+//! | messages received, their history, the capacity there | the receiver's rank |
+//!
+//! Put together, these are the records of a run on one rank: links and what they did are left out. So which
+//! failures count, and which processes may be pruned, is decided from the whole
+//! ([`observed`](super::observed)), as it is for one rank.
+
+use super::Network;
+use super::core::Verdict;
+use super::cut::CutNetwork;
+use super::left::{Left, LeftChannel};
+use super::options::Options;
+use super::run::{RunError, perform};
+use super::summary::{Outcome, RunPart, tell};
+use crate::channel::endings::LastSender;
+use crate::channel::process::attribute;
+use crate::deadlock::remedy_of;
+use kahn_engine::sync::Arc;
+use kahn_report::ranks::{Links, Shape};
+use kahn_report::{Activity, Explanation, Identity, Name, Report, RingMember, Waiting};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::mem;
+
+/// What ran on one rank: a part of a run, which is told when the parts of all ranks are [put
+/// together](Self::merge).
+///
+/// # Examples
+///
+/// The crate `kahn-net` makes runs of several ranks of it; see its documentation.
+///
+/// ```
+/// use kahn::ranks::{Arrival, Links, Local, Shape};
+/// use kahn::{Network, Options, RankRun};
+/// use std::sync::Arc;
+/// use std::task::{Context, Poll};
+///
+/// /// One rank, on which everything runs: nothing goes to another.
+/// struct Alone;
+///
+/// impl Links for Alone {
+///     fn places(&self, shape: &Shape) -> Result<Vec<usize>, String> {
+///         Ok(vec![0; shape.processes.len()])
+///     }
+///     fn rank(&self) -> usize {
+///         0
+///     }
+///     fn begins(&self, _local: Arc<dyn Local>) {}
+///     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> {
+///         Poll::Pending
+///     }
+///     fn sends(&self, _: usize, _: &[u8]) {}
+///     fn closes(&self, _: usize, _: bool) {}
+///     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> {
+///         Poll::Pending
+///     }
+///     fn takes(&self, _: usize) {}
+///     fn departs(&self, _: usize) {}
+///     fn refuses(&self, _: usize, _: String) {}
+///     fn may_rest(&self) {}
+/// }
+///
+/// let mut network = Network::new();
+/// let numbers = network.source("numbers", 0..10_u32);
+/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+/// let links: Arc<dyn Links> = Arc::new(Alone);
+/// let part = network.run_on_rank(Options::new(), &links)?;
+/// let report = RankRun::merge(vec![part])?;
+/// assert_eq!((sum.take(), report.processes.len()), (Some(45), 2));
+/// # Ok::<(), kahn::RunError>(())
+/// ```
+pub struct RankRun {
+    part: RunPart,
+    cut: Arc<CutNetwork>,
+}
+
+impl fmt::Debug for RankRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RankRun").field("rank", &self.cut.rank).finish_non_exhaustive()
+    }
+}
+
+impl Network<'_> {
+    /// Returns the network as it is before the run, for what places its processes on ranks.
+    ///
+    /// # Examples
+    ///
+    /// See [`Shape`].
+    ///
+    /// ```
+    /// use kahn::Network;
+    ///
+    /// assert!(Network::new().shape().processes.is_empty());
+    /// ```
+    pub fn shape(&self) -> Shape {
+        self.made.core.shape()
+    }
+
+    /// Runs the processes of the network that belong on the rank of `links`; the network was built alike on
+    /// every rank.
+    ///
+    /// # Examples
+    ///
+    /// See [`RankRun`].
+    ///
+    /// ```
+    /// # use kahn::ranks::{Arrival, Links, Local, Shape};
+    /// # use std::sync::Arc;
+    /// # use std::task::{Context, Poll};
+    /// # struct Nowhere;
+    /// # impl Links for Nowhere {
+    /// #     fn places(&self, _: &Shape) -> Result<Vec<usize>, String> { Err("there is no rank".into()) }
+    /// #     fn rank(&self) -> usize { 0 }
+    /// #     fn begins(&self, _local: Arc<dyn Local>) {}
+    /// #     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> { Poll::Pending }
+    /// #     fn sends(&self, _: usize, _: &[u8]) {}
+    /// #     fn closes(&self, _: usize, _: bool) {}
+    /// #     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> { Poll::Pending }
+    /// #     fn takes(&self, _: usize) {}
+    /// #     fn departs(&self, _: usize) {}
+    /// #     fn refuses(&self, _: usize, _: String) {}
+    /// #     fn may_rest(&self) {}
+    /// # }
+    /// use kahn::{Network, Options, RunError};
+    ///
+    /// // These links refuse every network.
+    /// let links: Arc<dyn Links> = Arc::new(Nowhere);
+    /// let refused = Network::new().run_on_rank(Options::new(), &links);
+    /// assert!(matches!(refused, Err(RunError::Refused(why)) if why == "there is no rank"));
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`run_with`](Self::run_with), but how the run ended is told when the parts are put together;
+    /// [`RunError::Refused`] if the processes cannot be placed.
+    pub fn run_on_rank(
+        self,
+        options: Options,
+        links: &Arc<dyn Links>,
+    ) -> Result<RankRun, RunError> {
+        let core = Arc::clone(&self.made.core);
+        let part = perform(self, options, Some(links))?;
+        core.gone.open();
+        let cut = core.cut.get().map(Arc::clone);
+        let cut = cut.ok_or_else(|| RunError::Refused("it was not cut".to_owned()))?;
+        Ok(RankRun { part, cut })
+    }
+}
+
+impl RankRun {
+    /// Puts together what ran on all ranks, rank 0 first.
+    ///
+    /// # Examples
+    ///
+    /// See [`RankRun`].
+    ///
+    /// # Errors
+    /// As for [`Network::run`].
+    ///
+    /// # Panics
+    /// Panics if there is no part.
+    pub fn merge(parts: Vec<Self>) -> Result<Report, RunError> {
+        let report = Self::outcome(parts).report;
+        if report.is_success() { Ok(report) } else { Err(RunError::Ended(Box::new(report))) }
+    }
+
+    pub(crate) fn outcome(parts: Vec<Self>) -> Outcome {
+        let of_ranks: Vec<_> = parts.iter().map(|run| Arc::clone(&run.cut)).collect();
+        let parts = parts.into_iter().map(|run| run.part).collect();
+        tell(merged(&of_ranks, parts))
+    }
+}
+
+/// What one rank knows of a cut channel that another tells of.
+struct Known<'a> {
+    cuts: &'a [Arc<CutNetwork>],
+    /// The rank and the place among the channels of each channel that was there before the run.
+    places: BTreeMap<Identity, usize>,
+    processes: BTreeMap<Identity, usize>,
+    /// By the identity of a link and its rank: the process whose end it has.
+    links: BTreeMap<(usize, Identity), Identity>,
+}
+
+impl<'a> Known<'a> {
+    fn new(cuts: &'a [Arc<CutNetwork>]) -> Self {
+        let one = &cuts[0];
+        let channels = one.channels.iter().map(|channel| channel.0).zip(0..);
+        let mut links = BTreeMap::new();
+        for cut in cuts {
+            for (&number, link) in &cut.links {
+                let (_, from, to) = cut.channels[number];
+                let far = if cut.ranks[from] == cut.rank { to } else { from };
+                links.insert((cut.rank, link.identity), cut.processes[far]);
+            }
+        }
+        Self {
+            cuts,
+            places: channels.collect(),
+            processes: one.processes.iter().copied().zip(0..).collect(),
+            links,
+        }
+    }
+
+    /// Whether this process ran on this rank, and is no link.
+    fn ran_on(&self, rank: usize, process: Identity) -> bool {
+        if self.links.contains_key(&(rank, process)) {
+            return false;
+        }
+        self.processes.get(&process).is_none_or(|&place| self.cuts[0].ranks[place] == rank)
+    }
+
+    /// The ranks at the ends of a channel; of one that was made during the run, the rank that tells of it.
+    fn ranks_of(&self, channel: Identity, teller: usize) -> (usize, usize) {
+        self.places.get(&channel).map_or((teller, teller), |&place| {
+            let (_, from, to) = self.cuts[0].channels[place];
+            (self.cuts[0].ranks[from], self.cuts[0].ranks[to])
+        })
+    }
+
+    /// The process that a link stands for; others stand for themselves.
+    fn real(&self, rank: usize, process: Identity) -> Identity {
+        self.links.get(&(rank, process)).copied().unwrap_or(process)
+    }
+}
+
+fn merged(cuts: &[Arc<CutNetwork>], mut parts: Vec<RunPart>) -> RunPart {
+    let known = Known::new(cuts);
+    let mut records = Vec::new();
+    let mut created = (0, 0);
+    for (rank, part) in parts.iter_mut().enumerate() {
+        let all = mem::take(&mut part.records).into_iter();
+        records.extend(all.filter(|record| {
+            record.attributes & attribute::LINK == 0 && known.ran_on(rank, record.identity)
+        }));
+        // What was there before the run is there on every rank, and links are no processes.
+        let made = part.created.0.saturating_sub(cuts[rank].links.len() as u64);
+        let (processes, channels) = cuts[rank].counted;
+        created.0 += made.saturating_sub(processes);
+        created.1 += part.created.1.saturating_sub(channels);
+        if rank == 0 {
+            created.0 += processes.min(made);
+            created.1 += channels.min(part.created.1);
+        }
+    }
+    records.sort_by_key(|record| record.identity);
+    let last = last_senders(&known, &parts);
+    let left = left(&known, &parts);
+    let verdict = verdict(&parts, left.as_ref());
+    let mut channels = Vec::new();
+    let mut sent = BTreeMap::new();
+    for (rank, part) in parts.iter_mut().enumerate() {
+        for record in mem::take(&mut part.channels) {
+            let (from, to) = known.ranks_of(record.identity, rank);
+            if to == rank {
+                channels.push(record);
+            } else if from == rank {
+                sent.insert(record.identity, record);
+            }
+        }
+    }
+    for record in &mut channels {
+        if let Some(there) = sent.remove(&record.identity) {
+            record.counts.sent = there.counts.sent;
+            record.counts.growths += there.counts.growths;
+            record.capacity = record.capacity.max(there.capacity);
+            record.weight = record.weight.max(there.weight);
+            // Every message came from another rank, so from another worker.
+            record.counts.remote = record.counts.received;
+            record.from = there.from;
+        }
+    }
+    channels.sort_by_key(|record| record.identity);
+    let mut rest = parts.into_iter();
+    let first = rest.next().expect("there is a rank");
+    let mut whole = RunPart { verdict, records, last, left, channels, created, ..first };
+    for part in rest {
+        whole.is_whole &= part.is_whole;
+        whole.folded_channels.0 += part.folded_channels.0;
+        whole.folded_channels.1.add(&part.folded_channels.1);
+        whole.slot_bytes.0 += part.slot_bytes.0;
+        whole.most_bytes += part.most_bytes;
+        whole.walks += part.walks;
+        for warning in part.warnings {
+            if !whole.warnings.contains(&warning) {
+                whole.warnings.push(warning);
+            }
+        }
+        whole.outline.workers += part.outline.workers;
+        for mut worker in part.outline.worker_reports {
+            worker.worker = whole.outline.worker_reports.len();
+            whole.outline.worker_reports.push(worker);
+        }
+    }
+    whole
+}
+
+/// Which processes could see how others ended.
+fn last_senders(known: &Known<'_>, parts: &[RunPart]) -> Vec<LastSender> {
+    let mut readers: BTreeMap<Identity, &LastSender> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (rank, part) in parts.iter().enumerate() {
+        for last in &part.last {
+            let (from, to) = known.ranks_of(last.at.channel, rank);
+            if from == to && from == rank {
+                all.push(*last);
+            } else if to == rank {
+                readers.insert(last.at.channel, last);
+            }
+        }
+    }
+    for (rank, part) in parts.iter().enumerate() {
+        for writer in &part.last {
+            let (from, to) = known.ranks_of(writer.at.channel, rank);
+            if from == to || from != rank {
+                continue;
+            }
+            let Some(reader) = readers.get(&writer.at.channel) else {
+                // Nothing was seen of it there.
+                all.push(LastSender {
+                    reader: None,
+                    was_seen: false,
+                    was_handed_on: false,
+                    was_received_before: false,
+                    ..*writer
+                });
+                continue;
+            };
+            let was_seen = reader.was_seen;
+            let is_last_received = writer.at.just_sent && reader.at.received == writer.at.sent;
+            let handed_on_at = reader.at.handed_on_at;
+            all.push(LastSender {
+                writer: writer.writer,
+                reader: reader.at.receiver.filter(|_| was_seen || is_last_received),
+                was_seen,
+                was_handed_on: reader.was_handed_on,
+                was_received_before: is_last_received && handed_on_at == Some(writer.at.sent),
+                was_kept: writer.was_kept,
+                is_mark: writer.is_mark,
+                at: writer.at,
+            });
+        }
+    }
+    all
+}
+
+/// What is left on all ranks, if nothing could go on.
+fn left(known: &Known<'_>, parts: &[RunPart]) -> Option<Left> {
+    let of_ranks: Vec<_> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(rank, part)| Some((rank, part.left.as_ref()?)))
+        .collect();
+    if of_ranks.is_empty() {
+        return None;
+    }
+    let mut processes = Vec::new();
+    let mut waits = BTreeMap::new();
+    let mut readers: BTreeMap<Identity, LeftChannel> = BTreeMap::new();
+    let mut senders: BTreeMap<Identity, (Option<Identity>, bool)> = BTreeMap::new();
+    // Of channels whose sender has ended, and which are not left on its rank.
+    for (rank, part) in parts.iter().enumerate() {
+        for last in part.last.iter().filter(|last| last.at.is_last) {
+            let (from, to) = known.ranks_of(last.at.channel, rank);
+            if from == rank && to != rank {
+                senders.insert(last.at.channel, (Some(last.writer), true));
+            }
+        }
+    }
+    for (rank, left) in of_ranks {
+        processes.extend(left.processes.iter().copied().filter(|of| known.ran_on(rank, *of)));
+        let real =
+            |(process, awaited): (&Identity, &Identity)| (*process, known.real(rank, *awaited));
+        let own = left.waits.iter().filter(|(process, _)| known.ran_on(rank, **process));
+        waits.extend(own.map(real));
+        for channel in &left.readers {
+            let (from, to) = known.ranks_of(channel.channel, rank);
+            if to == rank {
+                readers.insert(channel.channel, *channel);
+            }
+            if from == rank && to != rank {
+                senders.insert(channel.channel, (channel.writer, channel.is_last));
+            }
+        }
+    }
+    for (channel, (writer, is_last)) in senders {
+        if let Some(reader) = readers.get_mut(&channel) {
+            (reader.writer, reader.is_last) = (writer, is_last);
+        }
+    }
+    processes.sort_unstable();
+    Some(Left::of(processes, readers.into_values().collect(), waits))
+}
+
+/// Why the run ended: the first reason of a rank of its own, rank 0 first.
+fn verdict(parts: &[RunPart], left: Option<&Left>) -> Option<Verdict> {
+    let of_rank = |rank: usize| parts[rank].verdict.as_ref();
+    let all = || (0..parts.len()).filter_map(of_rank);
+    // That a rank was stopped may be for what happened on another.
+    let first =
+        all().find(|verdict| !matches!(verdict, Verdict::Stopped)).or_else(|| all().next())?;
+    Some(match first {
+        Verdict::Deadlock(_) => Verdict::Deadlock(explanation(parts, left)),
+        Verdict::OverBudget { channel, .. } => {
+            Verdict::OverBudget { channel: channel.clone(), explanation: explanation(parts, left) }
+        }
+        other => other.clone(),
+    })
+}
+
+/// What all ranks tell of their processes, with their ranks; and the rings that lead through several.
+fn explanation(parts: &[RunPart], left: Option<&Left>) -> Explanation {
+    let several = parts.len() > 1;
+    let named = |name: &Name, rank: usize| {
+        if several { Name::from(format!("{name} (rank {rank})")) } else { name.clone() }
+    };
+    let mut ranks: BTreeMap<Name, usize> = BTreeMap::new();
+    for (rank, part) in parts.iter().enumerate() {
+        let (Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) =
+            part.verdict.as_ref().unwrap_or(&Verdict::Stopped)
+        else {
+            continue;
+        };
+        ranks.extend(own.waiting.iter().map(|waiting| (waiting.process.clone(), rank)));
+    }
+    let place =
+        |name: &Name| ranks.get(name).map_or_else(|| name.clone(), |&rank| named(name, rank));
+    let mut waiting: Vec<(Option<Identity>, Waiting)> = Vec::new();
+    let mut rings = Vec::new();
+    let mut remedies = Vec::new();
+    for part in parts {
+        let (Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) =
+            part.verdict.as_ref().unwrap_or(&Verdict::Stopped)
+        else {
+            continue;
+        };
+        let identities = part.left.as_ref().map(|left| &left.processes[..]).unwrap_or_default();
+        let fits = identities.len() == own.waiting.len();
+        for (number, one) in own.waiting.iter().enumerate() {
+            let identity = identities.get(number).copied().filter(|_| fits);
+            let mut one = one.clone();
+            one.process = place(&one.process);
+            match &mut one.activity {
+                Activity::Receives { from: peer, .. } | Activity::Sends { to: peer, .. } => {
+                    *peer = peer.as_ref().map(place);
+                }
+                _ => {}
+            }
+            waiting.push((identity, one));
+        }
+        let own_rings = own.rings.iter().map(|ring| {
+            let member = |member: &RingMember| RingMember {
+                process: place(&member.process),
+                ..member.clone()
+            };
+            ring.iter().map(member).collect::<Vec<_>>()
+        });
+        rings.extend(own_rings);
+        for remedy in &own.remedies {
+            if !remedies.contains(remedy) {
+                remedies.push(remedy.clone());
+            }
+        }
+    }
+    waiting.sort_by_key(|(identity, _)| *identity);
+    let by_identity: BTreeMap<Identity, &Waiting> =
+        waiting.iter().filter_map(|(identity, waiting)| Some(((*identity)?, waiting))).collect();
+    for ring in left.map(Left::rings).unwrap_or_default() {
+        let member = |process: &Identity| {
+            let waiting = by_identity.get(process)?;
+            let Activity::Receives { channel, .. } = &waiting.activity else { return None };
+            Some(RingMember {
+                process: waiting.process.clone(),
+                channel: channel.clone(),
+                full: false,
+                operation: None,
+            })
+        };
+        let Some(mut members) = ring.iter().map(member).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let first = (0..ring.len()).min_by_key(|&at| ring[at]).unwrap_or(0);
+        members.rotate_left(first);
+        let is_known = |known: &Vec<RingMember>| {
+            known.iter().any(|member| member.process == members[0].process)
+        };
+        if !rings.iter().any(is_known) {
+            remedies.push(remedy_of(&members));
+            rings.push(members);
+        }
+    }
+    Explanation {
+        waiting: waiting.into_iter().map(|(_, waiting)| waiting).collect(),
+        rings,
+        remedies,
+    }
+}
