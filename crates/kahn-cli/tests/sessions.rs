@@ -4,8 +4,3 @@
 fn the_command_does_what_the_sessions_show() {
     trycmd::TestCases::new().case("tests/cmd/*.md").case("tests/cmd/*.toml");
 }
-
-#[test]
-fn what_the_page_on_ranks_shows_is_what_is_printed() {
-    trycmd::TestCases::new().case("../../docs/ranks.md");
-}
