@@ -6,7 +6,7 @@
 
 use super::core::{Core, Verdict};
 use super::cut::CutNetwork;
-use crate::channel::language::mark;
+use crate::channel::language::{Kahn, mark};
 use crate::channel::process::attribute;
 use crate::channel::prune;
 use crate::channel::raw::{ChannelRef, End};
@@ -49,6 +49,11 @@ impl Local for HereLocal {
             return if is_cut_short { Standing::Ended } else { Standing::Finished };
         }
         if !scheduler.is_running() {
+            return Standing::Runs;
+        }
+        if scheduler.language::<Kahn>().to_prune.has_any() {
+            // A process that is parked is to be woken and pruned, when no worker is in an operation there.
+            scheduler.look_again();
             return Standing::Runs;
         }
         // The rank itself is one of those that may be woken.
