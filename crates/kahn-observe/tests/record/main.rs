@@ -2,7 +2,7 @@
 //! slow disk makes those wait that append, and a file that is none takes neither memory nor the reader down.
 
 use kahn_observe::record::{
-    Act, Channel, Entry, Failed, Header, Input, Process, ReadError, Reader, Topology, Writer,
+    Act, Channel, Cut, Entry, Failed, Header, Input, Process, ReadError, Reader, Topology, Writer,
 };
 use parking_lot::{Condvar, Mutex};
 use proptest::prelude::*;
@@ -93,8 +93,8 @@ fn written(said: &[Said]) -> Vec<u8> {
     file
 }
 
-/// How many entries are read, all of which must be those that were said; and whether the file was cut.
-fn read(file: &[u8], said: &[Said]) -> Result<(usize, bool), ReadError> {
+/// How many entries are read, all of which must be those that were said; and where and why the file was cut.
+fn read(file: &[u8], said: &[Said]) -> Result<(usize, Option<Cut>), ReadError> {
     let mut reader = Reader::new(file)?;
     assert_eq!(*reader.header(), header());
     let mut count = 0;
@@ -103,13 +103,13 @@ fn read(file: &[u8], said: &[Said]) -> Result<(usize, bool), ReadError> {
         count += 1;
     }
     assert_eq!(reader.read()?, None, "it stays at its end");
-    Ok((count, reader.cut().is_some()))
+    Ok((count, reader.cut().cloned()))
 }
 
 proptest! {
     #[test]
     fn what_is_appended_is_read(said in said()) {
-        prop_assert_eq!(read(&written(&said), &said).expect("whole"), (said.len(), false));
+        prop_assert_eq!(read(&written(&said), &said).expect("whole"), (said.len(), None));
     }
 
     #[test]
@@ -120,8 +120,13 @@ proptest! {
         let ends: Vec<_> = (0..=said.len()).map(|count| written(&said[..count]).len()).collect();
         let whole = ends.iter().rposition(|&end| end <= at);
         match (read(&file[..at], &said), whole) {
-            (Ok((count, is_cut)), Some(whole)) => {
-                prop_assert_eq!((count, is_cut), (whole, at > ends[whole]));
+            (Ok((count, cut)), Some(whole)) => {
+                prop_assert_eq!((count, cut.is_some()), (whole, at > ends[whole]));
+                if let Some(cut) = cut {
+                    prop_assert_eq!(cut.at, ends[whole] as u64);
+                    // What is there is not taken for a whole one that is wrong in itself.
+                    prop_assert!(cut.why.starts_with("it ends after "), "{}", cut);
+                }
             }
             (Err(ReadError::NoRecording | ReadError::NoHeader(_)), None) => {}
             (read, whole) => prop_assert!(false, "{:?}, {:?} at {}", read, whole, at),
@@ -140,7 +145,7 @@ proptest! {
         let ends: Vec<_> = (0..=said.len()).map(|count| written(&said[..count]).len()).collect();
         let whole = ends.iter().rposition(|&end| end <= at);
         match (read(&file, &said), whole) {
-            (Ok((count, true)), Some(whole)) => prop_assert_eq!(count, whole),
+            (Ok((count, Some(_))), Some(whole)) => prop_assert_eq!(count, whole),
             (Err(ReadError::NoRecording | ReadError::NoHeader(_) | ReadError::Version(_)), None) => {}
             (read, whole) => prop_assert!(false, "{:?}, {:?} at {}", read, whole, at),
         }
