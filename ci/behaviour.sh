@@ -157,6 +157,26 @@ mutation checksums-are-not-looked-at "$record" a_changed_byte_ends record/read.r
     's/if checksum\(\[a, b, c, d\], &self\.content\) != u32::from_le_bytes\(sum\) \{/if checksum([a, b, c, d], \&self.content) != u32::from_le_bytes(sum) \&\& bytes > MOST {/'
 mutation a-cut-record-is-read "$record" a_cut_file_is_read record/read.rs \
     's/if got < bytes \{/if got < bytes \&\& bytes > MOST {/; s/if checksum\(\[a, b, c, d\], &self\.content\) != u32::from_le_bytes\(sum\) \{/if bytes > MOST {/'
+
+package=kgz
+recording='--test recording'
+without_mutation '' -p kgz --test recording
+without_mutation '' -p kgz --test damage
+
+mutation another-run-is-not-told "$recording" another_run command/recording.rs \
+    's/replay\.difference\(\)/replay.difference().filter(|what| what.is_empty())/'
+mutation any-arguments-are-done-again "$recording" another_run command/recording.rs \
+    's/if !arguments\.is_of_standard_input\(\) \{/if !arguments.is_of_standard_input() \&\& arguments.files.len() > 9 {/'
+mutation threads-are-not-recorded "$recording" a_file_that_is_cut_off command/recording.rs \
+    's/format!\("--processes=\{\}", arguments\.parts\(\)\)/"--processes=1".to_owned()/'
+mutation bundles-stay "$recording" a_bundle_stays command/recording.rs \
+    's/let Some\(failure\) = failure else \{ return true \};/let failure = failure.unwrap_or_default();/'
+mutation what-cannot-be-kept-is-told-first "--test damage" damage_is_told_although network/write.rs \
+    's/let _ = output\.flush\(\);\s*return Ok\(\(\)\);//'
+mutation right-and-not-written "--test damage" a_reader_or_writer_that_fails network/write.rs \
+    's/Some\(Ok\(\(\)\)\) => verdict\.recv\(\)\.await,\s*Some\(Err\(error\)\) => Some\(Err\(error\)\),/Some(_) => verdict.recv().await,/'
+mutation memory-comes-back-without-weight --lib what_is_written_is_read network/written.rs \
+    's/self\.weight\.to_le_bytes\(\)/0_u64.to_le_bytes()/'
 package=kahn
 mutation one-observer-is-told "$laws" of_several_observers ../../kahn-report/src/both.rs \
     's/self\.0\.iter\(\)\.filter\(\|one\| wants\(one\.wants\)\)/self.0.iter().take(1).filter(|one| wants(one.wants))/'

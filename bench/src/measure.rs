@@ -93,7 +93,16 @@ fn status(field: &str) -> usize {
 
 /// Gives the CPU time that this process has used.
 pub(crate) fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    used(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// Gives the CPU time that this thread has used.
+pub(crate) fn thread_time() -> Duration {
+    used(rustix::time::ClockId::ThreadCPUTime)
+}
+
+fn used(by: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(by);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 

@@ -11,6 +11,7 @@ mod oversubscribed;
 mod pipeline;
 mod policies;
 mod random;
+mod recorded;
 mod ring;
 mod scatter;
 mod snet;
@@ -177,6 +178,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         name: "traced",
         summary: "a message in a run that is sampled, or traced by either level: processor time",
         contests: traced::contests,
+        prepare: nothing,
+    },
+    Workload {
+        name: "recorded",
+        summary: "a message in a run that is recorded, or sums it up: processor time of its sender",
+        contests: recorded::contests,
         prepare: nothing,
     },
     Workload {

@@ -4,15 +4,24 @@
 //! fuzz_recordings SECONDS [SEED]
 //! ```
 //!
-//! Half of the changed records get the checksum that fits, so that what decodes them is reached as well.
-//! Ends with a panic if the reader does, if it reads more entries than a file has room for, or if it tells a
-//! cut outside of the file.
+//! They hold entries of all kinds. Half of the changed records get the checksum that fits, so that what decodes them is
+//! reached as well; some are opened to be replayed, and each process does what they say. Ends with a panic if the reader
+//! does, if it reads more entries than a file has room for, if it tells a cut outside of the file, or if processes do more
+//! than was read.
 
 #![expect(clippy::disallowed_methods, reason = "it runs for some seconds")]
 
-use kahn_observe::record::{Act, Entry, Failed, Header, Reader, Writer};
+use kahn_observe::record::{
+    Act, Channel, Entry, Failed, Header, Input, Process, Reader, Replay, Topology, Writer,
+};
+use kahn_report::observe::Script;
+use std::fs;
 use std::io::{self, Read, Seek};
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// So many processes act in a recording.
+const PROCESSES: usize = 9;
 
 /// Numbers that look random: xorshift.
 struct Draw(u64);
@@ -26,21 +35,51 @@ impl Draw {
     }
 }
 
+/// The lengths of lists are drawn, and what stands in them is of all kinds that a reader may meet.
+fn header(draw: &mut Draw) -> Header {
+    let count = |draw: &mut Draw| 0..draw.below(4);
+    let process = |n| Process { id: n << 40, name: format!("process {n}"), is_recorded: n == 1 };
+    let channel =
+        |n| Channel { id: n, name: format!("channel {n}"), from: 0, to: 1, is_wired: n > 0 };
+    let input = |n| Input { path: "text".into(), bytes: n, modified: Some(-1), sha256: [7; 32] };
+    Header {
+        program: "fuzz".into(),
+        arguments: count(draw).map(|n| format!("argument {n}")).collect(),
+        network: Topology {
+            processes: count(draw).map(|n| process(n as u64)).collect(),
+            channels: count(draw).map(|n| channel(n as u64)).collect(),
+        },
+        inputs: count(draw).map(|n| input(n as u64)).collect(),
+        ..Header::default()
+    }
+}
+
 fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
     let mut file = tempfile::tempfile()?;
-    let arguments = (0..draw.below(4)).map(|n| format!("argument {n}")).collect();
-    let header = Header { program: "fuzz".into(), arguments, ..Header::default() };
-    let writer = Writer::new(file.try_clone()?, &header)?;
-    for _ in 0..draw.below(12) {
-        let (process, channel) = (draw.below(9) as u64, draw.below(1 << 20) as u64);
+    let writer = Writer::new(file.try_clone()?, &header(draw))?;
+    for _ in 0..draw.below(16) {
+        let (process, channel) = (draw.below(PROCESSES) as u64, draw.below(1 << 20) as u64);
         let message = &vec![7; draw.below(100)][..];
-        let act = match draw.below(4) {
+        let at = Some("main.rs:7:5").filter(|_| draw.below(2) == 0);
+        let failed = Failed { message: "no luck", panicked: true, at, input: Some(("words", 7)) };
+        let act = match draw.below(11) {
             0 => Act::Sends { channel, message },
             1 => Act::Receives { channel, messages: process << 50 },
-            2 => Act::Ends {
-                failure: Some(Failed { message: "no luck", panicked: true, at: None, input: None }),
-            },
-            _ => Act::Closes { channel },
+            2 => Act::SeesEnd { channel },
+            3 => Act::Closes { channel },
+            4 => Act::Departs { channel },
+            5 => Act::Ends { failure: Some(failed).filter(|_| draw.below(2) == 0) },
+            6 => Act::Waits { channel, to_send: draw.below(2) == 0 },
+            // One such, and it cannot be replayed.
+            7 if draw.below(8) == 0 => Act::Sent { channel, digest: 7 },
+            kind => {
+                writer.append(&match kind {
+                    7 | 8 => Entry::Passed { channel, first: process, digests: message },
+                    9 => Entry::Carried { channel, messages: process, digest: channel },
+                    _ => Entry::Ended,
+                });
+                continue;
+            }
         };
         writer.append(&Entry::Acts { process, act });
     }
@@ -85,6 +124,19 @@ fn mend(file: &mut [u8]) {
     }
 }
 
+/// Opens a file to be replayed, if it can be, and has each process do all that it says; returns how much that is.
+fn replayed(path: &Path) -> Option<usize> {
+    let replay = Replay::open(path).ok()?;
+    let (mut steps, mut message) = (0, Vec::new());
+    for process in 0..PROCESSES {
+        while replay.next(process as u64, &mut message).is_some() {
+            steps += 1;
+            message.clear();
+        }
+    }
+    Some(steps)
+}
+
 #[expect(clippy::print_stdout, reason = "it is a program")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -92,7 +144,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seed = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let mut draw = Draw(u64::max(seed, 1));
     let until = Instant::now() + Duration::from_secs(seconds);
-    let (mut files, mut entries, mut cuts) = (0_u64, 0_u64, 0_u64);
+    let (mut files, mut entries, mut cuts, mut steps) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.rec");
     while Instant::now() < until {
         let whole = recording(&mut draw)?;
         for _ in 0..100 {
@@ -109,12 +163,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             assert!(read * 9 <= file.len(), "{read} entries of {} bytes", file.len());
             entries += read as u64;
+            if draw.below(8) == 0 {
+                fs::write(&path, &file)?;
+                let done = replayed(&path).unwrap_or(0);
+                assert!(done <= read, "{done} steps of {read} entries");
+                steps += done as u64;
+            }
             if let Some(cut) = reader.cut() {
                 assert!(cut.at < file.len() as u64, "{cut} of {} bytes", file.len());
                 cuts += 1;
             }
         }
     }
-    println!("{files} changed recordings: {entries} entries read, {cuts} cut");
+    println!(
+        "{files} changed recordings: {entries} entries read, {cuts} cut; {steps} steps done again"
+    );
     Ok(())
 }

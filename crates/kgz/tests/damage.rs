@@ -195,3 +195,30 @@ fn a_reader_or_writer_that_fails_ends_it_with_its_own_error() {
         }
     }
 }
+
+/// A writer that takes all, until it is asked whether that is safe.
+struct Unsafe;
+
+impl Write for Unsafe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn damage_is_told_although_what_came_before_it_cannot_be_kept() {
+    let (text, packed) = file(Format::Bgzf, 1);
+    let cut = &packed[..packed.len() / 2];
+    let done = kgz::decompress(cut, Unsafe, &Decompress::new());
+    assert!(matches!(done, Err(Error::Damaged { .. })), "{done:?}");
+    let done = kgz::decompress(&packed[..], Unsafe, &Decompress::new());
+    assert!(matches!(done, Err(Error::Write { .. })), "{done:?}");
+    let done = kgz::compress(Broken(&text), Unsafe, &Compress::new());
+    assert!(matches!(done, Err(Error::Read { .. })), "{done:?}");
+    let done = kgz::compress(&text[..], Unsafe, &Compress::new());
+    assert!(matches!(done, Err(Error::Write { .. })), "{done:?}");
+}

@@ -240,7 +240,7 @@ fn readme(header: &Header, again: Again<'_>) -> String {
          | seed | {seed} |\n\
          | recorded by | kahn-observe {observe}, on {os} {arch} |\n\n\
          `{EXPLANATION}` tells why the run failed and what waited for what, `{REPORT}` what it cost. A run that\n\
-         was killed has neither.\n",
+         was killed has neither, and one that was not waited for to its end has no report.\n",
         arguments.join(" ")
     )
 }

@@ -44,7 +44,8 @@ const CRATES: [(&str, &[&str]); 17] = [
         "kahn-cli",
         &["kahn", "kahn-apps", "kahn-command", "kahn-experiments", "kahn-policies", "kahn-snet"],
     ),
-    ("kgz", &["kahn"]),
+    // The second for what is recorded of a run: its feature `record`.
+    ("kgz", &["kahn", "kahn-observe"]),
 ];
 
 /// What the tests of any crate may use.

@@ -4,7 +4,7 @@ use crate::{Compress, Decompress, Format, SettingError};
 use lexopt::{Arg, ValueExt};
 use std::ffi::OsString;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) const VERSION: &str = concat!("kgz ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -45,6 +45,11 @@ limits
       --max-output SIZE    end with an error before more than this is written
       --keep-going         leave damaged blocks out, list them, exit with 1
 
+recordings
+      --record FILE        also write what comes on standard input into the new FILE
+      --bundle DIR         the same into the new DIR, which is removed if all goes well
+  kgz replay FILE [-p N]   do the same again, from FILE alone and on N threads; write nothing
+
 messages
   -v, --verbose            tell what was saved, and how much memory it takes at most
   -q, --quiet              no warnings
@@ -73,6 +78,15 @@ pub(super) enum Task {
     Range(Range<u64>),
 }
 
+/// Where a recording is kept.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// In a new file.
+    File(PathBuf),
+    /// In a new folder, if all does not go well.
+    Folder(PathBuf),
+}
+
 /// All that was asked for.
 #[derive(Debug)]
 pub(super) struct Arguments {
@@ -92,6 +106,7 @@ pub(super) struct Arguments {
     pub(super) verbose: bool,
     pub(super) quiet: bool,
     pub(super) stats: bool,
+    pub(super) kept: Option<Kept>,
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -116,6 +131,7 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ask
         verbose: false,
         quiet: false,
         stats: false,
+        kept: None,
         files: Vec::new(),
     };
     while let Some(argument) = parser.next()? {
@@ -164,6 +180,12 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ask
                 }
                 parsed.stats = true;
             }
+            Arg::Long(kept @ ("record" | "bundle")) => {
+                let kind = if kept == "record" { Kept::File } else { Kept::Folder };
+                if parsed.kept.replace(kind(parser.value()?.into())).is_some() {
+                    return Err("a run is recorded once: `--record FILE` or `--bundle DIR`".into());
+                }
+            }
             Arg::Value(file) => parsed.files.push(file.into()),
             other => return Err(other.unexpected()),
         }
@@ -194,6 +216,21 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ask
     Ok(Asked::Work(Box::new(parsed)))
 }
 
+impl Arguments {
+    /// Whether standard input is all that is worked on.
+    pub(super) fn is_of_standard_input(&self) -> bool {
+        self.files.is_empty() || self.files == [Path::new("-")]
+    }
+
+    /// How many blocks are worked on at once.
+    pub(super) fn parts(&self) -> usize {
+        match self.task {
+            Task::Compress => self.compress.parts,
+            Task::Decompress | Task::Test | Task::List | Task::Range(_) => self.decompress.parts,
+        }
+    }
+}
+
 /// Refuses what does not fit each other.
 fn check(arguments: &Arguments) -> Result<(), SettingError> {
     let refuse = |text: &str| Err(SettingError(text.to_owned()));
@@ -218,6 +255,9 @@ fn check(arguments: &Arguments) -> Result<(), SettingError> {
         return refuse(
             "`--index` writes a file beside the output, which standard output has not: use `-o`",
         );
+    }
+    if arguments.kept.is_some() && !arguments.is_of_standard_input() {
+        return refuse("what comes on standard input is recorded: `kgz --record run.rec < FILE`");
     }
     if arguments.suffix == "." || arguments.suffix.contains('/') {
         return refuse("a suffix has a letter at least, and no `/`");
@@ -290,6 +330,8 @@ mod tests {
             (&["--range", "9-3"], "ends before it begins"),
             (&["--max-output", "many"], "is no size"),
             (&["--index"], "use `-o`"),
+            (&["--record", "a", "b"], "< FILE"),
+            (&["--record", "a", "--bundle", "b"], "once"),
             (&["--stats", "xml"], "--stats json"),
             (&["-p", "0"], "at least one block"),
             (&["-S", ""], "a suffix has"),

@@ -70,6 +70,11 @@ impl Messages {
         tell(format_args!("{text}"));
     }
 
+    /// Whether something failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     pub(super) fn exit_code(&self) -> ExitCode {
         match (self.failed, self.warned) {
             (true, _) => ExitCode::from(1),

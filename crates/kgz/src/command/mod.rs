@@ -5,6 +5,7 @@
 //! | `arguments` | what was asked for |
 //! | `names` | what the output of a file is called |
 //! | `input`, `output` | files: what may be read, and how a complete file takes its place |
+//! | `recording` | what is kept of a run, and doing it again; `unrecorded` is a program without that |
 //! | `work` | compressing, decompressing, testing, listing one file |
 //! | `messages` | what is told, and the exit code that follows |
 
@@ -13,10 +14,16 @@ mod input;
 mod messages;
 mod names;
 mod output;
+#[cfg(feature = "record")]
+mod recording;
+#[cfg(not(feature = "record"))]
+#[path = "unrecorded.rs"]
+mod recording;
 mod work;
 
 use arguments::{Arguments, Asked};
 use messages::Messages;
+use recording::Outside;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,20 +40,29 @@ use std::process::ExitCode;
 /// assert_eq!(kgz::command::main(["--level".into(), "99".into()]), ExitCode::from(1));
 /// ```
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match arguments::parse(arguments) {
+    let typed: Vec<_> = arguments.into_iter().collect();
+    if let Some(code) = recording::replay(&typed) {
+        return code;
+    }
+    let arguments = match arguments::parse(typed.iter().cloned()) {
         Ok(Asked::Help) => return messages::print(arguments::HELP),
         Ok(Asked::Version) => return messages::print(arguments::VERSION),
         Ok(Asked::Work(arguments)) => arguments,
         Err(error) => return messages::usage(&error),
     };
+    let mut outside = match Outside::of(&arguments, &typed) {
+        Ok(outside) => outside,
+        Err(error) => return messages::usage(&error),
+    };
     let mut messages = Messages::new(arguments.quiet);
     output::remove_if_interrupted();
     if arguments.files.is_empty() {
-        work::standard(&arguments, &mut messages);
+        work::standard(&arguments, std::mem::take(&mut outside), &mut messages);
     }
     for file in &arguments.files {
         if file.as_os_str() == "-" {
-            work::standard(&arguments, &mut messages);
+            // It is recorded if it is all that is worked on.
+            work::standard(&arguments, std::mem::take(&mut outside), &mut messages);
         } else {
             one(file, &arguments, &mut messages);
         }

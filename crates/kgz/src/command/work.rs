@@ -5,10 +5,11 @@ use super::input::{self, Input};
 use super::messages::Messages;
 use super::names;
 use super::output::{self, Output};
+use super::recording::Outside;
 use crate::error::{Bytes, Error};
 use crate::format::{Parsed, gzip};
 use crate::index::Index;
-use crate::network::{Part, compress_telling, decompress_telling};
+use crate::network::{Part, Run, compress_telling, decompress_telling};
 use crate::settings::{Compress, Format};
 use crate::{Packed, Unpacked};
 use std::fs::{self, File, Metadata};
@@ -16,7 +17,9 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Instant, UNIX_EPOCH};
 
@@ -53,26 +56,74 @@ impl From<input::Refused> for Trouble {
 }
 
 /// Works on standard input.
-pub(super) fn standard(arguments: &Arguments, messages: &mut Messages) {
+pub(super) fn standard(arguments: &Arguments, outside: Outside, messages: &mut Messages) {
     let path = Path::new(STANDARD);
-    let done = begin(arguments.output.as_deref(), arguments).and_then(|output| {
-        if arguments.task != Task::Compress && io::stdin().is_terminal() && !arguments.force {
-            let text =
-                "compressed data is not read from a terminal (`kgz --help` lists the options)";
-            return Err(Trouble::Failed(text.to_owned()));
+    let run = outside.run(arguments.parts());
+    let done = if outside.is_replayed() {
+        standard_as(io::empty(), Output::Nowhere, run, arguments, messages)
+    } else {
+        begin(arguments.output.as_deref(), arguments).and_then(|output| {
+            refuse_terminal(arguments)?;
+            let has_ended = Arc::clone(&run.has_no_input);
+            let source = Ending { input: io::stdin(), has_ended };
+            standard_as(source, output, run, arguments, messages)
+        })
+    };
+    let failure = match &done {
+        Err(Trouble::LeftAlone(text) | Trouble::Failed(text)) => {
+            Some(format!("{STANDARD}: {text}"))
         }
-        match &arguments.task {
-            Task::Compress => pack(path, io::stdin(), output, None, arguments, messages),
-            Task::Range(wanted) => {
-                let part = Part { offset: 0, wanted: wanted.clone() };
-                unpack(path, io::stdin(), output, part, None, arguments, messages)
-            }
-            Task::Decompress | Task::Test | Task::List => {
-                unpack(path, io::stdin(), output, Part::ALL, None, arguments, messages)
-            }
+        Ok(()) if messages.has_failed() => Some(format!("{STANDARD}: blocks were left out")),
+        Ok(()) => None,
+    };
+    if outside.end(failure.as_deref(), messages) {
+        tell(path, done, messages);
+    }
+}
+
+/// An input, which tells when there is nothing more of it.
+struct Ending<R> {
+    input: R,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Ending<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer);
+        let goes_on = match &read {
+            Ok(count) => *count > 0 || buffer.is_empty(),
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        };
+        if !goes_on {
+            // Pairs with the load in `finished`, whose outcome may rest on this.
+            self.has_ended.store(true, Release);
         }
-    });
-    tell(path, done, messages);
+        read
+    }
+}
+
+fn refuse_terminal(arguments: &Arguments) -> Result<(), Trouble> {
+    if arguments.task != Task::Compress && io::stdin().is_terminal() && !arguments.force {
+        let text = "compressed data is not read from a terminal (`kgz --help` lists the options)";
+        return Err(Trouble::Failed(text.to_owned()));
+    }
+    Ok(())
+}
+
+fn standard_as(
+    source: impl Read + Send + 'static,
+    output: Output,
+    run: Run,
+    arguments: &Arguments,
+    messages: &mut Messages,
+) -> Result<(), Trouble> {
+    let path = Path::new(STANDARD);
+    let part = match &arguments.task {
+        Task::Compress => return pack(path, source, output, None, run, arguments, messages),
+        Task::Range(wanted) => Part { offset: 0, wanted: wanted.clone() },
+        Task::Decompress | Task::Test | Task::List => Part::ALL,
+    };
+    unpack(path, Job { source, part, run }, output, None, arguments, messages)
 }
 
 /// Works on a file.
@@ -84,15 +135,8 @@ pub(super) fn file(path: &Path, arguments: &Arguments, messages: &mut Messages) 
             let is_removed_later = false;
             input::open(path, true, is_removed_later).map_err(Trouble::from).and_then(|input| {
                 let like = input.found.clone();
-                unpack(
-                    path,
-                    input.file,
-                    Output::Nowhere,
-                    Part::ALL,
-                    Some(&like),
-                    arguments,
-                    messages,
-                )
+                let job = Job::of(input.file, Part::ALL, arguments);
+                unpack(path, job, Output::Nowhere, Some(&like), arguments, messages)
             })
         }
         Task::Range(ref wanted) => unpack_range(path, wanted, arguments, messages),
@@ -150,7 +194,8 @@ fn pack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> Res
     };
     let output = begin(target.as_deref(), arguments)?;
     let source = input.file.try_clone()?;
-    pack(path, source, output, Some((&input, target.as_deref())), arguments, messages)?;
+    let (file, run) = (Some((&input, target.as_deref())), live(arguments));
+    pack(path, source, output, file, run, arguments, messages)?;
     if is_removed_later {
         remove(&input, messages);
     }
@@ -173,6 +218,7 @@ fn pack(
     source: impl Read + Send + 'static,
     output: Output,
     file: Option<(&Input, Option<&Path>)>,
+    run: Run,
     arguments: &Arguments,
     messages: &mut Messages,
 ) -> Result<(), Trouble> {
@@ -181,10 +227,12 @@ fn pack(
     let writer = output.writer()?;
     let for_thread = settings.clone();
     let (tell, outcome) = mpsc::channel();
+    let has_no_input = Arc::clone(&run.has_no_input);
     let worker = on_a_thread(move || {
-        compress_telling(source, io::BufWriter::with_capacity(1 << 17, writer), &for_thread, tell);
+        let writer = io::BufWriter::with_capacity(1 << 17, writer);
+        compress_telling(source, writer, &for_thread, run, tell);
     });
-    let packed = finished(worker, &outcome)?;
+    let packed = finished(worker, &has_no_input, &outcome)?;
     let target = file.and_then(|(_, target)| target);
     commit(output, file.map(|(input, _)| &input.found), None, target)?;
     if let (true, Format::Bgzf, Some(target)) =
@@ -254,7 +302,8 @@ fn unpack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> R
     let output = begin(target.as_deref(), arguments)?;
     let source = input.file.try_clone()?;
     let like = Like { found: &input.found, modified, target: target.as_deref() };
-    unpack_as(path, source, output, Part::ALL, Some(&like), arguments, messages)?;
+    let job = Job::of(source, Part::ALL, arguments);
+    unpack_as(path, job, output, Some(&like), arguments, messages)?;
     if is_removed_later {
         remove(&input, messages);
     }
@@ -299,7 +348,8 @@ fn unpack_range(
     let shifted = |at: u64| if at == u64::MAX { at } else { at - begin_at.plain };
     let part = Part { offset: begin_at.packed, wanted: shifted(wanted.start)..shifted(wanted.end) };
     let output = begin(arguments.output.as_deref(), arguments)?;
-    unpack(path, input.file, output, part, None, arguments, messages)
+    let job = Job::of(input.file, part, arguments);
+    unpack(path, job, output, None, arguments, messages)
 }
 
 /// The `.gzi` file beside a file, if there is one that was written after it. An older one may be that of
@@ -321,17 +371,34 @@ fn read_index(input: &Input) -> Result<Option<Index>, Trouble> {
     index.map(Some).map_err(wrong)
 }
 
+/// How a network is run whose input and output are outside, and are not recorded.
+fn live(arguments: &Arguments) -> Run {
+    Outside::default().run(arguments.parts())
+}
+
+/// What is decompressed, which part of it, and how.
+struct Job<R> {
+    source: R,
+    part: Part,
+    run: Run,
+}
+
+impl<R> Job<R> {
+    fn of(source: R, part: Part, arguments: &Arguments) -> Self {
+        Self { source, part, run: live(arguments) }
+    }
+}
+
 fn unpack(
     path: &Path,
-    source: impl Read + Send + 'static,
+    job: Job<impl Read + Send + 'static>,
     output: Output,
-    part: Part,
     found: Option<&Metadata>,
     arguments: &Arguments,
     messages: &mut Messages,
 ) -> Result<(), Trouble> {
     let like = found.map(|found| Like { found, modified: None, target: None });
-    unpack_as(path, source, output, part, like.as_ref(), arguments, messages)
+    unpack_as(path, job, output, like.as_ref(), arguments, messages)
 }
 
 /// The file that output is made from, and what it is to become.
@@ -343,9 +410,8 @@ struct Like<'a> {
 
 fn unpack_as(
     path: &Path,
-    source: impl Read + Send + 'static,
+    Job { source, part, run }: Job<impl Read + Send + 'static>,
     output: Output,
-    part: Part,
     like: Option<&Like<'_>>,
     arguments: &Arguments,
     messages: &mut Messages,
@@ -354,16 +420,12 @@ fn unpack_as(
     let writer = output.writer()?;
     let for_thread = arguments.decompress.clone();
     let (tell, outcome) = mpsc::channel();
+    let has_no_input = Arc::clone(&run.has_no_input);
     let worker = on_a_thread(move || {
-        decompress_telling(
-            source,
-            io::BufWriter::with_capacity(1 << 17, writer),
-            &for_thread,
-            part,
-            tell,
-        );
+        let writer = io::BufWriter::with_capacity(1 << 17, writer);
+        decompress_telling(source, writer, &for_thread, part, run, tell);
     });
-    let unpacked = finished(worker, &outcome)?;
+    let unpacked = finished(worker, &has_no_input, &outcome)?;
     let found = like.map(|like| like.found);
     if arguments.task == Task::List {
         let packed = found.map_or(unpacked.read, Metadata::len);
@@ -407,14 +469,15 @@ fn on_a_thread(work: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
     thread::spawn(work)
 }
 
-/// Waits for the outcome, not for the thread: it may wait in a call of the system for ever.
+/// Waits for the outcome; not for the thread, which may wait for input for ever, unless there is none.
 fn finished<T>(
     worker: thread::JoinHandle<()>,
+    has_no_input: &AtomicBool,
     outcome: &mpsc::Receiver<Result<T, Error>>,
 ) -> Result<T, Trouble> {
     let outcome =
         outcome.recv().unwrap_or_else(|_| Err(Error::Run("the network ended early".to_owned())));
-    if outcome.is_ok() {
+    if outcome.is_ok() || has_no_input.load(Acquire) {
         // All is written. What a panic of it would say has been said.
         let _ = worker.join();
     }

@@ -1,11 +1,14 @@
 //! Compressing: read, pack side by side, write in order.
 
+use super::Run;
+use super::write::{self, Memory, Put};
+use super::written::{self, Written};
 use crate::error::Error;
 use crate::format::{bgzf, gzip};
 use crate::index::Index;
 use crate::pack::{self, DICTIONARY, Packer};
 use crate::settings::{Compress, Format};
-use kahn::{Channel, Network, Options, Process};
+use kahn::{BoxError, Channel, Network, Options, Process};
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
 
@@ -95,7 +98,8 @@ pub fn compress_with(
     options: Options,
 ) -> Result<Packed, Error> {
     let (tell, outcome) = mpsc::channel();
-    let network = network(input, output, settings, tell);
+    let Run { options, prepare, .. } = Run::new(options);
+    let network = network(input, output, settings, prepare, tell);
     super::run(network, options, &outcome)
 }
 
@@ -104,11 +108,11 @@ pub(crate) fn compress_telling(
     input: impl Read + Send,
     output: impl Write + Send,
     settings: &Compress,
+    Run { options, prepare, .. }: Run,
     tell: mpsc::Sender<Result<Packed, Error>>,
 ) {
     let failed = tell.clone();
-    let ran =
-        network(input, output, settings, tell).run_with(Options::new().workers(settings.parts));
+    let ran = network(input, output, settings, prepare, tell).run_with(options);
     if let Err(error) = ran {
         // Of no interest if there is an outcome already.
         let _ = failed.send(Err(Error::Run(error.to_string())));
@@ -128,20 +132,55 @@ struct Block {
     done: pack::Compressed,
 }
 
+impl Written for Block {
+    fn write(&self, into: &mut Vec<u8>) {
+        // What follows has a known block before it.
+        into.extend_from_slice(&(self.dictionary.len() as u64).to_le_bytes());
+        into.extend_from_slice(&self.dictionary);
+        into.extend_from_slice(&self.plain);
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, BoxError> {
+        let (length, rest) = bytes.split_first_chunk().ok_or("it ends within a number")?;
+        let length = usize::try_from(u64::from_le_bytes(*length))?;
+        let (dictionary, plain) = rest.split_at_checked(length).ok_or("it ends early")?;
+        if dictionary.len() > DICTIONARY {
+            return Err("more than may be referred to stands before it".into());
+        }
+        let (dictionary, plain) = (dictionary.to_vec(), plain.to_vec());
+        Ok(Self { plain, dictionary, ..Self::default() })
+    }
+}
+
+impl Memory for Block {
+    fn bytes(&self) -> &[u8] {
+        &self.packed
+    }
+}
+
 fn network<'env>(
     mut input: impl Read + Send + 'env,
     output: impl Write + Send + 'env,
     settings: &'env Compress,
+    prepare: impl FnOnce(&mut Network<'_>),
     tell: mpsc::Sender<Result<Packed, Error>>,
 ) -> Network<'env> {
     settings.check().unwrap_or_else(|error| panic!("{error}"));
     let mut network = Network::new();
+    prepare(&mut network);
     let in_flight = settings.in_flight();
     let spare = (0..in_flight).map(|_| Block::default());
-    let (spare_out, spare) = network.channel_with(Channel::named("spare").initial(spare));
-    let (blocks_out, blocks) = network.channel::<Result<Block, Error>>("blocks");
+    // Of memory that goes back nothing is known but that it does.
+    let spare = Channel::named("spare").initial(spare);
+    let spare = spare
+        .wire_with(|_, into| ().write(into), |bytes| <()>::read(bytes).map(|()| Block::default()));
+    let (spare_out, spare) = network.channel_with(spare);
+    let (blocks_out, blocks) =
+        network.channel_with(written::channel::<Result<Block, Error>>("blocks"));
 
-    network.blocking("read", (spare, blocks_out), move |(mut spare, mut blocks)| {
+    // It receives, and yet what it sends comes from outside.
+    let read = Process::named("read").effects();
+    network.blocking_with(read, (spare, blocks_out), move |(mut spare, mut blocks)| {
         let mut at = 0;
         let mut dictionary = Vec::new();
         while let Some(mut block) = spare.recv_blocking() {
@@ -175,24 +214,29 @@ fn network<'env>(
         },
     );
 
-    let write = Process::named("write").effects();
-    network.blocking_with(write, (packed, spare_out), move |(mut packed, mut spare)| {
-        let mut writer = Writer::new(output, settings);
-        let written = writer.begin().and_then(|()| {
-            while let Some(block) = packed.recv_blocking() {
-                let block = block?;
-                writer.block(&block)?;
-                spare.send_blocking(block);
-            }
-            writer.end()
-        });
-        if written.is_err() {
-            // What is right so far is written, if it can be; the first error is the one that is told.
-            let _ = writer.output.flush();
+    let (puts_out, puts) = network.channel("puts");
+    let (verdict_out, verdict) = network.channel("verdict");
+    let ports = (packed, puts_out, verdict_out);
+    network.process("frame", ports, async move |(mut packed, mut puts, mut verdict)| {
+        let mut framer = Framer::new(settings);
+        if let Some(header) = framer.begin() {
+            puts.send(Put::Bytes(header)).await;
         }
-        // The caller may have gone.
-        let _ = tell.send(written.map(|()| writer.done));
+        while let Some(block) = packed.recv().await {
+            match block {
+                Ok(block) => puts.send(framer.block(block)).await,
+                Err(error) => {
+                    puts.send(Put::Nothing).await;
+                    return verdict.send(Err(error)).await;
+                }
+            }
+        }
+        for bytes in framer.end() {
+            puts.send(Put::Bytes(bytes)).await;
+        }
+        verdict.send(Ok(framer.done)).await;
     });
+    write::write(&mut network, output, (puts, spare_out), verdict, tell);
     network
 }
 
@@ -209,69 +253,67 @@ fn fill(input: &mut impl Read, buffer: &mut Vec<u8>, size: usize) -> io::Result<
     input.take(size as u64).read_to_end(buffer)
 }
 
-/// Puts blocks behind each other, with what the format has around them.
-struct Writer<'env, W> {
-    output: W,
+/// Says what stands behind each other: blocks, and what the format has around them.
+struct Framer<'env> {
     settings: &'env Compress,
     /// Of all that was read, if one checksum stands for all blocks.
     checksum: crc32fast::Hasher,
     done: Packed,
 }
 
-impl<'env, W: Write> Writer<'env, W> {
-    fn new(output: W, settings: &'env Compress) -> Self {
-        Self { output, settings, checksum: crc32fast::Hasher::new(), done: Packed::default() }
+impl<'env> Framer<'env> {
+    fn new(settings: &'env Compress) -> Self {
+        Self { settings, checksum: crc32fast::Hasher::new(), done: Packed::default() }
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let written = self.done.written;
-        self.output.write_all(bytes).map_err(|source| Error::Write { written, source })?;
+    /// Counts bytes that are written.
+    fn count(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.done.written += bytes.len() as u64;
-        Ok(())
+        bytes
     }
 
-    fn begin(&mut self) -> Result<(), Error> {
-        if !self.settings.has_dictionaries() {
-            return Ok(());
-        }
-        self.put(&gzip::header(self.settings.name.as_deref(), self.settings.modified))
+    fn begin(&mut self) -> Option<Vec<u8>> {
+        let settings = self.settings;
+        let header = || gzip::header(settings.name.as_deref(), settings.modified);
+        settings.has_dictionaries().then(|| self.count(header()))
     }
 
-    fn block(&mut self, block: &Block) -> Result<(), Error> {
-        let length = block.plain.len() as u64;
-        self.put(&block.packed[..block.done.length])?;
+    fn block(&mut self, block: Block) -> Put<Block> {
+        let (length, packed) = (block.plain.len() as u64, block.done.length);
         if self.settings.has_dictionaries() {
             let checksum = crc32fast::Hasher::new_with_initial_len(block.done.checksum, length);
             self.checksum.combine(&checksum);
         }
         self.done.read += length;
+        self.done.written += packed as u64;
         self.done.blocks += 1;
-        self.done.index.push(block.done.length as u64, length);
-        Ok(())
+        self.done.index.push(packed as u64, length);
+        Put::Part { memory: block, range: 0..packed }
     }
 
-    fn end(&mut self) -> Result<(), Error> {
+    fn end(&mut self) -> Vec<Vec<u8>> {
+        let mut end = Vec::new();
         match self.settings.format {
             Format::Bgzf => {
-                self.put(&bgzf::END)?;
+                end.push(self.count(bgzf::END.to_vec()));
                 self.done.index.push(bgzf::END.len() as u64, 0);
             }
             Format::Gzip if self.settings.has_dictionaries() => {
-                self.put(&pack::END_OF_DATA)?;
-                self.put(&gzip::trailer(self.checksum.clone().finalize(), self.done.read))?;
+                end.push(self.count(pack::END_OF_DATA.to_vec()));
+                let trailer = gzip::trailer(self.checksum.clone().finalize(), self.done.read);
+                end.push(self.count(trailer.to_vec()));
             }
             Format::Gzip | Format::Zstd if self.done.blocks == 0 => {
-                self.put(&empty(self.settings))?;
+                end.push(self.count(empty(self.settings)));
             }
             Format::Gzip | Format::Zstd => {}
         }
         if self.settings.seekable {
             let mut table = Vec::new();
             self.done.index.write_table(&mut table);
-            self.put(&table)?;
+            end.push(self.count(table));
         }
-        let written = self.done.written;
-        self.output.flush().map_err(|source| Error::Write { written, source })
+        end
     }
 }
 

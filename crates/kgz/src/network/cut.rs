@@ -356,7 +356,8 @@ impl<'env> Cutter<'env> {
         {
             let buffers = self.spare.recv().await.ok_or(Ended::Unwanted)?;
             self.in_flight -= 1;
-            self.weight -= buffers.weight;
+            // One that a replay sends may be any.
+            self.weight = self.weight.saturating_sub(buffers.weight);
             self.free.push(buffers);
         }
         self.in_flight += 1;

@@ -1,11 +1,14 @@
 //! Decompressing: read, cut, unpack side by side, check and write in order.
 
+use super::Run;
 use super::cut::Cutter;
-use super::piece::{Kind, Piece, Place, Trailer};
+use super::piece::{Buffers, Kind, Piece, Place, Trailer};
+use super::write::{self, Memory, Put};
+use super::written;
 use crate::error::{Error, Flaw};
 use crate::settings::Decompress;
 use crate::unpack::{Unpacker, unpack_frame};
-use kahn::{Channel, Network, Options, Process};
+use kahn::{Network, Options};
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::sync::mpsc;
@@ -117,7 +120,8 @@ pub fn decompress_with(
     options: Options,
 ) -> Result<Unpacked, Error> {
     let (tell, outcome) = mpsc::channel();
-    let network = network(input, output, settings, Part::ALL, tell);
+    let Run { options, prepare, .. } = Run::new(options);
+    let network = network(input, output, settings, Part::ALL, prepare, tell);
     super::run(network, options, &outcome)
 }
 
@@ -127,11 +131,12 @@ pub(crate) fn decompress_telling(
     output: impl Write + Send,
     settings: &Decompress,
     part: Part,
+    Run { options, prepare, .. }: Run,
     tell: mpsc::Sender<Result<Unpacked, Error>>,
 ) {
     let failed = tell.clone();
-    let network = network(input, output, settings, part, tell);
-    if let Err(error) = network.run_with(Options::new().workers(settings.parts)) {
+    let network = network(input, output, settings, part, prepare, tell);
+    if let Err(error) = network.run_with(options) {
         // Of no interest if there is an outcome already.
         let _ = failed.send(Err(Error::Run(error.to_string())));
     }
@@ -142,14 +147,17 @@ fn network<'env>(
     output: impl Write + Send + 'env,
     settings: &'env Decompress,
     part: Part,
+    prepare: impl FnOnce(&mut Network<'_>),
     tell: mpsc::Sender<Result<Unpacked, Error>>,
 ) -> Network<'env> {
     settings.check().unwrap_or_else(|error| panic!("{error}"));
     let Part { offset, wanted } = part;
     let mut network = Network::new();
-    let (chunks_out, chunks) = network.channel_with(Channel::named("chunks").capacity(CHUNKS));
+    prepare(&mut network);
+    let chunks = written::channel::<Result<Vec<u8>, Error>>("chunks").capacity(CHUNKS);
+    let (chunks_out, chunks) = network.channel_with(chunks);
     let (pieces_out, pieces) = network.channel("pieces");
-    let (spare_out, spare) = network.channel("spare");
+    let (spare_out, spare) = network.channel_with(written::channel("spare"));
 
     network.blocking("read", chunks_out, move |mut chunks| {
         let mut at = offset;
@@ -178,26 +186,34 @@ fn network<'env>(
         unpack,
     );
 
-    let write = Process::named("write").effects();
-    network.blocking_with(write, (unpacked, spare_out), move |(mut unpacked, mut spare)| {
-        let mut writer = Writer::new(output, settings, wanted);
-        let written = loop {
-            let Some(piece) = unpacked.recv_blocking() else { break writer.end() };
-            match writer.piece(piece) {
-                Ok(Next::Return(buffers)) => spare.send_blocking(buffers),
-                Ok(Next::GoOn) => {}
-                Ok(Next::Enough) => break writer.end(),
-                Err(error) => break Err(error),
+    let (puts_out, puts) = network.channel("puts");
+    let (verdict_out, verdict) = network.channel("verdict");
+    let ports = (unpacked, puts_out, verdict_out);
+    network.process("check", ports, async move |(mut unpacked, mut puts, mut verdict)| {
+        let mut checker = Checker::new(settings, wanted);
+        while let Some(piece) = unpacked.recv().await {
+            match checker.piece(piece) {
+                Ok(Some(put)) => puts.send(put).await,
+                Ok(None) => {}
+                Err(error) => {
+                    puts.send(Put::Nothing).await;
+                    return verdict.send(Err(error)).await;
+                }
             }
-        };
-        if written.is_err() {
-            // What is right so far is written, if it can be; the first error is the one that is told.
-            let _ = writer.output.flush();
+            if checker.has_enough {
+                break;
+            }
         }
-        // The caller may have gone.
-        let _ = tell.send(written.map(|()| writer.done));
+        verdict.send(Ok(checker.done)).await;
     });
+    write::write(&mut network, output, (puts, spare_out), verdict, tell);
     network
+}
+
+impl Memory for Buffers {
+    fn bytes(&self) -> &[u8] {
+        &self.plain
+    }
 }
 
 /// Decompresses what stands for itself, and sums up what is decompressed already.
@@ -223,38 +239,29 @@ fn unpack(unpacker: &mut Unpacker, piece: Piece) -> Piece {
     }
 }
 
-/// What is done after a piece.
-enum Next {
-    /// Its memory goes back.
-    Return(super::piece::Buffers),
-    /// The next piece.
-    GoOn,
-    /// All that was wanted is written.
-    Enough,
-}
-
-/// Checks pieces and writes them.
-struct Writer<'env, W> {
-    output: W,
+/// Checks pieces, and says what is written of them.
+struct Checker<'env> {
     settings: &'env Decompress,
     wanted: Range<u64>,
     /// How many bytes came, whether or not they were wanted.
     came: u64,
+    /// Whether all that was wanted has come.
+    has_enough: bool,
     /// Of the member whose parts come.
     checksum: crc32fast::Hasher,
     length: u64,
-    /// How many bytes were written of the member whose parts come.
+    /// How many bytes are written of the member whose parts come.
     unchecked: u64,
     done: Unpacked,
 }
 
-impl<'env, W: Write> Writer<'env, W> {
-    fn new(output: W, settings: &'env Decompress, wanted: Range<u64>) -> Self {
+impl<'env> Checker<'env> {
+    fn new(settings: &'env Decompress, wanted: Range<u64>) -> Self {
         Self {
-            output,
             settings,
             wanted,
             came: 0,
+            has_enough: false,
             checksum: crc32fast::Hasher::new(),
             length: 0,
             unchecked: 0,
@@ -262,26 +269,25 @@ impl<'env, W: Write> Writer<'env, W> {
         }
     }
 
-    fn piece(&mut self, piece: Piece) -> Result<Next, Error> {
+    fn piece(&mut self, piece: Piece) -> Result<Option<Put<Buffers>>, Error> {
         match piece {
             Piece::Packed { .. } => unreachable!("it was unpacked"),
             Piece::Whole { buffers } => {
                 self.done.read += buffers.packed.len() as u64;
-                self.put(&buffers.plain)?;
+                let put = self.put(buffers)?;
                 self.unchecked = 0;
-                Ok(self.unless_enough(Next::Return(buffers)))
+                Ok(Some(put))
             }
             Piece::Part { buffers, checksum } => {
                 let length = buffers.plain.len() as u64;
                 self.checksum.combine(&crc32fast::Hasher::new_with_initial_len(checksum, length));
                 self.length += length;
-                self.put(&buffers.plain)?;
-                Ok(self.unless_enough(Next::Return(buffers)))
+                self.put(buffers).map(Some)
             }
             Piece::End { place, trailer } => {
                 self.trailer(place, trailer)?;
                 self.unchecked = 0;
-                Ok(Next::GoOn)
+                Ok(None)
             }
             Piece::Flawed { place, flaw, buffers } => {
                 let error = self.flaw(place, flaw);
@@ -291,11 +297,11 @@ impl<'env, W: Write> Writer<'env, W> {
                 self.unchecked = 0;
                 self.done.damaged.push(error);
                 // Memory of no weight never was in flight.
-                Ok(if buffers.weight == 0 { Next::GoOn } else { Next::Return(buffers) })
+                Ok((buffers.weight > 0).then_some(Put::Part { memory: buffers, range: 0..0 }))
             }
             Piece::Garbage { at } => {
                 self.done.garbage = Some(at);
-                Ok(Next::GoOn)
+                Ok(None)
             }
             Piece::Failed(error) => Err(error),
         }
@@ -303,10 +309,6 @@ impl<'env, W: Write> Writer<'env, W> {
 
     fn flaw(&self, Place { block, at }: Place, flaw: Flaw) -> Error {
         Error::Damaged { block, at, flaw, written: self.done.written, unchecked: self.unchecked }
-    }
-
-    fn unless_enough(&self, next: Next) -> Next {
-        if self.came >= self.wanted.end { Next::Enough } else { next }
     }
 
     fn trailer(&mut self, place: Place, trailer: Option<Trailer>) -> Result<(), Error> {
@@ -328,27 +330,21 @@ impl<'env, W: Write> Writer<'env, W> {
         Err(error)
     }
 
-    /// Writes what is wanted of the next bytes.
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let begin = self.came;
-        self.came += bytes.len() as u64;
-        let clamp = |at: u64| usize::try_from(at.saturating_sub(begin).min(bytes.len() as u64));
+    /// Has written what is wanted of the next bytes.
+    fn put(&mut self, memory: Buffers) -> Result<Put<Buffers>, Error> {
+        let (begin, length) = (self.came, memory.plain.len() as u64);
+        self.came += length;
+        let clamp = |at: u64| usize::try_from(at.saturating_sub(begin).min(length));
         let from = clamp(self.wanted.start).expect("within the bytes");
         let to = clamp(self.wanted.end).expect("within the bytes").max(from);
-        let bytes = &bytes[from..to];
-        let written = self.done.written;
-        let too_large = |most: &u64| written + bytes.len() as u64 > *most;
+        let count = (to - from) as u64;
+        let too_large = |most: &u64| self.done.written + count > *most;
         if let Some(most) = self.settings.most_output.filter(too_large) {
             return Err(Error::TooLarge { most });
         }
-        self.output.write_all(bytes).map_err(|source| Error::Write { written, source })?;
-        self.done.written += bytes.len() as u64;
-        self.unchecked += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        let written = self.done.written;
-        self.output.flush().map_err(|source| Error::Write { written, source })
+        self.done.written += count;
+        self.unchecked += count;
+        self.has_enough = self.came >= self.wanted.end;
+        Ok(Put::Part { memory, range: from..to })
     }
 }

@@ -1,19 +1,30 @@
 //! Compressing and decompressing as networks of processes.
 //!
 //! ```text
-//! compress:    read ──► pack ──► write        decompress:   read ──► cut ──► unpack ──► write
-//!               ▲                │                               ▲                 │
-//!               └──── spare ◄────┘                               └──── spare ◄─────┘
+//! compress:    read ──► pack ──► frame ──► write ──► tell
+//!               ▲                  │        │         ▲
+//!               └────── spare ◄────│────────┘         │
+//!                                  └──── verdict ─────┘
+//!
+//! decompress:  read ──► cut ──► unpack ──► check ──► write ──► tell
+//!                        ▲                   │        │         ▲
+//!                        └────── spare ◄─────│────────┘         │
+//!                                            └──── verdict ─────┘
 //! ```
 //!
 //! The loop carries buffers back. It bounds what is read and not yet written exactly, whatever the
 //! capacities of channels are. Errors travel in the stream, in the place of the block that they are
 //! about: so what comes before is written first, and what comes after is not.
+//!
+//! `read` and `write` are all that is joined to the outside. The messages which they send have written forms: what is
+//! recorded of a run is enough to come to its verdict again, without the input and the output.
 
 mod compress;
 mod cut;
 mod decompress;
 mod piece;
+mod write;
+mod written;
 
 pub(crate) use compress::compress_telling;
 pub use compress::{Packed, compress, compress_with};
@@ -22,7 +33,24 @@ pub use decompress::{Unpacked, decompress, decompress_with};
 
 use crate::Error;
 use kahn::{Network, Options};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc};
+
+/// How a network is run.
+pub(crate) struct Run {
+    pub(crate) options: Options,
+    /// What is done with it before it has a process.
+    pub(crate) prepare: Box<dyn FnOnce(&mut Network<'_>) + Send>,
+    /// Whether it ends by itself, for no process of it waits for input: then its end is waited for, and not its
+    /// outcome alone. A recording that says how the input ended says all that the outcome rests on.
+    pub(crate) has_no_input: Arc<AtomicBool>,
+}
+
+impl Run {
+    pub(crate) fn new(options: Options) -> Self {
+        Self { options, prepare: Box::new(|_| {}), has_no_input: Arc::default() }
+    }
+}
 
 /// Runs a network whose last process tells what came out, and returns that.
 ///
