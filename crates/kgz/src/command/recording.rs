@@ -70,6 +70,11 @@ impl Outside {
         }
     }
 
+    /// Has a run take what comes from outside from there, and keep nothing.
+    pub(super) fn live() -> Self {
+        Self::Live
+    }
+
     /// Whether there is neither input nor output.
     pub(super) fn is_replayed(&self) -> bool {
         matches!(self, Self::Replayed { .. })

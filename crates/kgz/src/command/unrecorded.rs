@@ -1,6 +1,6 @@
 //! The program without the feature `record`: nothing is recorded or replayed.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Kept};
 use super::messages::{self, Messages};
 use crate::network::Run;
 use kahn::Options;
@@ -15,7 +15,16 @@ pub(super) struct Outside;
 
 impl Outside {
     pub(super) fn of(arguments: &Arguments, _: &[OsString]) -> Result<Self, String> {
-        if arguments.kept.is_none() { Ok(Self) } else { Err(BUILT_WITHOUT.to_owned()) }
+        match &arguments.kept {
+            None => Ok(Self),
+            Some(Kept::File(path) | Kept::Folder(path)) => {
+                Err(format!("`{}` cannot be made: {BUILT_WITHOUT}", path.display()))
+            }
+        }
+    }
+
+    pub(super) fn live() -> Self {
+        Self
     }
 
     #[expect(clippy::unused_self, reason = "with recordings it is asked")]

@@ -373,7 +373,7 @@ fn read_index(input: &Input) -> Result<Option<Index>, Trouble> {
 
 /// How a network is run whose input and output are outside, and are not recorded.
 fn live(arguments: &Arguments) -> Run {
-    Outside::default().run(arguments.parts())
+    Outside::live().run(arguments.parts())
 }
 
 /// What is decompressed, which part of it, and how.
