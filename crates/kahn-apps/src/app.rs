@@ -14,7 +14,7 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{ArgMatches, Command};
@@ -379,6 +379,20 @@ impl<'env> Answer<'env> {
     /// Makes a result that is only lines on standard output.
     pub fn new(lines: impl Fn(&mut dyn Write) -> io::Result<()> + 'env) -> Self {
         Self { lines: Box::new(lines), files: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Makes a result that is written in a file already: nothing is left to write.
+    pub fn written() -> Self {
+        Self::new(|_| Ok(()))
+    }
+
+    /// Has the lines written to a file, if one is named, and not to standard output.
+    #[must_use]
+    pub fn to(self, file: Option<&Path>) -> Self {
+        let Some(path) = file else { return self };
+        let Self { lines, mut files, notes } = self;
+        files.insert(0, (path.to_owned(), lines));
+        Self { files, notes, ..Self::written() }
     }
 }
 

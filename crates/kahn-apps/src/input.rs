@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use kahn::Network;
 use memmap2::Mmap;
 
 use crate::Failure;
@@ -24,7 +25,10 @@ use crate::Failure;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Input(Bytes);
+pub struct Input {
+    path: PathBuf,
+    bytes: Bytes,
+}
 
 #[derive(Debug)]
 enum Bytes {
@@ -55,15 +59,39 @@ impl Input {
     /// Returns [`Failure::Input`] if there is no such file, if it may not be read, or if it is a
     /// directory.
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        let input = |bytes| Self { path: path.to_owned(), bytes };
         if path == Path::new("-") {
-            return standard().map(|bytes| Self(Bytes::Standard(bytes)));
+            return standard().map(|bytes| input(Bytes::Standard(bytes)));
         }
-        Self::bytes(path).map(Self).map_err(|cause| match cause.kind() {
+        Self::bytes(path).map(input).map_err(|cause| match cause.kind() {
             io::ErrorKind::IsADirectory => Failure::file(path, "is a directory")
                 .with_help(format!("name the files in it: {}", path.join("*").display())),
             io::ErrorKind::NotFound => Failure::file(path, "no such file"),
             _ => Failure::file(path, format_args!("cannot read: {cause}")),
         })
+    }
+
+    /// Tells a network that it depends on the file: a recording of its run has its length and its digest,
+    /// and is not run again with another.
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_apps::Input;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("some.txt");
+    /// # std::fs::write(&path, "to be or not to be")?;
+    /// let input = Input::open(&path)?;
+    /// let mut network = Network::new();
+    /// input.tell(&mut network);
+    /// let words = network.source("words", input.split(|byte| *byte == b' '));
+    /// let count = network.fold("count", words, 0, |count, _| count + 1);
+    /// network.run()?;
+    /// assert_eq!(count.take(), Some(6));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tell<'env>(&'env self, network: &mut Network<'env>) {
+        network.input(&self.path, self);
     }
 
     fn bytes(path: &Path) -> io::Result<Bytes> {
@@ -89,7 +117,7 @@ impl Deref for Input {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.0 {
+        match &self.bytes {
             Bytes::Mapped(map) => map,
             Bytes::Read(bytes) => bytes,
             Bytes::Standard(bytes) => bytes,

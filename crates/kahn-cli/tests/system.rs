@@ -387,6 +387,27 @@ fn every_network_of_the_list_is_recorded_and_run_again_with_the_same_result() {
 }
 
 #[test]
+#[cfg(unix)]
+fn no_bundle_is_left_by_ctrl_c_while_the_input_is_read() {
+    use std::io::Write as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let crash = folder.path().join("crash");
+    let mut run = kahn(&["run", "wordcount", "-", "--bundle"]);
+    let run = run.arg(&crash).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = run.spawn().unwrap();
+    let mut input = run.stdin.take().unwrap();
+    // More than a pipe holds: most of it has been read.
+    input.write_all(&vec![b' '; 1 << 20]).unwrap();
+    let interrupt = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = run.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(!crash.exists());
+}
+
+#[test]
 fn what_is_no_network_is_not_recorded_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.rec");

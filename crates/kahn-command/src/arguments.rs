@@ -270,8 +270,9 @@ const OF_SCHEDULED: [&str; 12] = [
     "trace_stream",
     "trace_flows",
 ];
-const OF_NETWORKS: [&str; 11] = [
+const OF_NETWORKS: [&str; 12] = [
     "record",
+    "save_each",
     "bundle",
     "bundle_without_messages",
     "capacity",
@@ -473,6 +474,12 @@ impl RunArguments {
         Self { schedule, report, report_json, svg, record, trace, live, ranks }
     }
 
+    /// The same run, which goes on and writes what it was to write, but for its trace and its picture.
+    pub(crate) fn resumed(self, workers: Option<usize>, policy: Option<String>) -> Self {
+        let (report_json, svg) = (self.report_json.clone(), self.svg.clone());
+        Self { report_json, svg, ..self.again(workers, policy) }
+    }
+
     /// Understands the options of a run of this form.
     pub(crate) fn options(
         &self,
@@ -534,7 +541,7 @@ pub(crate) fn policies() -> PossibleValuesParser {
 }
 
 /// Reads a number that counts something there must be one of.
-fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+pub(crate) fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse::<N>().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }

@@ -33,6 +33,7 @@
 //! | … `--parts 2,3,8` | … with each of these numbers of processes that share the work, in place of 1, 2 and 3; see [`main_with_parts`] |
 //! | `words replay FILE` | runs again what was recorded, from that file alone |
 //! | … `--until PROCESS@N` | … until that process is to receive its N-th message, and shows what is there |
+//! | `words resume FILE` | goes on with a run that was recorded and cut short, to the same result |
 //! | `words graph "to be"` | the network as a drawing; `--svg FILE` |
 //!
 //! Standard output carries the result and nothing else; report, progress and errors go to standard
@@ -48,11 +49,12 @@
 //! | `menu` | … and one that has several programs? ([`Menu`]) |
 //! | `program` | what is a program, and what are its forms? ([`Program`], for authors of a menu) |
 //! | `arguments`, `placing`, `size` | what can be typed for each, and what is wrong with it? |
-//! | `run`, `recording`, `verify`, `graph`, [`trace`], `live` | what is done? |
+//! | `run`, `recording`, `again`, `verify`, `graph`, [`trace`], `live` | what is done? |
 //! | `seen` | … with a run that is no program of a menu? ([`SeenArguments`]) |
 //! | `answer`, `result`, `input`, `output` | how are input and results read and written? |
 //! | `failure`, `messages`, `progress`, `interrupt` | what is a person told, and when does it end? |
 
+mod again;
 mod answer;
 mod arguments;
 mod failure;

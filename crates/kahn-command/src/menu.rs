@@ -1,15 +1,15 @@
-//! Programs by name, behind the subcommands `run`, `verify`, `graph` and `replay`.
+//! Programs by name, behind the subcommands `run`, `verify`, `graph`, `replay` and `resume`.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, FromArgMatches as _};
 
+use crate::again::Recorded;
 use crate::arguments::{GraphArguments, RunArguments, Verb, VerifyArguments};
 use crate::program::Program;
-use crate::recording::{self, Recorded};
-use crate::{Failure, graph, run, verify};
+use crate::{Failure, again, graph, run, verify};
 
 /// Several programs, for a command that has others besides: `run NAME`, `verify NAME`, `graph NAME`,
-/// `replay FILE`.
+/// `replay FILE`, `resume FILE`.
 ///
 /// [`main`](crate::main) is the whole of a command that has one.
 ///
@@ -85,7 +85,7 @@ impl<'a> Menu<'a> {
         Self { programs }
     }
 
-    /// Makes the subcommands `run`, `verify`, `graph` and `replay`.
+    /// Makes the subcommands `run`, `verify`, `graph`, `replay` and `resume`.
     ///
     /// # Examples
     ///
@@ -93,7 +93,7 @@ impl<'a> Menu<'a> {
     /// use kahn_command::Menu;
     ///
     /// let names = Menu::new(&[]).subcommands().map(|command| command.get_name().to_owned());
-    /// assert!(names.eq(["run", "verify", "graph", "replay"]));
+    /// assert!(names.eq(["run", "verify", "graph", "replay", "resume"]));
     /// ```
     pub fn subcommands(self) -> impl Iterator<Item = Command> {
         subcommands(move |verb| self.subcommand(verb))
@@ -103,8 +103,8 @@ impl<'a> Menu<'a> {
         self.programs.iter().copied().find(|program| program.command().get_name() == name)
     }
 
-    fn replay(self, matches: &ArgMatches) -> Result<(), Failure> {
-        let recorded = Recorded::open(matches)?;
+    /// Does again what is recorded, or goes on with it.
+    fn again(self, recorded: Recorded) -> Result<(), Failure> {
         let typed = recorded.matches(self.subcommand(Verb::Run))?;
         let own = typed.subcommand().filter(|(name, _)| *name == recorded.program());
         let run = own.and_then(|(name, own)| Some((self.named(name)?, own)));
@@ -149,8 +149,10 @@ impl<'a> Menu<'a> {
     /// Returns why there is no result.
     pub fn perform(self, matches: &ArgMatches) -> Option<Result<(), Failure>> {
         let (name, matches) = matches.subcommand()?;
-        if name == recording::NAME {
-            return Some(self.replay(matches));
+        match Recorded::open(name, matches) {
+            Ok(None) => {}
+            Ok(Some(recorded)) => return Some(self.again(recorded)),
+            Err(failure) => return Some(Err(failure)),
         }
         let verb = Verb::ALL.into_iter().find(|verb| verb.name() == name)?;
         let (name, own) = matches.subcommand()?;
@@ -213,7 +215,7 @@ impl std::fmt::Debug for Menu<'_> {
 
 /// All subcommands of a command for programs, of which `of` makes those that say something about them.
 pub(crate) fn subcommands(of: impl FnMut(Verb) -> Command) -> impl Iterator<Item = Command> {
-    Verb::ALL.into_iter().map(of).chain([recording::command()])
+    Verb::ALL.into_iter().map(of).chain(again::commands())
 }
 
 /// Does something with a program.

@@ -1,21 +1,17 @@
-//! `--record`: what a run got from outside, in a file; and `replay`, which runs the same from it alone.
-//!
-//! A recording comes from anywhere, so nothing that is written in it is done but the run: options that name
-//! files are dropped (see [`RunArguments::again`]), as are the files of the result. Only `--with-effects`, which
-//! is typed for the replay, has the program act again.
+//! `--record` and `--bundle`: what a run got from outside, in a file or a folder; and where a run gets it from.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use kahn::{Activity, Detail, Network, Options, Report};
-use kahn_observe::record::{Bundle, Header, Recorder, Replay};
+use clap::{Args, Command};
+use kahn::process::WholeFile;
+use kahn::{Activity, Detail, Network, Options, Report, Summary};
+use kahn_observe::record::{Bundle, Header, Recorder, Replay, Resume};
 
-use crate::arguments::{RunArguments, Verb, policies, workers};
-use crate::program::Program;
-use crate::{Failure, messages, output, run};
+use crate::arguments::at_least_one;
+use crate::{Failure, again, messages, output};
 
 /// What is typed to have a run recorded.
 #[derive(Debug, Clone, Default, Args)]
@@ -32,11 +28,21 @@ pub(crate) struct RecordArguments {
     /// Leaves digests there in place of messages: what cannot be given away stays here
     #[arg(long, requires = "bundle")]
     bundle_without_messages: bool,
+
+    /// Has files that the network writes on the disk after each N messages, and records how far they are,
+    /// for `resume` to go on from there [default: 65536]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
+    save_each: Option<u64>,
 }
 
 impl RecordArguments {
     pub(crate) fn is_asked_for(&self) -> bool {
         self.record.is_some() || self.bundle.is_some()
+    }
+
+    /// After how many messages files are saved, if that was typed.
+    pub(crate) fn save_each(&self) -> Option<u64> {
+        self.save_each
     }
 }
 
@@ -47,10 +53,23 @@ pub(crate) enum Outside {
     Live,
     /// From there, and into a file.
     Recorded(Arc<Recorder>, PathBuf),
+    /// From there, and into a folder that is made when nothing is in the way of the run any more.
+    ToBundle(Planned),
     /// From there, and into a folder that goes unless the run fails.
     Bundled(Option<Bundle>, PathBuf),
     /// From a file.
-    Replayed(Again),
+    Replayed(Replayed),
+    /// From a file as far as it goes, then from there, and into the same file.
+    Resumed(Arc<Resume>, PathBuf),
+}
+
+/// A folder that is to be made.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    path: PathBuf,
+    header: Header,
+    with_messages: bool,
+    saves_each: Option<u64>,
 }
 
 impl Outside {
@@ -60,8 +79,16 @@ impl Outside {
         command: &Command,
         seed: u64,
     ) -> Result<Self, Failure> {
-        let RecordArguments { record, bundle, bundle_without_messages } = asked;
-        let Some(path) = record.as_ref().or(bundle.as_ref()) else { return Ok(Self::Live) };
+        let RecordArguments { record, bundle, bundle_without_messages, save_each } = asked;
+        let Some(path) = record.as_ref().or(bundle.as_ref()) else {
+            return match save_each {
+                None => Ok(Self::Live),
+                Some(_) => Err(Failure::input("--save-each is for --record and --bundle")
+                    .with_help(
+                        "without a recording no run goes on; leave it out, or record the run",
+                    )),
+            };
+        };
         if path.symlink_metadata().is_ok() {
             return Err(Failure::file(path, "there is such a file or directory")
                 .with_help("name another one, or remove it: a recording is written over nothing"));
@@ -80,36 +107,69 @@ impl Outside {
             seed,
             ..Header::default()
         };
+        let (path, saves_each) = (path.to_owned(), *save_each);
         if record.is_some() {
+            let recorder = Recorder::new(&path, header);
+            let recorder = match saves_each {
+                Some(messages) => recorder.saves_each(messages),
+                None => recorder,
+            };
             // The file is made when the run starts.
-            return Ok(Self::Recorded(Arc::new(Recorder::new(path, header)), path.to_owned()));
+            return Ok(Self::Recorded(Arc::new(recorder), path));
         }
-        let bundle = if *bundle_without_messages {
-            Bundle::create_without_messages(path, header)
+        let with_messages = !bundle_without_messages;
+        Ok(Self::ToBundle(Planned { path, header, with_messages, saves_each }))
+    }
+
+    /// Makes what is to be there before the run starts, of which [`end`](Self::end) knows.
+    pub(crate) fn begin(&mut self) -> Result<(), Failure> {
+        let Self::ToBundle(planned) = self else { return Ok(()) };
+        let Planned { path, header, with_messages, saves_each } = planned;
+        let header = header.clone();
+        let bundle = if *with_messages {
+            Bundle::create(&path, header, &format!("{} {}", called(), again::REPLAY))
         } else {
-            Bundle::create(path, header, &format!("{} {NAME}", called()))
+            Bundle::create_without_messages(&path, header)
         };
         let bundle = bundle.map_err(|error| Failure::file(path, error))?;
-        Ok(Self::Bundled(Some(bundle), path.to_owned()))
+        let bundle = match saves_each {
+            Some(messages) => bundle.saves_each(*messages),
+            None => bundle,
+        };
+        *self = Self::Bundled(Some(bundle), std::mem::take(path));
+        Ok(())
     }
 
     /// Has the options observe the run.
     pub(crate) fn observe(&self, options: Options) -> Options {
         match self {
-            Self::Live | Self::Bundled(None, _) => options,
+            Self::Live | Self::ToBundle(_) | Self::Bundled(None, _) => options,
             Self::Recorded(recorder, _) => options.observer(Arc::clone(recorder)),
             Self::Bundled(Some(bundle), _) => options.observer(bundle.recorder()),
             Self::Replayed(again) => options.observer(Arc::clone(&again.replay)),
+            Self::Resumed(resume, _) => options.observer(Arc::clone(resume)),
         }
     }
 
     /// Prepares a network that has no process yet.
     pub(crate) fn prepare(&self, network: &mut Network<'_>) {
-        if let Self::Replayed(Again { replay, .. }) = self {
-            network.replay(Arc::clone(replay) as _);
-            let handle = network.stop_handle();
-            replay.when_different(move || handle.stop());
+        let handle = network.stop_handle();
+        match self {
+            Self::Replayed(Replayed { replay, .. }) => {
+                network.replay(Arc::clone(replay) as _);
+                replay.when_different(move || handle.stop());
+            }
+            Self::Resumed(resume, _) => {
+                network.replay(Arc::clone(resume) as _);
+                resume.when_different(move || handle.stop());
+            }
+            _ => {}
         }
+    }
+
+    /// Whether some processes are not run.
+    pub(crate) fn is_done_again(&self) -> bool {
+        matches!(self, Self::Replayed(_) | Self::Resumed(..))
     }
 
     /// Whether what the program does outside is not done.
@@ -117,12 +177,19 @@ impl Outside {
         matches!(self, Self::Replayed(again) if !again.has_effects)
     }
 
+    /// Removes what those have left beside a file of the result that ran this before and were killed.
+    pub(crate) fn clean(&self, target: &Path) {
+        if let Self::Resumed(resume, _) = self {
+            resume.programs().iter().for_each(|program| WholeFile::remove_left(target, *program));
+        }
+    }
+
     /// What is told of a run in which a process was held.
     ///
     /// # Errors
     /// Fails if one was to be held and ended before.
     pub(crate) fn held(&self, report: &Report) -> Result<Option<String>, Failure> {
-        let Self::Replayed(Again { replay, until: Some(Place { process, receive }), .. }) = self
+        let Self::Replayed(Replayed { replay, until: Some(Place { process, receive }), .. }) = self
         else {
             return Ok(None);
         };
@@ -145,9 +212,14 @@ impl Outside {
 
     /// Ends a recording, and tells if a run was another than the recorded one.
     pub(crate) fn end(&mut self, failure: Option<&Failure>) -> Result<(), Failure> {
+        let report = failure.and_then(Failure::report);
+        let is_stopped = report.is_some_and(|report| report.outcome == Summary::Stopped);
         match self {
-            Self::Live => {}
+            Self::Live | Self::ToBundle(_) => {}
             Self::Recorded(recorder, path) => {
+                if is_stopped {
+                    recorder.stopped();
+                }
                 // It is not what the run is for, and ends without it.
                 if let Err(error) = recorder.finish() {
                     let path = path.display();
@@ -159,6 +231,9 @@ impl Outside {
                 let ran = failure.and_then(|failure| Some((failure, failure.report()?)));
                 if let (Some(bundle), Some((failure, report))) = (bundle.take(), ran) {
                     let path = path.display();
+                    if is_stopped {
+                        bundle.recorder().stopped();
+                    }
                     match bundle.keep(&failure.to_string(), Some(report)) {
                         Ok(()) => messages::note(format_args!(
                             "{path} has what is needed to run this again: see {path}/README.md"
@@ -167,10 +242,24 @@ impl Outside {
                     }
                 }
             }
-            Self::Replayed(Again { replay, .. }) => {
+            Self::Replayed(Replayed { replay, .. }) => {
                 if let Some(what) = replay.difference() {
                     let what = format!("this is not the run that was recorded: {what}");
                     return Err(Failure::Difference(what));
+                }
+            }
+            Self::Resumed(resume, path) => {
+                if is_stopped {
+                    resume.stopped();
+                }
+                let recorded = resume.finish();
+                if let Some(what) = resume.difference() {
+                    let what = format!("this is not the run that was recorded: {what}");
+                    return Err(Failure::Difference(what));
+                }
+                if let Err(error) = recorded {
+                    let path = path.display();
+                    messages::note(format_args!("{path}: the recording ends early: {error}"));
                 }
             }
         }
@@ -179,13 +268,13 @@ impl Outside {
 }
 
 /// What this command is called, for a person to type.
-fn called() -> String {
+pub(crate) fn called() -> String {
     let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What a program is a version of, for those who run it again: its own, and that of what runs it.
-fn version(command: &Command) -> String {
+pub(crate) fn version(command: &Command) -> String {
     let runtime = concat!("kahn ", env!("CARGO_PKG_VERSION"));
     match command.get_version() {
         Some(version) => format!("{version}, {runtime}"),
@@ -195,18 +284,18 @@ fn version(command: &Command) -> String {
 
 /// A recording, and how it is replayed.
 #[derive(Debug, Clone)]
-pub(crate) struct Again {
-    replay: Arc<Replay>,
-    has_effects: bool,
-    until: Option<Place>,
+pub(crate) struct Replayed {
+    pub(crate) replay: Arc<Replay>,
+    pub(crate) has_effects: bool,
+    pub(crate) until: Option<Place>,
 }
 
 /// A receive of a process, as it is typed: `add@12`.
 #[derive(Debug, Clone)]
-struct Place {
-    process: String,
+pub(crate) struct Place {
+    pub(crate) process: String,
     /// Its first is 1.
-    receive: u64,
+    pub(crate) receive: u64,
 }
 
 impl FromStr for Place {
@@ -219,115 +308,5 @@ impl FromStr for Place {
         });
         let what = "expected a process, `@`, and the number of one of its receives, counted from 1: `add@12`";
         place.ok_or_else(|| what.to_owned())
-    }
-}
-
-/// What is typed after `replay`.
-#[derive(Debug, Args)]
-struct ReplayArguments {
-    /// What `run --record FILE` wrote
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-
-    /// Runs on N threads, whatever the recorded run had: the same happens on any number
-    #[arg(long, value_name = "N", value_parser = workers)]
-    workers: Option<usize>,
-
-    /// Which process runs next, whatever it was
-    #[arg(long, value_name = "P", value_parser = policies())]
-    policy: Option<String>,
-
-    /// Holds PROCESS before its N-th receive, lets all others go on until nothing can, and shows on
-    /// standard output what waits for what and which messages stand in channels with a written form
-    #[arg(long, value_name = "PROCESS@N")]
-    until: Option<Place>,
-
-    /// Writes files and runs processes that only act, so that their effects happen again
-    #[arg(long)]
-    with_effects: bool,
-}
-
-/// What is typed to have a recording replayed.
-pub(crate) const NAME: &str = "replay";
-
-/// Makes the subcommand `replay`.
-pub(crate) fn command() -> Command {
-    let command = ReplayArguments::augment_args(Command::new(NAME));
-    command.about("Runs again what `run --record` has recorded, from that file alone").after_help(
-        "\
-The same messages pass on every channel, and the same failures come at the same message. What came
-from outside is in the recording; processes that act outside are not run, and no files are written.
-Files that the program reads by itself must be what they were.
-Exit codes: those of `run`; 1 as well if the run is not the one that was recorded: where it parts
-from it first is shown, and it goes no further. 2 for a file that is no recording, and for a
-recording of another program or network.",
-    )
-}
-
-/// A recording whose run is to be done again.
-#[derive(Debug)]
-pub(crate) struct Recorded {
-    asked: ReplayArguments,
-    replay: Replay,
-}
-
-impl Recorded {
-    /// Opens the recording that was typed.
-    pub(crate) fn open(matches: &ArgMatches) -> Result<Self, Failure> {
-        let asked = ReplayArguments::from_arg_matches(matches)?;
-        let replay = Replay::open(&asked.file).map_err(|error| {
-            Failure::file(&asked.file, error)
-                .with_help("`run --record FILE` writes one that is read here")
-        })?;
-        Ok(Self { asked, replay })
-    }
-
-    /// Which program it is of.
-    pub(crate) fn program(&self) -> &str {
-        &self.replay.header().program
-    }
-
-    /// What was typed for its run, as `run` understands it.
-    pub(crate) fn matches(&self, run: Command) -> Result<ArgMatches, Failure> {
-        // Behind the options of the whole command, if that has some.
-        let typed = self.replay.header().arguments.iter();
-        let typed = typed.skip_while(|argument| *argument != Verb::Run.name());
-        run.try_get_matches_from(typed).map_err(|error| {
-            let error = error.to_string();
-            let first = error.lines().next().unwrap_or_default();
-            let what = format!("this program does not take the arguments of its run: {first}");
-            Failure::file(&self.asked.file, what)
-        })
-    }
-
-    /// Does it again. The matches are those of the recorded run.
-    pub(crate) fn run(self, program: &dyn Program, matches: &ArgMatches) -> Result<(), Failure> {
-        let command = program.command();
-        let Self { asked, replay } = self;
-        let ReplayArguments { file, workers, policy, until, with_effects } = asked;
-        let (recorded, here) = (&replay.header().program, command.get_name());
-        if recorded != here {
-            let what = format!("this is a recording of `{recorded}`, not of `{here}`");
-            return Err(Failure::file(&file, what));
-        }
-        let (recorded, here) = (&replay.header().version, version(&command));
-        if *recorded != here {
-            let path = file.display();
-            messages::note(format_args!("{path} was recorded by {recorded}; this is {here}"));
-        }
-        if let Some(why) = replay.ends_early() {
-            let path = file.display();
-            messages::note(format_args!(
-                "{path} ends before the run did, which is done again so far: {why}"
-            ));
-        }
-        let arguments = RunArguments::from_arg_matches(matches)?.again(workers, policy);
-        let replay = replay.with_effects(with_effects);
-        let replay = Arc::new(match &until {
-            Some(Place { process, receive }) => replay.until(process, *receive),
-            None => replay,
-        });
-        let again = Again { replay, has_effects: with_effects, until };
-        run::run(program, matches, &arguments, Some(again))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
 use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
-use crate::recording::{Again, Outside};
+use crate::recording::Outside;
 use crate::{Answer, Failure, Interrupt, messages, output, progress, ranks, result};
 
 /// Runs a program and writes its result, once all of it is known.
@@ -16,7 +16,7 @@ pub(crate) fn run(
     program: &dyn Program,
     matches: &ArgMatches,
     arguments: &RunArguments,
-    again: Option<Again>,
+    again: Option<Outside>,
 ) -> Result<(), Failure> {
     let shape = Shape::of(matches);
     let form = form_of(program, shape.variant.as_deref(), false)?;
@@ -31,10 +31,9 @@ pub(crate) fn run(
     let tracing = arguments.trace.start(command.get_name())?;
     let options = tracing.observe(options);
     let mut outside = match again {
-        Some(again) => Outside::Replayed(again),
+        Some(again) => again,
         None => Outside::of(&arguments.record, &command, shape.seed())?,
     };
-    let options = outside.observe(options);
     let interrupt = Interrupt::new(tracing.on_signal());
     let prepared = program.prepare(matches, shape.settings(program)?)?;
     if let Some(text) = prepared.announcement() {
@@ -46,7 +45,7 @@ pub(crate) fn run(
         }
         Kind::Network => {
             let name = command.get_name();
-            run_network(name, &*prepared, form, options, arguments, &interrupt, &outside)
+            run_network(name, &*prepared, form, options, arguments, &interrupt, &mut outside)
         }
         _ => {
             let live = arguments.live.start(command.get_name(), &interrupt)?;
@@ -74,6 +73,7 @@ pub(crate) fn run(
             traced?;
             let files = answer.files.into_iter().filter(|_| !outside.acts_not());
             for (path, lines) in files {
+                outside.clean(&path);
                 output::write_whole(&path, lines)?;
             }
             result::write(answer.lines)?;
@@ -100,13 +100,16 @@ fn run_network<'env>(
     options: Options,
     arguments: &RunArguments,
     interrupt: &Interrupt,
-    outside: &Outside,
+    outside: &mut Outside,
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let mut network = Network::new();
     outside.prepare(&mut network);
     let pending = prepared.build(form, &mut network, Purpose::Run)?;
     let handle = network.stop_handle();
     interrupt.running(handle.clone());
+    // Now that Ctrl-C comes back here.
+    outside.begin()?;
+    let options = outside.observe(options);
     let counted = prepared.progress();
     let done = || counted.as_ref().map_or_else(|| handle.messages(), Progress::done);
     let (total, unit) = match &counted {
@@ -126,7 +129,7 @@ fn run_network<'env>(
     })?;
     let answer = match pending() {
         Some(answer) => answer,
-        None if matches!(outside, Outside::Replayed(_)) => {
+        None if outside.is_done_again() => {
             messages::note(
                 "the process that has the result acts outside: it is not run in a replay",
             );

@@ -8,15 +8,15 @@ use std::sync::OnceLock;
 use clap::{ArgMatches, Args, Command};
 use kahn::{Network, Progress};
 
+use crate::again::Recorded;
 use crate::arguments::Verb;
 use crate::program::{Form, Parts, Pending, Prepared, Program, Purpose, Settings};
-use crate::recording::{self, Recorded};
 use crate::{Answer, BoxError, Failure, menu, start};
 
 /// Makes a command of a network: all of a program's `main`.
 ///
 /// The command has the subcommands `run`, `verify` and `graph`, each with the program's own arguments and
-/// with the options that every network has, and `replay`; see the [crate]. `build` gets the arguments and writes
+/// with the options that every network has, `replay` and `resume`; see the [crate]. `build` gets the arguments and writes
 /// the network down; what it returns is written once the network has finished. It is called for each run
 /// anew (`verify` has many), and must do the same each time: what is read from elsewhere, such as standard
 /// input, is read by the function that [`main_with`] takes before it.
@@ -149,8 +149,7 @@ fn start_single<A: Args, I: Send + Sync + 'static>(
         let command = command(&single);
         let matches = command.try_get_matches()?;
         let (typed, own) = matches.subcommand().ok_or_else(|| Failure::input("nothing to do"))?;
-        if typed == recording::NAME {
-            let recorded = Recorded::open(own)?;
+        if let Some(recorded) = Recorded::open(typed, own)? {
             let typed = recorded.matches(subcommand(&single, Verb::Run))?;
             return recorded.run(&single, &typed);
         }

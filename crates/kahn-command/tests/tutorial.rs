@@ -1,9 +1,11 @@
-//! `docs/replay.md`, as typed. This is both: the program of the page, if the first word is one of its
+//! `docs/replay.md`, as typed. This is both: the programs of the page, if the first word is one of their
 //! subcommands, and the test, which types what the page says.
 #![cfg(unix)]
 
 #[path = "../examples/gauge.rs"]
 mod gauge;
+#[path = "../examples/number.rs"]
+mod number;
 mod pages;
 
 use pages::{blocks, is_of_the_example, page, text, typed};
@@ -13,11 +15,13 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 fn main() -> ExitCode {
-    if matches!(env::args().nth(1).as_deref(), Some("run" | "replay")) {
-        return gauge::main();
+    if matches!(env::args().nth(1).as_deref(), Some("run" | "replay" | "resume")) {
+        let is_number = env::args().next().is_some_and(|name| name.ends_with("number"));
+        return if is_number { number::main() } else { gauge::main() };
     }
     what_the_page_says_can_be_typed();
-    is_of_the_example(&page("replay.md"), include_str!("../examples/gauge.rs"));
+    let examples = [include_str!("../examples/gauge.rs"), include_str!("../examples/number.rs")];
+    is_of_the_example(&page("replay.md"), &examples.concat());
     ExitCode::SUCCESS
 }
 
@@ -30,7 +34,9 @@ fn failed_at(folder: &Path) -> Option<u64> {
 fn what_the_page_says_can_be_typed() {
     let [programs, folder] = [(), ()].map(|()| tempfile::tempdir().expect("a folder"));
     let (programs, folder) = (programs.path(), folder.path());
-    symlink(env::current_exe().expect("it runs"), programs.join("gauge")).expect("it is made");
+    for name in ["gauge", "number"] {
+        symlink(env::current_exe().expect("it runs"), programs.join(name)).expect("it is made");
+    }
     let (mut lines, mut held) = (0, Vec::new());
     for line in blocks(&page("replay.md"), "sh").into_iter().flat_map(str::lines) {
         // It fails at another message each time.
@@ -53,6 +59,6 @@ fn what_the_page_says_can_be_typed() {
             held.push(result);
         }
     }
-    assert!(lines > 6, "{lines} lines");
+    assert!(lines > 10, "{lines} lines");
     assert!(held.len() > 1 && held.iter().all(|text| *text == held[0]), "{held:?}");
 }

@@ -8,6 +8,8 @@
 use crate::Failure;
 use crate::subject::Subject;
 use crate::written::WrittenForms;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -105,6 +107,39 @@ pub enum Act<'a> {
         /// Whether it waits for room, and not for a message.
         to_send: bool,
     },
+    /// It writes a file that is there whole or not at all, and has so much of it on the disk, in a file
+    /// beside the target. Told after each [`saves_each`](crate::observe::Observer::saves_each) messages, and
+    /// before the file is made.
+    Saves {
+        /// The name of the file beside the target.
+        part: &'a str,
+        /// How many messages are in it.
+        messages: u64,
+        /// How many bytes these are.
+        bytes: u64,
+        /// The file, which may be read; none before it is made.
+        file: Option<&'a File>,
+    },
+}
+
+/// How much of its file a process had on the disk: the last [`Act::Saves`] that it told.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_report::observe::Saved;
+///
+/// let saved = Saved { part: ".out.txt.1234-0.part".into(), messages: 65_536, bytes: 1 << 20 };
+/// assert!(saved.part.contains("out.txt"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The name of the file beside the target.
+    pub part: String,
+    /// How many messages are in it.
+    pub messages: u64,
+    /// How many bytes these are.
+    pub bytes: u64,
 }
 
 /// The processes and channels of a network that is about to run, as an
@@ -285,6 +320,27 @@ pub trait Script: Send + Sync {
     /// Returns whether processes with declared effects that send nothing are run all the same. No, unless
     /// overridden.
     fn acts_again(&self) -> bool {
+        false
+    }
+
+    /// Returns whether a process that is joined to the outside is run, and not stood in for. No, unless
+    /// overridden. Asked before it is created, of processes and not of parties.
+    fn is_run(&self, process: Subject<'_>) -> bool {
+        let _ = process;
+        false
+    }
+
+    /// Returns how much of its file a process had on the disk that is run again and writes one. Nothing is
+    /// known, unless overridden. Asked before the process is created.
+    fn saved(&self, process: Subject<'_>) -> Option<Saved> {
+        let _ = process;
+        None
+    }
+
+    /// Is shown the file of which [`saved`](Self::saved) tells, or why it is not there, and returns whether the
+    /// process goes on with it: it cuts it to what was saved. Otherwise it writes another one from its beginning.
+    fn goes_on(&self, process: Subject<'_>, part: io::Result<&File>) -> bool {
+        let _ = (process, part);
         false
     }
 }

@@ -142,6 +142,10 @@ impl Observer for Both {
         self.tell(|wants| wants.acts, |one| one.acts(process, act.clone()));
     }
 
+    fn saves_each(&self) -> Option<u64> {
+        self.0.iter().filter_map(|one| one.observer.saves_each()).min()
+    }
+
     fn writes(
         &self,
         process: Subject<'_>,

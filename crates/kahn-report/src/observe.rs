@@ -1,6 +1,6 @@
 //! What an observer of a run is told while it happens: what processes do and wait for, and their messages.
 
-pub use crate::acts::{Act, Contents, Edge, Graph, Script, Step, Vertex};
+pub use crate::acts::{Act, Contents, Edge, Graph, Saved, Script, Step, Vertex};
 pub use crate::look::{Doing, Look, Sampled, Survey, SurveyedChannel, SurveyedProcess};
 pub use crate::slice::{Slice, Tick};
 pub use crate::subject::Subject;
@@ -115,6 +115,12 @@ pub trait Observer: Send + Sync {
     /// Tells what a process did that is joined to the outside, if acts are wanted.
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {
         let _ = (process, act);
+    }
+
+    /// Returns after how many messages a process that writes a file has it on the disk and tells so
+    /// ([`Act::Saves`]), if acts are wanted; it does after some megabytes in any case. Never, unless overridden.
+    fn saves_each(&self) -> Option<u64> {
+        None
     }
 
     /// Tells what is in messages that a process sends, if contents are wanted: their written forms, of channels whose

@@ -112,10 +112,7 @@ impl FileProgram {
         let write = move |out: &mut dyn std::io::Write| {
             chunks.iter().try_for_each(|chunk| out.write_all(chunk))
         };
-        let Some(path) = &self.output else { return Answer::new(write) };
-        let mut answer = Answer::new(|_| Ok(()));
-        answer.files.push((path.clone(), Box::new(write)));
-        answer
+        Answer::new(write).to(self.output.as_deref())
     }
 }
 
@@ -130,6 +127,7 @@ fn padding_of(input: &[u8], cipher: &Cipher) -> Option<usize> {
 
 impl Program for FileProgram {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        self.input.tell(network);
         let convert = |number: usize, chunk: &'env [u8]| self.convert(number, chunk);
         let done = network::in_turn(network, compare, self.workers, self.chunks(), convert);
         Box::new(move || done.take().map(|chunks| self.answer(chunks)))

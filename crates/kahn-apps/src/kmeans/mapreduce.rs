@@ -72,7 +72,7 @@ pub(super) fn build<'env, T: Number>(
         (split, assign) = (split.digest(), assign.digest());
     }
 
-    let mut rounds = program.rounds();
+    let mut rounds = program.rounds_to_tell();
     let shares = program.points.shares(program.parts, rounds.points_in_piece());
     let shares = shares.map(|share| Box::new(Assigned::new(share, &program.points))).collect();
     let first = items(&rounds, shares);

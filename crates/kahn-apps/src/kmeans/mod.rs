@@ -43,7 +43,9 @@ use self::points::Points;
 use self::rounds::Solution;
 pub use self::rounds::{Assigned, Rounds, Sums};
 use crate::random::Random;
-use crate::{Answer, Compare, Failure, Pending, Program, Progress, Settings, at_least_one, output};
+use crate::{
+    Answer, Compare, Failure, Input, Pending, Program, Progress, Settings, at_least_one, output,
+};
 
 /// How many processes assign points, unless the caller says otherwise.
 ///
@@ -66,7 +68,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   kahn run kmeans points.csv --groups 8                    eight means, one a line
   kahn run kmeans points.csv --groups 8 --epsilon 0.001    stop when the means hardly move
-  kahn run kmeans points.csv --groups 8 --assignments groups.txt
+  kahn run kmeans points.csv --groups 8 --assignments groups.txt --rounds means.csv
   kahn run kmeans --random 100000 --seed 1 --groups 100 --arithmetic integer --report
   kahn run kmeans --random 100000 --groups 100 --variant mapreduce --report    as MapReduce";
 
@@ -101,6 +103,10 @@ pub struct Arguments {
     /// Writes the group of each point, counted from 0, one a line
     #[arg(long, value_name = "FILE")]
     assignments: Option<PathBuf>,
+
+    /// Writes the means of each round, those of a round in a line; in the variant `network` while it runs
+    #[arg(long, value_name = "FILE")]
+    rounds: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -150,23 +156,35 @@ pub struct KMeans<T> {
     means: Vec<T>,
     epsilon: Option<f64>,
     assignments: Option<PathBuf>,
+    /// Where the means of each round are written.
+    course: Option<PathBuf>,
+    /// The files that the points and means were read from.
+    inputs: Vec<Input>,
     parts: usize,
     progress: Progress,
 }
 
 impl<T: Number> KMeans<T> {
     fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Self, Failure> {
-        if let Some(path) = &arguments.assignments {
+        for path in arguments.assignments.iter().chain(&arguments.rounds) {
             output::check_writable(path)?;
         }
         let groups = arguments.groups;
+        let mut inputs = Vec::new();
         let (points, means) = match (arguments.random, &arguments.points) {
             (Some(count), _) => random(count, groups, settings.seed)?,
             (None, Some(path)) => {
-                let points = table::read::<T>(path, None)?;
+                let input = Input::open(path)?;
+                let points = table::read::<T>(path, &input, None)?;
+                inputs.push(input);
                 check_groups(groups, points.len())?;
                 let means = match &arguments.means {
-                    Some(means) => table::read_means(means, groups, &points, path)?,
+                    Some(means) => {
+                        let input = Input::open(means)?;
+                        let rows = table::read_means(means, &input, groups, &points, path)?;
+                        inputs.push(input);
+                        rows
+                    }
                     None => (0..groups).flat_map(|index| points.row(index)).collect(),
                 };
                 (points, means)
@@ -180,6 +198,8 @@ impl<T: Number> KMeans<T> {
             means,
             epsilon: arguments.epsilon,
             assignments: arguments.assignments.clone(),
+            course: arguments.rounds.clone(),
+            inputs,
             parts: settings.parts,
             progress: Progress::new("rounds", None),
         })
@@ -193,7 +213,8 @@ impl<T: Number> KMeans<T> {
     pub fn random(count: usize, groups: usize, seed: u64, parts: usize) -> Result<Self, Failure> {
         let (points, means) = random(count, groups, seed)?;
         let progress = Progress::new("rounds", None);
-        Ok(Self { points, means, epsilon: None, assignments: None, parts, progress })
+        let (inputs, assignments, course) = (Vec::new(), None, None);
+        Ok(Self { points, means, epsilon: None, assignments, course, inputs, parts, progress })
     }
 
     /// Chooses how distances are computed.
@@ -213,8 +234,14 @@ impl<T: Number> KMeans<T> {
         Rounds::new(&self.points, self.means.clone(), self.epsilon)
     }
 
+    /// Starts with the first means, and keeps those of each round if they are to be written in the end.
+    fn rounds_to_tell(&self) -> Rounds<'_, T> {
+        let rounds = self.rounds();
+        if self.course.is_some() { rounds.keep_course() } else { rounds }
+    }
+
     fn answer(&self, solution: Solution<T>) -> Answer<'_> {
-        let Solution { means, groups, rounds } = solution;
+        let Solution { means, groups, rounds, course } = solution;
         let dimensions = self.points.dimensions();
         let mut answer = Answer::new(move |out| {
             means.chunks_exact(dimensions).try_for_each(|mean| write_row(out, mean))
@@ -226,12 +253,17 @@ impl<T: Number> KMeans<T> {
             };
             answer.files.push((path.clone(), Box::new(lines)));
         }
+        if let (Some(path), Some(course)) = (&self.course, course) {
+            let lines = move |out: &mut dyn Write| out.write_all(&course);
+            answer.files.push((path.clone(), Box::new(lines)));
+        }
         answer
     }
 }
 
 impl<T: Number> Program for KMeans<T> {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        self.inputs.iter().for_each(|input| input.tell(network));
         network::build(self, network, compare)
     }
 
@@ -240,6 +272,7 @@ impl<T: Number> Program for KMeans<T> {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Result<Pending<'env>, Failure> {
+        self.inputs.iter().for_each(|input| input.tell(network));
         Ok(mapreduce::build(self, network, compare))
     }
 

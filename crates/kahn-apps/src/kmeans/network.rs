@@ -36,8 +36,18 @@ pub(super) fn build<'env, T: Number>(
         );
     }
     let (solution_out, solution) = compare.channel(network, "solution");
-    network.process("iterate", (assigners, solution_out), async move |(assigners, solution)| {
-        iterate(program, assigners, solution).await;
+    // Written while it runs; a run that was cut short goes on with it.
+    let told = match (&program.course, compare) {
+        (Some(path), Compare::Numbers) => {
+            let (told_out, told) = network.channel("rounds");
+            network.write_file("write", told, path);
+            Some(told_out)
+        }
+        _ => None,
+    };
+    let ports = (assigners, told, solution_out);
+    network.process("iterate", ports, async move |(assigners, told, solution)| {
+        iterate(program, assigners, told, solution).await;
     });
     let solutions = network.collect("result", solution);
     Box::new(move || solutions.take()?.pop().map(|solution| program.answer(solution)))
@@ -47,6 +57,7 @@ pub(super) fn build<'env, T: Number>(
 async fn iterate<'env, T: Number>(
     program: &'env KMeans<T>,
     assigners: Vec<Assigner<'env, T>>,
+    mut told: Option<Sender<Vec<u8>>>,
     mut solution: Sender<Solution<T>>,
 ) {
     let parts = assigners.len();
@@ -58,7 +69,7 @@ async fn iterate<'env, T: Number>(
         assigned.push(groups);
     }
 
-    let mut rounds = program.rounds();
+    let mut rounds = if told.is_some() { program.rounds() } else { program.rounds_to_tell() };
     loop {
         let means: Arc<[T]> = rounds.means().into();
         for (to_assigner, _) in &mut cycle {
@@ -72,6 +83,9 @@ async fn iterate<'env, T: Number>(
             }
         }
         let last = total.is_none_or(|total| rounds.finish(&total));
+        if let Some(told) = &mut told {
+            told.send(rounds.line()).await;
+        }
         program.progress.add(1);
         if last {
             break;

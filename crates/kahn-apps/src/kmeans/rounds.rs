@@ -145,11 +145,26 @@ pub struct Rounds<'env, T> {
     count: u64,
     /// How far a mean has moved in this round, at most.
     farthest: f64,
+    /// The means of each round as lines, if they are kept.
+    course: Option<Vec<u8>>,
 }
 
 impl<'env, T: Number> Rounds<'env, T> {
     pub(super) fn new(points: &'env Points<T>, means: Vec<T>, epsilon: Option<f64>) -> Self {
-        Self { points, means, epsilon, count: 0, farthest: 0.0 }
+        Self { points, means, epsilon, count: 0, farthest: 0.0, course: None }
+    }
+
+    /// Keeps the means of each round as lines.
+    pub(super) fn keep_course(mut self) -> Self {
+        self.course = Some(Vec::new());
+        self
+    }
+
+    /// Gives the means as a line, comma separated.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        super::write_row(&mut line, &self.means).expect("it is memory");
+        line
     }
 
     /// Gives the means that the next round assigns to.
@@ -189,6 +204,8 @@ impl<'env, T: Number> Rounds<'env, T> {
     #[must_use]
     pub(super) fn is_last(&mut self, changed: u64) -> bool {
         self.count += 1;
+        let line = self.course.is_some().then(|| self.line());
+        self.course.iter_mut().zip(line).for_each(|(course, line)| course.extend(line));
         let farthest = std::mem::take(&mut self.farthest);
         changed == 0 || self.epsilon.is_some_and(|epsilon| farthest <= epsilon)
     }
@@ -200,7 +217,8 @@ impl<'env, T: Number> Rounds<'env, T> {
 
     /// Gives the result, and keeps no means.
     pub(super) fn take_solution(&mut self, groups: Vec<Vec<u32>>) -> Solution<T> {
-        Solution { means: std::mem::take(&mut self.means), groups, rounds: self.count }
+        let (means, course) = (std::mem::take(&mut self.means), self.course.take());
+        Solution { means, groups, rounds: self.count, course }
     }
 }
 
@@ -211,6 +229,8 @@ pub(super) struct Solution<T> {
     /// By share, in order.
     pub(super) groups: Vec<Vec<u32>>,
     pub(super) rounds: u64,
+    /// The means of each round, if they were kept.
+    pub(super) course: Option<Vec<u8>>,
 }
 
 #[cfg(test)]

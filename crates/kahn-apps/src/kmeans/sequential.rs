@@ -6,7 +6,7 @@ use super::rounds::{Assigned, Solution};
 
 /// Runs rounds until the last.
 pub(super) fn solve<T: Number>(program: &KMeans<T>) -> Solution<T> {
-    let mut rounds = program.rounds();
+    let mut rounds = program.rounds_to_tell();
     let mut points = Assigned::new(program.points.share(0, 1), &program.points);
     loop {
         let last = rounds.finish(&points.assign(rounds.means()));

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use super::number::Number;
 use super::points::Points;
-use crate::{Failure, Input};
+use crate::Failure;
 
 /// Reads a file of points, all of as many dimensions as the first, or as `dimensions` says.
 pub(super) fn read<T: Number>(
     path: &Path,
+    input: &[u8],
     dimensions: Option<(usize, &str)>,
 ) -> Result<Points<T>, Failure> {
-    let input = Input::open(path)?;
     let mut points: Option<Points<T>> = None;
     let mut row = Vec::new();
-    for (index, line) in lines(&input).enumerate() {
+    for (index, line) in lines(input).enumerate() {
         row.clear();
         let found = memchr::memchr_iter(b',', line).count() + 1;
         let (expected, like) = match (&points, dimensions) {
@@ -46,12 +46,13 @@ pub(super) fn read<T: Number>(
 /// Reads the starting means: one for each group, of the dimensions of the points.
 pub(super) fn read_means<T: Number>(
     path: &Path,
+    input: &[u8],
     groups: usize,
     points: &Points<T>,
     points_path: &Path,
 ) -> Result<Vec<T>, Failure> {
     let like = points_path.display().to_string();
-    let means = read::<T>(path, Some((points.dimensions(), &like)))?;
+    let means = read::<T>(path, input, Some((points.dimensions(), &like)))?;
     if means.len() != groups {
         let what = format!("expected {groups} rows, one for each group, found {}", means.len());
         return Err(Failure::file(path, what));
@@ -97,8 +98,7 @@ mod tests {
     fn read_text<T: Number>(text: &str) -> Result<Vec<Vec<T>>, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("points.csv");
-        std::fs::write(&path, text).unwrap();
-        let points = read::<T>(&path, None).map_err(|failure| {
+        let points = read::<T>(&path, text.as_bytes(), None).map_err(|failure| {
             let text = failure.to_string();
             text.split_once("points.csv: ").expect("the file is named").1.to_owned()
         })?;

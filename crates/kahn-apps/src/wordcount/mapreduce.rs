@@ -54,11 +54,12 @@ pub(super) fn build<'env>(
     let merged = network.collect("result", merged);
     Box::new(move || {
         let merged = merged.take()?;
-        Some(Answer::new(move |out| {
+        let answer = Answer::new(move |out| {
             merged
                 .iter()
                 .flatten()
                 .try_for_each(|&(Reverse(count), word)| write_line(out, &Entry { word, count }))
-        }))
+        });
+        Some(answer.to(program.output.as_deref()))
     })
 }

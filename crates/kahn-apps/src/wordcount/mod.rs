@@ -30,7 +30,7 @@ use kahn::Network;
 
 pub use self::counts::{Counts, Entry};
 pub use self::words::{Word, for_each_word};
-use crate::{Answer, Compare, Failure, Input, Pending, Program, Progress, Settings};
+use crate::{Answer, Compare, Failure, Input, Pending, Program, Progress, Settings, output};
 
 /// How many counting and how many summing processes there are, unless the caller says otherwise.
 ///
@@ -55,6 +55,7 @@ Examples:
   kahn run wordcount book.txt                       count the words of a file
   kahn run wordcount *.txt --workers 2 --report     of many, on two workers; say what it cost
   zcat book.gz | kahn run wordcount -               what comes by standard input
+  kahn run wordcount book.txt -o counts.txt         into a file
   kahn run wordcount book.txt --words unicode       letters of any script, not A-Z alone
   kahn run wordcount book.txt --variant sequential  the same bytes without a network
   kahn run wordcount book.txt --variant mapreduce   the same bytes from two MapReduce jobs";
@@ -76,6 +77,10 @@ pub struct Arguments {
     #[arg(long, value_name = "ascii|unicode", default_value = "ascii", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     words: Letters,
+
+    /// Writes to OUT, and not to standard output: whole, or not at all
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -91,16 +96,20 @@ enum Letters {
 /// Returns [`Failure::Input`] if one of them is missing, unreadable or a directory, and if an option has no
 /// effect.
 pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Program>, Failure> {
+    if let Some(path) = &arguments.output {
+        output::check_writable(path)?;
+    }
     let counted = WordCount::open(&arguments.files, settings.parts)?;
+    let output = arguments.output.clone();
     if arguments.words == Letters::Ascii {
-        return Ok(Box::new(WordCount { combine: arguments.combine, ..counted }));
+        return Ok(Box::new(WordCount { combine: arguments.combine, output, ..counted }));
     }
     if arguments.combine {
         let what = "--combine is for the variant `mapreduce`, which --words unicode is not for";
         return Err(Failure::input(what).with_help("leave one of both out"));
     }
     let WordCount { files, parts, progress, .. } = counted;
-    Ok(Box::new(unicode::UnicodeCount { files, parts, progress }))
+    Ok(Box::new(unicode::UnicodeCount { files, parts, output, progress }))
 }
 
 /// The files, ready to be counted.
@@ -109,6 +118,7 @@ pub struct WordCount {
     files: Vec<Input>,
     parts: usize,
     combine: bool,
+    output: Option<PathBuf>,
     progress: Progress,
 }
 
@@ -122,7 +132,7 @@ impl WordCount {
         let files = files.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
         let bytes = files.iter().map(|file| file.len() as u64).sum();
         let progress = Progress::new("bytes", Some(bytes));
-        Ok(Self { files, parts, combine: false, progress })
+        Ok(Self { files, parts, combine: false, output: None, progress })
     }
 
     /// Gives the pieces of all files, cut between words, in order.
@@ -148,6 +158,7 @@ const MOST: usize = 256 * 1024;
 
 impl Program for WordCount {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        self.files.iter().for_each(|file| file.tell(network));
         network::build(self, network, compare)
     }
 
@@ -156,12 +167,15 @@ impl Program for WordCount {
         network: &mut Network<'env>,
         compare: Compare,
     ) -> Result<Pending<'env>, Failure> {
+        self.files.iter().for_each(|file| file.tell(network));
         Ok(mapreduce::build(self, network, compare))
     }
 
     fn sequential(&self) -> Result<Answer<'_>, Failure> {
         let ranked = sequential::count(self);
-        Ok(Answer::new(move |out| ranked.iter().try_for_each(|entry| write_line(out, entry))))
+        let answer =
+            Answer::new(move |out| ranked.iter().try_for_each(|entry| write_line(out, entry)));
+        Ok(answer.to(self.output.as_deref()))
     }
 
     fn progress(&self) -> &Progress {

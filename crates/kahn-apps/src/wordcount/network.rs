@@ -53,13 +53,27 @@ pub(super) fn build<'env>(
     network.process("merge", (to_merger, merged_out), async |(ranked, merged)| {
         merge(ranked, merged).await;
     });
+    if let (Some(path), Compare::Numbers) = (&program.output, compare) {
+        // Written while it is merged; a run that was cut short goes on with it.
+        let lines = network.map("lines", merged, |entries| lines(&entries));
+        network.write_file("write", lines, path);
+        return Box::new(|| Some(Answer::written()));
+    }
     let merged = network.collect("result", merged);
     Box::new(move || {
         let merged = merged.take()?;
-        Some(Answer::new(move |out| {
+        let answer = Answer::new(move |out| {
             merged.iter().flatten().try_for_each(|entry| write_line(out, entry))
-        }))
+        });
+        Some(answer.to(program.output.as_deref()))
     })
+}
+
+/// The lines of some entries.
+fn lines(entries: &Entries<'_>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    entries.iter().try_for_each(|entry| write_line(&mut lines, entry)).expect("it is memory");
+    lines
 }
 
 /// Deals the pieces of the files to the counters in turn: the same ones whoever is fast.

@@ -9,6 +9,7 @@
 //! ```
 
 use std::cmp::Reverse;
+use std::path::PathBuf;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -24,6 +25,7 @@ type Counts = HashMap<String, u64, FixedState>;
 pub(super) struct UnicodeCount {
     pub(super) files: Vec<Input>,
     pub(super) parts: usize,
+    pub(super) output: Option<PathBuf>,
     pub(super) progress: Progress,
 }
 
@@ -44,6 +46,7 @@ impl UnicodeCount {
 
 impl Program for UnicodeCount {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
+        self.files.iter().for_each(|file| file.tell(network));
         let (out, taken) = compare.channel(network, "pieces");
         network.process("split", out, async move |mut out| {
             for piece in self.pieces() {
@@ -57,7 +60,7 @@ impl Program for UnicodeCount {
             }
             all
         });
-        Box::new(move || all.take().map(answer))
+        Box::new(move || all.take().map(|all| answer(all).to(self.output.as_deref())))
     }
 
     fn mapreduce<'env>(
@@ -75,7 +78,7 @@ impl Program for UnicodeCount {
             add_text(&mut counts, piece);
             self.progress.add(piece.len() as u64);
         }
-        Ok(answer(counts))
+        Ok(answer(counts).to(self.output.as_deref()))
     }
 
     fn progress(&self) -> &Progress {

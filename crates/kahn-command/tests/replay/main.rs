@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::{env, fs, thread};
 
 fn main() -> ExitCode {
-    if matches!(env::args().nth(1).as_deref(), Some("run" | "replay")) {
+    if matches!(env::args().nth(1).as_deref(), Some("run" | "replay" | "resume")) {
         return program::program();
     }
     a_failure_that_data_decides_comes_again_under_every_schedule();
@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     another_program_is_refused_and_another_version_is_told();
     a_program_that_has_changed_stops_where_histories_part();
     a_recording_that_was_killed_is_replayed_as_far_as_it_goes();
+    a_recording_of_a_run_that_was_stopped_says_so_and_goes_on();
     files_that_a_recording_names_are_not_touched();
     what_is_there_before_a_receive_is_shown_the_same_under_every_schedule();
     a_run_that_fails_leaves_what_runs_it_again_and_one_that_ends_well_leaves_nothing();
@@ -273,6 +274,51 @@ fn a_recording_that_was_killed_is_replayed_as_far_as_it_goes() {
         let expected = if told.contains("recording") { 2 } else { 1 };
         assert_eq!(code, Some(expected), "{length} bytes: {told}");
     }
+}
+
+fn a_recording_of_a_run_that_was_stopped_says_so_and_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, sink] = ["run.rec", "sink"].map(|name| folder.path().join(name));
+    let mut run = started(&["run", "--sink", path(&sink), "--record"], &file);
+    let mut input = run.stdin.take().expect("it is a pipe");
+    for _ in 0..20 {
+        input.write_all(b"7\n").expect("it is read");
+    }
+    while sends_in(&file) < 20 {
+        thread::yield_now();
+    }
+    let interrupt = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+    assert!(interrupt.expect("the system does it").success());
+    // What it writes is removed when it stops.
+    while names_in(folder.path()) != ["run.rec"] {
+        thread::yield_now();
+    }
+    // One line more, so that the thread ends that waits for it; its input has not.
+    input.write_all(b"7\n").expect("it is read");
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    assert_eq!(names_in(folder.path()), ["run.rec"]);
+    let (code, _, told) = said(&replayed(&file, &[]));
+    let what = "run.rec ends before the run did, which is done again so far: the run was stopped";
+    assert!(code == Some(1) && told.contains(what), "{told}");
+
+    // Fed again, and more; and something else first.
+    let (code, result, told) = said(&fed(&["resume"], &file, [7, 8].into_iter()));
+    assert_eq!((code, result.as_str()), (Some(1), ""), "{told}");
+    let parts =
+        "this is not the run that was recorded: message 2 of channel `read`, from `lines`, differs";
+    assert!(told.ends_with(parts), "{told}");
+    assert!(told.contains("`lines` begins again, and must send what it sent"), "{told}");
+    assert!(told.contains("goes on with: "), "{told}");
+    let (code, result, told) = said(&fed(&["resume"], &file, [7; 30].into_iter()));
+    assert_eq!((code, result.as_str()), (Some(0), "210\n"), "{told}");
+    let written = fs::read_to_string(&sink).expect("it is there");
+    assert_eq!(
+        written.lines().map(str::parse).collect::<Vec<_>>(),
+        (1..=30).map(|n| Ok(7 * n)).collect::<Vec<Result<u64, _>>>()
+    );
+    assert_eq!(names_in(folder.path()), ["run.rec", "sink"]);
+    let (code, result, told) = said(&replayed(&file, &[]));
+    assert_eq!((code, result.as_str(), told.as_str()), (Some(0), "210\n", ""));
 }
 
 /// How many messages a recording has that were sent.

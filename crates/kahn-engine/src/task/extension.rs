@@ -221,8 +221,16 @@ impl TaskRef {
 
     /// The holder: the identity of the next thing that it creates.
     pub fn next_child(self) -> Identity {
+        let coming = self.coming_child();
+        let Extension { created, .. } = self.extension();
+        created.set(created.get() + 1);
+        coming
+    }
+
+    /// The holder: what [`next_child`](Self::next_child) returns next.
+    pub fn coming_child(self) -> Identity {
         let Extension { created, child, .. } = self.extension();
-        let number = created.replace(created.get() + 1);
+        let number = created.get();
         #[expect(clippy::cast_possible_truncation, reason = "what is above is in the others")]
         let order = number as u32;
         if order == 0 {

@@ -58,6 +58,11 @@ impl Table {
         Identity::fixed(self.fixed - 1)
     }
 
+    /// What [`next_fixed`](Self::next_fixed) returns next.
+    pub fn coming_fixed(&self) -> Identity {
+        Identity::fixed(self.fixed)
+    }
+
     /// Makes the header of a new process; the body behind it is still to be written.
     pub fn make<L: Header>(&mut self, plan: Plan) -> TaskRef {
         let size = plan.body.map_or(size_of::<Task>(), |body| body.size);

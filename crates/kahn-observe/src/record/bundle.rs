@@ -123,6 +123,29 @@ impl Bundle {
         Ok(bundle)
     }
 
+    /// Has files on the disk after each so many messages, as [`Recorder::saves_each`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_observe::record::{Bundle, Header};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("crash");
+    /// let bundle = Bundle::create(&path, Header::default(), "words replay")?.saves_each(1000);
+    /// # drop(bundle);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if it is 0, or if the run has started.
+    #[must_use]
+    pub fn saves_each(mut self, messages: u64) -> Self {
+        let recorder = Arc::get_mut(&mut self.recorder).expect("no run has it yet");
+        recorder.save_each(messages);
+        self
+    }
+
     /// Returns the observer that records the run.
     ///
     /// # Examples

@@ -170,6 +170,27 @@ pub enum Entry<'a> {
     },
     /// The run is over: a recording that says so was not cut.
     Ended,
+    /// A recorded process that writes a file has so much of it on the disk.
+    Saved {
+        /// Which.
+        process: u64,
+        /// The name of the file beside the target.
+        #[serde(borrow)]
+        part: &'a str,
+        /// How many messages are in it.
+        messages: u64,
+        /// How many bytes these are.
+        bytes: u64,
+        /// The SHA-256 of these bytes.
+        sha256: [u8; 32],
+    },
+    /// The run was stopped before it was over, which is told next.
+    Stopped,
+    /// A program begins the run, or goes on with it.
+    Begun {
+        /// The number that the system has for the program while it runs.
+        program: u32,
+    },
 }
 
 /// What a recorded process did at one of its ends, or its end.

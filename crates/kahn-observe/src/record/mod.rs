@@ -20,6 +20,8 @@
 //! | `read` | how is a file read that nothing is known of? |
 //! | `recorder` | what is written of a run, and which runs cannot be recorded? |
 //! | `replay` | what does each process do again, and is the network the same? |
+//! | `resume` | how does a run go on that was cut short? |
+//! | `known` | what of a run that is done again is recorded already? |
 //! | `until` | what is there before a process receives a message? |
 //! | `bundle` | what is kept of a run that failed? |
 //! | `whole` | what ends a recording with its run? |
@@ -31,9 +33,11 @@
 mod bundle;
 mod carried;
 mod content;
+mod known;
 mod read;
 mod recorder;
 mod replay;
+mod resume;
 mod topology;
 mod until;
 mod whole;
@@ -44,6 +48,7 @@ pub use content::{Act, Entry, Failed, Header, Input};
 pub use read::{Cut, ReadError, Reader};
 pub use recorder::Recorder;
 pub use replay::Replay;
+pub use resume::Resume;
 pub use topology::{Channel, Process, Topology};
 pub use until::Left;
 pub(crate) use whole::{Bundling, Recording};
@@ -53,7 +58,7 @@ pub use write::Writer;
 const MAGIC: [u8; 7] = *b"KAHNREC";
 
 /// The version of the format that is written.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The most bytes of a record. One that says more is not read.
 const MOST: usize = 1 << 28;

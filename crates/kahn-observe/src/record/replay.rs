@@ -68,7 +68,7 @@ type Stop = Box<dyn FnOnce() + Send>;
 pub struct Replay {
     header: Header,
     cut: Option<Cut>,
-    has_ended: bool,
+    end: End,
     acts_again: bool,
     until: Option<Until>,
     file: Mutex<File>,
@@ -85,6 +85,15 @@ pub struct Replay {
 struct Parted {
     what: Option<String>,
     stop: Option<Stop>,
+}
+
+/// How the recorded run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// That is not known: it was killed, or the disk was full.
+    Cut,
+    Stopped,
+    Ended,
 }
 
 /// Where the acts of a process stand, and how many it has done.
@@ -117,15 +126,30 @@ impl Replay {
     /// # Errors
     /// Fails if it is no recording, or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        let file = File::open(path)?;
+        Self::read(File::open(path)?, |_, _| {}).map(|(replay, _)| replay)
+    }
+
+    /// Reads a recording, and returns how many bytes of it are whole. `each` is told every entry.
+    pub(super) fn read(
+        file: File,
+        mut each: impl FnMut(&Header, &Entry<'_>),
+    ) -> Result<(Self, u64), ReadError> {
         let mut reader = Reader::new(io::BufReader::new(file.try_clone()?))?;
+        let header = reader.header().clone();
         let mut processes: BTreeMap<_, Cursor> = BTreeMap::new();
         let (mut passed, mut carried) =
             (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
-        let mut has_ended = false;
+        let mut end = End::Cut;
         loop {
             let at = reader.at();
             let Some(entry) = reader.read()? else { break };
+            each(&header, &entry);
+            // What comes behind an end is of a run that went on.
+            end = match (entry, end) {
+                (Entry::Stopped, _) | (Entry::Ended, End::Stopped) => End::Stopped,
+                (Entry::Ended, _) => End::Ended,
+                _ => End::Cut,
+            };
             match entry {
                 Entry::Acts { act: Act::Sent { .. }, .. } => {
                     return Err(ReadError::WithoutMessages);
@@ -144,24 +168,31 @@ impl Replay {
                 Entry::Carried { channel, messages, digest } => {
                     carried.entry(channel).or_default().push((messages, digest));
                 }
-                Entry::Ended => has_ended = true,
+                Entry::Ended | Entry::Stopped | Entry::Saved { .. } | Entry::Begun { .. } => {}
             }
         }
-        let channels = reader.header().network.channels.iter();
+        let channels = header.network.channels.iter();
         let wired = channels.filter(|channel| channel.is_wired).map(|channel| channel.id);
-        Ok(Self {
-            header: reader.header().clone(),
+        let wired: Vec<_> = wired.collect();
+        let replay = Self {
+            header,
             cut: reader.cut().cloned(),
-            has_ended,
+            end,
             acts_again: false,
             until: None,
             file: Mutex::new(file),
             processes: processes.into_iter().map(|(id, one)| (id, Mutex::new(one))).collect(),
             passed,
             carried,
-            channels: Channels::new(wired),
+            channels: Channels::new(wired.into_iter()),
             parted: Mutex::default(),
-        })
+        };
+        Ok((replay, reader.at()))
+    }
+
+    /// Compares the messages of a channel with these digests.
+    pub(super) fn compare(&mut self, channel: u64, digests: Vec<u64>) {
+        self.passed.insert(channel, digests);
     }
 
     /// Has processes with declared effects that send nothing act again: they are run.
@@ -321,10 +352,11 @@ impl Replay {
     /// # Ok::<(), kahn_observe::record::ReadError>(())
     /// ```
     pub fn ends_early(&self) -> Option<String> {
-        match &self.cut {
-            Some(cut) => Some(cut.to_string()),
-            None if self.has_ended => None,
-            None => Some("it does not say that the run has ended".to_owned()),
+        match (&self.cut, self.end) {
+            (_, End::Stopped) => Some("the run was stopped".to_owned()),
+            (Some(cut), _) => Some(cut.to_string()),
+            (None, End::Ended) => None,
+            (None, End::Cut) => Some("it does not say that the run has ended".to_owned()),
         }
     }
 

@@ -5,14 +5,15 @@
 //! | is empty | waits | goes on |
 //! | has less than [`ROOM`] | writes what is there when the other is written, at least each [`PERIOD`] | goes on |
 //! | has more | writes the other | waits: a disk that is slow makes sources slow |
+//! | is waited for ([`Writer::flush`]) | writes it at once | goes on |
 //! | – | could not write | goes on, and nothing is kept: the recording has ended, not the run |
 
 use super::{Act, Entry, FRAME, Header, MAGIC, MOST, VERSION, checksum};
 use kahn_report::observe::WrittenForms;
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,6 +70,10 @@ struct State {
     /// Of the last message: that of the next is the same, as a rule.
     head: Head,
     is_finished: bool,
+    /// How many wait until all is written.
+    waiting: usize,
+    /// The other buffer is being written.
+    is_writing: bool,
     /// Why nothing is written any more.
     error: Option<io::Error>,
     has_ended: bool,
@@ -101,7 +106,17 @@ impl Writer {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Self::new(options.open(path)?, header)
+        let file = options.open(path)?;
+        lock(&file)?;
+        Self::new(file, header)
+    }
+
+    /// Writes from now on what is appended, behind so many bytes of a recording that another run has left, whose
+    /// lock the caller has. Others are cut off.
+    pub(super) fn behind(mut file: File, bytes: u64) -> io::Result<Self> {
+        file.set_len(bytes)?;
+        file.seek(SeekFrom::Start(bytes))?;
+        Self::start(file, bytes)
     }
 
     /// Writes the header, and from now on what is appended.
@@ -124,8 +139,13 @@ impl Writer {
         add(&mut bytes, header)?;
         seal(&mut bytes[MAGIC.len() + 1..]);
         output.write_all(&bytes)?;
+        Self::start(output, bytes.len() as u64)
+    }
+
+    /// Starts the thread that writes, behind so many bytes.
+    fn start(output: impl Write + Send + 'static, written: u64) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        shared.state.lock().written = bytes.len() as u64;
+        shared.state.lock().written = written;
         let of_thread = Arc::clone(&shared);
         let thread = thread::Builder::new().name("kahn recording".to_owned());
         let thread = thread.spawn(move || of_thread.write(output))?;
@@ -179,6 +199,17 @@ impl Writer {
             self.shared.work.notify_one();
         }
         true
+    }
+
+    /// Waits until all that was appended is written.
+    pub(super) fn flush(&self) {
+        let mut state = self.shared.state.lock();
+        state.waiting += 1;
+        while !(state.buffer.is_empty() && !state.is_writing || state.has_ended) {
+            self.shared.work.notify_one();
+            self.shared.room.wait(&mut state);
+        }
+        state.waiting -= 1;
     }
 
     /// Writes what is left, and returns how many bytes the recording has.
@@ -254,16 +285,22 @@ impl Shared {
         let mut bytes = Vec::new();
         let mut state = self.state.lock();
         loop {
-            if state.buffer.len() < WORTH_WRITING && !state.is_finished && !state.has_ended {
+            let is_asked = state.is_finished || state.waiting > 0 && !state.buffer.is_empty();
+            if state.buffer.len() < WORTH_WRITING && !is_asked && !state.has_ended {
                 self.work.wait_for(&mut state, PERIOD);
             }
             let (is_last, has_ended) = (state.is_finished, state.has_ended);
             mem::swap(&mut bytes, &mut state.buffer);
+            state.is_writing = true;
             drop(state);
             self.room.notify_all();
             seal(&mut bytes);
             let written = output.write_all(&bytes).and_then(|()| output.flush());
             state = self.state.lock();
+            state.is_writing = false;
+            if state.waiting > 0 {
+                self.room.notify_all();
+            }
             match written {
                 Ok(()) => state.written += bytes.len() as u64,
                 Err(error) => state.end(error),
@@ -274,6 +311,26 @@ impl Shared {
             }
         }
     }
+}
+
+/// Keeps others from writing a recording while this program has it open.
+#[cfg(unix)]
+pub(super) fn lock(file: &File) -> io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let what = "a run that goes on writes this recording";
+            Err(io::Error::new(io::ErrorKind::WouldBlock, what))
+        }
+        // Not every file system has locks.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn lock(_file: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Fills in the checksums of whole records: what appends them leaves that to the thread that writes.

@@ -6,6 +6,8 @@ mod hostile;
 mod inputs;
 mod parting;
 mod random;
+#[cfg(unix)]
+mod resume;
 mod service;
 mod until;
 

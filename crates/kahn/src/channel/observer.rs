@@ -32,6 +32,7 @@ use kahn_report::Ending;
 use kahn_report::log::{Log, Wait, What};
 use kahn_report::observe::{Act, Observer, Rest, Slice, Subject, Wants, WrittenForms};
 use std::fmt;
+use std::fs::File;
 use std::ops::Range;
 use std::{ptr, slice};
 
@@ -96,6 +97,20 @@ pub(crate) fn tell_of_leave(task: TaskRef) {
         && let Some(observer) = told_of_acts(task)
     {
         observer.acts(process(&task), Act::MayCreate);
+    }
+}
+
+/// After how many messages the process that runs here tells that its file has them, if it is to tell.
+pub(crate) fn saves_each() -> Option<u64> {
+    let (_, task) = Worker::running()?;
+    told_of_acts(task)?.saves_each()
+}
+
+/// The process that runs here has so much of its file on the disk, or is about to make it.
+pub(crate) fn tell_of_saving(part: &str, messages: u64, bytes: u64, file: Option<&File>) {
+    let observer = |(_, task)| Some((task, told_of_acts(task)?));
+    if let Some((task, observer)) = Worker::running().and_then(observer) {
+        observer.acts(process(&task), Act::Saves { part, messages, bytes, file });
     }
 }
 

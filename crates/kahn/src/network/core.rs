@@ -269,7 +269,7 @@ impl Core {
         R: Future<Output = O> + Send + 'env,
         O: ProcessResult + 'env,
     {
-        if plan.is_joined && self.script.get().is_some() && self.is_done_again(&see(&ports)) {
+        if plan.is_joined && self.is_done_again(&plan, &see(&ports), by) {
             let seen = see(&ports);
             drop_types((code, ports), seen.all(), by);
             self.stand_in(plan, seen, by, 0);
@@ -319,10 +319,7 @@ impl Core {
         O: ProcessResult,
     {
         let seen = see(&ports);
-        if self.script.get().is_some()
-            && (plan.is_joined || !seen.has(End::Receiver))
-            && self.is_done_again(&seen)
-        {
+        if (plan.is_joined || !seen.has(End::Receiver)) && self.is_done_again(&plan, &seen, by) {
             drop_types((code, ports), seen.all(), by);
             self.stand_in(plan, seen, by, 0);
         } else if body::fits::<Body<F, P, ()>>() {

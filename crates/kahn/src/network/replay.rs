@@ -24,6 +24,7 @@
 //! | another step | that; if another one is seen, the network is another: `Script::parts`, and it fails |
 //! | that it ends | it returns, or fails with the same failure |
 //! | that it waits, in a run in which nothing could go on | it waits there |
+//! | that a process is run all the same ([`Script::is_run`]) | nothing of this: its own code runs, from its beginning |
 //! | nothing more: the process was pruned or stopped, or no more is known | it waits for good, and may be pruned |
 
 use super::core::{By, Core, EndsSeen, ProcessPlan};
@@ -36,8 +37,8 @@ use crate::channel::untyped::drop_types;
 use crate::channel::untyped::{UntypedEnd, wait_for_good};
 use kahn_engine::TaskRef;
 use kahn_engine::sync::Arc;
-use kahn_report::BoxError;
 use kahn_report::observe::{Script, Step, Subject};
+use kahn_report::{BoxError, Name};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -52,9 +53,22 @@ impl fmt::Debug for Again {
 }
 
 impl Core {
-    /// Whether a process with these ports, which is joined to the outside, is not run but stood in for.
-    pub(super) fn is_done_again(&self, seen: &EndsSeen) -> bool {
-        self.script.get().is_some_and(|again| seen.has(End::Sender) || !again.0.acts_again())
+    /// Whether a process with these ports, which is joined to the outside and the next to be created, is not
+    /// run but stood in for.
+    pub(super) fn is_done_again(&self, plan: &ProcessPlan, seen: &EndsSeen, by: By<'_>) -> bool {
+        self.script.get().is_some_and(|Again(script)| {
+            let is_new = || script.is_run(self.coming(&plan.name, by));
+            (seen.has(End::Sender) || !script.acts_again()) && !is_new()
+        })
+    }
+
+    /// What observers and scripts will be told that the next process is.
+    pub(super) fn coming<'a>(&self, name: &'a Name, by: By<'_>) -> Subject<'a> {
+        let identity = match by {
+            None => self.scheduler.table.lock().coming_fixed(),
+            Some((task, _)) => task.coming_child(),
+        };
+        Subject::new(name, identity)
     }
 
     /// Creates a process that does again what it did. Its caller has [dropped](drop_types) the types of the ends

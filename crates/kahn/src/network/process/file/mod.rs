@@ -3,6 +3,7 @@
 //! What reads or writes blocks, so each of these processes has a thread of its own.
 
 mod read;
+mod saving;
 mod whole;
 mod write;
 
