@@ -10,6 +10,7 @@ use kahn_engine::Kind;
 use kahn_engine::sync::{Arc, Condvar, Mutex};
 use kahn_report::observe::{Look, Sampled, Survey};
 use kahn_report::{Activity, Explanation, StillRunning, Waiting};
+use std::mem;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -213,15 +214,16 @@ impl Handle {
             Ok(found) => return Some(found),
             Err(asked) => asked,
         };
-        let answer = Arc::new(Answer { find, found: Mutex::new(None), given: Condvar::new() });
+        let answer =
+            Arc::new(Answer { find, found: Mutex::new(Given::NotYet), given: Condvar::new() });
         let what = Arc::into_raw(Arc::clone(&answer)).cast();
         common.defer(Deferred::call(what, answer_at::<T>));
         let mut found = answer.found.lock();
-        answer.given.wait_while_for(&mut found, |found| found.is_none(), patience);
-        // It may be over.
-        match found.take() {
-            Some(found) => found,
-            None => Some(instead),
+        answer.given.wait_while_for(&mut found, |found| matches!(found, Given::NotYet), patience);
+        match mem::replace(&mut *found, Given::Over) {
+            Given::Found(found) => Some(found),
+            Given::NotYet => Some(instead),
+            Given::Over => None,
         }
     }
 
@@ -268,10 +270,18 @@ impl Sampled for Handle {
     }
 }
 
-/// Where a worker of the network puts what it has found; nothing if the run is over.
+/// What a worker was asked to find.
+enum Given<T> {
+    NotYet,
+    Found(T),
+    /// The run is over.
+    Over,
+}
+
+/// Where a worker of the network puts what it has found.
 struct Answer<T> {
     find: fn(&Core) -> T,
-    found: Mutex<Option<Option<T>>>,
+    found: Mutex<Given<T>>,
     given: Condvar,
 }
 
@@ -279,7 +289,7 @@ unsafe fn answer_at<T>(answer: *const (), worker: Option<&Worker>, _is_over: Ove
     // SAFETY: the call has a counted reference, which is given up here.
     let answer = unsafe { Arc::from_raw(answer.cast::<Answer<T>>()) };
     let found = worker.map(|worker| (answer.find)(Core::of_worker(worker)));
-    *answer.found.lock() = Some(found);
+    *answer.found.lock() = found.map_or(Given::Over, Given::Found);
     answer.given.notify_all();
 }
 
