@@ -4,10 +4,11 @@
 use super::reported;
 use kahn::{BoxError, Channel, Network, Options, Process, Report, RunError};
 use kahn_observe::record::{Act, Entry, Header, ReadError, Reader, Recorder, Replay, Resume};
+use parking_lot::Mutex;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A channel of texts with a written form.
 fn texts(name: &str) -> Channel<String> {
@@ -21,7 +22,8 @@ const LINES: usize = 40;
 
 /// What the source reads.
 fn input() -> String {
-    (0..LINES).map(|n| format!("line {n} of {}\n", "x".repeat(n * 7 % 11))).collect()
+    let line = |n: usize| format!("line {n} of {}\n", "x".repeat(n * 7 % 11));
+    (0..LINES).map(line).collect()
 }
 
 /// What `build` writes into the file.
@@ -95,7 +97,7 @@ impl Killed {
         let told = Arc::clone(&lines);
         let resume = Resume::open(self.path("run.rec")).map_err(|error| error.to_string())?;
         let resume = resume.saves_each(3);
-        let resume = resume.tells(move |line| told.lock().expect("no panic").push(line.to_owned()));
+        let resume = resume.tells(move |line| told.lock().push(line.to_owned()));
         let resume = Arc::new(resume);
         let mut network = Network::new();
         network.replay(Arc::clone(&resume) as _);
@@ -109,7 +111,7 @@ impl Killed {
         };
         let difference = resume.difference();
         assert_eq!(resume.finish().is_err(), difference.is_some());
-        let lines = lines.lock().expect("no panic").clone();
+        let lines = lines.lock().clone();
         Ok((report, lines, difference))
     }
 
@@ -399,7 +401,7 @@ fn what_cannot_go_on_is_named_before_anything_runs() {
         let written = Arc::clone(&written);
         network.process_with(print, kept, async move |mut kept| {
             while let Some(line) = kept.recv().await {
-                written.lock().expect("no panic").push(line);
+                written.lock().push(line);
             }
         });
         with_client.then(|| {
@@ -417,17 +419,17 @@ fn what_cannot_go_on_is_named_before_anything_runs() {
         // Its beginning: nothing has ended.
         let bytes = fs::read(&path).expect("it is there");
         fs::write(&path, &bytes[..behind_header(&bytes)]).expect("it is written");
-        written.lock().expect("no panic").clear();
+        written.lock().clear();
         let told = Arc::new(Mutex::new(Vec::new()));
         let lines = Arc::clone(&told);
-        let tell = move |line: &str| lines.lock().expect("no panic").push(line.to_owned());
+        let tell = move |line: &str| lines.lock().push(line.to_owned());
         let resume = Arc::new(Resume::open(&path).expect("a recording").tells(tell));
         let mut network = Network::new();
         network.replay(Arc::clone(&resume) as _);
         drop(build(&mut network, with_client));
         let ran = network.run_with(Options::new().observer(Arc::clone(&resume)));
-        let told = told.lock().expect("no panic").join("\n");
-        let written = written.lock().expect("no panic").len();
+        let told = told.lock().join("\n");
+        let written = written.lock().len();
         if with_client {
             let Err(RunError::Refused(why)) = ran else { panic!("{ran:?}") };
             assert!(why.contains("`client` is outside of the network"), "{why}");
