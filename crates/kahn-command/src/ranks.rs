@@ -94,25 +94,22 @@ pub(crate) fn run<'env>(
     };
     let ran = ran.map_err(failure)?;
     let pending = ran.result?;
-    match pending() {
-        Some(answer) => Ok((answer, Some(ran.report))),
-        None => {
-            let what = "the network has finished, and there is no result";
-            Err(Failure::Difference(what.to_owned()))
-        }
-    }
+    let none =
+        || Failure::Difference("the network has finished, and there is no result".to_owned());
+    Ok((pending().ok_or_else(none)?, Some(ran.report)))
 }
 
 /// Why all processes would run on rank 0.
 fn nothing_is_cut(ranks: usize, table: &RankTable) -> Failure {
-    let mut lines = String::new();
-    for (channel, from, to) in table.kept_together().take(8) {
-        lines += &format!("\n  `{channel}`, from `{from}` to `{to}`");
-    }
+    let line = |(channel, from, to): (&str, &str, &str)| {
+        format!("\n  `{channel}`, from `{from}` to `{to}`")
+    };
+    let mut lines: Vec<_> = table.kept_together().take(8).map(line).collect();
     let more = table.kept_together().count().saturating_sub(8);
     if more > 0 {
-        lines += &format!("\n  and {more} more");
+        lines.push(format!("\n  and {more} more"));
     }
+    let lines = lines.concat();
     let what = format!(
         "nothing would run on {} of {ranks} ranks: these channels have no written form, by which messages go from \
          rank to rank:{lines}",
@@ -156,7 +153,7 @@ pub(crate) fn verify(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let expected = prepared.expected()?.map(Answer::into_bytes);
-    let mut first: Option<(Vec<u8>, Vec<(String, String)>)> = None;
+    let mut first = None;
     let mut tried = 0;
     let mut cut = 0;
     for &number in numbers {
