@@ -285,6 +285,8 @@ mutation accounting-off-counts "$laws" what_accounting_leaves_out ../../kahn-eng
 mutation timing-does-nothing "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
     's/let timing = settings\.accounting == Accounting::Timing \|\| settings\.samples;/let timing = settings.samples;/'
 
+mutation rings-of-a-part-alone "$laws" a_ring_that_is_stuck deadlock/look.rs \
+    's/all_rings\(&table\.all\(\)\)/all_rings(\&part)/'
 mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
     's/channel\.tell_observer\(End::Sender, worker\);//'
 mutation departure-not-observed "$laws" an_observer_is_told channel/closing.rs \

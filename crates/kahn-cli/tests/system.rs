@@ -307,10 +307,16 @@ fn what_the_page_about_traces_shows_can_be_typed() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
     let page = fs::read_to_string(page).unwrap();
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let is_here = |line: &&str| cfg!(feature = "full") || !line.starts_with("kahn run commstime");
+    let needs_all = |line: &str| ["kahn run commstime", "kahn snet"].map(|l| line.starts_with(l));
+    let is_here = |line: &&str| cfg!(feature = "full") || needs_all(line) == [false; 2];
     let lines: Vec<_> = blocks.flat_map(str::lines).filter(is_here).collect();
     assert!(lines.len() > 6, "{lines:?}");
     let folder = tempfile::tempdir().unwrap();
+    // What the lines name: files of this tree, a text and records.
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates");
+    std::os::unix::fs::symlink(tree, folder.path().join("crates")).unwrap();
+    fs::write(folder.path().join("poem.txt"), "a rose is a rose\n").unwrap();
+    fs::write(folder.path().join("records.json"), "{\"tags\":{\"n\":9}}\n").unwrap();
     for line in lines {
         let words: Vec<_> = line.split(' ').collect();
         assert_eq!(words[0], "kahn");

@@ -40,7 +40,7 @@ pub trait Sampled: Send + Sync {
     fn look(&self, places: Range<usize>, found: &mut Look);
 
     /// Returns the processes and the channels at these places of their tables, with their names, and the rings
-    /// of processes that wait for each other.
+    /// of processes that wait for each other, wherever those stand.
     ///
     /// Names are copied, so this is for what a person watches: a few times a second.
     fn survey(&self, processes: Range<usize>, channels: Range<usize>) -> Survey;
@@ -173,7 +173,7 @@ pub struct Survey {
     pub processes: Vec<SurveyedProcess>,
     /// The channels at these places.
     pub channels: Vec<SurveyedChannel>,
-    /// Rings among these processes, which wait for each other.
+    /// Rings of processes that wait for each other, also of such as are not among these.
     pub rings: Vec<Vec<RingMember>>,
     /// How many places of the table of processes are taken.
     pub process_places: usize,

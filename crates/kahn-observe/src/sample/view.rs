@@ -119,7 +119,7 @@ pub struct View {
     pub channels: Vec<ChannelView>,
     /// The workers.
     pub workers: Vec<WorkerView>,
-    /// Rings of processes that wait for each other, among those of this view.
+    /// Rings of processes that wait for each other, also of such as are not in this view.
     pub rings: Vec<Vec<RingView>>,
 }
 

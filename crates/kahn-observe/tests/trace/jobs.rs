@@ -3,7 +3,7 @@
 use super::{Trace, check, everywhere, traced};
 use kahn::{Accounting, Network};
 use kahn_mapreduce::{Job, Split};
-use kahn_observe::trace::Level;
+use kahn_observe::trace::{self, Level};
 use std::collections::BTreeSet;
 
 #[test]
@@ -14,8 +14,14 @@ fn a_job_is_traced_with_its_maps_and_reducers() {
         let parts = Split::new("lines", 2).batch(1).capacity(1).items(&mut network, lines);
         let counted = Job::new(
             "count",
-            |line: String, out| line.split(' ').for_each(|word| out.emit(word.to_owned(), 1_u64)),
-            |_word, ones, out| out.emit(ones.sum::<u64>()),
+            |line: String, out| {
+                trace::mark("map", line.len() as u64);
+                line.split(' ').for_each(|word| out.emit(word.to_owned(), 1_u64));
+            },
+            |_word, ones, out| {
+                trace::mark("reduce", 0);
+                out.emit(ones.sum::<u64>());
+            },
         )
         .capacity(1)
         .on(&mut network, parts);
@@ -41,6 +47,27 @@ fn a_job_is_traced_with_its_maps_and_reducers() {
             waits.any(|channel| channel.starts_with("lines") || channel.starts_with("count")),
             "{at}"
         );
+        // What closures mark stands on the tracks of the processes that call them, inside their slices: a reducer
+        // sorts between the beginning of that slice and its first mark.
+        for (name, tracks) in &processes {
+            let mut marked = BTreeSet::new();
+            for track in tracks {
+                for (when, label) in &track.instants {
+                    if ["map", "reduce"].contains(&&**label) {
+                        marked.insert(label.as_str());
+                        let mut runs = track.slices.iter().filter(|slice| slice.name == "runs");
+                        assert!(
+                            runs.any(|slice| slice.from <= *when && *when <= slice.until),
+                            "{at}: {name} at {when}"
+                        );
+                    }
+                }
+            }
+            let role = ["map", "reduce"]
+                .into_iter()
+                .filter(|role| name.starts_with(&format!("count {role}")));
+            assert!(marked.into_iter().eq(role), "{at}: {name}");
+        }
         for channel in decoded.under("channels") {
             assert!(channel.counts.iter().all(|&(_, count)| count >= 0), "{at}: {}", channel.name);
         }

@@ -162,7 +162,7 @@ fn merge(processes: &mut [(u64, Doing)], mut within: Vec<(u64, Option<Doing>)>) 
     }
 }
 
-/// Looks at the processes and the channels at these places, by name.
+/// Looks at the processes and the channels at these places, by name, and for rings among all processes.
 pub(crate) fn survey(
     scheduler: &Scheduler,
     channels: &ChannelTable,
@@ -177,7 +177,8 @@ pub(crate) fn survey(
     let (part, process_places) = table.part(places.0);
     let part: Vec<_> = part.collect();
     let numbers = Numbers::new(&part, of_part);
-    let rings = all_rings(&part);
+    // Of all: a ring may go through many places.
+    let rings = all_rings(&table.all());
     let rings = rings.iter().filter(|ring| still_holds(ring)).map(|ring| members(ring)).collect();
     let waits_at = |task| {
         let edge = edge_of(task).filter(|edge| !edge.channel.is_inner())?;

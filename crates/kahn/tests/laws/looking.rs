@@ -129,6 +129,14 @@ fn a_ring_that_is_stuck_is_found_while_the_rest_runs() {
                         ring.iter().map(|m| (m.process.as_str(), m.channel.as_str())).collect();
                     assert_eq!(members, [("a", "to a"), ("b", "to b")]);
                     assert!(ring.iter().all(|member| !member.full));
+                    // Of whichever processes a view is, so that one of very many tells it as well.
+                    for place in 0..survey.process_places {
+                        let part = handle.survey(place..place + 1, 0..0);
+                        assert!(part.processes.len() <= 1);
+                        let [ring] = &part.rings[..] else { panic!("{part:?}") };
+                        let names = ring.iter().map(|m| (m.process.as_str(), m.channel.as_str()));
+                        assert!(names.eq(members.iter().copied()), "{ring:?}");
+                    }
                     break;
                 }
                 thread::yield_now();
