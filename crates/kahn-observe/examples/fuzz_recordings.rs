@@ -62,7 +62,7 @@ fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
         let message = &vec![7; draw.below(100)][..];
         let at = Some("main.rs:7:5").filter(|_| draw.below(2) == 0);
         let failed = Failed { message: "no luck", panicked: true, at, input: Some(("words", 7)) };
-        let act = match draw.below(11) {
+        let act = match draw.below(14) {
             0 => Act::Sends { channel, message },
             1 => Act::Receives { channel, messages: process << 50 },
             2 => Act::SeesEnd { channel },
@@ -76,6 +76,15 @@ fn recording(draw: &mut Draw) -> io::Result<Vec<u8>> {
                 writer.append(&match kind {
                     7 | 8 => Entry::Passed { channel, first: process, digests: message },
                     9 => Entry::Carried { channel, messages: process, digest: channel },
+                    10 => Entry::Saved {
+                        process,
+                        part: "out.part",
+                        messages: channel,
+                        bytes: channel << 8,
+                        sha256: [7; 32],
+                    },
+                    11 => Entry::Stopped,
+                    12 => Entry::Begun { program: u32::MAX },
                     _ => Entry::Ended,
                 });
                 continue;
