@@ -89,7 +89,7 @@ function show(told) {
   at('summary').textContent = `${told.seconds.toFixed(0)} s, ${told.of_processes.all} processes${part(told.of_processes)}, `
     + `${told.of_channels.all} channels${part(told.of_channels)}, ${short(rate)} messages/s, `
     + `${told.looks} looks in ${told.of_seconds.toFixed(2)} s`;
-  const rings = told.rings.map((ring) => element('li', `a ring: ${ring.join(' → ')}`));
+  const rings = told.rings.map((ring) => element('li', ring));
   if (told.stuck > 0) rings.push(element('li', `${told.stuck} stuck for ever`));
   at('rings').replaceChildren(...rings);
   at('workers').replaceChildren(...told.workers.map(([busy, runs], place) => {

@@ -1,9 +1,28 @@
 //! What limits a process, in words, and in which order a person wants to see them.
 
-use kahn_observe::sample::{ChannelView, ProcessView, View};
+use kahn_observe::sample::{ChannelView, ProcessView, RingView, View};
 use kahn_report::observe::Doing;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// Processes of a ring that are shown; the explanation has all.
+const MEMBERS: usize = 12;
+
+/// A line for each of so many rings of processes that wait for each other, and one for those that are not shown.
+pub(crate) fn rings(view: &View, most: usize) -> Vec<String> {
+    let ring = |ring: &Vec<RingView>| {
+        let mut members: Vec<_> = ring.iter().take(MEMBERS).map(ToString::to_string).collect();
+        if ring.len() > MEMBERS {
+            members.push(format!("… and {} more", ring.len() - MEMBERS));
+        }
+        format!("a ring: {}", members.join(" → "))
+    };
+    let mut lines: Vec<_> = view.rings.iter().take(most).map(ring).collect();
+    if view.rings.len() > most {
+        lines.push(format!("{} rings more", view.rings.len() - most));
+    }
+    lines
+}
 
 /// Processes and channels of a view by their numbers.
 pub(crate) struct Known<'a> {
@@ -188,6 +207,21 @@ pub(crate) mod tests {
         assert_eq!(told, expected);
         let channels: Vec<_> = by_fill(&view).into_iter().map(|c| c.name.as_str()).collect();
         assert_eq!(channels, ["blocks", "lines", "packed", "egg"]);
+    }
+
+    #[test]
+    fn long_rings_and_many_are_told_in_part() {
+        let mut view = view();
+        assert_eq!(rings(&view, 2), ["a ring: `chicken` waits at `egg` (empty)"]);
+        let long = vec![view.rings[0][0].clone(); 20];
+        view.rings.extend([long, Vec::new(), Vec::new()]);
+        let lines = rings(&view, 2);
+        assert!(
+            lines[1].ends_with("→ `chicken` waits at `egg` (empty) → … and 8 more"),
+            "{lines:?}"
+        );
+        assert_eq!(lines[1].matches("chicken").count(), 12);
+        assert_eq!(lines[2..], ["2 rings more"]);
     }
 
     /// The names of a JSON object, and of those in its lists.

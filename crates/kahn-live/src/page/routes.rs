@@ -12,7 +12,7 @@
 use super::door::{Door, guard};
 use super::graph::{BoxState, Graph, key};
 use super::metrics;
-use crate::limit::{Known, by_fill, by_limit};
+use crate::limit::{Known, by_fill, by_limit, rings};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -47,6 +47,9 @@ const BEHIND: usize = 16;
 /// Rows of each table of the page; the JSON has all.
 const ROWS: usize = 100;
 
+/// Rings that the page shows.
+const RINGS: usize = 10;
+
 /// What all requests share.
 pub(super) struct Shared {
     run: Arc<dyn Sampled>,
@@ -70,7 +73,7 @@ struct Told<'a> {
     processes: Vec<ToldProcess<'a>>,
     channels: Vec<ToldChannel<'a>>,
     workers: Vec<(f64, &'a str)>,
-    rings: Vec<Vec<String>>,
+    rings: Vec<String>,
     stuck: usize,
 }
 
@@ -163,11 +166,7 @@ impl Shared {
                 })
                 .collect(),
             workers: view.workers.iter().map(worker).collect(),
-            rings: view
-                .rings
-                .iter()
-                .map(|ring| ring.iter().map(ToString::to_string).collect())
-                .collect(),
+            rings: rings(view, RINGS),
             stuck: view.processes.iter().filter(|process| process.stuck).count(),
         };
         serde_json::to_string(&told).unwrap_or_default().into()

@@ -1,7 +1,7 @@
 //! How it looks: one frame, of the state alone.
 
 use super::state::{State, Table as Which};
-use crate::limit::{Known, by_fill, by_limit, fill, short};
+use crate::limit::{Known, by_fill, by_limit, fill, rings, short};
 use kahn_observe::sample::{ProcessView, Shares, View};
 use kahn_report::observe::Doing;
 use ratatui::Frame;
@@ -133,15 +133,7 @@ fn workers(view: &View, known: &Known<'_>) -> Line<'static> {
 fn stuck(view: &View) -> Vec<Line<'static>> {
     let style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
     let line = |text: String| Line::from(Span::styled(text, style));
-    let mut lines: Vec<_> = view
-        .rings
-        .iter()
-        .take(RINGS)
-        .map(|ring| {
-            let members: Vec<_> = ring.iter().map(ToString::to_string).collect();
-            line(format!("a ring: {}", members.join(" → ")))
-        })
-        .collect();
+    let mut lines: Vec<_> = rings(view, RINGS).into_iter().map(line).collect();
     let stuck = view.processes.iter().filter(|process| process.stuck).count();
     if stuck > 0 {
         lines.push(line(format!("{stuck} stuck for ever: e explains it")));
