@@ -54,7 +54,8 @@ fn an_snet_program_is_traced_by_the_names_of_its_components() {
             text.contains("filter [{<level>, <mask>, <r>} -> …] in net `fibonacci/merge/rewrite`"),
             "{text}"
         );
-        assert!(text.contains(" at stage 2"), "{text}");
+        // Which of the stages are among those that ran the longest depends on the run.
+        assert!(text.contains(" in net `fibonacci/recur` at stage "), "{text}");
     }
     // Of a run that fails, what happened last.
     let failing = ["snet", "run", FIBONACCI, "--runtime", "network"];

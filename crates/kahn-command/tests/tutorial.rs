@@ -2,6 +2,7 @@
 //! subcommands, and the test, which types what the page says.
 #![cfg(unix)]
 
+mod by_options;
 #[path = "../examples/gauge.rs"]
 mod gauge;
 #[path = "../examples/number.rs"]
@@ -20,8 +21,15 @@ fn main() -> ExitCode {
         return if is_number { number::main() } else { gauge::main() };
     }
     what_the_page_says_can_be_typed();
-    let examples = [include_str!("../examples/gauge.rs"), include_str!("../examples/number.rs")];
+    let examples = [
+        include_str!("../examples/gauge.rs"),
+        include_str!("../examples/number.rs"),
+        include_str!("by_options/mod.rs"),
+    ];
     is_of_the_example(&page("replay.md"), &examples.concat());
+    let folder = tempfile::tempdir().expect("a folder");
+    env::set_current_dir(folder.path()).expect("it is there");
+    by_options::fails_again().expect("it is recorded and replayed");
     ExitCode::SUCCESS
 }
 

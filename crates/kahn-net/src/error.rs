@@ -17,7 +17,7 @@ use kahn::{Report, RunError};
 ///     network.fold("sum", numbers, 0, |sum, n| sum + n)
 /// });
 /// let Err(NetError::Placement(why)) = error else { panic!("it cannot be cut") };
-/// assert!(why.contains("`numbers` and `sum`"), "{why}");
+/// assert!(why.contains("channel `numbers` has no written form"), "{why}");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -51,7 +51,7 @@ fn subject(task: &TaskRef) -> Subject<'_> {
     Subject::new(&task.info().name, task.info().identity)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use crate::channel::observer::ObserverHandle;
     use crate::channel::raw::{End, told};
