@@ -25,14 +25,14 @@ fn mix(number: u64) -> u64 {
 
 fn main() -> ExitCode {
     kahn_command::main(|Arguments { numbers }: &Arguments, network| {
-        let (lay, mut eggs) = network.channel::<u64>("eggs");
-        let (hatch, mut chicks) = network.channel::<u64>("chicks");
-        network.process("hen", lay, async move |mut lay| {
+        let (lay, eggs) = network.channel::<u64>("eggs");
+        let (hatch, chicks) = network.channel::<u64>("chicks");
+        network.process("hen", (chicks, lay), async |(mut chicks, mut lay)| {
             while let Some(chick) = chicks.recv().await {
                 lay.send(chick).await;
             }
         });
-        network.process("egg", hatch, async move |mut hatch| {
+        network.process("egg", (eggs, hatch), async |(mut eggs, mut hatch)| {
             while let Some(egg) = eggs.recv().await {
                 hatch.send(egg).await;
             }
