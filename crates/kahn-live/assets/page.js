@@ -104,7 +104,7 @@ function show(told) {
   }));
   at('channels').replaceChildren(...told.channels.map((channel) => row([
     channel.name,
-    `${channel.from} → ${channel.to}`,
+    `${channel.sender} → ${channel.receiver}`,
     number(`${channel.waiting} of ${channel.capacity}`),
     bar([0, 0, 0, Math.min(1, channel.waiting / Math.max(1, channel.capacity)), 0]),
     number(short(channel.rate)),

@@ -88,8 +88,9 @@ struct ToldProcess<'a> {
 
 #[derive(Serialize)]
 struct ToldChannel<'a> {
-    from: &'a str,
-    to: &'a str,
+    /// The names of its processes; the view has their numbers.
+    sender: &'a str,
+    receiver: &'a str,
     #[serde(flatten)]
     channel: &'a ChannelView,
 }
@@ -160,8 +161,8 @@ impl Shared {
                 .into_iter()
                 .take(ROWS)
                 .map(|channel| ToldChannel {
-                    from: known.name(channel.from),
-                    to: known.name(channel.to),
+                    sender: known.name(channel.from),
+                    receiver: known.name(channel.to),
                     channel,
                 })
                 .collect(),

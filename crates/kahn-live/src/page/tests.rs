@@ -200,6 +200,8 @@ fn events_come_at_once_and_whenever_there_is_a_view_and_colour_the_boxes_of_the_
     assert_eq!(first["processes"][0]["name"], "chicken", "what is stuck comes first");
     assert_eq!(first["processes"][1]["limit"], "its own work");
     assert_eq!(first["rings"][0], "a ring: `chicken` waits at `egg` (empty)");
+    let channel = &first["channels"][0];
+    assert_eq!((&channel["sender"], &channel["receiver"]), (&"read".into(), &"compress".into()));
     assert_eq!((&first["stuck"], &first["boxes"]), (&1.into(), &serde_json::Value::Null));
     // Now there is a picture, and the events tell of its boxes.
     let picture = served.get("/graph");

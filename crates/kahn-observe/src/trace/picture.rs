@@ -6,6 +6,7 @@
 
 use super::summary::{counted, place_of_wait, share, sums, time, waits};
 use super::timeline::{Does, Process, Timeline, Wanted};
+use kahn_report::Picture;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -259,7 +260,7 @@ impl Drawing<'_> {
     }
 
     fn words(&mut self, class: &str, x: usize, y: usize, words: &str) {
-        let words = escaped(words);
+        let words = Picture::escaped(words);
         let _ = writeln!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{words}</text>");
     }
 
@@ -280,7 +281,7 @@ impl Drawing<'_> {
     /// A track with its name, its figure, and what is hatched of it.
     fn row(&mut self, name: &str, title: &str, figure: &str) {
         let (x, y) = (LEFT - 8, self.y + 11);
-        let (short, title) = (escaped(&shortened(name)), escaped(title));
+        let (short, title) = (Picture::escaped(&shortened(name)), Picture::escaped(title));
         let _ = writeln!(
             self.text,
             "<text class=\"name\" x=\"{x}\" y=\"{y}\">{short}<title>{title}</title></text>\n\
@@ -412,23 +413,6 @@ fn shortened(name: &str) -> String {
         return name.to_owned();
     }
     name.chars().take(LONGEST - 1).chain(['…']).collect()
-}
-
-/// Text as XML has it; what no XML may contain is shown as a replacement character.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' | '\r' | '\t' => escaped.push(' '),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

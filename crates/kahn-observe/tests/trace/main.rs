@@ -92,7 +92,7 @@ fn check(timeline: &Timeline, at: &str) -> Decoded {
     check_file(&file, at)
 }
 
-/// What holds of every file, whoever wrote it.
+/// What holds of every file, whatever wrote it.
 fn check_file(file: &[u8], at: &str) -> Decoded {
     let decoded = decode(file);
     for (flow, begins) in &decoded.begins {

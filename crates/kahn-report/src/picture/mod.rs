@@ -88,6 +88,18 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// Returns a text as it stands in a picture: what means something in XML is escaped, and what no XML may
+    /// contain is a replacement character.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(kahn_report::Picture::escaped("a < b\n"), "a &lt; b ");
+    /// ```
+    pub fn escaped(text: &str) -> String {
+        svg::escaped(text)
+    }
+
     /// Adds a process and returns its number.
     ///
     /// # Examples

@@ -447,7 +447,7 @@ fn to_f64(number: usize) -> f64 {
 }
 
 /// Text as XML has it; what no XML may contain is shown as a replacement character.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

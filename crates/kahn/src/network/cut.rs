@@ -85,8 +85,8 @@ pub(super) struct LinkWaits {
 }
 
 impl LinkWaits {
-    // The number first: whoever reads it before it is changed, and the activity after the link has come to rest,
-    // sees that there was a change.
+    // The number first: a thread that reads it before it is changed, and the activity after the link has come to
+    // rest, sees that there was a change.
     fn begin(&self) {
         self.waiting.fetch_add(1, SeqCst);
         self.changes.fetch_add(1, SeqCst);
