@@ -79,8 +79,12 @@ fn components_are_traced_by_name_and_records_as_messages() {
                 component.map(|component| component.records)
             };
             for name in ["box `twice`", "choice in net `main`", "split ! <n> in net `main`"] {
-                assert_eq!(u64::try_from(sent(&decoded, name)).ok(), counted(name), "{at}: {name}");
                 assert_eq!(counted(name), Some(40), "{at}: {name}");
+                // The clock is read after a publication: on several workers a message may be taken, by the clock,
+                // before it was sent, and then a channel is never seen to hold it.
+                let sent = sent(&decoded, name);
+                let is_right = if workers == 1 { sent == 40 } else { (1..=40).contains(&sent) };
+                assert!(is_right, "{at}: {name}: {sent}");
             }
             for track in decoded.under("channels") {
                 let last = track.counts.last().map_or(0, |&(_, count)| count);
