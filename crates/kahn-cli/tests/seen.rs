@@ -106,17 +106,34 @@ fn a_run_that_is_asked_says_what_it_waits_for_and_goes_on() {
     {
         let (run, stdin, mut said) = running(arguments);
         wait_for_handlers(&run);
-        signal(&run, "-QUIT");
-        assert!(said.by_ref().any(|line| line.starts_with("kahn: it runs:")));
-        assert!(said.by_ref().any(|line| line.contains(told)), "{told}");
+        asked_until(&run, &mut said, &["-QUIT"], |line| line.contains(told));
         if arguments.len() > 3 {
-            signal(&run, "-USR1");
-            assert!(said.by_ref().any(|line| line.contains("box") || line.contains("filter")));
+            let is_traced = |line: &str| line.contains("box") || line.contains("filter");
+            asked_until(&run, &mut said, &["-USR1", "-QUIT"], is_traced);
         }
         drop(stdin);
         let output = run.wait_with_output().expect("it ends");
         let result = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!((output.status.code(), result.as_str()), (Some(0), "{\"tags\":{\"x\":34}}\n"));
+    }
+}
+
+/// Sends these signals, of which the last is QUIT, until a line is said that is looked for: it may not run yet, or not
+/// be so far.
+fn asked_until(
+    run: &Child,
+    said: &mut impl Iterator<Item = String>,
+    signals: &[&str],
+    is_it: impl Fn(&str) -> bool,
+) {
+    let mut is_said = false;
+    while !is_said {
+        signals.iter().for_each(|one| signal(run, one));
+        let mut is_answer = |line: &String| {
+            is_said |= is_it(line);
+            line.starts_with("kahn: it runs:") || line == "kahn: no network runs"
+        };
+        assert!(said.any(|line| is_answer(&line)), "it ends");
     }
 }
 
@@ -138,6 +155,7 @@ fn a_run_that_is_stopped_ends_with_130_and_keeps_what_was_written() {
     for runtime in ["front", "network"] {
         let (run, mut stdin, mut said) = running(&["snet", "run", FIBONACCI, "--runtime", runtime]);
         wait_for_handlers(&run);
+        asked_until(&run, &mut said, &["-QUIT"], |line| line.starts_with("kahn: it runs:"));
         signal(&run, "-INT");
         assert!(said.any(|line| line.starts_with("kahn: stopping;")), "{runtime}");
         // The input that it waits for comes, and is not worked at.
