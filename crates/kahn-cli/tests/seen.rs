@@ -128,7 +128,9 @@ fn asked_until(
 ) {
     let mut is_said = false;
     while !is_said {
-        signals.iter().for_each(|one| signal(run, one));
+        for one in signals {
+            signal(run, one);
+        }
         let mut is_answer = |line: &String| {
             is_said |= is_it(line);
             line.starts_with("kahn: it runs:") || line == "kahn: no network runs"
