@@ -267,12 +267,18 @@ impl Core {
         // SAFETY: what had this end was dropped, and not the end.
         let own = unsafe { UntypedEnd::instead_of(channel, end) };
         let initial = channel.initial();
+        // It may be pruned before it begins to run.
+        let departure = (end == End::Sender).then(|| Departure {
+            links: Arc::clone(links),
+            channel: number,
+            is_over: false,
+        });
         let (cut, links) = (Arc::clone(cut), Arc::clone(links));
         let code = move |()| async move {
             let Some(cut) = cut.get() else { return Ok(()) };
-            match end {
-                End::Receiver => uplink(cut, &*links, number, initial, own).await,
-                End::Sender => downlink(cut, &*links, number, own).await,
+            match departure {
+                None => uplink(cut, &*links, number, initial, own).await,
+                Some(departure) => downlink(cut, &*links, departure, own).await,
             }
         };
         let task = self.create_async(plan, EndsSeen::one(channel, end), code, None);
@@ -324,10 +330,10 @@ async fn uplink(
 async fn downlink(
     cut: &CutNetwork,
     links: &dyn Links,
-    channel: usize,
+    mut departure: Departure,
     mut end: UntypedEnd,
 ) -> Result<(), BoxError> {
-    let mut departure = Departure { links, channel, is_over: false };
+    let channel = departure.channel;
     let mut message = Vec::new();
     loop {
         message.clear();
@@ -370,14 +376,15 @@ async fn downlink(
     }
 }
 
-/// Tells that nothing reads any more, when a downlink is dropped before the stream has ended.
-struct Departure<'a> {
-    links: &'a dyn Links,
+/// Tells that nothing reads any more, when a downlink is dropped before the stream has ended: while it waits, or before
+/// it has begun to run.
+struct Departure {
+    links: Arc<dyn Links>,
     channel: usize,
     is_over: bool,
 }
 
-impl Drop for Departure<'_> {
+impl Drop for Departure {
     fn drop(&mut self) {
         let ends = Worker::running().is_none_or(|(_, task)| Scheduler::of(task).is_ending());
         if !self.is_over && !ends {
