@@ -9,6 +9,7 @@
 //! | what the reader saw and received, whether it reads | the receiver's rank |
 //! | messages sent, growth | the sender's rank |
 //! | messages received, their history, the capacity there | the receiver's rank |
+//! | which process has the end, or had it last: it may have been handed on | the rank of the end |
 //!
 //! Put together, these are the records of a run on one rank: links and what they did are left out. So which
 //! failures count, and which processes may be pruned, is decided from the whole
@@ -24,9 +25,10 @@ use super::summary::{Outcome, RunPart, tell};
 use crate::channel::endings::LastSender;
 use crate::channel::process::attribute;
 use crate::deadlock::remedy_of;
+use kahn_engine::ProcessRecord;
 use kahn_engine::sync::Arc;
 use kahn_report::ranks::{Links, Shape};
-use kahn_report::{Activity, Explanation, Identity, Name, Report, RingMember, Waiting};
+use kahn_report::{Activity, Ending, Explanation, Identity, Name, Report, RingMember, Waiting};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
@@ -185,8 +187,8 @@ struct Known<'a> {
     /// The rank and the place among the channels of each channel that was there before the run.
     places: BTreeMap<Identity, usize>,
     processes: BTreeMap<Identity, usize>,
-    /// By the identity of a link and its rank: the process whose end it has.
-    links: BTreeMap<(usize, Identity), Identity>,
+    /// By the identity of a link and its rank: the place of the channel whose end it has.
+    links: BTreeMap<(usize, Identity), usize>,
 }
 
 impl<'a> Known<'a> {
@@ -195,11 +197,9 @@ impl<'a> Known<'a> {
         let channels = one.channels.iter().map(|channel| channel.0).zip(0..);
         let mut links = BTreeMap::new();
         for cut in cuts {
-            for (&number, link) in &cut.links {
-                let (_, from, to) = cut.channels[number];
-                let far = if cut.ranks[from] == cut.rank { to } else { from };
-                links.insert((cut.rank, link.identity), cut.processes[far]);
-            }
+            links.extend(
+                cut.links.iter().map(|(&number, link)| ((cut.rank, link.identity), number)),
+            );
         }
         Self {
             cuts,
@@ -225,9 +225,50 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// The process that a link stands for; others stand for themselves.
-    fn real(&self, rank: usize, process: Identity) -> Identity {
-        self.links.get(&(rank, process)).copied().unwrap_or(process)
+    /// The process that a link stands for, when nothing could go on: the one that has the end there; others
+    /// stand for themselves.
+    fn real(&self, rank: usize, process: Identity, parts: &[RunPart]) -> Identity {
+        let Some(&number) = self.links.get(&(rank, process)) else { return process };
+        let (channel, from, to) = self.cuts[rank].channels[number];
+        let is_sender_far = self.cuts[rank].ranks[to] == rank;
+        let far = if is_sender_far { from } else { to };
+        let left = parts[self.cuts[rank].ranks[far]].left.as_ref();
+        let known = left.and_then(|left| left.readers.iter().find(|one| one.channel == channel));
+        let holder = known.and_then(|one| if is_sender_far { one.writer } else { one.reader });
+        holder.unwrap_or(self.cuts[rank].processes[far])
+    }
+}
+
+/// Names the processes whose failure others have reached on other ranks: a sender may have been handed on, and the
+/// link there has the name of the process that had it before the run.
+fn name_failed(known: &Known<'_>, parts: &[RunPart], records: &mut [(usize, ProcessRecord)]) {
+    let marks = |rank: usize| parts[rank].last.iter().filter(|last| last.is_mark);
+    let mut writers: BTreeMap<Identity, Identity> = BTreeMap::new();
+    let mut reached: BTreeMap<Identity, Vec<Identity>> = BTreeMap::new();
+    for rank in 0..parts.len() {
+        for last in marks(rank) {
+            let (from, to) = known.ranks_of(last.at.channel, rank);
+            if from == rank && to != rank {
+                writers.insert(last.at.channel, last.writer);
+            } else if from != rank
+                && let Some(reader) = last.at.receiver.filter(|_| last.was_seen)
+            {
+                reached.entry(reader).or_default().push(last.at.channel);
+            }
+        }
+    }
+    let names: BTreeMap<Identity, Name> =
+        records.iter().map(|(_, record)| (record.identity, record.name.clone())).collect();
+    for (rank, record) in records {
+        let Some(Ending::FailedBy { channel, process }) = &mut record.ending else { continue };
+        let is_it = |of: &&Identity| {
+            let mut known = parts[*rank].channels.iter();
+            known.any(|record| record.identity == **of && record.name == *channel)
+        };
+        let cut = reached.get(&record.identity).and_then(|all| all.iter().find(is_it));
+        if let Some(name) = cut.and_then(|cut| names.get(writers.get(cut)?)) {
+            *process = name.clone();
+        }
     }
 }
 
@@ -237,9 +278,10 @@ fn merged(cuts: &[Arc<CutNetwork>], mut parts: Vec<RunPart>) -> RunPart {
     let mut created = (0, 0);
     for (rank, part) in parts.iter_mut().enumerate() {
         let all = mem::take(&mut part.records).into_iter();
-        records.extend(all.filter(|record| {
+        let own = all.filter(|record| {
             record.attributes & attribute::LINK == 0 && known.ran_on(rank, record.identity)
-        }));
+        });
+        records.extend(own.map(|record| (rank, record)));
         // What was there before the run is there on every rank, and links are no processes.
         let made = part.created.0.saturating_sub(cuts[rank].links.len() as u64);
         let (processes, channels) = cuts[rank].counted;
@@ -250,7 +292,9 @@ fn merged(cuts: &[Arc<CutNetwork>], mut parts: Vec<RunPart>) -> RunPart {
             created.1 += channels.min(part.created.1);
         }
     }
-    records.sort_by_key(|record| record.identity);
+    records.sort_by_key(|(_, record)| record.identity);
+    name_failed(&known, &parts, &mut records);
+    let records = records.into_iter().map(|(_, record)| record).collect();
     let last = last_senders(&known, &parts);
     let left = left(&known, &parts);
     let verdict = verdict(&parts, left.as_ref());
@@ -376,8 +420,9 @@ fn left(known: &Known<'_>, parts: &[RunPart]) -> Option<Left> {
     }
     for (rank, left) in of_ranks {
         processes.extend(left.processes.iter().copied().filter(|of| known.ran_on(rank, *of)));
-        let real =
-            |(process, awaited): (&Identity, &Identity)| (*process, known.real(rank, *awaited));
+        let real = |(process, awaited): (&Identity, &Identity)| {
+            (*process, known.real(rank, *awaited, parts))
+        };
         let own = left.waits.iter().filter(|(process, _)| known.ran_on(rank, **process));
         waits.extend(own.map(real));
         for channel in &left.readers {
@@ -421,48 +466,37 @@ fn explanation(parts: &[RunPart], left: Option<&Left>) -> Explanation {
     let named = |name: &Name, rank: usize| {
         if several { Name::from(format!("{name} (rank {rank})")) } else { name.clone() }
     };
-    let mut ranks: BTreeMap<Name, usize> = BTreeMap::new();
-    for (rank, part) in parts.iter().enumerate() {
-        let (Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) =
-            part.verdict.as_ref().unwrap_or(&Verdict::Stopped)
-        else {
-            continue;
-        };
-        ranks.extend(own.waiting.iter().map(|waiting| (waiting.process.clone(), rank)));
-    }
+    let told = || {
+        parts.iter().enumerate().filter_map(|(rank, part)| match &part.verdict {
+            Some(Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) => {
+                Some((rank, part, own))
+            }
+            _ => None,
+        })
+    };
+    let of_rank = told().flat_map(|(rank, _, own)| own.waiting.iter().map(move |one| (rank, one)));
+    let ranks: BTreeMap<&Name, usize> =
+        of_rank.map(|(rank, waiting)| (&waiting.process, rank)).collect();
     let place =
         |name: &Name| ranks.get(name).map_or_else(|| name.clone(), |&rank| named(name, rank));
     let mut waiting: Vec<(Option<Identity>, Waiting)> = Vec::new();
-    let mut rings = Vec::new();
-    let mut remedies = Vec::new();
-    for part in parts {
-        let (Verdict::Deadlock(own) | Verdict::OverBudget { explanation: own, .. }) =
-            part.verdict.as_ref().unwrap_or(&Verdict::Stopped)
-        else {
-            continue;
-        };
+    let (mut rings, mut remedies) = (Vec::new(), Vec::new());
+    for (rank, part, own) in told() {
         let identities = part.left.as_ref().map(|left| &left.processes[..]).unwrap_or_default();
         let fits = identities.len() == own.waiting.len();
         for (number, one) in own.waiting.iter().enumerate() {
-            let identity = identities.get(number).copied().filter(|_| fits);
             let mut one = one.clone();
-            one.process = place(&one.process);
-            match &mut one.activity {
-                Activity::Receives { from: peer, .. } | Activity::Sends { to: peer, .. } => {
-                    *peer = peer.as_ref().map(place);
-                }
-                _ => {}
+            one.process = named(&one.process, rank);
+            if let Some(peer) = peer_of(&mut one) {
+                *peer = place(peer);
             }
-            waiting.push((identity, one));
+            waiting.push((identities.get(number).copied().filter(|_| fits), one));
         }
-        let own_rings = own.rings.iter().map(|ring| {
-            let member = |member: &RingMember| RingMember {
-                process: place(&member.process),
-                ..member.clone()
-            };
-            ring.iter().map(member).collect::<Vec<_>>()
-        });
-        rings.extend(own_rings);
+        let member = |member: &RingMember| RingMember {
+            process: named(&member.process, rank),
+            ..member.clone()
+        };
+        rings.extend(own.rings.iter().map(|ring| ring.iter().map(member).collect::<Vec<_>>()));
         for remedy in &own.remedies {
             if !remedies.contains(remedy) {
                 remedies.push(remedy.clone());
@@ -470,6 +504,7 @@ fn explanation(parts: &[RunPart], left: Option<&Left>) -> Explanation {
         }
     }
     waiting.sort_by_key(|(identity, _)| *identity);
+    name_awaited(&mut waiting, left);
     let by_identity: BTreeMap<Identity, &Waiting> =
         waiting.iter().filter_map(|(identity, waiting)| Some(((*identity)?, waiting))).collect();
     for ring in left.map(Left::rings).unwrap_or_default() {
@@ -496,9 +531,28 @@ fn explanation(parts: &[RunPart], left: Option<&Left>) -> Explanation {
             rings.push(members);
         }
     }
-    Explanation {
-        waiting: waiting.into_iter().map(|(_, waiting)| waiting).collect(),
-        rings,
-        remedies,
+    let waiting = waiting.into_iter().map(|(_, waiting)| waiting).collect();
+    Explanation { waiting, rings, remedies }
+}
+
+fn peer_of(waiting: &mut Waiting) -> Option<&mut Name> {
+    match &mut waiting.activity {
+        Activity::Receives { from: peer, .. } | Activity::Sends { to: peer, .. } => peer.as_mut(),
+        _ => None,
+    }
+}
+
+/// Names the process that each dead one waits for: a link has the name of the process that had its end before
+/// the run.
+fn name_awaited(waiting: &mut [(Option<Identity>, Waiting)], left: Option<&Left>) {
+    let names: BTreeMap<Identity, Name> = waiting
+        .iter()
+        .filter_map(|(identity, waiting)| Some(((*identity)?, waiting.process.clone())))
+        .collect();
+    for (identity, one) in waiting {
+        let awaited = identity.and_then(|process| left?.waits.get(&process));
+        if let (Some(name), Some(peer)) = (awaited.and_then(|it| names.get(it)), peer_of(one)) {
+            *peer = name.clone();
+        }
     }
 }
