@@ -285,6 +285,8 @@ mutation accounting-off-counts "$laws" what_accounting_leaves_out ../../kahn-eng
 mutation timing-does-nothing "$laws" what_accounting_leaves_out ../../kahn-engine/src/worker/mod.rs \
     's/let timing = settings\.accounting == Accounting::Timing \|\| settings\.samples;/let timing = settings.samples;/'
 
+mutation rings-are-not-marked "$laws" a_ring_that_is_stuck deadlock/look.rs \
+    's/ \|\| for_ever\.contains\(&id\)//'
 mutation rings-of-a-part-alone "$laws" a_ring_that_is_stuck deadlock/look.rs \
     's/all_rings\(&table\.all\(\)\)/all_rings(\&part)/'
 mutation end-not-observed "$laws" an_observer_is_told channel/closing.rs \
@@ -363,6 +365,11 @@ mutation replicas-have-no-names "$trace" components_are_traced ../../kahn-snet/s
     's/if !self\.world\.is_seen \{/if !self.world.is_seen || true {/'
 mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \
     's/let ready = wake\.map_or\(until, \|\(at, _\)\| at\.clamp\(slice\.until, until\)\);/let ready = until;/'
+package=kahn-live
+mutation served-after-the-run --lib served_by_its_options options.rs \
+    's/self\.server\.lock\(\)\.take\(\);//'
+mutation what-cannot-be-served-runs --lib a_run_that_cannot_be_served ../../kahn/src/network/run.rs \
+    's/(observer\s*\.begins\(.*?)\.map_err\(RunError::Refused\)\?;/$1.ok();/s'
 package=kahn
 
 # --- counters and columns -----------------------------------------------------------------------

@@ -4,14 +4,22 @@
 use std::env;
 use std::process::ExitCode;
 
-use kahn::Network;
-use kahn_live::Screen;
+use kahn::{Network, Options, Summary};
+use kahn_live::{Live as _, Screen};
 
 /// Runs a network on a screen, and ends in one of several ways.
 fn program(how: &str) -> ExitCode {
     let mut network = Network::new();
     let numbers = network.source("numbers", 0_u64..);
     network.for_each("ignore", numbers, |_| {});
+    if how == "options" {
+        let stopped = network.run_with(Options::new().live("test")).expect_err("by a key");
+        let report = stopped.report().expect("it has run");
+        assert_eq!(report.outcome, Summary::Stopped);
+        // Nothing was to be said.
+        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+        return ExitCode::SUCCESS;
+    }
     let (by_key, by_program) = (network.stop_handle(), network.stop_handle());
     let screen = Screen::start("test", network.stop_handle(), move || by_key.stop());
     let screen = screen.expect("there is a terminal");
@@ -62,6 +70,7 @@ mod tests {
             // Ctrl-C as a terminal has it, which is no signal while a screen has that.
             ("key", "\u{3}", "ended: 0"),
             ("key", "xe\tq", "ended: 0"),
+            ("options", "q", "ended: 0"),
             ("panic", "", "on purpose"),
             ("leave", "", "ended: 3"),
         ] {

@@ -4,7 +4,7 @@ use crate::record::{Bundling, Recording};
 use crate::trace::{Level, Trace};
 use kahn_report::Report;
 use kahn_report::log::Log;
-use kahn_report::observe::{Graph, Observable, Observer, Tick, Wants};
+use kahn_report::observe::{Observable, Observer, Sampled, Tick, Wants};
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -157,7 +157,7 @@ impl Observer for Tracing {
         self.trace.log()
     }
 
-    fn starts(&self, _: &Graph<'_>) -> Result<(), String> {
+    fn begins(&self, _: &Arc<dyn Sampled>, _: &Arc<dyn Fn() + Send + Sync>) -> Result<(), String> {
         let file = File::create(&self.path);
         *self.file.lock() =
             Some(file.map_err(|error| format!("{}: {error}", self.path.display()))?);

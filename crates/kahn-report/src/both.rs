@@ -3,6 +3,7 @@
 use crate::Report;
 use crate::acts::{Act, Graph};
 use crate::log::Log;
+use crate::look::Sampled;
 use crate::observe::{Observer, Rest, Slice, Tick, Wants};
 use crate::subject::Subject;
 use crate::written::WrittenForms;
@@ -136,6 +137,14 @@ impl Observer for Both {
 
     fn starts(&self, graph: &Graph<'_>) -> Result<(), String> {
         self.0.iter().try_for_each(|one| one.observer.starts(graph))
+    }
+
+    fn begins(
+        &self,
+        run: &Arc<dyn Sampled>,
+        stop: &Arc<dyn Fn() + Send + Sync>,
+    ) -> Result<(), String> {
+        self.0.iter().try_for_each(|one| one.observer.begins(run, stop))
     }
 
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {

@@ -203,7 +203,7 @@ pub struct SurveyedProcess {
     pub kind: &'static str,
     /// The channel at which it waits.
     pub waits_at: Option<u64>,
-    /// Whether the runtime has found that nothing can wake it.
+    /// Whether nothing can wake it: the runtime has found so, or it is in a ring of which all wait for messages.
     pub is_stuck: bool,
 }
 

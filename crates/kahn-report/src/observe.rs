@@ -112,6 +112,20 @@ pub trait Observer: Send + Sync {
         Ok(())
     }
 
+    /// Gives what looks at the run and what stops it, when nothing is left that could refuse the run and nothing of it has
+    /// run yet.
+    ///
+    /// # Errors
+    /// Refuses the run, as [`starts`](Self::starts) does.
+    fn begins(
+        &self,
+        run: &Arc<dyn Sampled>,
+        stop: &Arc<dyn Fn() + Send + Sync>,
+    ) -> Result<(), String> {
+        let _ = (run, stop);
+        Ok(())
+    }
+
     /// Tells what a process did that is joined to the outside, if acts are wanted.
     fn acts(&self, process: Subject<'_>, act: Act<'_>) {
         let _ = (process, act);

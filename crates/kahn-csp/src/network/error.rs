@@ -99,6 +99,9 @@ pub enum RunError {
     /// for all of them; nothing ran.
     #[error("out of threads: {0}")]
     OutOfThreads(String),
+    /// Its observer has refused the run, and says why.
+    #[error("{0}")]
+    Refused(String),
     /// The run did not end as it should.
     #[error("{}", .0.reason())]
     Ended(Box<Report>),

@@ -135,6 +135,12 @@ where
 {
     let mut plan = RunPlan::new(options.schedule.clone())?;
     handle.attachment().take();
+    if let Some(observer) = options.schedule.observer() {
+        let stopped = handle.clone();
+        observer
+            .begins(&(Arc::new(handle.clone()) as _), &(Arc::new(move || stopped.stop()) as _))
+            .map_err(RunError::Refused)?;
+    }
     WorkerCore::with_current(|worker| {
         if let Some(worker) = worker {
             // Relaxed: read when the run that this one is part of is over.

@@ -4,9 +4,13 @@ use super::door::Door;
 use super::routes::{STREAMS, Shared, serve};
 use super::*;
 use crate::limit::tests::view;
-use kahn::{Network, StopHandle};
+use crate::options::Live as _;
+use kahn::{Network, Options, Receiver, RunError, Sender, StopHandle};
+use kahn_csp as csp;
+use kahn_observe::sample::MOST;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc;
 
 /// A server that shows a view which no run made.
 struct Served {
@@ -274,6 +278,165 @@ fn a_real_run_is_served_from_its_beginning_to_its_end() {
     assert!(run.join().expect("it does not panic").is_err());
     drop(server);
     assert!(TcpStream::connect(address).is_err(), "nothing listens");
+}
+
+/// Runs something with a page that its options ask for, and asks for the page until a process of this name is seen;
+/// `stop` ends the run. Returns what was run when nothing listens any more.
+fn seen_by_options<R: Send + 'static>(
+    name: &str,
+    run: impl FnOnce(Box<dyn Fn(&str) + Send + Sync>) -> R + Send + 'static,
+    stop: impl FnOnce(),
+) -> R {
+    let (tell, told) = mpsc::channel::<String>();
+    let tell = Box::new(move |url: &str| drop(tell.send(url.to_owned())));
+    let run = thread::Builder::new().spawn(move || run(tell)).expect("a thread starts");
+    let url = told.recv().expect("it is told");
+    let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let report = || {
+        let mut answer = String::new();
+        let mut stream = TcpStream::connect(&*address).expect("it listens");
+        let request = b"GET /report.json HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        stream.write_all(request).expect("it takes it");
+        stream.read_to_string(&mut answer).expect("it is text");
+        answer
+    };
+    let name = format!("\"name\":\"{name}\"");
+    while !report().contains(&name) {
+        thread::yield_now();
+    }
+    stop();
+    let ended = run.join().expect("it does not panic");
+    assert!(TcpStream::connect(&*address).is_err(), "nothing listens");
+    ended
+}
+
+#[test]
+fn a_network_is_served_by_its_options_from_its_beginning_to_its_end() {
+    let mut network = Network::new();
+    let numbers = network.source("numbers", 0_u64..);
+    network.for_each("ignore", numbers, |_| {});
+    let stop = network.stop_handle();
+    let run = move |tell: Box<dyn Fn(&str) + Send + Sync>| {
+        // These options outlive the run, and what they ask for does not.
+        let options = Options::new().serve("127.0.0.1:0", tell);
+        (network.run_with(options.clone()).map(drop), options)
+    };
+    assert!(seen_by_options("ignore", run, || stop.stop()).0.is_err());
+}
+
+#[test]
+fn communicating_processes_are_served_by_their_options() {
+    let handle = csp::Handle::new();
+    let stop = handle.clone();
+    let run = move |tell: Box<dyn Fn(&str) + Send + Sync>| {
+        let options = csp::Options::new().serve("127.0.0.1:0", tell);
+        let ended = handle.run(options.clone(), async |scope| {
+            let (_out, mut silent) = csp::channel::<u32>("silent");
+            scope.spawn("listener", async move { silent.recv().await.map(drop) });
+            while !csp::handle().is_ending() {
+                csp::yield_now().await;
+            }
+        });
+        (ended.map(drop), options)
+    };
+    assert!(seen_by_options("listener", run, || stop.stop()).0.is_err());
+}
+
+/// Two processes of which each waits for what the other sends first.
+fn add_ring(network: &mut Network<'_>) {
+    let (lay, eggs) = network.channel::<u64>("eggs");
+    let (hatch, chicks) = network.channel::<u64>("chicks");
+    network.process("hen", (chicks, lay), forward);
+    network.process("egg", (eggs, hatch), forward);
+}
+
+async fn forward((mut from, mut to): (Receiver<u64>, Sender<u64>)) {
+    while let Some(message) = from.recv().await {
+        to.send(message).await;
+    }
+}
+
+/// Runs a network with a ring beside it until an event of its page will do.
+fn with_ring(
+    mut network: Network<'static>,
+    mut will_do: impl FnMut(&serde_json::Value) -> bool,
+) -> serde_json::Value {
+    let stop = network.stop_handle();
+    let (out, typed) = network.channel::<u64>("lines");
+    let party = network.outside("typed", out);
+    network.for_each("ignore", typed, |_| {});
+    add_ring(&mut network);
+    let server = Server::start(network.stop_handle(), "127.0.0.1:0", false).expect("it is free");
+    let run = thread::Builder::new().spawn(move || network.run().map(drop));
+    let run = run.expect("a thread starts");
+    let mut stream = TcpStream::connect(server.address).expect("it listens");
+    let request = b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(request).expect("it takes it");
+    let mut read = String::new();
+    let found = loop {
+        let event = next_event(&mut stream, &mut read);
+        if will_do(&event) {
+            break event;
+        }
+    };
+    drop(server);
+    stop.stop();
+    assert!(run.join().expect("it does not panic").is_err());
+    drop(party);
+    found
+}
+
+#[test]
+fn the_processes_of_a_ring_are_marked_and_come_first_while_the_run_goes_on() {
+    let event = with_ring(Network::new(), |event| event["stuck"] != 0);
+    let told = event["rings"][0].as_str().expect("a line");
+    assert!(told.contains("`hen` waits at `chicks` (empty)"), "{told}");
+    assert!(told.contains("`egg` waits at `eggs` (empty)"), "{told}");
+    let processes = &event["processes"];
+    let mut marked: Vec<_> = (0..2).map(|row| processes[row]["name"].clone()).collect();
+    marked.sort_by_key(ToString::to_string);
+    assert_eq!(marked, ["egg", "hen"]);
+    assert_eq!(processes[0]["limit"], "stuck: nothing can wake it");
+    assert_eq!(processes[2]["stuck"], false);
+}
+
+#[test]
+fn a_ring_behind_more_processes_than_are_shown_at_once_is_told_with_each_part_and_marked_in_its_own()
+ {
+    let mut network = Network::new();
+    let (out, mut from) = network.channel::<u64>("others");
+    for number in 0..MOST {
+        from = network.map(format!("other {number}"), from, |message| message);
+    }
+    let gone = network.outside("gone", out);
+    network.for_each("ignore others", from, |_| {});
+    let mut is_told_of_others = false;
+    let event = with_ring(network, |event| {
+        let is_marked = event["stuck"] != 0;
+        is_told_of_others |= !is_marked && event["rings"][0].is_string();
+        is_marked && is_told_of_others
+    });
+    assert!(
+        event["rings"][0].as_str().is_some_and(|ring| ring.contains("`hen` waits at `chicks`"))
+    );
+    assert_eq!(event["processes"][0]["stuck"], true);
+    drop(gone);
+}
+
+#[test]
+fn a_run_that_cannot_be_served_does_not_begin() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("it is bound").to_string();
+    let untold = |_: &str| panic!("nothing is served");
+    let mut network = Network::new();
+    network.process("run", (), async |()| panic!("it runs"));
+    let error = network.run_with(Options::new().serve(&*address, untold));
+    let why = format!("{address}: the system refuses: ");
+    assert!(matches!(&error, Err(RunError::Refused(text)) if text.starts_with(&why)), "{error:?}");
+    let options = csp::Options::new().serve(&*address, untold);
+    let error = csp::run(options, async |_scope| panic!("it runs")).map(|run| run.result);
+    let is_refused = matches!(&error, Err(csp::RunError::Refused(text)) if text.starts_with(&why));
+    assert!(is_refused, "{error:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use kahn_engine::task::attribute;
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::Identity;
 use kahn_report::observe::{Doing, Look, Survey, SurveyedChannel, SurveyedProcess};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// The number of what has this identity, as observers are told it.
@@ -178,8 +178,11 @@ pub(crate) fn survey(
     let part: Vec<_> = part.collect();
     let numbers = Numbers::new(&part, of_part);
     // Of all: a ring may go through many places.
-    let rings = all_rings(&table.all());
-    let rings = rings.iter().filter(|ring| still_holds(ring)).map(|ring| members(ring)).collect();
+    let mut rings = all_rings(&table.all());
+    rings.retain(|ring| still_holds(ring));
+    // One with a channel that is full goes on if that grows.
+    let for_ever = rings.iter().filter(|ring| ring.iter().all(|edge| edge.end == End::Receiver));
+    let for_ever: BTreeSet<_> = for_ever.flatten().map(|edge| numbers.of(edge.task)).collect();
     let waits_at = |task| {
         let edge = edge_of(task).filter(|edge| !edge.channel.is_inner())?;
         Some(number(edge.channel.label().identity))
@@ -195,7 +198,7 @@ pub(crate) fn survey(
             name: task.info().name.clone(),
             kind: kind_of(task),
             waits_at: waits_at(task).or_else(|| further.get(&id).copied()),
-            is_stuck: is_dead(task),
+            is_stuck: is_dead(task) || for_ever.contains(&id),
         }
     });
     let (at_places, channel_places) = kept.part(places.1);
@@ -203,7 +206,7 @@ pub(crate) fn survey(
     Survey {
         processes: processes.collect(),
         channels: at_places.map(|channel| surveyed(channel, &numbers)).collect(),
-        rings,
+        rings: rings.iter().map(|ring| members(ring)).collect(),
         process_places,
         channel_places,
     }

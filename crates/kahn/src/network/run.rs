@@ -428,6 +428,13 @@ pub(super) fn perform(
     if let Some(placing) = plan.placing() {
         core.share_out(placing, plan.workers()).map_err(RunError::Placement)?;
     }
+    if let Some(ObserverHandle { observer, .. }) = &options.observer {
+        let run = network.stop_handle();
+        let stop = run.clone();
+        observer
+            .begins(&(Arc::new(run) as _), &(Arc::new(move || stop.stop()) as _))
+            .map_err(RunError::Refused)?;
+    }
     plan.look(options.detection == Detection::Deferred);
     core.scheduler.language::<Kahn>().detect(Detecting {
         central: options.detection == Detection::Central,

@@ -52,13 +52,14 @@ const CRATES: [(&str, &[&str]); 17] = [
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation or tests show what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 11] = [
+const FOR_EXAMPLES: [(&str, &str); 12] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
     ("kahn-report", "kahn"),
     ("kahn-observe", "kahn"),
     ("kahn-live", "kahn"),
+    ("kahn-live", "kahn-csp"),
     // Traces of jobs, and of programs.
     ("kahn-observe", "kahn-csp"),
     ("kahn-observe", "kahn-mapreduce"),
