@@ -516,6 +516,13 @@ mutation ends-at-once "$command" that_ends_the_process boxes/c/crash.rs \
 mutation ends-unseen "$command" that_ends_the_process boxes/c/build.rs \
     's/command\.arg\(format!\("-Wl,--wrap=\{end\}"\)\);//'
 
+package=kahn-mapreduce
+without_mutation '' -p kahn-mapreduce --test laws
+mutation records-go-together "$laws" one_by_one_there_are_as_many map.rs \
+    's/sending\.send\(reducer,/Sending::Together.send(reducer,/'
+mutation batches-taken-in-pieces "$laws" a_message_for_each_record batch.rs \
+    's/if self == Self::Together \|\| /if true || /'
+
 package=kahn-apps
 programs='--test snet'
 without_mutation '' -p kahn-apps --test snet

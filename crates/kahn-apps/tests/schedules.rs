@@ -78,8 +78,10 @@ proptest! {
             texts.iter().zip(names).map(|(text, name)| path_in(&folder, name, text)).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         check("wordcount", &paths, parts, pick);
-        let paths: Vec<_> = paths.into_iter().chain(["--combine"]).collect();
-        check("wordcount", &paths, parts, pick);
+        for options in [&["--combine"][..], &["--one-by-one"], &["--combine", "--one-by-one"]] {
+            let typed: Vec<_> = paths.iter().chain(options).copied().collect();
+            check("wordcount", &typed, parts, pick);
+        }
     }
 
     #[test]

@@ -2,8 +2,12 @@
 //!
 //! A stream ends once, but a job that is iterated has many rounds, and its reducers must know when
 //! they have all records of one. So the end of a round is said in the stream.
+//!
+//! What belongs together, all that a map has for a reducer of one batch of items, is a message or,
+//! if [each record](Sending::OneByOne) is to be a message, as many as there are records and an empty
+//! one behind. The order of the records is the same, so nothing that a job makes depends on it.
 
-use kahn::Receiver;
+use kahn::{Receiver, Sender};
 
 /// How many records a message has at most, unless its maker has a reason for more.
 pub(crate) const RECORDS: usize = 1024;
@@ -51,11 +55,54 @@ impl<T> Batch<T> {
     }
 }
 
+/// How the records of a batch are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// In one message, were it empty.
+    Together,
+    /// Each in a message of its own, and behind them an empty one.
+    OneByOne,
+}
+
+impl Sending {
+    pub(crate) async fn send<T: Send>(self, out: &mut Sender<Batch<T>>, batch: Batch<T>) {
+        let Batch { records, ends_round } = batch;
+        let records = match self {
+            Self::Together => records,
+            Self::OneByOne => {
+                for record in records {
+                    out.send(Batch::of(vec![record])).await;
+                }
+                Vec::new()
+            }
+        };
+        out.send(Batch { records, ends_round }).await;
+    }
+
+    /// Takes what was sent as a batch; none when the stream has ended.
+    pub(crate) async fn recv<T: Send>(self, input: &mut Receiver<Batch<T>>) -> Option<Batch<T>> {
+        let mut batch = input.recv().await?;
+        if self == Self::Together || batch.records.is_empty() {
+            return Some(batch);
+        }
+        // A sender that fails ends the stream anywhere; its reader then ends as well.
+        while let Some(next) = input.recv().await {
+            batch.ends_round = next.ends_round;
+            if next.records.is_empty() {
+                break;
+            }
+            batch.records.extend(next.records);
+        }
+        Some(batch)
+    }
+}
+
 /// Takes a batch of each input in turn, until the round has ended on all. Says whether there was a
 /// round: not so if all streams have ended.
 ///
 /// This is the order in which `deal` of [`split`](mod@crate::split) has dealt them out.
 pub(crate) async fn take_round<T: Send, E>(
+    sending: Sending,
     inputs: &mut [Receiver<Batch<T>>],
     mut each: impl FnMut(Vec<T>) -> Result<(), E>,
 ) -> Result<bool, E> {
@@ -65,7 +112,7 @@ pub(crate) async fn take_round<T: Send, E>(
         let mut still_open = 0;
         for place in 0..open.len() {
             let input = open[place];
-            let Some(batch) = inputs[input].recv().await else { continue };
+            let Some(batch) = sending.recv(&mut inputs[input]).await else { continue };
             there_was = true;
             each(batch.records)?;
             if !batch.ends_round {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use kahn::{Channel, Digest, Name, Network, ProcessResult};
 
+use crate::batch::Sending;
 use crate::map::{self, Combine, Emit, MapBatch};
 use crate::reduce::{self, ReduceGroups, Reduced, Sort, Values};
 use crate::{Batch, Parts};
 
 /// The capacity of a channel from a map to a reducer, in batches. There are many such channels, and
-/// their readers take from all of them in turn: more would be room for maps that run ahead.
+/// their readers take from all of them in turn: more would be room for maps that run ahead. Where a
+/// record is a message, a channel has as many as any other.
 const CAPACITY: u32 = 4;
 
 /// A MapReduce job: from items `T` through records of key `K` and value `V` to results `W` by key.
@@ -49,7 +51,8 @@ const CAPACITY: u32 = 4;
 pub struct Job<'env, T, K, V, W> {
     name: Name,
     reducers: Option<usize>,
-    capacity: u32,
+    capacity: Option<u32>,
+    sending: Sending,
     limit: Option<usize>,
     map: MapBatch<'env, T, K, V>,
     combine: Option<Combine<'env, V>>,
@@ -128,7 +131,8 @@ where
         Self {
             name: name.into(),
             reducers: None,
-            capacity: CAPACITY,
+            capacity: None,
+            sending: Sending::Together,
             limit: None,
             map: Arc::new(map),
             combine: None,
@@ -248,6 +252,37 @@ where
         self
     }
 
+    /// Sends each record, and each result, in a message of its own, as the unoptimised networks of
+    /// the papers did: slower, and there to measure by how much.
+    ///
+    /// The results are the same: behind the records of a batch goes an empty message, so that a reader
+    /// takes the batches in the same order. The [capacity](Self::capacity) counts messages: 64 unless
+    /// said otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 1).batch(50).items(&mut network, 0..100_u32);
+    /// let sort = Job::new("sort", |n, out| out.emit(n, ()), |_n, _, out| out.emit(()));
+    /// let merged = sort.one_by_one().on(&mut network, parts).merge(&mut network, "merge");
+    /// network.for_each("ignore", merged, |_batch| {});
+    /// let report = network.run()?;
+    /// let channel = report.channels.iter().find(|channel| channel.name == "sort 0 0");
+    /// // 100 records, and an empty message behind each batch and at the end of the round.
+    /// assert_eq!(channel.map(|channel| channel.sent), Some(100 + 2 + 1));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    ///
+    /// Source: Vrba et al. 2009, section 6.1.
+    pub fn one_by_one(mut self) -> Self {
+        self.sending = Sending::OneByOne;
+        self
+    }
+
     /// Sets the capacity of the channels from maps to reducers, in batches: 4 unless said otherwise.
     ///
     /// # Examples
@@ -271,7 +306,7 @@ where
     /// Panics if it is 0.
     pub fn capacity(mut self, batches: u32) -> Self {
         assert!(batches > 0, "job `{}`: a channel holds a batch at least", self.name);
-        self.capacity = batches;
+        self.capacity = Some(batches);
         self
     }
 
@@ -337,20 +372,26 @@ where
     pub fn on(&self, network: &mut Network<'env>, parts: Parts<T>) -> Parts<(K, W)> {
         let name = &self.name;
         let reducers = self.reducers.unwrap_or(parts.count());
+        let sending = self.sending;
+        let capacity = self.capacity.unwrap_or(match sending {
+            Sending::Together => CAPACITY,
+            Sending::OneByOne => Network::DEFAULT_CAPACITY,
+        });
+        let how = (parts.sending, sending);
         let mut to_reducers: Vec<_> =
             (0..reducers).map(|_| Vec::with_capacity(parts.count())).collect();
         for (part, items) in parts.into_receivers().into_iter().enumerate() {
             let records = to_reducers.iter_mut().enumerate().map(|(reducer, to_reducer)| {
                 let channel = Channel::named(format!("{name} {part} {reducer}"));
-                let channel = (self.describe_records)(channel.capacity(self.capacity));
+                let channel = (self.describe_records)(channel.capacity(capacity));
                 let (out, records) = network.channel_with(channel);
                 to_reducer.push(records);
                 out
             });
             let ports = (items, records.collect());
             let (map, combine) = (Arc::clone(&self.map), self.combine.clone());
-            network.process(format!("{name} map {part}"), ports, |(items, reducers)| {
-                map::map(map, combine, items, reducers)
+            network.process(format!("{name} map {part}"), ports, move |(items, reducers)| {
+                map::map(map, combine, how, items, reducers)
             });
         }
         let reduced = to_reducers.into_iter().enumerate().map(|(reducer, records)| {
@@ -360,10 +401,10 @@ where
             network.process(
                 format!("{name} reduce {reducer}"),
                 (records, out),
-                move |(maps, out)| reduce::reduce(sort, reduce, limit, maps, out),
+                move |(maps, out)| reduce::reduce(sort, reduce, limit, sending, maps, out),
             );
             reduced
         });
-        Parts::of(reduced.collect())
+        Parts { streams: reduced.collect(), sending }
     }
 }

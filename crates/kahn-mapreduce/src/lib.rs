@@ -74,12 +74,13 @@
 //!
 //! # Channels do not grow
 //!
-//! Every map sends every reducer one message for each batch, if need be an empty one, and a
-//! reducer takes them in the order in which the batches were dealt out. Look at the first batch that
-//! is not taken by all: its map has nothing before it left to send, so it is never kept waiting by a
-//! full channel, and those that wait for a later one wait for it at most. So no ring of waits can
-//! close, at any capacity. The merge reads by need, but only from reducers that have read
-//! all of theirs.
+//! Every map sends every reducer one message for each batch, if need be an empty one, or
+//! [one by one](Job::one_by_one) several, and a reducer takes them in the order in which the batches
+//! were dealt out. Look at the first batch that is not taken by all: its map has nothing before it
+//! left to send, and a reducer that has not taken it reads from this map. So a full channel keeps the
+//! map waiting only while its reader takes, and those that wait for a later batch wait for this one
+//! at most: no ring of waits can close, at any capacity. The merge reads by need, but only from
+//! reducers that have read all of theirs.
 //!
 //! Source: Vrba, Halvorsen, Griwodz and Beskow, *Kahn process networks are a flexible alternative to
 //! MapReduce* (2009), sections 2, 5 and 6.1, figures 1 and 5; Dean and Ghemawat, *MapReduce* (2004).

@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use kahn::{BoxError, Receiver, Sender};
 
 use crate::Batch;
+use crate::batch::Sending;
 
 /// The hash that decides on the reducer: the same in every run. It has a seed of its own, for with
 /// that of an ordinary table the keys of a reducer would all begin alike in such a table.
@@ -141,19 +142,21 @@ fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Maps batch by batch, and gives each reducer its records after each.
+/// Maps batch by batch, and gives each reducer its records after each. The items come as `items_come`
+/// says, and records go as `sending` does.
 pub(crate) async fn map<T: Send, K: Eq + Hash + Send, V: Send>(
     map: MapBatch<'_, T, K, V>,
     combine: Option<Combine<'_, V>>,
+    (items_come, sending): (Sending, Sending),
     mut items: Receiver<Batch<T>>,
     mut reducers: Vec<Sender<Batch<(K, V)>>>,
 ) -> Result<(), BoxError> {
     let mut emit = Emit::new(reducers.len(), combine);
-    while let Some(batch) = items.recv().await {
+    while let Some(batch) = items_come.recv(&mut items).await {
         map(batch.records, &mut emit)?;
         for (reducer, part) in reducers.iter_mut().zip(&mut emit.reducers) {
             let records = part.take();
-            reducer.send(Batch { records, ends_round: batch.ends_round }).await;
+            sending.send(reducer, Batch { records, ends_round: batch.ends_round }).await;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use kahn::{Name, Network, Port, Ports, Receiver};
 
+use crate::batch::Sending;
 use crate::{Batch, merge};
 
 /// The streams that go from a stage to the next, one for each process of the stage.
@@ -33,7 +34,11 @@ use crate::{Batch, merge};
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[derive(Debug)]
-pub struct Parts<T>(Vec<Receiver<Batch<T>>>);
+pub struct Parts<T> {
+    pub(crate) streams: Vec<Receiver<Batch<T>>>,
+    /// How the batches come.
+    pub(crate) sending: Sending,
+}
 
 impl<T: Send> Parts<T> {
     /// Makes parts of streams that come from processes of your own.
@@ -62,7 +67,7 @@ impl<T: Send> Parts<T> {
     /// Panics if there is none.
     pub fn of(streams: Vec<Receiver<Batch<T>>>) -> Self {
         assert!(!streams.is_empty(), "a stage has a part at least");
-        Self(streams)
+        Self { streams, sending: Sending::Together }
     }
 
     /// Returns how many there are: one at least.
@@ -78,7 +83,7 @@ impl<T: Send> Parts<T> {
     /// assert_eq!(parts.count(), 4);
     /// ```
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.streams.len()
     }
 
     /// Returns the streams, in order.
@@ -98,7 +103,7 @@ impl<T: Send> Parts<T> {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn into_receivers(self) -> Vec<Receiver<Batch<T>>> {
-        self.0
+        self.streams
     }
 }
 
@@ -146,6 +151,6 @@ impl<K: Ord + Send, W: Send> Parts<(K, W)> {
 
 impl<T: Send> Ports for Parts<T> {
     fn visit(&self, see: &mut dyn FnMut(Port)) {
-        self.0.visit(see);
+        self.streams.visit(see);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kahn::{BoxError, ProcessResult, Receiver, Sender};
 
 use crate::Batch;
-use crate::batch::{RECORDS, take_round};
+use crate::batch::{RECORDS, Sending, take_round};
 
 /// A reduce closure, for as many groups as make a batch: what is called for each is inside it.
 pub(crate) type ReduceGroups<'env, K, V, W> = Arc<
@@ -171,6 +171,7 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
     sort: Sort<K, V>,
     reduce: ReduceGroups<'_, K, V, W>,
     limit: Option<usize>,
+    sending: Sending,
     mut maps: Vec<Receiver<Batch<(K, V)>>>,
     mut out: Sender<Batch<(K, W)>>,
 ) -> Result<(), BoxError> {
@@ -179,7 +180,7 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
     loop {
         let mut lists = Vec::new();
         let mut count = 0;
-        let there_was = take_round(&mut maps, |records| {
+        let there_was = take_round(sending, &mut maps, |records| {
             count += records.len();
             if !records.is_empty() {
                 lists.push(records);
@@ -201,7 +202,7 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
             let mut results = Vec::with_capacity(sorted.len().min(RECORDS));
             reduce(&mut sorted, &mut results)?;
             let ends_round = sorted.is_empty();
-            out.send(Batch { records: results, ends_round }).await;
+            sending.send(&mut out, Batch { records: results, ends_round }).await;
             if ends_round {
                 break;
             }

@@ -91,6 +91,38 @@ proptest! {
     }
 
     #[test]
+    fn a_message_for_each_record_changes_no_result(
+        items in prop::collection::vec(prop::collection::vec((0u8..9, any::<u16>()), 0..12), 0..60),
+        (maps, reducers, batch) in (1usize..7, 1usize..7, 1usize..9),
+        (first, second) in (any::<bool>(), any::<bool>()),
+        pick in 0usize..96,
+    ) {
+        let chained = |first: bool, second: bool| {
+            let mut network = Network::new();
+            let parts = Split::new("items", maps).batch(batch).items(&mut network, items.clone());
+            // The values of a key stand in the order of the items: it must not change either.
+            let turn = Job::new(
+                "turn",
+                |(key, values): (u8, Vec<u16>), out| {
+                    for value in values {
+                        out.emit(value % 5, (key, value));
+                    }
+                },
+                |_key, pairs, out| out.emit(pairs.collect::<Vec<_>>()),
+            );
+            let (group, turn) = (grouped().reducers(reducers), turn.reducers(reducers));
+            let group = if first { group.one_by_one() } else { group };
+            let turn = if second { turn.one_by_one() } else { turn };
+            let grouped = group.on(&mut network, parts);
+            let merged = turn.on(&mut network, grouped).merge(&mut network, "merge");
+            let all = network.collect("all", merged);
+            let report = network.run_with(picked(pick)).expect("it finishes");
+            (taken(&all), growths(&report))
+        };
+        prop_assert_eq!(chained(first, second), (chained(false, false).0, 0));
+    }
+
+    #[test]
     fn a_combiner_changes_the_number_of_records_and_not_the_result(
         items in prop::collection::vec(prop::collection::vec((0u8..9, any::<u16>()), 0..12), 0..60),
         (maps, reducers, batch) in (1usize..7, 1usize..7, 1usize..9),
@@ -273,12 +305,62 @@ fn no_channel_grows_even_if_each_holds_a_single_batch() {
             assert_eq!(growths(&report), 0, "{}, {workers} workers", policy.name());
 
             let mut network = Network::new();
+            let merged = grouped().one_by_one();
+            let parts = Split::new("items", 5).batch(3).items(&mut network, some_items());
+            let merged = merged.reducers(4).on(&mut network, parts).merge(&mut network, "merge");
+            network.for_each("ignore", merged, |_| {});
+            let report = network.run_with(options()).expect("it finishes");
+            assert_eq!(growths(&report), 0, "one by one: {}, {workers} workers", policy.name());
+
+            let mut network = Network::new();
             let answer = happy(&mut network, (5, 4));
             network.for_each("ignore", answer, |_| {});
             let report = network.run_with(options()).expect("it finishes");
             assert_eq!(growths(&report), 0, "iterated: {}, {workers} workers", policy.name());
         }
     }
+}
+
+/// What went through the channels whose names begin so.
+fn sent(report: &Report, prefix: &str) -> u64 {
+    let channels = report.channels.iter();
+    channels.filter(|channel| channel.name.to_string().starts_with(prefix)).map(|c| c.sent).sum()
+}
+
+#[test]
+fn one_by_one_there_are_as_many_messages_as_records_and_an_empty_one_a_batch() {
+    let (maps, reducers) = (2, 3);
+    let run = |one_by_one: bool| {
+        let mut network = Network::new();
+        let parts = Split::new("numbers", maps).batch(10).items(&mut network, 0..1000_u32);
+        let count = Job::new(
+            "count",
+            |n: u32, out| out.emit(n % 50, 1_u64),
+            |_key, ones, out| out.emit(ones.sum::<u64>()),
+        );
+        let rank = Job::new(
+            "rank",
+            |(key, count): (u32, u64), out| out.emit(count, key),
+            |_count, keys, out| out.emit(keys.count()),
+        );
+        let (count, rank) = (count.reducers(reducers), rank.reducers(reducers));
+        let (count, rank) =
+            if one_by_one { (count.one_by_one(), rank.one_by_one()) } else { (count, rank) };
+        let counted = count.on(&mut network, parts);
+        let merged = rank.on(&mut network, counted).merge(&mut network, "merge");
+        let all = network.collect("all", merged);
+        let report = network.run().expect("it finishes");
+        assert_eq!(taken(&all), Some(vec![(20, 50)]));
+        let names = ["count 0", "count 1", "count reduced", "rank ", "rank reduced"];
+        names.map(|name| sent(&report, name))
+    };
+    // 50 batches a map and the end of its round, to each reducer; one batch of results each.
+    let [one, other, counted, ranked, results] = run(false);
+    assert_eq!([one, other, counted], [51 * 3, 51 * 3, 3]);
+    assert_eq!([ranked - results, results], [3 * 3, 3]);
+    let [one, other, counted, ranked, results] = run(true);
+    assert_eq!([one, other, counted], [500 + 51 * 3, 500 + 51 * 3, 50 + 3]);
+    assert_eq!([ranked - results, results], [50 + 3 * 3, 1 + 3]);
 }
 
 #[test]

@@ -42,6 +42,9 @@ pub(super) fn build<'env>(
         |_count, words, out| words.for_each(|word| out.emit(word)),
     )
     .sort_values();
+    if program.one_by_one {
+        (count, rank) = (count.one_by_one(), rank.one_by_one());
+    }
     if compare == Compare::Contents {
         (split, count, rank) = (split.digest(), count.digest(), rank.digest());
     }

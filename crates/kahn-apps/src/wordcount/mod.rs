@@ -72,6 +72,11 @@ pub struct Arguments {
     #[arg(long)]
     combine: bool,
 
+    /// For the variant `mapreduce`: sends each word in a message of its own, as the unoptimised network of
+    /// the papers did, to measure what that costs
+    #[arg(long)]
+    one_by_one: bool,
+
     /// What a word is made of: `ascii`, the letters A to Z, as in the papers; `unicode`, those of any
     /// script. All else separates
     #[arg(long, value_name = "ascii|unicode", default_value = "ascii", hide_default_value = true)]
@@ -102,11 +107,13 @@ pub fn prepare(arguments: &Arguments, settings: &Settings) -> Result<Box<dyn Pro
     let counted = WordCount::open(&arguments.files, settings.parts)?;
     let output = arguments.output.clone();
     if arguments.words == Letters::Ascii {
-        return Ok(Box::new(WordCount { combine: arguments.combine, output, ..counted }));
+        let Arguments { combine, one_by_one, .. } = *arguments;
+        return Ok(Box::new(WordCount { combine, one_by_one, output, ..counted }));
     }
-    if arguments.combine {
-        let what = "--combine is for the variant `mapreduce`, which --words unicode is not for";
-        return Err(Failure::input(what).with_help("leave one of both out"));
+    let of_mapreduce = [(arguments.combine, "--combine"), (arguments.one_by_one, "--one-by-one")];
+    if let Some((_, option)) = of_mapreduce.into_iter().find(|(is_given, _)| *is_given) {
+        let what = "is for the variant `mapreduce`, which --words unicode is not for";
+        return Err(Failure::input(format!("{option} {what}")).with_help("leave one of both out"));
     }
     let WordCount { files, parts, progress, .. } = counted;
     Ok(Box::new(unicode::UnicodeCount { files, parts, output, progress }))
@@ -118,6 +125,7 @@ pub struct WordCount {
     files: Vec<Input>,
     parts: usize,
     combine: bool,
+    one_by_one: bool,
     output: Option<PathBuf>,
     progress: Progress,
 }
@@ -132,7 +140,7 @@ impl WordCount {
         let files = files.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
         let bytes = files.iter().map(|file| file.len() as u64).sum();
         let progress = Progress::new("bytes", Some(bytes));
-        Ok(Self { files, parts, combine: false, output: None, progress })
+        Ok(Self { files, parts, combine: false, one_by_one: false, output: None, progress })
     }
 
     /// Gives the pieces of all files, cut between words, in order.

@@ -47,6 +47,7 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &kmeans::NORNIR_TABLE_1,
     &words::TABLE_1,
     &words::FIGURE_8,
+    &words::MESSAGES_OR_VECTORS,
     &kmeans::TABLE_3,
     &kmeans::FIGURE_9,
     &kmeans::TABLE_4,

@@ -22,12 +22,34 @@ pub(super) const FORMS: [&str; 2] = ["KPN-FLEX", "KPN-MR"];
 /// The second with a combiner, as Phoenix++ has: what is like it.
 pub(super) const COMBINED: &str = "KPN-MR, combined";
 
+/// The second with a message for each pair, as in the papers' first form.
+const UNOPTIMISED: &str = "KPN-MR, unoptimised";
+
 /// Words of the large vocabulary, which the papers' files are closer to, and of the small one.
 pub(super) const VOCABULARIES: [usize; 2] = [260_000, 20_000];
 
 /// The sizes in the order of the papers: small, middle, large.
 pub(super) fn sizes(plan: &Plan) -> [usize; 3] {
     plan.size.of([1, 2, 4], [10, 50, 100], [10, 50, 100])
+}
+
+/// Measures the form with a message for each pair beside the one that sends them together: a study of its
+/// own, for it is needed at one size and number of workers only.
+static MESSAGES: Study =
+    Study { name: "wordcount-messages", rounds: 10, points: message_points, measure };
+
+/// The processes of each stage there.
+const MESSAGE_WORKERS: usize = 8;
+
+fn message_points(plan: &Plan) -> Vec<Point> {
+    let point = |cpus: usize| {
+        let point = Point::new().and("MB", sizes(plan)[0]).and("vocabulary", VOCABULARIES[0]);
+        point
+            .and("cpus", cpus)
+            .and("workers", MESSAGE_WORKERS)
+            .each("form", [FORMS[1], UNOPTIMISED])
+    };
+    plan.cpus().into_iter().flat_map(point).collect()
 }
 
 fn points(plan: &Plan) -> Vec<Point> {
@@ -62,6 +84,7 @@ fn measure(point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
     let (variant, arguments): (_, &[&str]) = match point.text("form") {
         "KPN-MR" => (Variant::MapReduce, &[&text]),
         COMBINED => (Variant::MapReduce, &[&text, "--combine"]),
+        UNOPTIMISED => (Variant::MapReduce, &[&text, "--one-by-one"]),
         "Phoenix" => return PHOENIX.measure("wordcount", &[&text], point.count("cpus"), bench),
         _ => (Variant::Network, &[&text]),
     };
@@ -172,6 +195,43 @@ fn figure_8(view: &View) -> Vec<Panel> {
     }
     panels
 }
+
+/// The time of a message for each pair.
+pub(super) static MESSAGES_OR_VECTORS: Experiment = Experiment {
+    name: "mapreduce-messages",
+    summary: "word count, KPN-MR: a message for each pair against a vector of them",
+    paper: &FLEXIBLE,
+    place: "section 6.1",
+    found: "With a message for each pair KPN-MR was slower by an order of magnitude than with a vector \
+            of pairs for each output; the paper shows results of the latter only.",
+    method: "The smallest text, with 8 processes in each of the four stages. The optimised form sends the \
+             pairs of a piece of text in one message to each process of the next stage. The unoptimised \
+             one sends each pair alone, from the map processes as from the reduce processes, and an empty \
+             message behind the pairs of a piece, by which its reader knows from whom to take the next \
+             ones. Its channels hold 64 messages.",
+    studies: &[&MESSAGES],
+    panels: |view| {
+        let panel = Panel::new("word count", Axis::linear("CPUs"), Axis::logarithmic("seconds"));
+        let panel = [FORMS[1], UNOPTIMISED].into_iter().fold(panel, |panel, form| {
+            let curve = view.rows(&MESSAGES).with("form", form).curve("cpus", "seconds");
+            panel.and(Series::line(form, &curve))
+        });
+        vec![panel]
+    },
+    claims: |view| {
+        let cpus = view.plan.most_cpus();
+        let pick =
+            |form: &str| Pick::of(&MESSAGES, "seconds").with("cpus", cpus).with("form", form);
+        vec![
+            Claim::advantage(
+                "a vector of pairs a message is faster than a message for each pair",
+                10.0,
+            )
+            .between(pick(FORMS[1]), pick(UNOPTIMISED))
+            .on(8),
+        ]
+    },
+};
 
 /// What the paper's table 1 has: size, CPUs, seconds of KPN-MR and KPN-FLEX, factor.
 const PAPER: [(usize, usize, f64, f64, f64); 12] = [
