@@ -188,11 +188,15 @@ without_mutation '' -p kgz --test damage
 mutation another-run-is-not-told "$recording" another_run command/recording.rs \
     's/replay\.difference\(\)/replay.difference().filter(|what| what.is_empty())/'
 mutation any-arguments-are-done-again "$recording" another_run command/recording.rs \
-    's/if !arguments\.is_of_standard_input\(\) \{/if !arguments.is_of_standard_input() \&\& arguments.files.len() > 9 {/'
+    's/_ => return Err\(wrong\("they name several files"\)\),/_ => Path::new(work::STANDARD),/'
 mutation threads-are-not-recorded "$recording" a_file_that_is_cut_off command/recording.rs \
     's/format!\("--processes=\{\}", arguments\.parts\(\)\)/"--processes=1".to_owned()/'
 mutation bundles-stay "$recording" a_bundle_stays command/recording.rs \
     's/let Some\(failure\) = failure else \{ return true \};/let failure = failure.unwrap_or_default();/'
+mutation report-not-kept "$recording" a_bundle_of_a_file command/recording.rs \
+    's/let _ = self\.0\.set\(report\.clone\(\)\);/let _ = report;/'
+mutation index-of-what-is-recorded "$recording" a_file_is_done_again command/work.rs \
+    's/let index = if arguments\.kept\.is_some\(\) \{/let index = if false {/'
 mutation what-cannot-be-kept-is-told-first "--test damage" damage_is_told_although network/write.rs \
     's/let _ = output\.flush\(\);\s*return Ok\(\(\)\);//'
 mutation right-and-not-written "--test damage" a_reader_or_writer_that_fails network/write.rs \

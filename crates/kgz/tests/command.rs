@@ -1,13 +1,16 @@
 //! The program: files, names, messages, exit codes.
 
 mod common;
+#[path = "common/program.rs"]
+mod program;
 
 use common::text;
+use program::{begun, code, fed, names, told};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
@@ -18,35 +21,7 @@ fn kgz(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 fn piped(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = begin(arguments);
-    let mut stdin = child.stdin.take().expect("it has a standard input");
-    let input = input.to_vec();
-    #[expect(clippy::disallowed_methods, reason = "the program is fed while it writes")]
-    let feed = std::thread::spawn(move || {
-        // The program may end before it has read all.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("the program ends");
-    feed.join().expect("it writes");
-    output
-}
-
-fn begin(arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_kgz"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("it ended by itself")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    fed(Path::new("."), arguments, input)
 }
 
 /// A folder with a file `words`, and what is in it.
@@ -55,15 +30,6 @@ fn folder() -> (TempDir, Vec<u8>) {
     let words = text(1, 200_000);
     fs::write(folder.path().join("words"), &words).expect("a file");
     (folder, words)
-}
-
-fn names(folder: &TempDir) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder.path())
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -77,12 +43,12 @@ fn a_file_becomes_its_compressed_form_and_comes_back_with_mode_and_time() {
     for (format, name) in [("bgzf", "words.gz"), ("gzip", "words.gz"), ("zstd", "words.zst")] {
         let output = kgz(at, &["--format", format, "words"]);
         assert_eq!((code(&output), told(&output).as_str()), (0, ""), "{format}");
-        assert_eq!(names(&folder), [name]);
+        assert_eq!(names(folder.path()), [name]);
         let found = fs::metadata(at.join(name)).expect("a file");
         assert_eq!((found.mode() & 0o777, found.modified().expect("a time")), (0o640, time));
         assert_eq!(code(&kgz(at, &["-t", name])), 0);
         assert_eq!(code(&kgz(at, &["-d", name])), 0);
-        assert_eq!(names(&folder), ["words"]);
+        assert_eq!(names(folder.path()), ["words"]);
         let found = fs::metadata(at.join("words")).expect("a file");
         assert_eq!((found.mode() & 0o777, found.modified().expect("a time")), (0o640, time));
         assert!(fs::read(at.join("words")).expect("a file") == words);
@@ -99,7 +65,7 @@ fn an_existing_file_is_kept_unless_it_may_be_replaced() {
     assert!(told(&output).contains("words.gz exists; nothing was done (`-f` replaces it)"));
     assert_eq!(fs::read(at.join("words.gz")).expect("a file"), b"precious");
     assert_eq!(code(&kgz(at, &["-f", "words"])), 0);
-    assert_eq!(names(&folder), ["words.gz"]);
+    assert_eq!(names(folder.path()), ["words.gz"]);
 }
 
 #[test]
@@ -119,7 +85,7 @@ fn what_is_no_plain_file_is_left_alone() {
         assert_eq!(code(&output), 2, "{name}");
         assert!(told(&output).contains(text), "{}", told(&output));
     }
-    assert_eq!(names(&folder), ["folder", "link", "second", "words"]);
+    assert_eq!(names(folder.path()), ["folder", "link", "second", "words"]);
     let output = kgz(at, &["-q", "link"]);
     assert_eq!((code(&output), told(&output).as_str()), (2, ""));
     // With several names it may be read if it is kept.
@@ -140,7 +106,7 @@ fn a_damaged_file_leaves_nothing_behind_and_stays() {
         assert_eq!(code(&output), 1, "{format}");
         assert!(told(&output).starts_with("kgz: packed.gz: block "), "{}", told(&output));
         assert_eq!(told(&output).lines().count(), 1);
-        assert_eq!(names(&folder), ["packed.gz", "words"]);
+        assert_eq!(names(folder.path()), ["packed.gz", "words"]);
         fs::remove_file(at.join("packed.gz")).expect("it is there");
     }
 }
@@ -148,7 +114,7 @@ fn a_damaged_file_leaves_nothing_behind_and_stays() {
 #[test]
 fn damage_is_told_although_the_input_goes_on_for_ever() {
     // The other side keeps the pipe open, and writes nothing more.
-    let mut child = begin(&["-d"]);
+    let mut child = begun(Path::new("."), &["-d"]);
     let mut stdin = child.stdin.take().expect("it has a standard input");
     let mut stderr = child.stderr.take().expect("it has a standard error");
     stdin.write_all(&vec![7; 200_000]).expect("it reads");
@@ -231,7 +197,7 @@ fn a_name_is_kept_and_given_back() {
     assert_eq!(code(&kgz(at, &["-N", "--format", "gzip", "words"])), 0);
     fs::rename(at.join("words.gz"), at.join("other.gz")).expect("it is renamed");
     assert_eq!(code(&kgz(at, &["-dN", "other.gz"])), 0);
-    assert_eq!(names(&folder), ["words"]);
+    assert_eq!(names(folder.path()), ["words"]);
     assert!(fs::read(at.join("words")).expect("a file") == words);
 }
 
@@ -273,23 +239,18 @@ fn figures_are_json() {
 #[test]
 fn an_interrupted_program_leaves_no_file_behind() {
     let (folder, _) = folder();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kgz"))
-        .args(["-o", "out.gz"])
-        .current_dir(folder.path())
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
+    let mut child = begun(folder.path(), &["-o", "out.gz"]);
     let mut stdin = child.stdin.take().expect("it has a standard input");
     // Until it waits for more, its temporary file is there.
     stdin.write_all(&text(1, 1 << 20)).expect("it reads");
-    while !names(&folder).iter().any(|name| name.starts_with(".kgz-")) {
+    while !names(folder.path()).iter().any(|name| name.starts_with(".kgz-")) {
         std::thread::yield_now();
     }
     let kill =
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(kill.success());
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert_eq!(names(&folder), ["words"]);
+    assert_eq!(names(folder.path()), ["words"]);
 }
 
 #[test]
@@ -305,7 +266,7 @@ fn wrong_arguments_say_what_is_right() {
         assert!(told(&output).contains(text), "{}", told(&output));
         assert!(told(&output).contains("kgz --help"));
     }
-    assert_eq!(names(&folder), ["words"]);
+    assert_eq!(names(folder.path()), ["words"]);
     let output = kgz(folder.path(), &["--help"]);
     assert!(code(&output) == 0 && output.stdout.starts_with(b"Compresses and decompresses"));
 }

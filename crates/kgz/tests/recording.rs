@@ -1,51 +1,18 @@
-//! What came on standard input is recorded once, and done again from the file: the same messages and the same exit
+//! What was read of an input is recorded once, and done again from the file: the same messages and the same exit
 //! code, on any number of threads, with nothing read and nothing written.
 #![cfg(feature = "record")]
 
 mod common;
+#[path = "common/program.rs"]
+mod program;
 
 use common::text;
 use kahn_observe::record::{Header, Reader, Writer};
+use program::{code, fed as kgz, names, told};
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-/// Runs the program in a folder, with this on its standard input.
-fn kgz(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kgz"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::piped());
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
-    let mut stdin = child.stdin.take().expect("it has a standard input");
-    let input = input.to_vec();
-    #[expect(clippy::disallowed_methods, reason = "the program is fed while it writes")]
-    let feed = std::thread::spawn(move || {
-        // The program may end before it has read all.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("the program ends");
-    feed.join().expect("it writes");
-    output
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("it ended by itself")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
+use std::process::Output;
 
 /// Compressed words, in a format.
 fn packed(format: &str) -> Vec<u8> {
@@ -132,6 +99,57 @@ fn what_goes_well_is_done_again_both_ways() {
 }
 
 #[test]
+fn a_file_is_done_again_without_it_under_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let words = text(1, 700_000);
+    fs::write(at.join("words"), &words).expect("a file");
+    let recorded = kgz(at, &["-v", "-p", "3", "--record", "there.rec", "words"], b"");
+    assert!(told(&recorded).starts_with("words: 700 000 bytes became "), "{}", told(&recorded));
+    assert_eq!(names(at), ["there.rec", "words.gz"]);
+    let packed = fs::read(at.join("words.gz")).expect("it was written");
+    assert!(packed == kgz(at, &["-c"], &words).stdout, "other bytes");
+    replays_as(at, "there.rec", &recorded);
+
+    // A part of it is decompressed with all that comes before it.
+    let typed = ["--range", "690000-690009", "-v", "--record", "part.rec", "words.gz"];
+    let part = kgz(at, &typed, b"");
+    assert!(part.stdout == words[690_000..690_009], "{}", told(&part));
+    // What is damaged is told by the name of the file, which is not needed to tell it again.
+    let mut damaged = packed;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0xff;
+    fs::write(at.join("words.gz"), damaged).expect("a file");
+    let tested = kgz(at, &["-t", "--record", "damaged.rec", "words.gz"], b"");
+    assert_eq!(code(&tested), 1);
+    assert!(told(&tested).starts_with("kgz: words.gz: "), "{}", told(&tested));
+    fs::remove_file(at.join("words.gz")).expect("it is there");
+    replays_as(at, "part.rec", &part);
+    replays_as(at, "damaged.rec", &tested);
+
+    let missing = kgz(at, &["-t", "--record", "none.rec", "words.gz"], b"");
+    assert_eq!(told(&missing).lines().count(), 1, "{}", told(&missing));
+    assert!(!at.join("none.rec").exists());
+}
+
+#[test]
+fn a_bundle_of_a_file_has_the_report_of_its_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("cut.gz"), &packed("gzip")[..1000]).expect("a file");
+    let failed = kgz(at, &["-t", "--bundle", "crash", "cut.gz"], b"");
+    assert_eq!(code(&failed), 1);
+    let crash = at.join("crash");
+    assert_eq!(names(&crash), ["README.md", "explanation.txt", "report.json", "run.rec"]);
+    let report = fs::read_to_string(crash.join("report.json")).expect("a file");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let processes = report["processes"].as_array().expect("a list");
+    assert!(processes.iter().any(|process| process["name"] == "unpack"), "{report}");
+    let again = kgz(&crash, &["replay", "run.rec"], b"");
+    assert!(told(&failed).ends_with(&told(&again)), "{}", told(&again));
+}
+
+#[test]
 fn a_full_device_is_full_again_and_no_file_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
@@ -158,7 +176,8 @@ fn a_bundle_stays_if_all_does_not_go_well() {
     let (note, error) = told(&failed).split_once('\n').map(split).expect("two lines");
     assert!(note.starts_with("crash: has what is needed to do this again"), "{note}");
     let crash = at.join("crash");
-    assert_eq!(names(&crash), ["README.md", "explanation.txt", "run.rec"]);
+    // All of the input had come, so the end of the run was waited for.
+    assert_eq!(names(&crash), ["README.md", "explanation.txt", "report.json", "run.rec"]);
     assert_eq!(fs::metadata(&crash).expect("a folder").permissions().mode() & 0o777, 0o700);
     let explanation = fs::read_to_string(crash.join("explanation.txt")).expect("a file");
     assert_eq!(format!("kgz: {explanation}"), error);
@@ -211,8 +230,8 @@ fn another_run_and_what_is_no_recording_of_this_program_are_told() {
         ("a.rec", (|header| header.program = "words".into()) as fn(&mut Header), "of `words`"),
         (
             "b.rec",
-            |header| header.arguments = vec!["-d".into(), "run.rec".into()],
-            "they name files",
+            |header| header.arguments = vec!["-d".into(), "a".into(), "b".into()],
+            "they name several files",
         ),
         ("c.rec", |header| header.arguments.push("--help".into()), "they do not run it"),
         ("d.rec", |header| header.arguments.push("--frobnicate".into()), "--frobnicate"),
@@ -232,7 +251,7 @@ fn another_run_and_what_is_no_recording_of_this_program_are_told() {
         (&["replay", "run.rec", "-p", "0"], "at least one block"),
         (&["replay", "run.rec", "-d"], "-d"),
         (&["--record", "run.rec"], "`run.rec` is there already"),
-        (&["--record", "new.rec", "text"], "< FILE"),
+        (&["--record", "new.rec", "text", "none"], "< FILE"),
         (&["--record", "none/new.rec"], "none/new.rec: "),
     ] {
         let output = kgz(at, typed, b"text");

@@ -4,7 +4,7 @@ use crate::{Compress, Decompress, Format, SettingError};
 use lexopt::{Arg, ValueExt};
 use std::ffi::OsString;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(super) const VERSION: &str = concat!("kgz ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -46,7 +46,7 @@ limits
       --keep-going         leave damaged blocks out, list them, exit with 1
 
 recordings
-      --record FILE        also write what comes on standard input into the new FILE
+      --record FILE        also write what is read of one input into the new FILE
       --bundle DIR         the same into the new DIR, which is removed if all goes well
   kgz replay FILE [-p N]   do the same again, from FILE alone and on N threads; write nothing
 
@@ -217,11 +217,6 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ask
 }
 
 impl Arguments {
-    /// Whether standard input is all that is worked on.
-    pub(super) fn is_of_standard_input(&self) -> bool {
-        self.files.is_empty() || self.files == [Path::new("-")]
-    }
-
     /// How many blocks are worked on at once.
     pub(super) fn parts(&self) -> usize {
         match self.task {
@@ -256,8 +251,17 @@ fn check(arguments: &Arguments) -> Result<(), SettingError> {
             "`--index` writes a file beside the output, which standard output has not: use `-o`",
         );
     }
-    if arguments.kept.is_some() && !arguments.is_of_standard_input() {
-        return refuse("what comes on standard input is recorded: `kgz --record run.rec < FILE`");
+    if arguments.kept.is_some() {
+        if arguments.files.len() > 1 || arguments.recursive {
+            return refuse(
+                "one input is recorded: that of `kgz --record run.rec FILE`, or of `< FILE`",
+            );
+        }
+        if arguments.task == Task::Compress && arguments.name && !arguments.files.is_empty() {
+            return refuse(
+                "a recording has what is in a file, and not the name and time that `-N` keeps",
+            );
+        }
     }
     if arguments.suffix == "." || arguments.suffix.contains('/') {
         return refuse("a suffix has a letter at least, and no `/`");
@@ -330,7 +334,9 @@ mod tests {
             (&["--range", "9-3"], "ends before it begins"),
             (&["--max-output", "many"], "is no size"),
             (&["--index"], "use `-o`"),
-            (&["--record", "a", "b"], "< FILE"),
+            (&["--record", "a", "b", "c"], "one input"),
+            (&["--record", "a", "-r", "b"], "one input"),
+            (&["--record", "a", "--format", "gzip", "-N", "b"], "name and time"),
             (&["--record", "a", "--bundle", "b"], "once"),
             (&["--stats", "xml"], "--stats json"),
             (&["-p", "0"], "at least one block"),

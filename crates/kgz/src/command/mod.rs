@@ -61,26 +61,26 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     for file in &arguments.files {
         if file.as_os_str() == "-" {
-            // It is recorded if it is all that is worked on.
             work::standard(&arguments, std::mem::take(&mut outside), &mut messages);
         } else {
-            one(file, &arguments, &mut messages);
+            one(file, &arguments, &mut outside, &mut messages);
         }
     }
     work::list_totals(&mut messages);
     messages.exit_code()
 }
 
-fn one(path: &Path, arguments: &Arguments, messages: &mut Messages) {
+/// Works on a file, or on those of a folder. What is recorded is one file at most.
+fn one(path: &Path, arguments: &Arguments, outside: &mut Outside, messages: &mut Messages) {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     if !is_folder {
-        return work::file(path, arguments, messages);
+        return work::file(path, arguments, std::mem::take(outside), messages);
     }
     if !arguments.recursive {
         return messages.warn(path, "is a folder; left alone (`-r` goes into folders)");
     }
     match entries(path) {
-        Ok(entries) => entries.iter().for_each(|entry| one(entry, arguments, messages)),
+        Ok(entries) => entries.iter().for_each(|entry| one(entry, arguments, outside, messages)),
         Err(error) => messages.error(path, &error),
     }
 }

@@ -1,21 +1,22 @@
-//! `--record` and `--bundle`: what comes on standard input, in a file; and `kgz replay`, which does the same from
-//! that file alone.
+//! `--record` and `--bundle`: what is read of an input, in a file; and `kgz replay`, which does the same from that
+//! file alone.
 //!
 //! A recording comes from anywhere, so of what was typed for its run only that is done which reads and writes no
-//! file: standard input is in the recording, and nothing is written.
+//! file: the input is in the recording, and nothing is written.
 
 use super::arguments::{self, Arguments, Asked, Kept};
 use super::messages::{self, Messages};
 use super::work;
 use crate::Compress;
 use crate::network::Run;
-use kahn::Options;
+use kahn::observe::{Observer, Wants};
+use kahn::{Options, Report};
 use kahn_observe::record::{Bundle, Header, Recorder, Replay};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 const PROGRAM: &str = "kgz";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -29,9 +30,24 @@ pub(super) enum Outside {
     /// From there, and into a file.
     Recorded(Arc<Recorder>, PathBuf),
     /// From there, and into a folder that goes if all is well.
-    Bundled(Bundle, PathBuf),
+    Bundled { bundle: Bundle, path: PathBuf, report: Arc<LastReport> },
     /// From a file.
     Replayed { replay: Arc<Replay>, path: PathBuf, workers: Option<usize> },
+}
+
+/// The report of a run, if it came to its end.
+#[derive(Default)]
+pub(super) struct LastReport(OnceLock<Report>);
+
+impl Observer for LastReport {
+    fn wants(&self) -> Wants {
+        Wants::NOTHING
+    }
+
+    fn reports(&self, report: &Report) -> Vec<String> {
+        let _ = self.0.set(report.clone());
+        Vec::new()
+    }
 }
 
 impl Outside {
@@ -64,20 +80,12 @@ impl Outside {
                 Ok(Self::Recorded(Arc::new(Recorder::new(path, header)), path.to_owned()))
             }
             Kept::Folder(path) => match Bundle::create(path, header, "kgz replay") {
-                Ok(bundle) => Ok(Self::Bundled(bundle, path.to_owned())),
+                Ok(bundle) => {
+                    Ok(Self::Bundled { bundle, path: path.to_owned(), report: Arc::default() })
+                }
                 Err(error) => Err(format!("{}: {error}", path.display())),
             },
         }
-    }
-
-    /// Has a run take what comes from outside from there, and keep nothing.
-    pub(super) fn live() -> Self {
-        Self::Live
-    }
-
-    /// Whether there is neither input nor output.
-    pub(super) fn is_replayed(&self) -> bool {
-        matches!(self, Self::Replayed { .. })
     }
 
     /// How a network is run that works on so many blocks at once.
@@ -86,7 +94,9 @@ impl Outside {
         match self {
             Self::Live => Run::new(options),
             Self::Recorded(recorder, _) => Run::new(options.observer(Arc::clone(recorder))),
-            Self::Bundled(bundle, _) => Run::new(options.observer(bundle.recorder())),
+            Self::Bundled { bundle, report, .. } => {
+                Run::new(options.observer(bundle.recorder()).observer(Arc::clone(report)))
+            }
             Self::Replayed { replay, workers, .. } => {
                 let script = Arc::clone(replay);
                 Run {
@@ -113,10 +123,10 @@ impl Outside {
                     messages.note(&path, format_args!("the recording ends early: {error}"));
                 }
             }
-            Self::Bundled(bundle, path) => {
+            Self::Bundled { bundle, path, report } => {
                 let Some(failure) = failure else { return true };
-                // The run may still wait for the system: its report is not waited for.
-                match bundle.keep(failure, None) {
+                // A run that may still wait for the system has none: its report is not waited for.
+                match bundle.keep(failure, report.0.get()) {
                     Ok(()) => {
                         let text = "has what is needed to do this again: see README.md there";
                         messages.note(&path, text);
@@ -198,10 +208,12 @@ fn again(path: &Path, workers: Option<usize>, messages: &mut Messages) -> Result
     };
     // Whatever they name is neither read nor written.
     let arguments = Arguments { output: None, index: false, kept: None, ..arguments };
-    if !arguments.is_of_standard_input() {
-        return Err(wrong("they name files"));
-    }
+    let input = match &*arguments.files {
+        [file] if file.as_os_str() != "-" => file.as_path(),
+        [] | [_] => Path::new(work::STANDARD),
+        _ => return Err(wrong("they name several files")),
+    };
     let outside = Outside::Replayed { replay: Arc::new(replay), path: path.to_owned(), workers };
-    work::standard(&arguments, outside, messages);
+    work::again(input, &arguments, outside, messages);
     Ok(())
 }

@@ -23,15 +23,6 @@ impl Outside {
         }
     }
 
-    pub(super) fn live() -> Self {
-        Self
-    }
-
-    #[expect(clippy::unused_self, reason = "with recordings it is asked")]
-    pub(super) fn is_replayed(&self) -> bool {
-        false
-    }
-
     #[expect(clippy::unused_self, reason = "with recordings it is asked")]
     pub(super) fn run(&self, parts: usize) -> Run {
         Run::new(Options::new().workers(parts))

@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Instant, UNIX_EPOCH};
 
 /// What standard input and output are called in messages.
-const STANDARD: &str = "(standard input)";
+pub(super) const STANDARD: &str = "(standard input)";
 
 /// Why one file came to nothing.
 enum Trouble {
@@ -58,24 +58,38 @@ impl From<input::Refused> for Trouble {
 /// Works on standard input.
 pub(super) fn standard(arguments: &Arguments, outside: Outside, messages: &mut Messages) {
     let path = Path::new(STANDARD);
-    let run = outside.run(arguments.parts());
-    let done = if outside.is_replayed() {
-        standard_as(io::empty(), Output::Nowhere, run, arguments, messages)
-    } else {
-        begin(arguments.output.as_deref(), arguments).and_then(|output| {
-            refuse_terminal(arguments)?;
-            let has_ended = Arc::clone(&run.has_no_input);
-            let source = Ending { input: io::stdin(), has_ended };
-            standard_as(source, output, run, arguments, messages)
-        })
-    };
+    recorded(path, arguments, outside, messages, |run, messages| {
+        let output = begin(arguments.output.as_deref(), arguments)?;
+        refuse_terminal(arguments)?;
+        let has_ended = Arc::clone(&run.has_no_input);
+        let source = Ending { input: io::stdin(), has_ended };
+        from_its_begin(path, source, output, run, arguments, messages)
+    });
+}
+
+/// Works on what is recorded of an input, without that and without an output.
+#[cfg(feature = "record")]
+pub(super) fn again(path: &Path, arguments: &Arguments, outside: Outside, messages: &mut Messages) {
+    recorded(path, arguments, outside, messages, |run, messages| {
+        from_its_begin(path, io::empty(), Output::Nowhere, run, arguments, messages)
+    });
+}
+
+/// Works on one input, and ends the recording of it, if there is one, before it tells what came of it.
+fn recorded(
+    path: &Path,
+    arguments: &Arguments,
+    outside: Outside,
+    messages: &mut Messages,
+    work: impl FnOnce(Run, &mut Messages) -> Result<(), Trouble>,
+) {
+    let done = work(outside.run(arguments.parts()), messages);
     let failure = match &done {
-        Err(Trouble::LeftAlone(text) | Trouble::Failed(text)) => {
-            Some(format!("{STANDARD}: {text}"))
-        }
-        Ok(()) if messages.has_failed() => Some(format!("{STANDARD}: blocks were left out")),
+        Err(Trouble::LeftAlone(text) | Trouble::Failed(text)) => Some(text.as_str()),
+        Ok(()) if messages.has_failed() => Some("blocks were left out"),
         Ok(()) => None,
     };
+    let failure = failure.map(|text| format!("{}: {text}", path.display()));
     if outside.end(failure.as_deref(), messages) {
         tell(path, done, messages);
     }
@@ -110,14 +124,15 @@ fn refuse_terminal(arguments: &Arguments) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn standard_as(
+/// Works on an input that is not a file with its own output, and is read from its begin.
+fn from_its_begin(
+    path: &Path,
     source: impl Read + Send + 'static,
     output: Output,
     run: Run,
     arguments: &Arguments,
     messages: &mut Messages,
 ) -> Result<(), Trouble> {
-    let path = Path::new(STANDARD);
     let part = match &arguments.task {
         Task::Compress => return pack(path, source, output, None, run, arguments, messages),
         Task::Range(wanted) => Part { offset: 0, wanted: wanted.clone() },
@@ -127,21 +142,25 @@ fn standard_as(
 }
 
 /// Works on a file.
-pub(super) fn file(path: &Path, arguments: &Arguments, messages: &mut Messages) {
-    let done = match arguments.task {
-        Task::Compress => pack_file(path, arguments, messages),
-        Task::Decompress => unpack_file(path, arguments, messages),
-        Task::Test | Task::List => {
-            let is_removed_later = false;
-            input::open(path, true, is_removed_later).map_err(Trouble::from).and_then(|input| {
-                let like = input.found.clone();
-                let job = Job::of(input.file, Part::ALL, arguments);
-                unpack(path, job, Output::Nowhere, Some(&like), arguments, messages)
-            })
+pub(super) fn file(path: &Path, arguments: &Arguments, outside: Outside, messages: &mut Messages) {
+    recorded(path, arguments, outside, messages, |run, messages| {
+        if arguments.kept.is_some() {
+            // What is read of a file comes at once: the end of the run is waited for, and so its report is there.
+            run.has_no_input.store(true, Release);
         }
-        Task::Range(ref wanted) => unpack_range(path, wanted, arguments, messages),
-    };
-    tell(path, done, messages);
+        match arguments.task {
+            Task::Compress => pack_file(path, run, arguments, messages),
+            Task::Decompress => unpack_file(path, run, arguments, messages),
+            Task::Test | Task::List => {
+                let is_removed_later = false;
+                let input = input::open(path, true, is_removed_later)?;
+                let like = input.found.clone();
+                let job = Job { source: input.file, part: Part::ALL, run };
+                unpack(path, job, Output::Nowhere, Some(&like), arguments, messages)
+            }
+            Task::Range(ref wanted) => unpack_range(path, wanted, run, arguments, messages),
+        }
+    });
 }
 
 fn tell(path: &Path, done: Result<(), Trouble>, messages: &mut Messages) {
@@ -180,7 +199,12 @@ fn refused_output(path: &Path, refused: output::Refused) -> Trouble {
     }
 }
 
-fn pack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> Result<(), Trouble> {
+fn pack_file(
+    path: &Path,
+    run: Run,
+    arguments: &Arguments,
+    messages: &mut Messages,
+) -> Result<(), Trouble> {
     let own = arguments.output.is_none() && !arguments.to_stdout;
     let is_removed_later = own && !arguments.keep;
     let input = input::open(path, arguments.force || !own, is_removed_later)?;
@@ -194,7 +218,7 @@ fn pack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> Res
     };
     let output = begin(target.as_deref(), arguments)?;
     let source = input.file.try_clone()?;
-    let (file, run) = (Some((&input, target.as_deref())), live(arguments));
+    let file = Some((&input, target.as_deref()));
     pack(path, source, output, file, run, arguments, messages)?;
     if is_removed_later {
         remove(&input, messages);
@@ -279,7 +303,12 @@ fn write_index(target: &Path, index: &Index, arguments: &Arguments) -> Result<()
     commit(output, None, None, Some(&path))
 }
 
-fn unpack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> Result<(), Trouble> {
+fn unpack_file(
+    path: &Path,
+    run: Run,
+    arguments: &Arguments,
+    messages: &mut Messages,
+) -> Result<(), Trouble> {
     let own = arguments.output.is_none() && !arguments.to_stdout;
     let is_removed_later = own && !arguments.keep;
     let found = find_compressed(path, arguments);
@@ -302,7 +331,7 @@ fn unpack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> R
     let output = begin(target.as_deref(), arguments)?;
     let source = input.file.try_clone()?;
     let like = Like { found: &input.found, modified, target: target.as_deref() };
-    let job = Job::of(source, Part::ALL, arguments);
+    let job = Job { source, part: Part::ALL, run };
     unpack_as(path, job, output, Some(&like), arguments, messages)?;
     if is_removed_later {
         remove(&input, messages);
@@ -310,9 +339,10 @@ fn unpack_file(path: &Path, arguments: &Arguments, messages: &mut Messages) -> R
     Ok(())
 }
 
-/// The file of this name, or, if there is none, the one with the suffix behind it.
+/// The file of this name, or, if there is none, the one with the suffix behind it. What is recorded is told by the
+/// name that was typed.
 fn find_compressed(path: &Path, arguments: &Arguments) -> PathBuf {
-    if fs::symlink_metadata(path).is_ok() {
+    if arguments.kept.is_some() || fs::symlink_metadata(path).is_ok() {
         return path.to_owned();
     }
     let mut longer = path.as_os_str().to_owned();
@@ -334,13 +364,19 @@ fn told_name(input: &mut Input) -> io::Result<Option<(Vec<u8>, u32)>> {
 fn unpack_range(
     path: &Path,
     wanted: &Range<u64>,
+    run: Run,
     arguments: &Arguments,
     messages: &mut Messages,
 ) -> Result<(), Trouble> {
     let mut input = input::open(path, true, false)?;
-    let index = match read_index(&input)? {
-        Some(index) => Some(index),
-        None => Index::scan(io::BufReader::new(&mut input.file))?,
+    let index = if arguments.kept.is_some() {
+        // A recording is one of all that comes before, as that of standard input.
+        None
+    } else {
+        match read_index(&input)? {
+            Some(index) => Some(index),
+            None => Index::scan(io::BufReader::new(&mut input.file))?,
+        }
     };
     // Without an index, what comes before is decompressed and left out.
     let begin_at = index.map(|index| index.find(wanted.start)).unwrap_or_default();
@@ -348,7 +384,7 @@ fn unpack_range(
     let shifted = |at: u64| if at == u64::MAX { at } else { at - begin_at.plain };
     let part = Part { offset: begin_at.packed, wanted: shifted(wanted.start)..shifted(wanted.end) };
     let output = begin(arguments.output.as_deref(), arguments)?;
-    let job = Job::of(input.file, part, arguments);
+    let job = Job { source: input.file, part, run };
     unpack(path, job, output, None, arguments, messages)
 }
 
@@ -371,22 +407,11 @@ fn read_index(input: &Input) -> Result<Option<Index>, Trouble> {
     index.map(Some).map_err(wrong)
 }
 
-/// How a network is run whose input and output are outside, and are not recorded.
-fn live(arguments: &Arguments) -> Run {
-    Outside::live().run(arguments.parts())
-}
-
 /// What is decompressed, which part of it, and how.
 struct Job<R> {
     source: R,
     part: Part,
     run: Run,
-}
-
-impl<R> Job<R> {
-    fn of(source: R, part: Part, arguments: &Arguments) -> Self {
-        Self { source, part, run: live(arguments) }
-    }
 }
 
 fn unpack(
