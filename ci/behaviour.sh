@@ -44,6 +44,8 @@ mutation ws-last-as-ws-cur "$laws" under_ws_last_a_woken ../../kahn-policies/src
     's/\(_, Reason::Woken \| Reason::Yielded \| Reason::Preempted\) => \{/(Origin::Worker(worker), _) => worker,\n _ => {/'
 mutation ws-cur-as-ws-last "$laws" under_ws_cur_a_woken ../../kahn-policies/src/ws_cur.rs \
     's/(Reason::Woken \| Reason::New \| Reason::Preempted\) => \{\s*)queues\.push_front\(worker, ready\);/$1let _ = worker;\n queues.push_front(ready.last_worker() % queues.workers(), ready);/'
+mutation what-ended-runs-on "$laws" found_dead_by_a_worker_at_rest ../../kahn-engine/src/worker/dispatch.rs \
+    's/(if task\.marks\.load\(Acquire\) & mark::MAY_END != 0\s+&& let Some\(ending\) = self\.must_end\(task\))/self.set_current(Some(task));\n        $1/'
 mutation pin-not-told "$laws" is_told_where_processes_are ../../kahn-engine/src/task/ready.rs \
     's/self\.0\.pinned\(\)\.map\(\|worker\| worker as usize\)/None/'
 mutation parties-close-at-once "$laws" parties_may_give_all channel/outside/party.rs \

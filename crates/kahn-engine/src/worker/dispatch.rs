@@ -196,13 +196,14 @@ impl<L: Language> Worker<L> {
     /// Polls a process once; `None` if it has ended. What it did is published when this returns.
     #[inline(always)]
     pub(crate) fn poll(&self, task: TaskRef) -> Option<Request> {
-        self.set_current(Some(task));
         if task.marks.load(Acquire) & mark::MAY_END != 0
             && let Some(ending) = self.must_end(task)
         {
+            // Not the current one before: what is current then is current again afterwards.
             self.drop_body(task, ending);
             return None;
         }
+        self.set_current(Some(task));
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
         let polled = if self.watched { self.poll_watched(task) } else { poll_body(task) };
         if let Polled::Ready(result) = polled {

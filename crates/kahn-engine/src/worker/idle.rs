@@ -248,6 +248,8 @@ impl<L: Language> Worker<L> {
     /// Enters the sleepers and stops being busy; `false` if there is work after all. The first in
     /// the list is the monitor.
     pub(crate) fn go_to_sleep(&self, as_monitor: bool) -> bool {
+        // What the last one to rest wakes goes to the back of its own queue otherwise, as if it were awake.
+        debug_assert!(self.current().is_none(), "it runs nothing");
         let scheduler = self.scheduler();
         let has_work = || {
             // Where all cores have a worker that is awake, those will come to the work: the last of

@@ -66,6 +66,44 @@ fn a_future_that_another_thread_wakes_is_awaited() {
     });
 }
 
+/// The last that the worker does before it rests is to end a process without running it.
+#[test]
+fn what_waits_for_something_foreign_is_pruned_when_its_reader_is_found_dead_by_a_worker_at_rest() {
+    let mut network = Network::new();
+    let signal = Signal::default();
+    let (to_left, from_right) = network.channel::<u64>("to left");
+    let (to_right, from_left) = network.channel::<u64>("to right");
+    let (out, unread) = network.channel::<u64>("unread");
+    network.process("left", (from_right, unread, to_right), async |(mut from, _, mut to)| {
+        while let Some(n) = from.recv().await {
+            to.send(n).await;
+        }
+    });
+    network.process("right", (from_left, to_left), async |(mut from, mut to)| {
+        while let Some(n) = from.recv().await {
+            to.send(n).await;
+        }
+    });
+    let wait = signal.clone();
+    network.process("wait", out, async move |out| {
+        wait.wait().await;
+        drop(out);
+    });
+    let (out, left) = network.channel::<u64>("left at once");
+    network.process("leave", left, async |_| {});
+    network.process("pruned", out, async |mut out| out.send(1).await);
+    let ran = network.run_with(Options::new().workers(1));
+    let Err(RunError::Ended(report)) = ran else { panic!("the ring waits for good: {ran:?}") };
+    assert_eq!(report.outcome, Summary::Deadlock);
+    let ended = |name: &str| {
+        let mut all = report.processes.iter();
+        all.find(|process| process.name.as_str() == name).map(|process| process.ending.to_string())
+    };
+    assert_eq!(ended("wait").as_deref(), Some("pruned"));
+    assert_eq!(ended("pruned").as_deref(), Some("pruned"));
+    drop(signal);
+}
+
 #[test]
 fn a_sender_dropped_before_a_foreign_wait_ends_its_channel_there() {
     everywhere(|schedule| {
