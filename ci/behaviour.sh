@@ -214,6 +214,7 @@ mutation one-observer-is-told "$laws" of_several_observers ../../kahn-report/src
 package=kahn-net
 without_mutation '' -p kahn-net --test laws
 without_mutation '' -p kahn-net --test endings
+without_mutation '' -p kahn-net --test random
 
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
@@ -221,6 +222,10 @@ mutation a-frame-is-not-waited-for --lib while_a_frame_is_under_way coordinator.
     's/!told\.iter\(\)\.all\(rests\) \|\| sent != received/!told.iter().all(rests) || sent < received/'
 mutation readers-of-links-see '--test endings' a_failure_that_its_reader_has_left ../../kahn/src/network/merged.rs \
     's/let was_seen = reader\.was_seen;/let was_seen = writer.was_seen || reader.was_seen;/'
+mutation pruned-before-it-runs-and-untold '--test random' on_ranks_what_the_model ../../kahn/src/network/cut.rs \
+    's/(channel: number,\s*)is_over: false/$1is_over: true/; s/(let channel = departure\.channel;)/$1\n    departure.is_over = false;/'
+mutation failures-have-the-names-of-links '--test random' on_ranks_what_the_model ../../kahn/src/network/merged.rs \
+    's/\*process = name\.clone\(\);/let _ = (\&process, name);/'
 mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
     's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \

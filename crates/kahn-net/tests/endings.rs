@@ -220,3 +220,37 @@ fn a_failure_beside_a_deadlock_is_told_with_it() {
         12,
     );
 }
+
+#[test]
+fn what_its_reader_has_left_at_once_may_have_sent_much_and_is_no_deadlock() {
+    is_told_alike(
+        |network| {
+            // It may create others, so it is never pruned.
+            let spawner = network.spawner();
+            let (out, numbers) = network.channel_with(wired("numbers"));
+            network.process("write", (out, spawner), async |(mut out, _spawner)| {
+                out.send_all(0..9).await;
+            });
+            network.process("leave", numbers, async |_| Err::<(), _>("at once"));
+        },
+        20,
+    );
+}
+
+#[test]
+fn a_failure_is_told_by_the_name_of_the_process_that_was_given_the_sender() {
+    is_told_alike(
+        |network| {
+            let spawner = network.spawner();
+            let (out, numbers) = network.channel_with(wired("numbers"));
+            network.process("give", (out, spawner), async |(out, mut spawner)| {
+                spawner.process("fail", out, async |mut out| {
+                    out.send(1).await;
+                    Err::<(), _>("no luck")
+                });
+            });
+            network.for_each("sink", numbers, |_| {});
+        },
+        12,
+    );
+}

@@ -1,4 +1,6 @@
 //! Random networks on 1 to 4 ranks, held against the interpreter of `kahn-laws`, which knows nothing of ranks.
+//!
+//! `kahn-bench soak --kind ranks` runs more of the same, and names the seed of a case that fails.
 
 use kahn::{Network, Options, Report, RunError};
 use kahn_laws::network::{OverRanks, Ranked};
@@ -18,24 +20,16 @@ impl OverRanks for OverSim {
         build: &(dyn Fn(&mut Network<'env>) + Sync),
     ) -> Result<Report, RunError> {
         let ran = Sim::new(ranks).seed(seed).run(options, |network| build(network));
-        match ran {
-            Ok(ran) => Ok(ran.report),
-            Err(NetError::Run(error)) => Err(error),
-            Err(other) => Err(RunError::Refused(other.to_string())),
-        }
+        ran.map(|ran| ran.report).map_err(|error| match error {
+            NetError::Run(error) => error,
+            other => RunError::Refused(other.to_string()),
+        })
     }
-}
-
-/// A number from the environment, for runs that take longer.
-fn asked(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
 }
 
 #[test]
 fn random_networks_do_on_ranks_what_the_model_says() {
-    let cases = asked("KAHN_RANKS_NETWORKS").unwrap_or(300);
-    let seed = asked("KAHN_RANKS_SEED").unwrap_or(1);
-    let extent = Extent { seed, cases, time: None, shrinking: Duration::from_secs(20) };
+    let extent = Extent { seed: 1, cases: 700, time: None, shrinking: Duration::from_secs(20) };
     let summary = soak(&Ranked { runs: 8, over: OverSim }, extent);
     assert!(summary.is_good(), "{summary}");
     assert!(summary.tally.messages > 10 * summary.cases, "{summary}");
