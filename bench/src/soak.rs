@@ -4,7 +4,10 @@ use crate::session::say;
 use crate::snet::Programs;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use kahn::{Network, Options, Report, RunError};
+use kahn_laws::network::{OverRanks, Ranked};
 use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary};
+use kahn_net::{NetError, Sim};
 use std::time::Duration;
 
 /// What is drawn.
@@ -12,6 +15,8 @@ use std::time::Duration;
 pub(crate) enum Kind {
     /// Process networks.
     Networks,
+    /// Process networks on several ranks, over a simulated transport.
+    Ranks,
     /// Communicating processes.
     Csp,
     /// Programs of S-Net.
@@ -46,6 +51,9 @@ impl Soak {
         if matches!(self.kind, Kind::Networks | Kind::All) {
             good &= self.campaign(&Networks::default(), &print);
         }
+        if matches!(self.kind, Kind::Ranks | Kind::All) {
+            good &= self.campaign(&Ranked { runs: 8, over: OverSim }, &print);
+        }
         if matches!(self.kind, Kind::Csp | Kind::All) {
             good &= self.campaign(&Communicating::default(), &print);
         }
@@ -69,5 +77,24 @@ impl Soak {
         let summary = kahn_laws::soak(campaign, extent);
         print(&summary);
         summary.is_good()
+    }
+}
+
+/// Ranks within this program.
+struct OverSim;
+
+impl OverRanks for OverSim {
+    fn run<'env>(
+        &self,
+        ranks: usize,
+        seed: u64,
+        options: &Options,
+        build: &(dyn Fn(&mut Network<'env>) + Sync),
+    ) -> Result<Report, RunError> {
+        let ran = Sim::new(ranks).seed(seed).run(options, |network| build(network));
+        ran.map(|ran| ran.report).map_err(|error| match error {
+            NetError::Run(error) => error,
+            other => RunError::Refused(other.to_string()),
+        })
     }
 }

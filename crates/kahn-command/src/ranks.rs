@@ -144,7 +144,17 @@ pub(crate) struct SeveralRanks {
 /// Seeds with which each number of ranks is tried.
 const SEEDS: u64 = 5;
 
+/// How often a run asks for room between ranks, about. A cut channel that holds one message asks for every message, and
+/// each time the ranks wait for each other.
+const MOST_ROUND_TRIPS: u64 = 5_000;
+
+/// The capacity with which a seed is tried: a small one, but none so small that a run of so many messages takes minutes.
+fn capacity(seed: u64, messages: u64) -> u32 {
+    u32::try_from((messages / MOST_ROUND_TRIPS).max(1) + seed).unwrap_or(u32::MAX)
+}
+
 /// Runs the network of a program on these numbers of ranks and compares outputs, and what its processes came to.
+/// The first run has the capacities of the network.
 pub(crate) fn verify(
     name: &str,
     prepared: &dyn Prepared,
@@ -154,12 +164,14 @@ pub(crate) fn verify(
 ) -> Result<(), Failure> {
     let expected = prepared.expected()?.map(Answer::into_bytes);
     let mut first = None;
-    let mut tried = 0;
-    let mut cut = 0;
+    let (mut tried, mut cut) = (0, 0);
+    let mut messages = None;
     for &number in numbers {
         for seed in 0..SEEDS {
             let sim = Sim::new(number).seed(seed);
-            let options = Options::new().capacity_at_most(1 + u32::try_from(seed).unwrap_or(0));
+            let options = messages.map_or_else(Options::new, |messages| {
+                Options::new().capacity_at_most(capacity(seed, messages))
+            });
             let ran = sim.run_each(&options, |rank, network| {
                 let pending = prepared.build(form, network, Purpose::Ranks)?;
                 if rank == 0 {
@@ -172,6 +184,8 @@ pub(crate) fn verify(
             }
             let ran = ran.map_err(failure)?;
             cut = cut.max(ran.table.cut().count());
+            let received = ran.report.channels.iter().map(|channel| channel.received);
+            messages.get_or_insert(received.sum());
             let Some(answer) = (ran.result?)() else {
                 return Err(Failure::Difference(format!("on {number} ranks there is no result")));
             };
@@ -198,4 +212,18 @@ pub(crate) fn verify(
             all.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_many_messages_is_not_tried_with_one_place_for_them() {
+        assert_eq!([0, 100, 5_000].map(|messages| capacity(0, messages)), [1, 1, 1]);
+        assert_eq!(capacity(4, 100), 5);
+        let round_trips = 10_000_000 / u64::from(capacity(0, 10_000_000));
+        assert_eq!(round_trips, MOST_ROUND_TRIPS);
+        assert_eq!(capacity(4, u64::MAX), u32::MAX);
+    }
 }
