@@ -175,6 +175,31 @@ fn told(folder: &Path) -> (Option<i32>, String) {
 }
 
 #[test]
+fn what_goes_on_is_shown_and_traced_as_it_was_and_replaces_no_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (recording, trace) = (folder.path().join("run.rec"), folder.path().join("a.trace"));
+    fs::write(folder.path().join("book.txt"), "to be or not to be").expect("it is written");
+    let run = ["run", "wordcount", "book.txt", "--trace", "a.trace", "--serve", "127.0.0.1:0"];
+    done(kahn(folder.path(), &[&run[..], &["--record", "run.rec"]].concat()));
+    let bytes = fs::read(&recording).expect("it is there");
+    let header = 16 + u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes")) as usize;
+    fs::write(&recording, &bytes[..header]).expect("it is written");
+
+    let first = fs::read(&trace).expect("it is there");
+    let (code, why) = told(folder.path());
+    assert!(code == Some(2) && why.contains("a.trace: it is there from before"), "{why}");
+    assert!(fs::read(&trace).expect("it is there") == first, "it is left as it was");
+    assert_eq!(length(&recording), header as u64, "nothing has run");
+
+    fs::remove_file(&trace).expect("it is there");
+    let (code, why) = told(folder.path());
+    assert_eq!(code, Some(0), "{why}");
+    assert!(why.contains("http://127.0.0.1:"), "it is served: {why}");
+    let summary = done(kahn(folder.path(), &["trace", "summary", "a.trace"])).stdout;
+    assert!(String::from_utf8_lossy(&summary).contains("count"), "it is a trace of the network");
+}
+
+#[test]
 fn what_goes_on_is_told_and_a_changed_input_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let (book, recording): (PathBuf, PathBuf) =

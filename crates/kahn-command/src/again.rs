@@ -75,7 +75,8 @@ recording of another program or network.",
             "\
 The run is computed again from its input, with what came from outside and is recorded, and writes
 the files that it was typed to write; it is typed where it was typed first. A file that the network
-writes goes on behind what was saved of it. What cannot go on is named before anything runs, and
+writes goes on behind what was saved of it. It is traced and shown as it was, and
+replaces no trace that is there. What cannot go on is named before anything runs, and
 begins again: a source that had not ended must send what it sent. The run is recorded on in FILE,
 so it may be cut short again. FILE must be yours alone: mode 0600, no link, written by no other run.
 Exit codes: those of `run`; 1 as well if the run is not the one that was recorded; 2 if it cannot
@@ -176,7 +177,7 @@ impl Recorded {
                     Some(messages) => resume.saves_each(messages),
                     None => resume,
                 };
-                let arguments = typed.resumed(workers, policy);
+                let arguments = typed.resumed(workers, policy)?;
                 let outside = Outside::Resumed(Arc::new(resume), file);
                 run::run(program, matches, &arguments, Some(outside))
             }

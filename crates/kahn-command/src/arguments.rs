@@ -474,10 +474,20 @@ impl RunArguments {
         Self { schedule, report, report_json, svg, record, trace, live, ranks }
     }
 
-    /// The same run, which goes on and writes what it was to write, but for its trace and its picture.
-    pub(crate) fn resumed(self, workers: Option<usize>, policy: Option<String>) -> Self {
+    /// The same run, which goes on, is seen as it was, and writes what it was to write.
+    ///
+    /// # Errors
+    ///
+    /// Refuses to write a trace over that of what was cut short.
+    pub(crate) fn resumed(
+        self,
+        workers: Option<usize>,
+        policy: Option<String>,
+    ) -> Result<Self, Failure> {
+        self.trace.keep_what_is_there()?;
         let (report_json, svg) = (self.report_json.clone(), self.svg.clone());
-        Self { report_json, svg, ..self.again(workers, policy) }
+        let (trace, live) = (self.trace.clone(), self.live.clone());
+        Ok(Self { report_json, svg, trace, live, ..self.again(workers, policy) })
     }
 
     /// Understands the options of a run of this form.

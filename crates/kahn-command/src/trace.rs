@@ -79,6 +79,18 @@ impl TraceArguments {
         ]
     }
 
+    /// Refuses to write over the trace that a run has left which was cut short.
+    pub(crate) fn keep_what_is_there(&self) -> Result<(), Failure> {
+        match &self.trace {
+            Some(path) if path.is_file() => {
+                let what =
+                    "it is there from before, and the trace of what goes on would replace it";
+                Err(Failure::file(path, what).with_help("move it away, and resume again"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks where files are to go, before anything runs, and makes what is traced into.
     pub(crate) fn start(&self, name: &str) -> Result<Tracing, Failure> {
         if let Some(path) = &self.trace {
