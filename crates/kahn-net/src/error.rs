@@ -33,6 +33,14 @@ pub enum NetError {
         /// The first difference.
         what: String,
     },
+    /// Nothing ran on this rank, so the run was ended.
+    #[error("rank {rank}: {why}")]
+    NotRun {
+        /// The rank.
+        rank: usize,
+        /// Why not.
+        why: String,
+    },
     /// A rank was lost. What was written is the beginning of what would have been.
     #[error("rank {rank} was lost, and the run with it")]
     Lost {

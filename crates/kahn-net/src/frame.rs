@@ -50,6 +50,10 @@ pub(crate) enum Frame<'a> {
     Refuse { channel: Option<u32>, what: &'a str },
     /// The run is over.
     End(End),
+    /// What ran on a rank, when the run is over; see [`kahn::RankRun::write`].
+    Ran { part: &'a [u8] },
+    /// Nothing ran on a rank.
+    NotRun { why: &'a str },
 }
 
 /// Where a rank stands.

@@ -13,6 +13,7 @@
 //! | `links` | the ends of cut channels on one rank: credit, what comes and what goes |
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
 //! | `rank` | the loop of one rank |
+//! | `one` | … and the network that runs there: one rank over any transport |
 //! | `transport` | what carries bytes between ranks |
 //! | `sim` | … within a program |
 //! | `error` | why a run over ranks gave no result |
@@ -38,12 +39,14 @@ mod coordinator;
 mod error;
 mod frame;
 mod links;
+mod one;
 mod placement;
 mod rank;
 mod sim;
 mod transport;
 
 pub use error::NetError;
+pub use one::{Exchange, OneRank, Ran};
 pub use placement::{Placement, RankTable};
-pub use sim::{Ran, Sim};
+pub use sim::Sim;
 pub use transport::{Event, Transport};

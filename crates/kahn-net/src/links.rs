@@ -58,6 +58,16 @@ struct State {
     hello: (Vec<u32>, Vec<u32>),
     stage: Stage,
     refusal: Option<Refusal>,
+    /// What ran here, when it is over.
+    told: Option<Told>,
+}
+
+/// What a rank tells when the run is over.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// What ran there; nothing of rank 0, which has it.
+    Ran(Vec<u8>),
+    NotRun(String),
 }
 
 /// How far the network of this rank has come.
@@ -140,6 +150,16 @@ impl RankLinks {
         }
         drop(state);
         (self.ring)();
+    }
+
+    /// Takes what is told of this rank when the run is over.
+    pub(crate) fn tell(&self, told: Told) {
+        self.state.lock().told = Some(told);
+        self.give_up();
+    }
+
+    pub(crate) fn take_told(&self) -> Option<Told> {
+        self.state.lock().told.take()
     }
 
     /// Which network this rank has built.

@@ -6,14 +6,14 @@
 //! | has not begun | waits for it: what comes is left where it is |
 //! | runs | moves frames; tells where the rank stands when it comes to rest |
 //! | has finished or ended | the same: others may run |
-//! | … and the run is over | returns |
+//! | … and the run is over | tells rank 0 what ran here, and returns; on rank 0 when all others have told |
 //!
 //! Every frame is written and counted when it is made, under one lock with what it tells; so a rank that rests has
 //! counted all that it has to say, whether that has left yet or not.
 
 use crate::coordinator::{Coordinator, Say, full};
 use crate::frame::{At, End, Frame, Incoming, Lead, Sight, Stand, State};
-use crate::links::{RankLinks, Refusal, Stage};
+use crate::links::{RankLinks, Refusal, Stage, Told};
 use crate::transport::{Event, Transport};
 use kahn::ranks::{self, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use std::time::Duration;
 const NAP: Duration = Duration::from_millis(1);
 
 /// What ranks say to each other has this form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub(crate) enum How {
 }
 
 /// One rank, while its loop runs.
-pub(crate) struct RankLoop<'a, T> {
+pub(crate) struct RankLoop<T> {
     rank: usize,
-    links: &'a RankLinks,
+    links: Arc<RankLinks>,
     transport: T,
     incoming: Vec<Incoming>,
     coordinator: Option<Coordinator>,
@@ -55,10 +55,20 @@ pub(crate) struct RankLoop<'a, T> {
     over_budget: Option<String>,
     is_over: bool,
     how: How,
+    /// On rank 0: what the others have told.
+    all_told: Vec<Heard>,
 }
 
-impl<'a, T: Transport> RankLoop<'a, T> {
-    pub(crate) fn new(rank: usize, links: &'a RankLinks, transport: T) -> Self {
+/// What rank 0 has heard of another one when the run is over.
+#[derive(Debug)]
+enum Heard {
+    Nothing,
+    Told(Told),
+    Lost,
+}
+
+impl<T: Transport> RankLoop<T> {
+    pub(crate) fn new(rank: usize, links: Arc<RankLinks>, transport: T) -> Self {
         let ranks = links.ranks();
         Self {
             rank,
@@ -71,11 +81,12 @@ impl<'a, T: Transport> RankLoop<'a, T> {
             over_budget: None,
             is_over: false,
             how: How::Told,
+            all_told: std::iter::repeat_with(|| Heard::Nothing).take(ranks).collect(),
         }
     }
 
-    /// Runs until the run is over on all ranks.
-    pub(crate) fn run(mut self) -> How {
+    /// Runs until the run is over on all ranks; what the others have told, if this is rank 0.
+    pub(crate) fn run(mut self) -> (How, Vec<Option<Told>>) {
         let local = loop {
             match self.links.stage() {
                 Stage::Before => self.transport.wait(NAP),
@@ -88,7 +99,7 @@ impl<'a, T: Transport> RankLoop<'a, T> {
             self.links.say(0, &Frame::Hello { version: VERSION, processes, channels });
         }
         loop {
-            let Some(is_later) = self.receive(local.as_ref()) else { return self.how };
+            let Some(is_later) = self.receive(local.as_ref()) else { return self.end_of_run() };
             if let Some(refusal) = self.links.take_refusal() {
                 self.refused(self.rank, &refusal, local.as_ref());
             }
@@ -96,8 +107,8 @@ impl<'a, T: Transport> RankLoop<'a, T> {
             self.flush();
             let has_ended = Self::state(local.as_ref())
                 .is_none_or(|state| matches!(state, State::Finished | State::Ended));
-            if self.is_over && has_ended {
-                return self.how;
+            if self.is_over && has_ended && self.has_told() {
+                return self.end_of_run();
             }
             if is_later {
                 std::thread::yield_now();
@@ -105,6 +116,36 @@ impl<'a, T: Transport> RankLoop<'a, T> {
                 self.transport.wait(NAP);
             }
         }
+    }
+
+    /// Whether all is told of the run, which is over: to rank 0, or by all others.
+    fn has_told(&mut self) -> bool {
+        if matches!(self.all_told[self.rank], Heard::Nothing) {
+            let Some(told) = self.links.take_told() else { return false };
+            if self.rank != 0 {
+                match &told {
+                    Told::Ran(part) => self.links.say(0, &Frame::Ran { part }),
+                    Told::NotRun(why) => self.links.say(0, &Frame::NotRun { why }),
+                }
+                self.flush();
+            }
+            self.all_told[self.rank] = Heard::Told(told);
+        }
+        self.rank != 0 || !self.all_told.iter().any(|heard| matches!(heard, Heard::Nothing))
+    }
+
+    fn end_of_run(mut self) -> (How, Vec<Option<Told>>) {
+        let lost = |(rank, heard): (usize, &Heard)| matches!(heard, Heard::Lost).then_some(rank);
+        if self.how == How::Told
+            && let Some(rank) = self.all_told.iter().enumerate().find_map(lost)
+        {
+            self.how = How::Lost(rank);
+        }
+        let told = |heard| match heard {
+            Heard::Told(told) => Some(told),
+            Heard::Nothing | Heard::Lost => None,
+        };
+        (self.how, self.all_told.into_iter().map(told).collect())
     }
 
     /// Takes all that has come; whether more is on its way, `None` if the rank is to be gone.
@@ -123,6 +164,9 @@ impl<'a, T: Transport> RankLoop<'a, T> {
                     if self.how == How::Told && !self.is_over {
                         self.how = How::Lost(rank);
                     }
+                    if matches!(self.all_told[rank], Heard::Nothing) {
+                        self.all_told[rank] = Heard::Lost;
+                    }
                     if self.coordinator.is_some() {
                         let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
                         self.say(says.unwrap_or_default(), local);
@@ -131,6 +175,9 @@ impl<'a, T: Transport> RankLoop<'a, T> {
                     }
                 }
                 Event::Killed => {
+                    if self.how == How::Told {
+                        self.how = How::Lost(self.rank);
+                    }
                     self.end(&End::Elsewhere, local);
                     return None;
                 }
@@ -144,6 +191,12 @@ impl<'a, T: Transport> RankLoop<'a, T> {
         loop {
             match incoming.next() {
                 Ok(None) => break,
+                Ok(Some(Frame::Ran { part })) if self.rank == 0 => {
+                    self.all_told[from] = Heard::Told(Told::Ran(part.to_vec()));
+                }
+                Ok(Some(Frame::NotRun { why })) if self.rank == 0 => {
+                    self.all_told[from] = Heard::Told(Told::NotRun(why.to_owned()));
+                }
                 // What is under way when the run is over is of no use.
                 Ok(Some(_)) if self.is_over => {}
                 Ok(Some(frame)) if frame.is_counted() => {

@@ -7,12 +7,10 @@
 //! several do not, and frames come in pieces.
 
 use crate::NetError;
-use crate::links::RankLinks;
-use crate::placement::{Placement, RankTable};
-use crate::rank::{How, RankLoop};
+use crate::one::{Exchange, OneRank, Ran};
+use crate::placement::Placement;
 use crate::transport::{Event, Transport};
-use kahn::ranks::Links;
-use kahn::{Network, Options, RankRun, Report, RunError};
+use kahn::{Network, Options};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -53,31 +51,6 @@ pub struct Sim {
     kill: Option<(usize, u64)>,
     /// The rank that sends a byte that is another, and which of its bytes.
     damage: Option<(usize, u64)>,
-}
-
-/// What a run on several ranks came to.
-///
-/// # Examples
-///
-/// See [`Sim`].
-///
-/// ```
-/// use kahn::Options;
-///
-/// let ran = kahn_net::Sim::new(2).run(&Options::new(), |network| {
-///     network.process("idle", (), async |()| {});
-/// })?;
-/// assert!(ran.report.is_success());
-/// # Ok::<(), kahn_net::NetError>(())
-/// ```
-#[derive(Debug)]
-pub struct Ran<R> {
-    /// What was built on rank 0, where results are.
-    pub result: R,
-    /// What ran on all ranks.
-    pub report: Report,
-    /// Which process ran where.
-    pub table: RankTable,
 }
 
 impl Sim {
@@ -258,72 +231,46 @@ impl Sim {
         build: impl Fn(usize, &mut Network<'env>) -> R + Sync,
     ) -> Result<Ran<R>, NetError> {
         let carrier = Arc::new(Carrier::new(self.ranks));
-        let links: Vec<Arc<RankLinks>> = (0..self.ranks)
-            .map(|rank| {
-                let bell = Arc::clone(&carrier);
-                let ring = Box::new(move || bell.ring(rank));
-                Arc::new(RankLinks::new(rank, self.ranks, self.placement.clone(), ring))
-            })
-            .collect();
-        let network_of = |rank: usize| {
-            // Whatever happens, the loop of this rank gets to know.
-            let _given_up = GiveUp(&links[rank]);
-            let mut network = Network::new();
-            let result = build(rank, &mut network);
-            let table = self.placement.table(&network.shape(), self.ranks)?;
-            let own: Arc<dyn Links> = Arc::<RankLinks>::clone(&links[rank]);
-            let part = network.run_on_rank(options.clone(), &own)?;
-            Ok::<_, NetError>((result, table, part))
+        let rank = |rank: usize| {
+            let bell = Arc::clone(&carrier);
+            OneRank::of(rank, self.ranks, self.placement.clone(), move || bell.ring(rank))
         };
-        let (network_of, links_of, carrier) = (&network_of, &links, &carrier);
-        let (here, others, hows) = thread::scope(|scope| {
-            let loops: Vec<_> = (0..self.ranks)
-                .map(|rank| {
-                    let transport = self.transport(rank, carrier);
-                    scope.spawn(move || RankLoop::new(rank, &links_of[rank], transport).run())
-                })
-                .collect();
-            let others: Vec<_> = (1..self.ranks)
-                .map(|rank| scope.spawn(move || network_of(rank).map(|(_, _, part)| part)))
-                .collect();
-            let here = network_of(0);
-            let join = |result: thread::Result<_>| {
-                result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+        let mut all: VecDeque<(OneRank, Exchange)> = (0..self.ranks).map(rank).collect();
+        let build = &build;
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            let mut exchange = |rank: usize, exchange: Exchange| {
+                let transport = self.transport(rank, &carrier);
+                threads.push(scope.spawn(move || exchange.run(transport)));
             };
-            let others: Vec<Result<RankRun, NetError>> =
-                others.into_iter().map(|rank| join(rank.join())).collect();
-            let hows: Vec<How> = loops
-                .into_iter()
-                .map(|rank| {
-                    rank.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-                })
-                .collect();
-            (here, others, hows)
-        });
-        let (result, table, first) = here?;
-        let mut parts = vec![first];
-        for other in others {
-            parts.push(other?);
-        }
-        let channel_named = |number: u32| links[0].name_of_channel(number as usize);
-        let how = hows.into_iter().find(|how| *how != How::Told).unwrap_or(How::Told);
-        match how {
-            How::Told => Ok(Ran { result, report: RankRun::merge(parts)?, table }),
-            How::Lost(rank) => {
-                let report = match RankRun::merge(parts) {
-                    Ok(report) => Box::new(report),
-                    Err(RunError::Ended(report)) => report,
-                    Err(other) => return Err(other.into()),
-                };
-                Err(NetError::Lost { rank, report })
+            let (first, first_exchange) = all.pop_front().expect("there is a rank");
+            exchange(0, first_exchange);
+            let others = all.into_iter().zip(1..).map(|((other, other_exchange), rank)| {
+                exchange(rank, other_exchange);
+                let run = move || other.run(options, |network| drop(build(rank, network)));
+                scope.spawn(move || run().map(drop))
+            });
+            let others: Vec<_> = others.collect();
+            let here = first.run(options, |network| build(0, network));
+            let mut told = Vec::new();
+            for other in others {
+                told.push(
+                    other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)),
+                );
             }
-            How::Refused { rank, refusal } => Err(NetError::Frame {
-                rank,
-                channel: refusal.channel.and_then(channel_named),
-                what: refusal.what,
-            }),
-            How::OtherNetwork { rank, what } => Err(NetError::OtherNetwork { rank, what }),
-        }
+            for thread in threads {
+                thread.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+            }
+            match here {
+                Ok(ran) => Ok(ran.expect("rank 0 tells")),
+                // Another rank has more than its text.
+                Err(NetError::NotRun { rank, why }) => {
+                    let own = told.into_iter().nth(rank - 1).and_then(Result::err);
+                    Err(own.unwrap_or(NetError::NotRun { rank, why }))
+                }
+                Err(error) => Err(error),
+            }
+        })
     }
 
     fn transport(&self, rank: usize, carrier: &Arc<Carrier>) -> SimTransport {
@@ -337,15 +284,6 @@ impl Sim {
             damage: own(self.damage),
             told_lost: vec![false; self.ranks],
         }
-    }
-}
-
-/// Tells the loop of a rank that its network will not run, if it has not begun.
-struct GiveUp<'a>(&'a RankLinks);
-
-impl Drop for GiveUp<'_> {
-    fn drop(&mut self) {
-        self.0.give_up();
     }
 }
 

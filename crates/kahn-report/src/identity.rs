@@ -122,6 +122,35 @@ impl Identity {
         (self.chain() ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(32) as usize | 1
     }
 
+    /// Returns the identity as numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// let child = Identity::fixed(3).child(7);
+    /// assert_eq!(Identity::of_words(child.words()), child);
+    /// ```
+    pub fn words(self) -> [u32; 4] {
+        [self.ancestor, self.chain[0], self.chain[1], self.order]
+    }
+
+    /// Makes the identity that has these [numbers](Self::words).
+    ///
+    /// # Examples
+    ///
+    /// See [`words`](Self::words).
+    ///
+    /// ```
+    /// use kahn_report::Identity;
+    ///
+    /// assert_eq!(Identity::of_words([3, 0, 0, 3]), Identity::fixed(3));
+    /// ```
+    pub fn of_words([ancestor, upper, lower, order]: [u32; 4]) -> Self {
+        Self { ancestor, chain: [upper, lower], order }
+    }
+
     /// Returns a number to draw from, in every run with this seed the same.
     ///
     /// # Examples

@@ -2,7 +2,7 @@
 //! waits for which, and the report with its tables and its JSON.
 //!
 //! The data of all runtimes of Kahn, without any of them: nothing here runs, locks or counts, but that a
-//! [ring](log::Ring) is written by one thread and read by others. Users
+//! [ring](log::Ring) is written by one thread and read by others, and that texts of other ranks are kept once. Users
 //! see these types by way of the crate whose networks they run; `kahn` re-exports them.
 //!
 //! | module | what it tells |
@@ -26,6 +26,7 @@
 //! | `slice` | … and of it, a time in which a thread ran a process |
 //! | `subject` | which process or channel an observer is told of |
 //! | `written` | messages in their written form, as an observer is told of them |
+//! | `portable` | values as bytes, which another rank reads |
 //! | [`ranks`] | a network whose processes run on several ranks |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
@@ -49,6 +50,7 @@ mod misuse;
 mod name;
 pub mod observe;
 mod picture;
+mod portable;
 pub mod ranks;
 mod report;
 mod slice;
@@ -64,6 +66,7 @@ pub use identity::Identity;
 pub use misuse::{Misuse, MisuseKind};
 pub use name::Name;
 pub use picture::{Picture, VertexKind};
+pub use portable::Portable;
 pub use report::{
     COUNTERS, ChannelReport, Counter, Detail, GrowthReport, Kept, MeetingKind, MeetingReport,
     MeetingState, Owner, ProcessCounter, ProcessCounts, ProcessReport, Rebalances, Report, Summary,

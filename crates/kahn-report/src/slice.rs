@@ -94,6 +94,21 @@ impl Tick {
         Self { nanoseconds }
     }
 
+    /// Returns how many of these one of another clock is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_report::observe::Tick;
+    ///
+    /// let (own, other) = (Tick::of_nanoseconds(0.5), Tick::of_nanoseconds(1.0));
+    /// assert_eq!(own.in_one_of(other).to_string(), "2");
+    /// ```
+    #[must_use]
+    pub fn in_one_of(self, other: Self) -> f64 {
+        other.nanoseconds / self.nanoseconds
+    }
+
     /// Returns how long so many ticks are, in nanoseconds.
     ///
     /// # Examples
@@ -114,3 +129,5 @@ impl Tick {
         (ticks as f64 * self.nanoseconds).round() as u64
     }
 }
+
+crate::portable_structs! { Tick { nanoseconds } }

@@ -35,3 +35,5 @@ impl Elapsed {
         self.seconds_of(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 }
+
+kahn_report::portable_structs! { Elapsed { ticks, tick } }

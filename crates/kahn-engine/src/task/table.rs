@@ -21,6 +21,8 @@ pub struct ProcessRecord {
     pub counts: ProcessCounts,
 }
 
+kahn_report::portable_structs! { ProcessRecord { identity, name, ending, attributes, counts } }
+
 /// Everything about processes that is not on the path of a message.
 #[derive(Debug)]
 pub struct Table {

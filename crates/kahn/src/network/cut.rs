@@ -33,7 +33,7 @@ use crate::channel::language::{Kahn, Worker};
 use crate::channel::process::attribute;
 use crate::channel::raw::{ChannelRef, End};
 use crate::channel::untyped::{UntypedEnd, drop_without};
-use kahn_engine::sync::{Arc, AtomicU64, Ordering::*};
+use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Ordering::*};
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::ranks::{Arrival, Joint, Links, Member, Shape, Stays};
 use kahn_report::{BoxError, Ending, Identity};
@@ -55,11 +55,40 @@ pub(crate) struct CutNetwork {
     /// The links of cut channels, by the places of the channels.
     pub(super) links: BTreeMap<usize, Link>,
     pub(super) waits: LinkWaits,
+    /// It has ended here with a verdict; kept until nothing asks any more.
+    pub(super) has_verdict: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for CutNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cut").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
+
+/// What is left of how the network was cut on a rank, when the run is over.
+pub(super) struct CutRecord {
+    pub(super) rank: usize,
+    pub(super) ranks: Vec<usize>,
+    pub(super) processes: Vec<Identity>,
+    /// The channels that were there before the run, with the places of the processes that send and receive.
+    pub(super) channels: Vec<(Identity, (usize, usize))>,
+    pub(super) counted: (u64, u64),
+    /// The links, by the places of their channels.
+    pub(super) links: BTreeMap<usize, Identity>,
+}
+
+impl CutRecord {
+    pub(super) fn of(cut: &CutNetwork) -> Self {
+        let CutNetwork { rank, ranks, processes, channels, counted, links, .. } = cut;
+        let channels = channels.iter().map(|(identity, from, to)| (*identity, (*from, *to)));
+        Self {
+            rank: *rank,
+            ranks: ranks.clone(),
+            processes: processes.clone(),
+            channels: channels.collect(),
+            counted: *counted,
+            links: links.iter().map(|(place, link)| (*place, link.identity)).collect(),
+        }
     }
 }
 
@@ -203,6 +232,7 @@ impl Core {
             counted: (self.scheduler.table.lock().created, self.channels.created()),
             links: BTreeMap::new(),
             waits: LinkWaits::default(),
+            has_verdict: Arc::default(),
         };
         let is_here = |place: usize| cut.ranks[place] == rank;
         let mut far = vec![Vec::new(); tasks.len()];

@@ -13,20 +13,21 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::deadlock::walk::{Edge, edge_of};
 use crate::deadlock::{Found, is_dead};
 use kahn_engine::TaskRef;
-use kahn_engine::sync::{Arc, Ordering::*};
+use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
 use kahn_report::Identity;
 use kahn_report::observe::Subject;
 use kahn_report::ranks::{CutEnd, Full, Lead, Local, Reason, Seen, Standing};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
-/// The network of this rank, while it runs.
+/// The network of this rank, while it runs; and whether it had ended before its processes, when it is gone.
 #[derive(Debug)]
-pub(super) struct HereLocal(Weak<Core>);
+pub(super) struct HereLocal(Weak<Core>, Arc<AtomicBool>);
 
 impl HereLocal {
     pub(super) fn new(core: &Arc<Core>) -> Self {
-        Self(Arc::downgrade(core))
+        let has_verdict = core.cut.get().map(|cut| Arc::clone(&cut.has_verdict));
+        Self(Arc::downgrade(core), has_verdict.unwrap_or_default())
     }
 }
 
@@ -40,7 +41,10 @@ fn is_link(task: TaskRef) -> bool {
 
 impl Local for HereLocal {
     fn rest(&self) -> Standing {
-        let Some(core) = self.0.upgrade() else { return Standing::Finished };
+        let Some(core) = self.0.upgrade() else {
+            let has_verdict = self.1.load(Acquire);
+            return if has_verdict { Standing::Ended } else { Standing::Finished };
+        };
         let Some(cut) = core.cut.get() else { return Standing::Runs };
         let scheduler = &core.scheduler;
         if scheduler.is_ending() {

@@ -15,175 +15,21 @@
 //! failures count, and which processes may be pruned, is decided from the whole
 //! ([`observed`](super::observed)), as it is for one rank.
 
-use super::Network;
 use super::core::Verdict;
-use super::cut::CutNetwork;
+use super::cut::CutRecord;
 use super::left::{Left, LeftChannel};
-use super::options::Options;
-use super::run::{RunError, perform};
-use super::summary::{Outcome, RunPart, tell};
+use super::summary::RunPart;
 use crate::channel::endings::LastSender;
 use crate::channel::process::attribute;
 use crate::deadlock::remedy_of;
 use kahn_engine::ProcessRecord;
-use kahn_engine::sync::Arc;
-use kahn_report::ranks::{Links, Shape};
-use kahn_report::{Activity, Ending, Explanation, Identity, Name, Report, RingMember, Waiting};
+use kahn_report::{Activity, Ending, Explanation, Identity, Name, RingMember, Waiting};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::mem;
-
-/// What ran on one rank: a part of a run, which is told when the parts of all ranks are [put
-/// together](Self::merge).
-///
-/// # Examples
-///
-/// The crate `kahn-net` makes runs of several ranks of it; see its documentation.
-///
-/// ```
-/// use kahn::ranks::{Arrival, Links, Local, Shape};
-/// use kahn::{Network, Options, RankRun};
-/// use std::sync::Arc;
-/// use std::task::{Context, Poll};
-///
-/// /// One rank, on which everything runs: nothing goes to another.
-/// struct Alone;
-///
-/// impl Links for Alone {
-///     fn places(&self, shape: &Shape) -> Result<Vec<usize>, String> {
-///         Ok(vec![0; shape.processes.len()])
-///     }
-///     fn rank(&self) -> usize {
-///         0
-///     }
-///     fn begins(&self, _local: Arc<dyn Local>) {}
-///     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> {
-///         Poll::Pending
-///     }
-///     fn sends(&self, _: usize, _: &[u8]) {}
-///     fn closes(&self, _: usize, _: bool) {}
-///     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> {
-///         Poll::Pending
-///     }
-///     fn takes(&self, _: usize) {}
-///     fn departs(&self, _: usize) {}
-///     fn refuses(&self, _: usize, _: String) {}
-///     fn may_rest(&self) {}
-/// }
-///
-/// let mut network = Network::new();
-/// let numbers = network.source("numbers", 0..10_u32);
-/// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
-/// let links: Arc<dyn Links> = Arc::new(Alone);
-/// let part = network.run_on_rank(Options::new(), &links)?;
-/// let report = RankRun::merge(vec![part])?;
-/// assert_eq!((sum.take(), report.processes.len()), (Some(45), 2));
-/// # Ok::<(), kahn::RunError>(())
-/// ```
-pub struct RankRun {
-    part: RunPart,
-    cut: Arc<CutNetwork>,
-}
-
-impl fmt::Debug for RankRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RankRun").field("rank", &self.cut.rank).finish_non_exhaustive()
-    }
-}
-
-impl Network<'_> {
-    /// Returns the network as it is before the run, for what places its processes on ranks.
-    ///
-    /// # Examples
-    ///
-    /// See [`Shape`].
-    ///
-    /// ```
-    /// use kahn::Network;
-    ///
-    /// assert!(Network::new().shape().processes.is_empty());
-    /// ```
-    pub fn shape(&self) -> Shape {
-        self.made.core.shape()
-    }
-
-    /// Runs the processes of the network that belong on the rank of `links`; the network was built alike on
-    /// every rank.
-    ///
-    /// # Examples
-    ///
-    /// See [`RankRun`].
-    ///
-    /// ```
-    /// # use kahn::ranks::{Arrival, Links, Local, Shape};
-    /// # use std::sync::Arc;
-    /// # use std::task::{Context, Poll};
-    /// # struct Nowhere;
-    /// # impl Links for Nowhere {
-    /// #     fn places(&self, _: &Shape) -> Result<Vec<usize>, String> { Err("there is no rank".into()) }
-    /// #     fn rank(&self) -> usize { 0 }
-    /// #     fn begins(&self, _local: Arc<dyn Local>) {}
-    /// #     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> { Poll::Pending }
-    /// #     fn sends(&self, _: usize, _: &[u8]) {}
-    /// #     fn closes(&self, _: usize, _: bool) {}
-    /// #     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> { Poll::Pending }
-    /// #     fn takes(&self, _: usize) {}
-    /// #     fn departs(&self, _: usize) {}
-    /// #     fn refuses(&self, _: usize, _: String) {}
-    /// #     fn may_rest(&self) {}
-    /// # }
-    /// use kahn::{Network, Options, RunError};
-    ///
-    /// // These links refuse every network.
-    /// let links: Arc<dyn Links> = Arc::new(Nowhere);
-    /// let refused = Network::new().run_on_rank(Options::new(), &links);
-    /// assert!(matches!(refused, Err(RunError::Refused(why)) if why == "there is no rank"));
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`run_with`](Self::run_with), but how the run ended is told when the parts are put together;
-    /// [`RunError::Refused`] if the processes cannot be placed.
-    pub fn run_on_rank(
-        self,
-        options: Options,
-        links: &Arc<dyn Links>,
-    ) -> Result<RankRun, RunError> {
-        let core = Arc::clone(&self.made.core);
-        let part = perform(self, options, Some(links))?;
-        core.gone.open();
-        let cut = core.cut.get().map(Arc::clone);
-        let cut = cut.ok_or_else(|| RunError::Refused("it was not cut".to_owned()))?;
-        Ok(RankRun { part, cut })
-    }
-}
-
-impl RankRun {
-    /// Puts together what ran on all ranks, rank 0 first.
-    ///
-    /// # Examples
-    ///
-    /// See [`RankRun`].
-    ///
-    /// # Errors
-    /// As for [`Network::run`].
-    ///
-    /// # Panics
-    /// Panics if there is no part.
-    pub fn merge(parts: Vec<Self>) -> Result<Report, RunError> {
-        let report = Self::outcome(parts).report;
-        if report.is_success() { Ok(report) } else { Err(RunError::Ended(Box::new(report))) }
-    }
-
-    pub(crate) fn outcome(parts: Vec<Self>) -> Outcome {
-        let of_ranks: Vec<_> = parts.iter().map(|run| Arc::clone(&run.cut)).collect();
-        let parts = parts.into_iter().map(|run| run.part).collect();
-        tell(merged(&of_ranks, parts))
-    }
-}
 
 /// What one rank knows of a cut channel that another tells of.
 struct Known<'a> {
-    cuts: &'a [Arc<CutNetwork>],
+    cuts: &'a [CutRecord],
     /// The rank and the place among the channels of each channel that was there before the run.
     places: BTreeMap<Identity, usize>,
     processes: BTreeMap<Identity, usize>,
@@ -192,14 +38,12 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn new(cuts: &'a [Arc<CutNetwork>]) -> Self {
+    fn new(cuts: &'a [CutRecord]) -> Self {
         let one = &cuts[0];
         let channels = one.channels.iter().map(|channel| channel.0).zip(0..);
         let mut links = BTreeMap::new();
         for cut in cuts {
-            links.extend(
-                cut.links.iter().map(|(&number, link)| ((cut.rank, link.identity), number)),
-            );
+            links.extend(cut.links.iter().map(|(&number, &link)| ((cut.rank, link), number)));
         }
         Self {
             cuts,
@@ -220,7 +64,7 @@ impl<'a> Known<'a> {
     /// The ranks at the ends of a channel; of one that was made during the run, the rank that tells of it.
     fn ranks_of(&self, channel: Identity, teller: usize) -> (usize, usize) {
         self.places.get(&channel).map_or((teller, teller), |&place| {
-            let (_, from, to) = self.cuts[0].channels[place];
+            let (_, (from, to)) = self.cuts[0].channels[place];
             (self.cuts[0].ranks[from], self.cuts[0].ranks[to])
         })
     }
@@ -229,7 +73,7 @@ impl<'a> Known<'a> {
     /// stand for themselves.
     fn real(&self, rank: usize, process: Identity, parts: &[RunPart]) -> Identity {
         let Some(&number) = self.links.get(&(rank, process)) else { return process };
-        let (channel, from, to) = self.cuts[rank].channels[number];
+        let (channel, (from, to)) = self.cuts[rank].channels[number];
         let is_sender_far = self.cuts[rank].ranks[to] == rank;
         let far = if is_sender_far { from } else { to };
         let left = parts[self.cuts[rank].ranks[far]].left.as_ref();
@@ -272,13 +116,19 @@ fn name_failed(known: &Known<'_>, parts: &[RunPart], records: &mut [(usize, Proc
     }
 }
 
-fn merged(cuts: &[Arc<CutNetwork>], mut parts: Vec<RunPart>) -> RunPart {
+pub(super) fn merged(cuts: &[CutRecord], mut parts: Vec<RunPart>) -> RunPart {
     let known = Known::new(cuts);
     let mut records = Vec::new();
     let mut created = (0, 0);
+    let tick = parts[0].elapsed.tick;
     for (rank, part) in parts.iter_mut().enumerate() {
-        let all = mem::take(&mut part.records).into_iter();
-        let own = all.filter(|record| {
+        let mut all = mem::take(&mut part.records);
+        // Times are told by the clock of the first.
+        let ticks = tick.in_one_of(part.elapsed.tick);
+        for record in &mut all {
+            record.counts.cpu_seconds = record.counts.cpu_seconds.map(|time| time * ticks);
+        }
+        let own = all.into_iter().filter(|record| {
             record.attributes & attribute::LINK == 0 && known.ran_on(rank, record.identity)
         });
         records.extend(own.map(|record| (rank, record)));

@@ -17,7 +17,9 @@
 //! | `replay` | processes that do again what they did in another run |
 //! | `cut` | one rank of a network: what runs there, and the links to what does not |
 //! | `local` | … what its links ask of it while it runs |
+//! | `part` | … and what ran there, when the run is over |
 //! | `merged` | … and what all ranks know together, when the run is over |
+//! | `portable` | … as bytes |
 //! | `handle` | [`StopHandle`]: from outside |
 //! | `core` | what all of these share |
 //! | `process/` | the library of processes, over the public interface |
@@ -38,6 +40,8 @@ mod making;
 mod merged;
 mod observed;
 mod options;
+mod part;
+mod portable;
 pub mod process;
 mod progress;
 mod replay;
@@ -52,9 +56,9 @@ pub use describe::{Channel, Process};
 pub(crate) use farm::FarmPlan;
 pub use handle::StopHandle;
 pub use making::{Scope, Spawner};
-pub use merged::RankRun;
 pub(crate) use options::DEFAULT_BUDGET;
 pub use options::Options;
+pub use part::RankRun;
 pub use progress::Progress;
 pub use requests::Requests;
 pub(crate) use run::execute;

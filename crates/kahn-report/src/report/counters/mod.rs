@@ -145,6 +145,8 @@ impl Figure for Option<u64> {
 trait Count: Copy + Default {
     /// From what was counted; seconds in nanoseconds.
     fn from_count(count: Option<u64>) -> Self;
+    /// The other way.
+    fn to_count(self) -> Option<u64>;
     /// Both together.
     fn plus(self, other: Self) -> Self;
 }
@@ -152,6 +154,10 @@ trait Count: Copy + Default {
 impl Count for u64 {
     fn from_count(count: Option<u64>) -> Self {
         count.unwrap_or(0)
+    }
+
+    fn to_count(self) -> Option<u64> {
+        Some(self)
     }
 
     fn plus(self, other: Self) -> Self {
@@ -162,6 +168,11 @@ impl Count for u64 {
 impl Count for Option<f64> {
     fn from_count(count: Option<u64>) -> Self {
         count.map(|nanoseconds| std::time::Duration::from_nanos(nanoseconds).as_secs_f64())
+    }
+
+    fn to_count(self) -> Option<u64> {
+        let time = std::time::Duration::try_from_secs_f64(self?).unwrap_or_default();
+        u64::try_from(time.as_nanos()).ok()
     }
 
     fn plus(self, other: Self) -> Self {
@@ -281,6 +292,23 @@ macro_rules! counts_of_processes {
             /// ```
             pub fn of(mut counted: impl FnMut(ProcessCounter) -> Option<u64>) -> Self {
                 Self { $($name: Count::from_count(counted(ProcessCounter::$name)),)* }
+            }
+
+            /// Returns what was counted; seconds in nanoseconds, `None` if it was not measured.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use kahn_report::{ProcessCounter, ProcessCounts};
+            ///
+            /// let counts = ProcessCounts { polls: 2, ..ProcessCounts::default() };
+            /// assert_eq!(counts.counted(ProcessCounter::polls), Some(2));
+            /// assert_eq!(counts.counted(ProcessCounter::cpu_seconds), None);
+            /// ```
+            pub fn counted(&self, counter: ProcessCounter) -> Option<u64> {
+                match counter {
+                    $(ProcessCounter::$name => self.$name.to_count(),)*
+                }
             }
 
             /// Adds what another did.

@@ -1,0 +1,300 @@
+//! One rank of a run over several: what runs the network here, and what speaks with the other ranks on a thread of
+//! its own.
+//!
+//! | | the network's side, [`OneRank`] | the other side, [`Exchange`] |
+//! |---|---|---|
+//! | before | builds the network | waits for it |
+//! | while it runs | runs it | moves frames |
+//! | when it is over | writes down what ran here | gives that to rank 0, which waits for all |
+//! | then | waits for the other side; on rank 0 it puts together what it has | is done |
+//!
+//! Each gets to know if the other gives up: a network that is not run is told as such, and one whose other side is
+//! gone is ended.
+
+use crate::NetError;
+use crate::links::{RankLinks, Stage, Told};
+use crate::placement::{Placement, RankTable};
+use crate::rank::{How, RankLoop};
+use crate::transport::Transport;
+use kahn::ranks::{Links, Reason};
+use kahn::{Network, Options, RankRun, Report, RunError};
+use parking_lot::{Condvar, Mutex};
+use std::fmt;
+use std::sync::Arc;
+
+/// One rank of a run: runs what belongs here of a network that is built alike on all ranks.
+///
+/// What speaks with the other ranks is the [`Exchange`] that is made with it, on a thread of its own, for some
+/// transports are to be used by one thread.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::Options;
+/// use kahn_net::{Event, OneRank, Placement, Transport};
+/// use std::time::Duration;
+///
+/// /// There is no other rank.
+/// struct Alone;
+///
+/// impl Transport for Alone {
+///     fn send(&mut self, _to: usize, _bytes: &[u8]) {}
+///     fn receive(&mut self, _into: &mut Vec<u8>) -> Event {
+///         Event::Nothing
+///     }
+///     fn wait(&mut self, _most: Duration) {}
+/// }
+///
+/// let (rank, exchange) = OneRank::of(0, 1, Placement::new(), || {});
+/// std::thread::spawn(|| exchange.run(Alone));
+/// let ran = rank.run(&Options::new(), |network| {
+///     let numbers = network.source("numbers", 0..10_u32);
+///     network.fold("sum", numbers, 0, |sum, n| sum + n)
+/// })?;
+/// assert_eq!(ran.and_then(|ran| ran.result.take()), Some(45));
+/// # Ok::<(), kahn_net::NetError>(())
+/// ```
+#[must_use = "the other ranks wait for it"]
+pub struct OneRank {
+    rank: usize,
+    ranks: usize,
+    placement: Placement,
+    links: Arc<RankLinks>,
+    end: Arc<EndOfExchange>,
+}
+
+/// What speaks with the other ranks, for [`OneRank`].
+///
+/// # Examples
+///
+/// See [`OneRank`].
+#[must_use = "the other ranks wait for it"]
+pub struct Exchange {
+    rank: usize,
+    links: Arc<RankLinks>,
+    end: Arc<EndOfExchange>,
+}
+
+/// What a run on several ranks came to.
+///
+/// # Examples
+///
+/// See [`Sim`](crate::Sim).
+///
+/// ```
+/// use kahn::Options;
+///
+/// let ran = kahn_net::Sim::new(2).run(&Options::new(), |network| {
+///     network.process("idle", (), async |()| {});
+/// })?;
+/// assert!(ran.report.is_success());
+/// # Ok::<(), kahn_net::NetError>(())
+/// ```
+#[derive(Debug)]
+pub struct Ran<R> {
+    /// What was built on rank 0, where results are.
+    pub result: R,
+    /// What ran on all ranks.
+    pub report: Report,
+    /// Which process ran where.
+    pub table: RankTable,
+}
+
+/// How the exchange has ended, and what the other ranks have told.
+type Ended = (How, Vec<Option<Told>>);
+
+#[derive(Default)]
+struct EndOfExchange {
+    ended: Mutex<Option<Ended>>,
+    bell: Condvar,
+}
+
+impl EndOfExchange {
+    fn is(&self, ended: Ended) {
+        self.ended.lock().get_or_insert(ended);
+        self.bell.notify_all();
+    }
+
+    fn wait(&self) -> Ended {
+        let mut ended = self.ended.lock();
+        loop {
+            if let Some(ended) = ended.take() {
+                return ended;
+            }
+            self.bell.wait(&mut ended);
+        }
+    }
+}
+
+impl OneRank {
+    /// Makes this rank of so many. `bell` is called by any thread when there is something to send: it ends the
+    /// [wait](Transport::wait) of the transport.
+    ///
+    /// # Examples
+    ///
+    /// See [`OneRank`].
+    ///
+    /// # Panics
+    /// Panics if there is no such rank.
+    pub fn of(
+        rank: usize,
+        ranks: usize,
+        placement: Placement,
+        bell: impl Fn() + Send + Sync + 'static,
+    ) -> (Self, Exchange) {
+        assert!(rank < ranks, "there are {ranks} ranks, the first is 0");
+        let links = RankLinks::new(rank, ranks, placement.clone(), Box::new(bell));
+        let (links, end) = (Arc::new(links), Arc::<EndOfExchange>::default());
+        let exchange = Exchange { rank, links: Arc::clone(&links), end: Arc::clone(&end) };
+        (Self { rank, ranks, placement, links, end }, exchange)
+    }
+
+    /// Builds the network and runs what belongs here, until the run is over on all ranks: on rank 0 returns what it
+    /// came to, on others `None`.
+    ///
+    /// # Examples
+    ///
+    /// See [`OneRank`].
+    ///
+    /// # Errors
+    /// See [`NetError`]. Rank 0 tells of all ranks; others tell only what they know themselves.
+    pub fn run<'env, R>(
+        self,
+        options: &Options,
+        build: impl FnOnce(&mut Network<'env>) -> R,
+    ) -> Result<Option<Ran<R>>, NetError> {
+        let mut network = Network::new();
+        let result = build(&mut network);
+        let (table, own) = match self.part(network, options) {
+            Ok(ran) => ran,
+            Err(error) => {
+                self.links.tell(Told::NotRun(error.to_string()));
+                self.end.wait();
+                return Err(error);
+            }
+        };
+        let mut bytes = Vec::new();
+        if self.rank != 0 {
+            own.write(&mut bytes);
+        }
+        self.links.tell(Told::Ran(bytes));
+        let (how, all_told) = self.end.wait();
+        let mut parts: Vec<Option<RankRun>> = (0..self.ranks).map(|_| None).collect();
+        for (rank, told) in all_told.into_iter().enumerate().filter(|(rank, _)| *rank != self.rank)
+        {
+            match told {
+                Some(Told::Ran(bytes)) => {
+                    let part = RankRun::read(&bytes).filter(|part| part.fits(&own, rank));
+                    let what = "what ran there cannot be read";
+                    let wrong = || NetError::Frame { rank: 0, channel: None, what: what.into() };
+                    parts[rank] = Some(part.ok_or_else(wrong)?);
+                }
+                // What the others found is what followed from it.
+                Some(Told::NotRun(why)) if how == How::Told => {
+                    return Err(NetError::NotRun { rank, why });
+                }
+                Some(Told::NotRun(_)) | None => {}
+            }
+        }
+        let channel_named = |number: u32| self.links.name_of_channel(number as usize);
+        match how {
+            How::Told if self.rank != 0 => Ok(None),
+            How::Told => Ok(Some(Ran { result, report: whole(own, parts)?, table })),
+            How::Lost(rank) => {
+                let report = match whole(own, parts) {
+                    Ok(report) => Box::new(report),
+                    Err(RunError::Ended(report)) => report,
+                    Err(other) => return Err(other.into()),
+                };
+                Err(NetError::Lost { rank, report })
+            }
+            How::Refused { rank, refusal } => Err(NetError::Frame {
+                rank,
+                channel: refusal.channel.and_then(channel_named),
+                what: refusal.what,
+            }),
+            How::OtherNetwork { rank, what } => Err(NetError::OtherNetwork { rank, what }),
+        }
+    }
+
+    fn part(
+        &self,
+        network: Network<'_>,
+        options: &Options,
+    ) -> Result<(RankTable, RankRun), NetError> {
+        let table = self.placement.table(&network.shape(), self.ranks)?;
+        let links: Arc<dyn Links> = Arc::<RankLinks>::clone(&self.links);
+        Ok((table, network.run_on_rank(options.clone(), &links)?))
+    }
+
+    /// Has the run end on all ranks, for nothing can run here; rank 0 tells why.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_net::{OneRank, Placement};
+    ///
+    /// fn with_input(rank: OneRank, path: &str) {
+    ///     match std::fs::read(path) {
+    ///         Ok(_bytes) => drop(rank.run(&kahn::Options::new(), |_network| {})),
+    ///         Err(error) => rank.give_up(&format!("{path}: {error}")),
+    ///     }
+    /// }
+    /// ```
+    pub fn give_up(self, why: &str) {
+        self.links.tell(Told::NotRun(why.to_owned()));
+        self.end.wait();
+    }
+}
+
+/// A rank that is dropped has not run.
+impl Drop for OneRank {
+    fn drop(&mut self) {
+        if matches!(self.links.stage(), Stage::Before) {
+            self.links.tell(Told::NotRun("it has not built its network".to_owned()));
+        }
+    }
+}
+
+impl fmt::Debug for OneRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OneRank").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
+
+/// Puts together what ran on all ranks; of a rank that was lost nothing is known.
+fn whole(own: RankRun, parts: Vec<Option<RankRun>>) -> Result<Report, RunError> {
+    let rank = own.rank();
+    let part = |(at, part): (usize, Option<RankRun>)| part.unwrap_or_else(|| own.of_lost(at));
+    let mut all: Vec<RankRun> = parts.into_iter().enumerate().map(part).collect();
+    all[rank] = own;
+    RankRun::merge(all)
+}
+
+impl Exchange {
+    /// Speaks with the other ranks until the run is over on all, and what ran here is on its way to rank 0.
+    ///
+    /// # Examples
+    ///
+    /// See [`OneRank`].
+    pub fn run(self, transport: impl Transport) {
+        let ended = RankLoop::new(self.rank, Arc::clone(&self.links), transport).run();
+        self.end.is(ended);
+    }
+}
+
+/// What is dropped before it is done cannot go on: the run ends here.
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Stage::Begun(local) = self.links.stage() {
+            local.end(Reason::Elsewhere);
+        }
+        self.end.is((How::Lost(self.rank), Vec::new()));
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
