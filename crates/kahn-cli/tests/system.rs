@@ -16,6 +16,27 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn several_that_mpi_has_started_are_refused_before_one_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let run = |size: &str, name: &str| {
+        let mut run = kahn(&["run", "hamming", "3", "--report-json"]);
+        run.arg(&report).env(name, size).output().unwrap()
+    };
+    for name in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"] {
+        let output = run("2", name);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
+        let told = text(&output.stderr);
+        assert!(told.starts_with("kahn: error: started 2 times by MPI, of which"), "{told}");
+        assert!(told.contains("\nhelp: start it once, without mpirun"), "{told}");
+        assert!(!report.exists());
+    }
+    // One alone does all of it, as it should.
+    assert_eq!(text(&run("1", "PMI_SIZE").stdout), "1\n2\n3\n");
+    assert!(report.exists());
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     // More output than a pipe holds, so that the command must notice.
     let mut run = kahn(&["run", "hamming", "20000"]).spawn().unwrap();

@@ -166,7 +166,7 @@ impl Recorded {
                 });
                 let again = Replayed { replay, has_effects: with_effects, until };
                 let arguments = typed.again(workers, policy);
-                run::run(program, matches, &arguments, Some(Outside::Replayed(again)))
+                run::run(program, matches, &arguments, Some(Outside::Replayed(again)), None)
             }
             How::Resume(resume) => {
                 let line: Vec<_> =
@@ -179,7 +179,7 @@ impl Recorded {
                 };
                 let arguments = typed.resumed(workers, policy)?;
                 let outside = Outside::Resumed(Arc::new(resume), file);
-                run::run(program, matches, &arguments, Some(outside))
+                run::run(program, matches, &arguments, Some(outside), None)
             }
         }
     }

@@ -90,13 +90,15 @@ pub use menu::Menu;
 pub use messages::note;
 pub use program::{Form, Kind, Parts, Pending, Prepared, Program, Purpose, Settings};
 pub use progress::Bar;
+pub use ranks::Cluster;
 pub use result::write;
 pub use seen::{Seen, SeenArguments};
 pub use single::{main, main_with, main_with_parts};
 
 /// Does something as a command of this name: tells of a failure, and returns the exit code.
 ///
-/// Help that was asked for is a result: it goes to standard output.
+/// Help that was asked for is a result: it goes to standard output. Where MPI has started the command several
+/// times (`OMPI_COMM_WORLD_SIZE` or `PMI_SIZE` says so), it is refused, with exit code 2.
 ///
 /// # Examples
 ///
@@ -111,6 +113,38 @@ pub use single::{main, main_with, main_with_parts};
 /// assert_eq!(code, ExitCode::from(2));
 /// ```
 pub fn start(name: &'static str, work: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    started(name, || ranks::refuse_mpi().and_then(|()| work()))
+}
+
+/// Does something as a command of this name that runs on several ranks: only rank 0 tells of a failure.
+///
+/// # Examples
+///
+/// ```
+/// use kahn_command::{Cluster, Menu, start_over};
+/// use std::process::ExitCode;
+///
+/// fn main_of(cluster: &dyn Cluster, menu: Menu<'_>) -> ExitCode {
+///     start_over(cluster, "tool", || {
+///         let command = clap::Command::new("tool").subcommands(menu.subcommands());
+///         menu.over(cluster).perform(&command.try_get_matches()?).unwrap_or(Ok(()))
+///     })
+/// }
+/// ```
+pub fn start_over(
+    cluster: &dyn Cluster,
+    name: &'static str,
+    work: impl FnOnce() -> Result<(), Failure>,
+) -> ExitCode {
+    if cluster.rank() == 0 {
+        return started(name, work);
+    }
+    // What has failed here has ended the run, and rank 0 tells.
+    let _ = work();
+    ExitCode::SUCCESS
+}
+
+fn started(name: &'static str, work: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     messages::set_name(name);
     let failure = match work() {
         Ok(()) => return ExitCode::SUCCESS,

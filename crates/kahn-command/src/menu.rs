@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command, FromArgMatches as _};
 use crate::again::Recorded;
 use crate::arguments::{GraphArguments, RunArguments, Verb, VerifyArguments};
 use crate::program::Program;
-use crate::{Failure, again, graph, run, verify};
+use crate::{Cluster, Failure, again, graph, ranks, run, verify};
 
 /// Several programs, for a command that has others besides: `run NAME`, `verify NAME`, `graph NAME`,
 /// `replay FILE`, `resume FILE`.
@@ -67,6 +67,7 @@ use crate::{Failure, again, graph, run, verify};
 #[derive(Clone, Copy)]
 pub struct Menu<'a> {
     programs: &'a [&'a dyn Program],
+    cluster: Option<&'a dyn Cluster>,
 }
 
 impl<'a> Menu<'a> {
@@ -82,7 +83,23 @@ impl<'a> Menu<'a> {
     /// }
     /// ```
     pub fn new(programs: &'a [&'a dyn Program]) -> Self {
-        Self { programs }
+        Self { programs, cluster: None }
+    }
+
+    /// Has `run` run programs over these ranks; whatever else is typed, rank 0 does alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn_command::{Cluster, Menu, Program};
+    ///
+    /// fn over<'a>(programs: &'a [&'a dyn Program], cluster: &'a dyn Cluster) -> Menu<'a> {
+    ///     Menu::new(programs).over(cluster)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn over(self, cluster: &'a dyn Cluster) -> Self {
+        Self { cluster: Some(cluster), ..self }
     }
 
     /// Makes the subcommands `run`, `verify`, `graph`, `replay` and `resume`.
@@ -149,6 +166,20 @@ impl<'a> Menu<'a> {
     /// Returns why there is no result.
     pub fn perform(self, matches: &ArgMatches) -> Option<Result<(), Failure>> {
         let (name, matches) = matches.subcommand()?;
+        if let Some(cluster) = self.cluster {
+            if name == Verb::Run.name() {
+                let (name, own) = matches.subcommand()?;
+                let arguments = RunArguments::from_arg_matches(own);
+                let program = self.named(name)?;
+                return Some(match arguments {
+                    Ok(arguments) => ranks::run_over(cluster, program, own, arguments),
+                    Err(error) => Err(error.into()),
+                });
+            }
+            if cluster.rank() != 0 {
+                return Some(Ok(()));
+            }
+        }
         match Recorded::open(name, matches) {
             Ok(None) => {}
             Ok(Some(recorded)) => return Some(self.again(recorded)),
@@ -225,7 +256,9 @@ pub(crate) fn perform(
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
     match verb {
-        Verb::Run => run::run(program, matches, &RunArguments::from_arg_matches(matches)?, None),
+        Verb::Run => {
+            run::run(program, matches, &RunArguments::from_arg_matches(matches)?, None, None)
+        }
         Verb::Verify => {
             verify::verify(program, matches, &VerifyArguments::from_arg_matches(matches)?)
         }

@@ -1,15 +1,106 @@
-//! `--ranks`: a network on several ranks within this program, over a simulated transport.
+//! A network on several ranks: with `--ranks` within this program, over a simulated transport, or over a [`Cluster`].
 //!
-//! The program is built once on each rank, from one input; its result, report and exit code are those of rank 0.
+//! The program is built once on each rank, from one input; its result, report and exit code are those of rank 0. Other
+//! ranks of a cluster print and write nothing: what is wrong there is told by rank 0.
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use kahn::Network;
 use kahn::{Options, Report};
-use kahn_net::{NetError, Placement, RankTable, Sim};
+use kahn_net::{NetError, OneRank, Placement, Ran, RankTable, Sim};
 
-use crate::arguments::RunArguments;
-use crate::program::{Form, Pending, Prepared, Purpose};
-use crate::{Answer, Failure, Interrupt, progress, result};
+use crate::arguments::{RunArguments, Shape};
+use crate::program::{Form, Kind, Pending, Prepared, Program, Purpose, form_of};
+use crate::{Answer, Failure, Interrupt, progress, result, run};
+
+/// Ranks in processes of their own, of which this is one: those of an MPI job.
+///
+/// # Examples
+///
+/// The crate `kahn-mpi` has one.
+///
+/// ```
+/// use kahn_command::Cluster;
+///
+/// fn tells(cluster: &dyn Cluster) -> bool {
+///     cluster.rank() == 0
+/// }
+/// ```
+pub trait Cluster {
+    /// Returns which rank this is; the first is 0.
+    fn rank(&self) -> usize;
+
+    /// Returns how many ranks there are.
+    fn ranks(&self) -> usize;
+
+    /// Makes this rank's part of a run on all ranks.
+    fn join(&self, placement: Placement) -> OneRank;
+}
+
+/// Runs a program over the ranks of a cluster.
+pub(crate) fn run_over(
+    cluster: &dyn Cluster,
+    program: &dyn Program,
+    matches: &ArgMatches,
+    mut arguments: RunArguments,
+) -> Result<(), Failure> {
+    let ranks = cluster.ranks();
+    if let Some(typed) = arguments.ranks.ranks.replace(ranks)
+        && typed != ranks
+    {
+        let what =
+            format!("--ranks {typed}, and there are {ranks}, which the launcher has started");
+        return Err(Failure::input(what).with_help("leave --ranks out"));
+    }
+    let rank = cluster.join(arguments.ranks.placement());
+    if cluster.rank() == 0 {
+        return run::run(program, matches, &arguments, None, Some(rank));
+    }
+    let shape = Shape::of(matches);
+    let prepare = || {
+        let form = network_form(program, &shape)?;
+        let options = arguments.options(program, form, &shape)?;
+        Ok::<_, Failure>((form, options, program.prepare(matches, shape.settings(program)?)?))
+    };
+    match prepare() {
+        Ok((form, options, prepared)) => {
+            let build = |network: &mut _| prepared.build(form, network, Purpose::Ranks).map(drop);
+            rank.run(&options, build).map(drop).map_err(failure)
+        }
+        Err(failure) => {
+            rank.give_up(&failure.to_string());
+            Err(failure)
+        }
+    }
+}
+
+/// The form that is asked for, if it is a network.
+pub(crate) fn network_form(program: &dyn Program, shape: &Shape) -> Result<Form, Failure> {
+    let form = form_of(program, shape.variant.as_deref(), false)?;
+    if form.kind == Kind::Network {
+        return Ok(form);
+    }
+    let what = format!("the variant `{}` is no network, so it runs on one rank", form.name);
+    Err(Failure::input(what).with_help("choose another with --variant, or start it once"))
+}
+
+/// What launchers of MPI programs tell each of them: how many there are.
+const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// Refuses to be one of several processes that MPI has started: each would do all of it, and write the same files.
+pub(crate) fn refuse_mpi() -> Result<(), Failure> {
+    let size = |name| std::env::var_os(name)?.to_str()?.parse::<usize>().ok();
+    match SIZES.into_iter().filter_map(size).max() {
+        Some(ranks @ 2..) => Err(Failure::input(format!(
+            "started {ranks} times by MPI, of which this command knows nothing: each would do all of it, and write \
+             the same files"
+        ))
+        .with_help(
+            "start it once, without mpirun; what speaks MPI is the command `kahn-mpi`, and programs of the crate \
+             of that name",
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// The most ranks that are asked for by hand.
 const MOST_RANKS: usize = 64;
@@ -66,6 +157,7 @@ pub(crate) fn run<'env>(
     seed: u64,
     arguments: &RunArguments,
     interrupt: &Interrupt,
+    one: Option<OneRank>,
 ) -> Result<(Answer<'env>, Option<Report>), Failure> {
     let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
         return Err(Failure::input("on how many ranks?"));
@@ -79,7 +171,6 @@ pub(crate) fn run<'env>(
     if ranks > 1 && found.cut().next().is_none() {
         return Err(nothing_is_cut(ranks, &found));
     }
-    let sim = Sim::new(ranks).seed(seed).placement(placement);
     let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {
         let pending = prepared.build(form, network, Purpose::Ranks)?;
         if rank == 0 {
@@ -87,7 +178,15 @@ pub(crate) fn run<'env>(
         }
         Ok(pending)
     };
-    let perform = || sim.run_each(options, build);
+    let perform = || -> Result<Ran<_>, NetError> {
+        match one {
+            Some(one) => {
+                let ran = one.run(options, |network| build(0, network))?;
+                Ok(ran.expect("rank 0 tells"))
+            }
+            None => Sim::new(ranks).seed(seed).placement(placement).run_each(options, build),
+        }
+    };
     let ran = match prepared.progress() {
         Some(counted) => progress::watched_by(&counted, perform),
         None => perform(),

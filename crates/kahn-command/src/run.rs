@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::ArgMatches;
 use kahn::{Network, Options, Progress, Report};
+use kahn_net::OneRank;
 use serde_json::{Value, json};
 
 use crate::arguments::{ReportForm, RunArguments, Shape};
@@ -11,15 +12,19 @@ use crate::program::{Form, Kind, Prepared, Program, Purpose, form_of};
 use crate::recording::Outside;
 use crate::{Answer, Failure, Interrupt, messages, output, progress, ranks, result};
 
-/// Runs a program and writes its result, once all of it is known.
+/// Runs a program and writes its result, once all of it is known; on several ranks, if this is the first of them.
 pub(crate) fn run(
     program: &dyn Program,
     matches: &ArgMatches,
     arguments: &RunArguments,
     again: Option<Outside>,
+    one: Option<OneRank>,
 ) -> Result<(), Failure> {
     let shape = Shape::of(matches);
-    let form = form_of(program, shape.variant.as_deref(), false)?;
+    let form = match &one {
+        Some(_) => ranks::network_form(program, &shape)?,
+        None => form_of(program, shape.variant.as_deref(), false)?,
+    };
     if let Some(path) = &arguments.report_json {
         output::check_writable(path)?;
     }
@@ -41,7 +46,7 @@ pub(crate) fn run(
     }
     let ran = match form.kind {
         Kind::Network if arguments.ranks.ranks.is_some() => {
-            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt)
+            ranks::run(&*prepared, form, &options, shape.seed(), arguments, &interrupt, one)
         }
         Kind::Network => {
             let name = command.get_name();
