@@ -24,7 +24,7 @@ const OVER_THE_PUBLIC_INTERFACE: [&str; 2] = ["process", "testing"];
 const PAST_THE_DOOR: [&str; 3] = ["Arc", "OnceLock", "Weak"];
 
 /// The crates of this workspace, and which others each may use.
-const CRATES: [(&str, &[&str]); 17] = [
+const CRATES: [(&str, &[&str]); 18] = [
     ("kahn-derive", &[]),
     ("kahn-report", &[]),
     ("kahn-engine", &["kahn-report"]),
@@ -44,6 +44,7 @@ const CRATES: [(&str, &[&str]); 17] = [
         "kahn-cli",
         &["kahn", "kahn-apps", "kahn-command", "kahn-experiments", "kahn-policies", "kahn-snet"],
     ),
+    ("kahn-mpi", &["kahn", "kahn-cli", "kahn-command", "kahn-net"]),
     // The second for what is recorded of a run: its feature `record`.
     ("kgz", &["kahn", "kahn-observe"]),
 ];

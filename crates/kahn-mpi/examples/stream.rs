@@ -1,0 +1,131 @@
+//! What goes from rank to rank and how fast, on two ranks: messages of eight bytes, one message there and back,
+//! tiles of 32 KiB. With `--for-ever` numbers go on until the job is ended.
+//!
+//! ```text
+//! count (1) ──numbers──► add up (0)        ask (1) ──there──► echo (0) ──back──► ask        tiles (1) ──► add up (0)
+//! ```
+
+#![expect(clippy::disallowed_methods, reason = "times are what it is for")]
+
+use kahn::{Channel, Network, Options};
+use kahn_mpi::World;
+use kahn_net::Placement;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const NUMBERS: u64 = 100_000;
+const ROUNDS: u64 = 500;
+const TILES: u64 = 2_000;
+const TILE: usize = 4096;
+
+type Build = fn(&mut Network<'static>);
+
+fn stream(network: &mut Network<'static>) {
+    let (out, numbers) = network.channel_with(Channel::named("numbers").capacity(1024).wire());
+    network.process("count", out, async |mut out| out.send_all(0..NUMBERS).await);
+    network.process("add up", numbers, async |mut numbers| {
+        let mut sum = 0;
+        while let Some(number) = numbers.recv().await {
+            sum += number;
+        }
+        assert_eq!(sum, NUMBERS * (NUMBERS - 1) / 2, "numbers are lost");
+    });
+}
+
+fn round_trip(network: &mut Network<'static>) {
+    let (ask, asked) = network.channel_with(Channel::<u64>::named("there").wire());
+    let (answer, answered) = network.channel_with(Channel::<u64>::named("back").wire());
+    let (out, rounds) = network.channel_with(Channel::<u64>::named("rounds").wire());
+    network.process("count", (ask, answered, out), async |(mut ask, mut answered, mut out)| {
+        for round in 0..ROUNDS {
+            ask.send(round).await;
+            assert_eq!(answered.recv().await, Some(round), "an answer is lost");
+        }
+        out.send(ROUNDS).await;
+    });
+    network.process("echo", (asked, answer), async |(mut asked, mut answer)| {
+        while let Some(round) = asked.recv().await {
+            answer.send(round).await;
+        }
+    });
+    network.process("add up", rounds, async |mut rounds| while rounds.recv().await.is_some() {});
+}
+
+fn tiles(network: &mut Network<'static>) {
+    let (out, tiles) =
+        network.channel_with(Channel::<Vec<u64>>::named("tiles").capacity(64).wire_raw());
+    network.process("count", out, async |mut out| {
+        for number in 0..TILES {
+            out.send(vec![number; TILE]).await;
+        }
+    });
+    network.process("add up", tiles, async |mut tiles| {
+        let mut count = 0;
+        while let Some(tile) = tiles.recv().await {
+            assert_eq!(tile.len(), TILE, "a tile is cut");
+            count += 1;
+        }
+        assert_eq!(count, TILES, "tiles are lost");
+    });
+}
+
+fn for_ever(network: &mut Network<'static>) {
+    let (out, numbers) = network.channel_with(Channel::named("numbers").wire());
+    network.process("count", out, async |mut out| out.send_all(0_u64..).await);
+    network.for_each("add up", numbers, |_| {});
+}
+
+/// `count` on the last rank, all else on the first.
+fn placement(world: &World, network: Build) -> Placement {
+    let mut drawn = Network::new();
+    network(&mut drawn);
+    let names = drawn.shape().processes.into_iter().map(|process| process.name.to_string());
+    names.fold(Placement::new(), |all, name| {
+        let rank = if name == "count" { world.ranks() - 1 } else { 0 };
+        all.at(name, rank)
+    })
+}
+
+fn main() -> ExitCode {
+    let world = match World::begin() {
+        Ok(world) => world,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if std::env::args().any(|argument| argument == "--for-ever") {
+        let ran = world.run(&Options::new().workers(1), &placement(&world, for_ever), for_ever);
+        return if ran.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let cases: [(&str, Build, u64, usize); 3] = [
+        ("8 bytes, one after the other", stream, NUMBERS, 8),
+        ("8 bytes, there and back", round_trip, ROUNDS, 8),
+        ("tiles of 32 KiB", tiles, TILES, TILE * 8),
+    ];
+    for (what, network, count, bytes) in cases {
+        // The first run of a kind is not measured: memory is touched, and ranks have met.
+        for is_measured in [false, true] {
+            let start = Instant::now();
+            let ran = world.run(&Options::new().workers(1), &placement(&world, network), network);
+            let seconds = start.elapsed().as_secs_f64();
+            match ran {
+                Ok(Some(_)) if is_measured => print(what, seconds, count, bytes),
+                Ok(_) => {}
+                Err(error) => {
+                    if world.rank() == 0 {
+                        eprintln!("error: {what}: {error}");
+                    }
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn print(what: &str, seconds: f64, count: u64, bytes: usize) {
+    let each = seconds / count as f64;
+    println!("{what:<30} {:>10.0} ns each {:>8.3} GB/s", each * 1e9, bytes as f64 / each / 1e9);
+}

@@ -1,0 +1,195 @@
+//! The calls of MPI that are made, all by one thread: none waits, but the first and the last one.
+//!
+//! Errors of MPI end the job: that is MPI's default, and there is nothing to go on with.
+
+#![expect(clippy::unused_self, reason = "what has it calls by the right thread, while MPI runs")]
+
+use mpi::ffi;
+use std::marker::PhantomData;
+use std::ptr;
+
+/// MPI, from its initialisation to its end; by the thread that has it.
+pub(crate) struct Mpi {
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+    /// It stays on its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+/// Bytes on their way to a rank.
+pub(crate) struct SendRequest {
+    request: ffi::MPI_Request,
+    /// It belongs to MPI until the request is done.
+    bytes: Box<[u8]>,
+}
+
+/// Room for what comes next from any rank.
+pub(crate) struct ReceiveRequest {
+    request: ffi::MPI_Request,
+    /// It belongs to MPI until the request is done.
+    bytes: Box<[u8]>,
+}
+
+/// All ranks come to it.
+pub(crate) struct BarrierRequest(ffi::MPI_Request);
+
+fn count(length: usize) -> i32 {
+    i32::try_from(length).expect("frames are short")
+}
+
+fn rank_of(rank: usize) -> i32 {
+    i32::try_from(rank).expect("MPI numbers ranks so")
+}
+
+fn place(rank: i32) -> usize {
+    usize::try_from(rank).expect("ranks are numbered from 0")
+}
+
+/// Whether a request is done; and by which rank, with how many bytes.
+fn test(request: &mut ffi::MPI_Request) -> Option<(i32, i32)> {
+    let mut is_done = 0;
+    // SAFETY: a status is plain numbers, which MPI writes.
+    let mut status: ffi::MPI_Status = unsafe { std::mem::zeroed() };
+    // SAFETY: the request was made and is not done, or is null; both are written by this thread alone.
+    unsafe { ffi::MPI_Test(request, &raw mut is_done, &raw mut status) };
+    if is_done == 0 {
+        return None;
+    }
+    let mut bytes = 0;
+    // SAFETY: the status was written by the call above.
+    unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut bytes) };
+    Some((status.MPI_SOURCE, bytes))
+}
+
+impl Mpi {
+    /// Begins; `None` if it has begun in this program before, or gives no thread to call it by.
+    pub(crate) fn begin() -> Option<Self> {
+        let (mut has_begun, mut provided) = (0, 0);
+        // SAFETY: it may be asked at any time.
+        unsafe { ffi::MPI_Initialized(&raw mut has_begun) };
+        if has_begun != 0 {
+            return None;
+        }
+        // SAFETY: the constants are MPI's own and never change.
+        let funneled = unsafe { ffi::RSMPI_THREAD_FUNNELED };
+        // SAFETY: it has not begun, and this is the thread that makes all further calls.
+        unsafe {
+            ffi::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), funneled, &raw mut provided);
+        }
+        if provided < funneled {
+            return None;
+        }
+        let (mut rank, mut ranks) = (0, 0);
+        // SAFETY: it has begun.
+        unsafe { ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &raw mut rank) };
+        // SAFETY: as above.
+        unsafe { ffi::MPI_Comm_size(ffi::RSMPI_COMM_WORLD, &raw mut ranks) };
+        Some(Self { rank: place(rank), ranks: place(ranks), _thread: PhantomData })
+    }
+
+    /// Ends, when all requests are done.
+    pub(crate) fn end(self) {
+        // SAFETY: it has begun, on this thread.
+        unsafe { ffi::MPI_Finalize() };
+    }
+
+    /// Begins to send bytes.
+    pub(crate) fn send(&self, to: usize, bytes: Box<[u8]>) -> SendRequest {
+        // SAFETY: the constant is MPI's own.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        // SAFETY: the bytes stay where they are until the request is done: a request that is dropped before leaks them.
+        unsafe {
+            ffi::MPI_Isend(
+                bytes.as_ptr().cast(),
+                count(bytes.len()),
+                ffi::RSMPI_UINT8_T,
+                rank_of(to),
+                0,
+                ffi::RSMPI_COMM_WORLD,
+                &raw mut request,
+            );
+        }
+        SendRequest { request, bytes }
+    }
+
+    /// Gives MPI room for what comes next.
+    pub(crate) fn receive(&self, mut bytes: Box<[u8]>) -> ReceiveRequest {
+        // SAFETY: the constant is MPI's own.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        // SAFETY: as for `send`.
+        unsafe {
+            ffi::MPI_Irecv(
+                bytes.as_mut_ptr().cast(),
+                count(bytes.len()),
+                ffi::RSMPI_UINT8_T,
+                ffi::RSMPI_ANY_SOURCE,
+                0,
+                ffi::RSMPI_COMM_WORLD,
+                &raw mut request,
+            );
+        }
+        ReceiveRequest { request, bytes }
+    }
+
+    /// Comes to the barrier, and does not wait there.
+    pub(crate) fn barrier(&self) -> BarrierRequest {
+        // SAFETY: the constant is MPI's own.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        // SAFETY: all ranks do the same in the same order.
+        unsafe { ffi::MPI_Ibarrier(ffi::RSMPI_COMM_WORLD, &raw mut request) };
+        BarrierRequest(request)
+    }
+}
+
+/// Ends the whole job at once, on all ranks, with this exit code.
+pub(crate) fn abort(code: i32) -> ! {
+    // SAFETY: it has begun; MPI allows it to be called whatever else goes on, and the program ends by it.
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+    std::process::abort()
+}
+
+impl SendRequest {
+    /// The bytes, if they are sent or kept by MPI itself.
+    pub(crate) fn done(&mut self) -> Option<Box<[u8]>> {
+        test(&mut self.request)?;
+        Some(std::mem::take(&mut self.bytes))
+    }
+}
+
+impl Drop for SendRequest {
+    fn drop(&mut self) {
+        // MPI may read them yet, unless the request is done.
+        std::mem::forget(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl ReceiveRequest {
+    /// What has come: the rank that has sent it, the bytes, and how many of these they are.
+    pub(crate) fn done(&mut self) -> Option<(usize, Box<[u8]>, usize)> {
+        let (from, length) = test(&mut self.request)?;
+        Some((place(from), std::mem::take(&mut self.bytes), place(length)))
+    }
+
+    /// Takes the room back, if nothing has come.
+    pub(crate) fn cancel(mut self) {
+        // SAFETY: the request is active.
+        unsafe { ffi::MPI_Cancel(&raw mut self.request) };
+        // What is cancelled is done at once.
+        while test(&mut self.request).is_none() {}
+        drop(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl Drop for ReceiveRequest {
+    fn drop(&mut self) {
+        // MPI may write there yet, unless the request is done.
+        std::mem::forget(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl BarrierRequest {
+    /// Whether all ranks have come.
+    pub(crate) fn is_done(&mut self) -> bool {
+        test(&mut self.0).is_some()
+    }
+}
