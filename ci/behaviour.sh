@@ -139,9 +139,9 @@ mutation slot-is-free-before-it-is-empty "$replay" drops_each_message_before ../
     's/\(credit == 0\)\.then\(\|\| (PublishTaken \{ channel, worker \})\)/(credit == 0).then_some($1)/'
 mutation a-failure-ends-parties "$replay" random_networks ../../kahn/src/channel/slow_path.rs \
     's/flag::FAILED\) && is_ended_by_it/flag::FAILED) \&\& (is_ended_by_it || true)/'
-mutation a-close-does-not-take-effect "$replay" random_networks ../../kahn/src/network/replay.rs \
+mutation a-close-does-not-take-effect "$replay" a_close_that_took_effect ../../kahn/src/network/replay.rs \
     's/flush\(task\)\.await;/let _ = flush;/'
-mutation the-end-is-seen-before-what-was-taken "$replay" random_networks ../../kahn/src/channel/slow_path.rs \
+mutation the-end-is-seen-before-what-was-taken "$replay" an_end_is_seen_again ../../kahn/src/channel/slow_path.rs \
     's/Kahn::flush\(worker\);(\s*\}\s*channel\.tell_of_act)/$1/'
 mutation what-is-discarded-is-not-told "$replay" random_networks ../../kahn/src/channel/observer.rs \
     's/&& closing::goes_on\(sender\)/\&\& !closing::goes_on(sender)/'

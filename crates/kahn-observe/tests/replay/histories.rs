@@ -230,6 +230,72 @@ fn ends_that_are_given_up_on_the_way_are_given_up_again() {
 }
 
 #[test]
+fn a_close_that_took_effect_before_a_failure_is_no_part_of_it_in_the_replay_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let (whole_out, whole) = network.channel_with(numbers("whole"));
+        let (torn_out, torn) = network.channel_with(numbers("torn"));
+        network.process_with(
+            Process::named("drive").effects(),
+            (whole_out, torn_out),
+            async |(mut whole, mut torn)| {
+                whole.send(1).await;
+                drop(whole);
+                // The close takes effect, and nothing else is done.
+                torn.flush().await;
+                Err::<(), _>("no luck")
+            },
+        );
+        let sum = |network: &mut Network<'_>, name, numbers| {
+            network.fold(name, numbers, 0_u64, |sum, number: u64| sum + number)
+        };
+        [sum(network, "sum of the whole", whole), sum(network, "sum of the torn", torn)]
+    };
+    let mut network = Network::new();
+    let sums = build(&mut network);
+    let recorded = record(&path, network, Options::new().workers(2));
+    assert_eq!(sums.map(|sum| sum.take()), [Some(1), None], "{recorded}");
+    everywhere(|options, schedule| {
+        let (sums, report, difference) = replay(&path, options, build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+        assert_eq!(sums.map(|sum| sum.take()), [Some(1), None], "{schedule}");
+    });
+}
+
+#[test]
+fn an_end_is_seen_again_behind_what_was_taken_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.rec");
+    let build = |network: &mut Network<'_>| {
+        let made = network.source("made", 0..5_u64);
+        let (out, sums) = network.channel_with(numbers("sums"));
+        network.process_with(
+            Process::named("drive").effects(),
+            (made, out),
+            async |(mut made, mut sums)| {
+                let mut sum = 0;
+                while let Some(number) = made.recv().await {
+                    sum += number;
+                }
+                sums.send(sum).await;
+            },
+        );
+        network.collect("all", sums)
+    };
+    // On one worker all is sent before the first is taken, so what was taken is not published before the end is seen.
+    let mut network = Network::new();
+    let all = build(&mut network);
+    let recorded = record(&path, network, Options::new().workers(1));
+    assert_eq!(all.take(), Some(vec![10]), "{recorded}");
+    everywhere(|options, schedule| {
+        let (all, report, difference) = replay(&path, options, build);
+        assert_eq!((essence(&report), difference), (essence(&recorded), None), "{schedule}");
+        assert_eq!(all.take(), Some(vec![10]), "{schedule}");
+    });
+}
+
+#[test]
 fn a_client_that_has_left_before_the_run_leaves_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.rec");
