@@ -372,6 +372,8 @@ mutation partners-waits-not-ended "--test trace" communicating trace/weave.rs \
     's/wants == Wanted::Partner \{/wants == Wanted::Partner {\n wakes.clear();/'
 mutation meetings-are-outside "--test sample" shares_of_an_snet ../../kahn-snet/src/runtime/network/seen.rs \
     's/\*doing = Doing::WaitsForMessage;//'
+mutation phases-are-not-marked "$trace" a_job_is_traced ../../kahn-mapreduce/src/reduce.rs \
+    's/mark\("reduces", count\);//'
 mutation replicas-have-no-names "$trace" components_are_traced ../../kahn-snet/src/runtime/network/wiring.rs \
     's/if !self\.world\.is_seen \{/if !self.world.is_seen || true {/'
 mutation waits-until-the-next-slice "$trace" waits_are_told trace/weave.rs \

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use kahn::{BoxError, ProcessResult, Receiver, Sender};
+use kahn_engine::WorkerCore;
 
 use crate::Batch;
 use crate::batch::{RECORDS, Sending, take_round};
@@ -197,7 +198,9 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
         for list in lists {
             sorted.extend(list);
         }
+        mark("sorts", count);
         sort(sorted.make_contiguous());
+        mark("reduces", count);
         loop {
             let mut results = Vec::with_capacity(sorted.len().min(RECORDS));
             reduce(&mut sorted, &mut results)?;
@@ -208,6 +211,15 @@ pub(crate) async fn reduce<K: Send, V: Send, W: Send>(
             }
         }
     }
+}
+
+/// Marks in a trace of the run, if there is one, where a phase of so many records begins.
+fn mark(phase: &'static str, records: usize) {
+    WorkerCore::with_current(|worker| {
+        if let Some(worker) = worker {
+            worker.log_mark(phase, records as u64);
+        }
+    });
 }
 
 fn within(limit: Option<usize>, count: usize, size: usize) -> Result<(), String> {

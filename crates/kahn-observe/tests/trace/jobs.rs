@@ -47,8 +47,24 @@ fn a_job_is_traced_with_its_maps_and_reducers() {
             waits.any(|channel| channel.starts_with("lines") || channel.starts_with("count")),
             "{at}"
         );
-        // What closures mark stands on the tracks of the processes that call them, inside their slices: a reducer
-        // sorts between the beginning of that slice and its first mark.
+        // A reducer marks its phases by itself.
+        for (name, tracks) in &processes {
+            let marks = tracks.iter().flat_map(|track| &track.instants);
+            let phases: Vec<_> = marks
+                .filter(|(_, label)| ["sorts", "reduces", "reduce"].contains(&&**label))
+                .map(|(_, label)| label.as_str())
+                .collect();
+            match &phases[..] {
+                ["sorts", "reduces", closures @ ..] => {
+                    assert!(name.starts_with("count reduce"), "{at}: {name}");
+                    assert!(closures.iter().all(|&label| label == "reduce"), "{at}: {phases:?}");
+                }
+                phases => {
+                    assert!(phases.is_empty() && !name.starts_with("count reduce"), "{at}: {name}");
+                }
+            }
+        }
+        // What closures mark stands on the tracks of the processes that call them, inside their slices.
         for (name, tracks) in &processes {
             let mut marked = BTreeSet::new();
             for track in tracks {

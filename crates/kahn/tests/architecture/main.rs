@@ -33,7 +33,7 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("kahn-csp", &["kahn-engine", "kahn-report"]),
     ("kahn-observe", &["kahn-engine", "kahn-report"]),
     ("kahn-laws", &["kahn", "kahn-csp", "kahn-policies"]),
-    ("kahn-mapreduce", &["kahn"]),
+    ("kahn-mapreduce", &["kahn", "kahn-engine"]),
     ("kahn-net", &["kahn"]),
     ("kahn-snet", &["kahn", "kahn-engine", "kahn-policies", "kahn-report"]),
     ("kahn-live", &["kahn-observe", "kahn-report"]),
