@@ -45,6 +45,11 @@ mod rank;
 mod sim;
 mod transport;
 
+// The example of the page is compiled and run with those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ranks.md")]
+mod page {}
+
 pub use error::NetError;
 pub use one::{Exchange, OneRank, Ran};
 pub use placement::{Placement, RankTable};
