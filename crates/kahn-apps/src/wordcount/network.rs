@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use kahn::{Network, Receiver, Sender};
 
@@ -128,13 +129,17 @@ async fn merge<'env>(mut summers: Vec<Receiver<Entries<'env>>>, mut merged: Send
         heads.extend(next(list, summer).await.map(|entry| Reverse((entry.rank(), from))));
     }
     let mut batch = Vec::with_capacity(BATCH);
-    while let Some(Reverse(((Reverse(count), word), from))) = heads.pop() {
+    while let Some(mut first) = heads.peek_mut() {
+        let Reverse(((Reverse(count), word), from)) = *first;
         batch.push(Entry { word, count });
         if batch.len() == BATCH {
             merged.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).await;
         }
-        let entry = next(&mut lists[from], &mut summers[from]).await;
-        heads.extend(entry.map(|entry| Reverse((entry.rank(), from))));
+        // In the place of the one before: that takes a third less than taking it out and putting this in.
+        match next(&mut lists[from], &mut summers[from]).await {
+            Some(entry) => *first = Reverse((entry.rank(), from)),
+            None => drop(PeekMut::pop(first)),
+        }
     }
     merged.send(batch).await;
 }
