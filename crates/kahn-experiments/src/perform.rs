@@ -10,6 +10,7 @@ use kahn_apps::{Failure, output};
 use kahn_apps::random::Random;
 
 use crate::experiment::{Bench, Experiment, Outcome, Plan, Size, Study};
+use crate::interval::LEAST_ROUNDS;
 use crate::judge::{Evaluation, view};
 use crate::measure::Meanwhile;
 use crate::store::{Owner, Store};
@@ -159,6 +160,8 @@ fn measure(
         let all = points.len() * rounds;
         watcher.begin(study.name, all - missing.iter().map(Vec::len).sum::<usize>(), all);
         let bench = Bench::new(plan, &inputs, &order.peers);
+        // With fewer rounds there are no verdicts: it is only a look.
+        let again = if rounds < LEAST_ROUNDS { 0 } else { AGAIN };
         for (round, points) in missing.into_iter().enumerate() {
             for point in points {
                 let before = store.get(&point, 0).filter(|_| round > 0).cloned();
@@ -168,7 +171,7 @@ fn measure(
                     continue;
                 }
                 watcher.measuring(&point.to_string());
-                let outcome = quietly(study, &point, &bench)?;
+                let outcome = quietly(study, &point, &bench, again)?;
                 store.keep(&point, round, outcome, bench.used()).map_err(cannot)?;
                 watcher.measured();
             }
@@ -186,9 +189,13 @@ fn shuffle(points: &mut [Point], seed: u64) {
     }
 }
 
-/// Measures a point; again if something else ran meanwhile, except where it is only a look.
-fn quietly(study: &Study, point: &Point, bench: &Bench<'_>) -> Result<Outcome, Failure> {
-    let again = bench.plan.size.of(0, AGAIN, AGAIN);
+/// Measures a point; up to so many times again if something else ran meanwhile.
+fn quietly(
+    study: &Study,
+    point: &Point,
+    bench: &Bench<'_>,
+    again: usize,
+) -> Result<Outcome, Failure> {
     let mut before = 0;
     loop {
         let meanwhile = Meanwhile::begin();
