@@ -41,6 +41,19 @@ for n in 1 2 4; do
     ranks $n "$target/debug/examples/stream" > /dev/null
 done
 
+# The command over ranks writes what it writes without: one rank is one process.
+cargo build --features command
+for program in 'hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-sort; do
+    # Words are meant to split: a program and its argument.
+    # shellcheck disable=SC2086
+    "$target/debug/kahn-mpi" run $program > "$target/one"
+    for n in 2 4; do
+        # shellcheck disable=SC2086
+        ranks $n "$target/debug/kahn-mpi" run $program | cmp - "$target/one"
+    done
+done
+rm "$target/one"
+
 # Each rank in turn, killed at some time: all are gone, and the exit code says so.
 for run in {1..8}; do
     ranks 3 "$target/debug/examples/stream" --for-ever > /dev/null 2>&1 &
@@ -66,4 +79,4 @@ for run in {1..8}; do
         exit 1
     fi
 done
-echo "ranks: 1, 2, 4; a rank killed: 8 times"
+echo "ranks: 1, 2, 4; seven programs on 2 and 4 as on one; a rank killed: 8 times"
