@@ -1,13 +1,15 @@
 //! Campaigns of random programs, each held against what an interpreter says of it.
 
+#[path = "../../crates/kahn-net/tests/over_sim/mod.rs"]
+mod over_sim;
+
 use crate::session::say;
 use crate::snet::Programs;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use kahn::{Network, Options, Report, RunError};
-use kahn_laws::network::{OverRanks, Ranked};
+use kahn_laws::network::Ranked;
 use kahn_laws::{Campaign, Communicating, Extent, Networks, Summary};
-use kahn_net::{NetError, Sim};
+use over_sim::OverSim;
 use std::time::Duration;
 
 /// What is drawn.
@@ -77,24 +79,5 @@ impl Soak {
         let summary = kahn_laws::soak(campaign, extent);
         print(&summary);
         summary.is_good()
-    }
-}
-
-/// Ranks within this program.
-struct OverSim;
-
-impl OverRanks for OverSim {
-    fn run<'env>(
-        &self,
-        ranks: usize,
-        seed: u64,
-        options: &Options,
-        build: &(dyn Fn(&mut Network<'env>) + Sync),
-    ) -> Result<Report, RunError> {
-        let ran = Sim::new(ranks).seed(seed).run(options, |network| build(network));
-        ran.map(|ran| ran.report).map_err(|error| match error {
-            NetError::Run(error) => error,
-            other => RunError::Refused(other.to_string()),
-        })
     }
 }

@@ -25,7 +25,7 @@
 //! told of all but less than half of them.
 //!
 //! *Runs do not mix.* A rank comes to the barrier between two when all its parcels were told of, and drops what comes
-//! there. A rank that the barrier has let go may begin the next run while others are yet to see so; what it
+//! there. A rank that has passed the barrier may begin the next run while others are yet to pass it; what it
 //! sends has the number of that run, and is kept for it.
 //!
 //! Messages of one rank are received in the order in which they were sent, though several buffers wait for them:

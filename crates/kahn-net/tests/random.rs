@@ -2,30 +2,12 @@
 //!
 //! `kahn-bench soak --kind ranks` runs more of the same, and names the seed of a case that fails.
 
-use kahn::{Network, Options, Report, RunError};
-use kahn_laws::network::{OverRanks, Ranked};
+mod over_sim;
+
+use kahn_laws::network::Ranked;
 use kahn_laws::{Extent, soak};
-use kahn_net::{NetError, Sim};
+use over_sim::OverSim;
 use std::time::Duration;
-
-/// Over the simulated transport.
-struct OverSim;
-
-impl OverRanks for OverSim {
-    fn run<'env>(
-        &self,
-        ranks: usize,
-        seed: u64,
-        options: &Options,
-        build: &(dyn Fn(&mut Network<'env>) + Sync),
-    ) -> Result<Report, RunError> {
-        let ran = Sim::new(ranks).seed(seed).run(options, |network| build(network));
-        ran.map(|ran| ran.report).map_err(|error| match error {
-            NetError::Run(error) => error,
-            other => RunError::Refused(other.to_string()),
-        })
-    }
-}
 
 #[test]
 fn random_networks_do_on_ranks_what_the_model_says() {
