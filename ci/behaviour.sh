@@ -215,6 +215,8 @@ package=kahn-net
 without_mutation '' -p kahn-net --test laws
 without_mutation '' -p kahn-net --test endings
 without_mutation '' -p kahn-net --test random
+without_mutation '' -p kahn-net --test chase
+without_mutation '' -p kahn-net --lib
 
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
@@ -230,6 +232,18 @@ mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
     's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
     's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
+mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \
+    's/\(chain\.to_count == next\.from_count\)\.then_some\(next\.from\)/Some(next.from)/'
+mutation a-chase-that-looks-once --lib a_ring_that_is_freed_is_one chase.rs \
+    's/stood\.contains\(&\(\*rank, chain\.number\)\)/(stood.contains(\&(*rank, chain.number)) || true)/'
+mutation a-chase-that-does-not-wait-for-all --lib a_ring_that_is_freed_is_one chase.rs \
+    's/let is_last = asked\.is_empty\(\);/let is_last = true;/'
+mutation room-that-was-granted-may-be-left --lib a_ring_that_is_freed_is_one chase.rs \
+    's/\(sent == granted\)\.then_some\(granted\)/Some(granted)/'
+mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow rank.rs \
+    's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
+mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
+    's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
 package=kahn
 
 # --- files --------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 //! | `Gathering` | all have told in this time that they rest, as many sent as received | all are asked; `Asking` |
 //! | `Asking` | all have answered: the same | all look; `Looking` |
 //! | | … otherwise | `Gathering`, with what they answered |
+//! | `Gathering`, `Asking` | a ring was found meanwhile | an act; `Gathering` |
 //! | `Looking` | all have looked, and something goes on somewhere | an empty act; `Gathering` |
 //! | | … a ring leads through ranks, or something waits for the dead | an act; `Gathering` |
 //! | | … neither | `Over`: stuck, or over budget |
@@ -38,15 +39,19 @@
 //! of the ring that was pruned would close its senders, which the others would take for an end. So an act only
 //! marks the members, each rank its own, and nothing moves by that. What follows is done in the next look, which
 //! begins when all ranks have told that they have done the act.
+//!
+//! What is stuck while something else moves is found by [`Chase`]. What it has ranks do is an act as well.
 
-use crate::frame::{At, End, Frame, Full, Lead, Sight, Stand, State};
+use crate::chase::{Chase, Freeing};
+use crate::frame::{At, End, Frame, Full, KnownChain, Lead, Sight, Stand, State};
+use crate::rings::rings;
 use std::collections::BTreeMap;
 
 /// What is to be said, and to which rank.
 pub(crate) type Say = (usize, Frame<'static>);
 
 /// What rank 0 knows of all ranks.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Coordinator {
     time: u64,
     round: u64,
@@ -54,9 +59,10 @@ pub(crate) struct Coordinator {
     phase: Phase,
     /// What was to grow in the last act, if nothing else was to be done.
     grown: Vec<At>,
+    chase: Chase,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Gathering,
     Asking { told: Vec<Stand>, answers: Vec<Option<Stand>> },
@@ -72,6 +78,7 @@ impl Coordinator {
             stands: vec![None; ranks],
             phase: Phase::Gathering,
             grown: Vec::new(),
+            chase: Chase::default(),
         }
     }
 
@@ -85,6 +92,7 @@ impl Coordinator {
             return Vec::new();
         }
         self.phase = Phase::Over;
+        self.chase.cancel();
         self.to_all(&Frame::End(why))
     }
 
@@ -94,7 +102,54 @@ impl Coordinator {
         if stand.state == State::Ended {
             return self.end(End::Elsewhere);
         }
+        if stand.time == self.time && self.chase.freed(rank) {
+            let mut says = self.release();
+            says.extend(self.chase());
+            return says;
+        }
         self.gather()
+    }
+
+    /// A rank tells of chains that stand.
+    pub(crate) fn stands(&mut self, rank: usize, chains: &[KnownChain]) -> Vec<Say> {
+        self.chase.stands(rank, chains);
+        self.chase()
+    }
+
+    /// Asks for rings, unless all look for them.
+    fn chase(&mut self) -> Vec<Say> {
+        match self.phase {
+            Phase::Gathering | Phase::Asking { .. } => self.chase.ask(),
+            Phase::Looking { .. } | Phase::Over => Vec::new(),
+        }
+    }
+
+    /// A rank answers which of its chains stand.
+    pub(crate) fn confirmed(&mut self, rank: usize, round: u64, stood: &[u64]) -> Vec<Say> {
+        let Some(all) = self.chase.confirmed(rank, round, stood, self.stands.len()) else {
+            return Vec::new();
+        };
+        if all.iter().all(|one| *one == Freeing::default()) {
+            let mut says = self.release();
+            says.extend(self.chase());
+            return says;
+        }
+        self.next_time();
+        let free = |(rank, one): (usize, Freeing)| {
+            (rank, Frame::Free { time: self.time, grow: one.grow, dead: one.dead })
+        };
+        all.into_iter().enumerate().map(free).collect()
+    }
+
+    fn release(&mut self) -> Vec<Say> {
+        self.next_time();
+        self.to_all(&Frame::Release { time: self.time })
+    }
+
+    /// Ranks are to do something: what they told before they have does not count.
+    fn next_time(&mut self) {
+        self.time += 1;
+        self.phase = Phase::Gathering;
     }
 
     fn gather(&mut self) -> Vec<Say> {
@@ -138,6 +193,7 @@ impl Coordinator {
             return self.gather();
         }
         self.phase = Phase::Looking { sights: vec![None; self.stands.len()] };
+        self.chase.cancel();
         self.to_all(&Frame::Look)
     }
 
@@ -180,10 +236,11 @@ impl Coordinator {
             }
             self.grown = found.grow;
         }
-        self.time += 1;
-        self.phase = Phase::Gathering;
+        self.next_time();
         let act = |(rank, (grow, dead))| (rank, Frame::Act { time: self.time, grow, dead });
-        acts.into_iter().enumerate().map(act).collect()
+        let mut says: Vec<Say> = acts.into_iter().enumerate().map(act).collect();
+        says.extend(self.chase());
+        says
     }
 }
 
@@ -220,23 +277,11 @@ fn stuck(sights: &[Sight]) -> Found {
             found.dead.push(*at);
         }
     }
-    // Each end is walked over once.
-    let mut walked: BTreeMap<At, At> = BTreeMap::new();
-    for &start in leads.keys() {
-        let (mut at, mut track) = (start, Vec::new());
-        while !walked.contains_key(&at)
-            && let Some((end, smallest)) = next(&at)
-        {
-            walked.insert(at, start);
-            track.push((at, end, smallest));
-            at = end.peer();
-        }
-        let Some(first) = track.iter().position(|(known, ..)| *known == at) else { continue };
-        let ring = &track[first..];
-        let smallest = ring.iter().filter_map(|(at, _, smallest)| Some(((*smallest)?, *at))).min();
-        match smallest {
+    for ring in rings(leads.keys().copied(), |at| next(&at).map(|(end, _)| end.peer())) {
+        let smallest = |at: &At| Some((next(at)?.1?, *at));
+        match ring.iter().filter_map(smallest).min() {
             Some((_, at)) => found.grow.push(at),
-            None => found.dead.extend(ring.iter().map(|(at, ..)| *at)),
+            None => found.dead.extend(ring),
         }
     }
     found

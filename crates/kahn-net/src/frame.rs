@@ -17,7 +17,7 @@ const HEAD: usize = 12;
 ///
 /// The first four are *counted*, for by them processes go on that wait; the others are between the rank and the
 /// coordinator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Frame<'a> {
     /// A message of a channel. The first is number 0.
     Message {
@@ -46,6 +46,16 @@ pub(crate) enum Frame<'a> {
     Seen(Sight),
     /// What is to be done after a look, and the number of the time that begins then.
     Act { time: u64, grow: Vec<At>, dead: Vec<At> },
+    /// These chains of waits have stood for a while.
+    Stands { chains: Vec<KnownChain> },
+    /// Asks which of these chains stand, by their numbers.
+    Confirm { round: u64, chains: Vec<u64> },
+    /// The answer; these are held.
+    Confirmed { round: u64, stood: Vec<u64> },
+    /// What is to be done about the rings that these chains are parts of, and the number of the time that begins then.
+    Free { time: u64, grow: Vec<u64>, dead: Vec<u64> },
+    /// No chain is held any more, and the number of the time that begins then.
+    Release { time: u64 },
     /// A rank was sent something that is not right.
     Refuse { channel: Option<u32>, what: &'a str },
     /// The run is over.
@@ -57,7 +67,7 @@ pub(crate) enum Frame<'a> {
 }
 
 /// Where a rank stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Stand {
     /// Acts that the rank has done.
     pub(crate) time: u64,
@@ -69,7 +79,7 @@ pub(crate) struct Stand {
 }
 
 /// What a rank does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum State {
     Runs,
     Waits,
@@ -79,7 +89,7 @@ pub(crate) enum State {
 }
 
 /// What a rank sees while nothing moves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Sight {
     pub(crate) goes_on: bool,
     pub(crate) over_budget: Option<String>,
@@ -87,7 +97,7 @@ pub(crate) struct Sight {
 }
 
 /// An end of a cut channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct At {
     pub(crate) channel: u32,
     pub(crate) is_sender: bool,
@@ -100,17 +110,31 @@ impl At {
 }
 
 /// Where waits lead to; see [`kahn::ranks::Lead`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Lead {
     Dead,
     To { end: At, smallest: Option<Full> },
+}
+
+/// A chain of waits on a rank, as rank 0 knows it; see [`kahn::ranks::Chain`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct KnownChain {
+    /// Tells it from others of the rank.
+    pub(crate) number: u64,
+    pub(crate) from: At,
+    /// What the link there has granted, if the channel is full, or sent.
+    pub(crate) from_count: u64,
+    pub(crate) to: At,
+    /// What was granted to the link there, if the channel is full, or what has come.
+    pub(crate) to_count: u64,
+    pub(crate) smallest: Option<Full>,
 }
 
 /// A full channel: inner or not, its capacity, and its number.
 pub(crate) type Full = (bool, u32, u64);
 
 /// Why the run is over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum End {
     /// All processes have ended.
     Finished,
@@ -218,6 +242,7 @@ mod tests {
             Frame::Left { channel: 0 },
             Frame::Look,
             Frame::End(End::OverBudget("numbers".into())),
+            Frame::Free { time: 3, grow: vec![7], dead: vec![] },
         ];
         let mut bytes = Vec::new();
         for frame in &all {

@@ -12,6 +12,8 @@
 //! | `frame` | what ranks say to each other, as bytes |
 //! | `links` | the ends of cut channels on one rank: credit, what comes and what goes |
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
+//! | `chase` | … about rings through several ranks, while other parts run |
+//! | `rings` | rings of ends |
 //! | `rank` | the loop of one rank |
 //! | `one` | … and the network that runs there: one rank over any transport |
 //! | `transport` | what carries bytes between ranks |
@@ -35,13 +37,17 @@
 //! # Ok::<(), kahn_net::NetError>(())
 //! ```
 
+mod chase;
 mod coordinator;
 mod error;
 mod frame;
 mod links;
+#[cfg(test)]
+mod model;
 mod one;
 mod placement;
 mod rank;
+mod rings;
 mod sim;
 mod transport;
 

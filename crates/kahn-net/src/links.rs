@@ -21,13 +21,13 @@
 //!
 //! A blocked channel holds up no other: each has its queue, and the transport's bytes are always taken.
 
+use crate::chase::Counts;
 use crate::frame::Frame;
-use crate::placement::{Placement, RankTable};
-use kahn::ranks::{Arrival, Joint, Links, Local, Shape};
+use crate::placement::{Placement, RankTable, digests};
+use kahn::ranks::{Arrival, Chain, CutEnd, Joint, Links, Local, Shape};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -95,6 +95,21 @@ enum Way {
     None,
     To(Sending),
     From(Receiving),
+}
+
+impl Way {
+    /// What the link has counted, if the channel goes on.
+    fn counts(&self) -> Option<Counts> {
+        match *self {
+            Self::To(Sending { sent, granted, has_closed: false, has_left: false, .. }) => {
+                Some(Counts::Up { sent, granted })
+            }
+            Self::From(Receiving {
+                arrived, taken, granted, end: None, has_left: false, ..
+            }) => Some(Counts::Down { arrived, taken, granted }),
+            Self::To(_) | Self::From(_) | Self::None => None,
+        }
+    }
 }
 
 /// The sender is here.
@@ -202,6 +217,13 @@ impl RankLinks {
         (self.ring)();
     }
 
+    /// What the links at the first and the last end of a chain have counted, if it may be one of a ring.
+    pub(crate) fn counts_of(&self, chain: &Chain) -> Option<(u64, u64)> {
+        let state = self.state.lock();
+        let counts = |end: CutEnd| state.ways.get(end.channel)?.counts();
+        Some((counts(chain.from)?.of_first(), counts(chain.to)?.of_last()?))
+    }
+
     /// Takes a counted frame that a rank has sent.
     pub(crate) fn take(&self, from: usize, frame: &Frame<'_>) -> Result<(), Refusal> {
         let mut state = self.state.lock();
@@ -259,13 +281,15 @@ fn wrong(channel: u32, what: String) -> Refusal {
     Refusal { channel: Some(channel), what }
 }
 
+fn not_there(channel: u32) -> Refusal {
+    Refusal { channel: None, what: format!("a channel that is not there: {channel}") }
+}
+
 fn receiving(ways: &mut [Way], channel: u32, from: usize) -> Result<&mut Receiving, Refusal> {
     match ways.get_mut(channel as usize) {
         Some(Way::From(way)) if way.from == from => Ok(way),
         Some(_) => Err(wrong(channel, format!("what rank {from} does not send"))),
-        None => {
-            Err(Refusal { channel: None, what: format!("a channel that is not there: {channel}") })
-        }
+        None => Err(not_there(channel)),
     }
 }
 
@@ -273,9 +297,7 @@ fn sending(ways: &mut [Way], channel: u32, from: usize) -> Result<&mut Sending, 
     match ways.get_mut(channel as usize) {
         Some(Way::To(way)) if way.to == from => Ok(way),
         Some(_) => Err(wrong(channel, format!("what rank {from} does not receive"))),
-        None => {
-            Err(Refusal { channel: None, what: format!("a channel that is not there: {channel}") })
-        }
+        None => Err(not_there(channel)),
     }
 }
 
@@ -294,17 +316,6 @@ impl Receiving {
         }
         Ok(())
     }
-}
-
-/// A number for each of these, and for all before it.
-fn digests<T: std::hash::Hash>(all: impl Iterator<Item = T>) -> Vec<u32> {
-    let hasher = foldhash::fast::FixedState::with_seed(1);
-    let mut before = 0_u64;
-    all.map(|one| {
-        before = hasher.hash_one((before, one));
-        u32::try_from(before >> 32).expect("32 bits are left")
-    })
-    .collect()
 }
 
 impl Links for RankLinks {

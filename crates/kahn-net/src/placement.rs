@@ -10,6 +10,7 @@ use kahn::Name;
 use kahn::ranks::{Joint, Shape};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::BuildHasher;
 
 /// Where processes are to run: some by name, all others as it comes.
 ///
@@ -300,6 +301,17 @@ impl Groups {
         let (first, second) = (one.min(other), one.max(other));
         self.0[second] = first;
     }
+}
+
+/// A number for each of these, and for all before it.
+pub(crate) fn digests<T: std::hash::Hash>(all: impl Iterator<Item = T>) -> Vec<u32> {
+    let hasher = foldhash::fast::FixedState::with_seed(1);
+    let mut before = 0_u64;
+    all.map(|one| {
+        before = hasher.hash_one((before, one));
+        u32::try_from(before >> 32).expect("32 bits are left")
+    })
+    .collect()
 }
 
 #[cfg(test)]

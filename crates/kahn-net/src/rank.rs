@@ -11,19 +11,24 @@
 //! Every frame is written and counted when it is made, under one lock with what it tells; so a rank that rests has
 //! counted all that it has to say, whether that has left yet or not.
 
+use crate::chase::{Lookout, Seen};
 use crate::coordinator::{Coordinator, Say, full};
-use crate::frame::{At, End, Frame, Incoming, Lead, Sight, Stand, State};
+use crate::frame::{At, End, Frame, Incoming, KnownChain, Lead, Sight, Stand, State};
 use crate::links::{RankLinks, Refusal, Stage, Told};
 use crate::transport::{Event, Transport};
-use kahn::ranks::{self, CutEnd, Local, Reason, Standing};
+use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the thread sleeps at most if nothing wakes it.
 const NAP: Duration = Duration::from_millis(1);
 
+/// How long a rank rests between two looks for chains of waits.
+const LEAST_REST: Duration = Duration::from_millis(2);
+const MOST_REST: Duration = Duration::from_millis(64);
+
 /// What ranks say to each other has this form.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,6 +56,8 @@ pub(crate) struct RankLoop<T> {
     /// What the rank told last.
     told: Option<Stand>,
     time: u64,
+    chains: Lookout,
+    watch: Watch,
     /// A channel that had to grow in the last act, and must not.
     over_budget: Option<String>,
     is_over: bool,
@@ -78,6 +85,8 @@ impl<T: Transport> RankLoop<T> {
             coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
             told: None,
             time: 0,
+            chains: Lookout::default(),
+            watch: Watch::new(),
             over_budget: None,
             is_over: false,
             how: How::Told,
@@ -104,6 +113,7 @@ impl<T: Transport> RankLoop<T> {
                 self.refused(self.rank, &refusal, local.as_ref());
             }
             self.tell(local.as_ref());
+            self.look_for_chains(local.as_ref());
             self.flush();
             let has_ended = Self::state(local.as_ref())
                 .is_none_or(|state| matches!(state, State::Finished | State::Ended));
@@ -234,6 +244,8 @@ impl<T: Transport> RankLoop<T> {
                 Frame::Stand(stand) => Some(all.told(from, *stand)),
                 Frame::Answer { round, stand } => Some(all.answered(from, *round, *stand)),
                 Frame::Seen(sight) => Some(all.saw(from, sight.clone())),
+                Frame::Stands { chains } => Some(all.stands(from, chains)),
+                Frame::Confirmed { round, stood } => Some(all.confirmed(from, *round, stood)),
                 _ => None,
             };
             if let Some(says) = says {
@@ -267,6 +279,24 @@ impl<T: Transport> RankLoop<T> {
             }
             Frame::Act { time, grow, dead } => {
                 self.act(grow, dead, local);
+                self.time = *time;
+            }
+            Frame::Confirm { round, chains } => {
+                let stood = self.confirm(chains, local);
+                self.say(vec![(0, Frame::Confirmed { round: *round, stood })], local);
+            }
+            Frame::Free { time, grow, dead } => {
+                self.free(grow, dead, local);
+                self.time = *time;
+                // Whatever it does: the others wait for it.
+                let stand = self.stand(local);
+                self.told = Some(stand);
+                self.say(vec![(0, Frame::Stand(stand))], local);
+            }
+            Frame::Release { time } => {
+                if let Some(local) = local {
+                    local.release();
+                }
                 self.time = *time;
             }
             Frame::End(why) => self.end(why, local),
@@ -345,6 +375,63 @@ impl<T: Transport> RankLoop<T> {
         dead.iter().map(cut_end).for_each(|end| local.is_dead(end));
     }
 
+    /// Looks for chains of waits now and then, and tells of those that have stood since it looked last.
+    fn look_for_chains(&mut self, local: Option<&Arc<dyn Local>>) {
+        let may_be = !self.is_over && self.links.ranks() > 1;
+        let Some(local) = local.filter(|_| may_be && self.watch.is_due()) else { return };
+        let seen = self.seen(local.chains());
+        let new = self.chains.look(seen);
+        self.watch.has_looked(new.iter().any(|(_, seen)| !self.chains.was_tried(seen)));
+        if new.is_empty() {
+            return;
+        }
+        let known = |(number, seen): (u64, Seen)| KnownChain {
+            number,
+            from: at(seen.chain.from),
+            from_count: seen.from_count,
+            to: at(seen.chain.to),
+            to_count: seen.to_count,
+            smallest: seen.chain.smallest.map(full),
+        };
+        let chains = new.into_iter().map(known).collect();
+        self.say(vec![(0, Frame::Stands { chains })], Some(local));
+    }
+
+    fn seen(&self, chains: Vec<Chain>) -> Vec<Seen> {
+        let seen = |chain: Chain| {
+            let (from_count, to_count) = self.links.counts_of(&chain)?;
+            Some(Seen { chain, from_count, to_count })
+        };
+        chains.into_iter().filter_map(seen).collect()
+    }
+
+    /// Holds those of these chains that stand; their numbers.
+    fn confirm(&self, numbers: &[u64], local: Option<&Arc<dyn Local>>) -> Vec<u64> {
+        let told = numbers.iter().filter_map(|number| Some((*number, self.chains.told(*number)?)));
+        let told: Vec<(u64, &Seen)> = told.collect();
+        let chains: Vec<Chain> = told.iter().map(|(_, seen)| seen.chain.clone()).collect();
+        let stand = local.map(|local| local.hold(&chains)).unwrap_or_default();
+        let stood = told.into_iter().zip(stand).filter(|((_, seen), stands)| {
+            *stands && self.links.counts_of(&seen.chain) == Some((seen.from_count, seen.to_count))
+        });
+        stood.map(|((number, _), _)| number).collect()
+    }
+
+    fn free(&mut self, grow: &[u64], dead: &[u64], local: Option<&Arc<dyn Local>>) {
+        let Some(local) = local else { return };
+        let mut is_done = true;
+        for seen in grow.iter().filter_map(|number| self.chains.take(*number)) {
+            // If it must not grow, it is told and tried again, less and less often, until nothing else goes on.
+            is_done &= local.grow_on(&seen.chain);
+        }
+        for seen in dead.iter().filter_map(|number| self.chains.take(*number)) {
+            local.is_dead_on(&seen.chain);
+        }
+        if is_done {
+            self.watch.is_due_soon();
+        }
+    }
+
     fn end(&mut self, why: &End, local: Option<&Arc<dyn Local>>) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
@@ -416,6 +503,50 @@ impl<T: Transport> RankLoop<T> {
             }
         }
     }
+}
+
+/// When a rank looks for chains of waits: often while they come, and else less and less often. A look that takes less
+/// than half a millisecond takes a hundredth of a core at most.
+#[derive(Debug)]
+struct Watch {
+    due: Instant,
+    began: Instant,
+    rest: Duration,
+    /// What the last look took.
+    took: Duration,
+}
+
+impl Watch {
+    fn new() -> Self {
+        let now = now();
+        Self { due: now + LEAST_REST, began: now, rest: LEAST_REST, took: Duration::ZERO }
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.began = now();
+        self.began >= self.due
+    }
+
+    fn is_due_soon(&mut self) {
+        self.rest = LEAST_REST;
+        self.due = self.due.min(now() + LEAST_REST);
+    }
+
+    fn has_looked(&mut self, is_worth_while: bool) {
+        let now = now();
+        self.rest = if is_worth_while { LEAST_REST } else { MOST_REST.min(self.rest * 2) };
+        // Of two: the thread may have had to wait for a core in one.
+        let took = std::mem::replace(&mut self.took, now - self.began).min(self.took);
+        self.due = now + (99 * took).clamp(self.rest, MOST_REST);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "when it is looked decides nothing but when it is found"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 fn at(end: CutEnd) -> At {

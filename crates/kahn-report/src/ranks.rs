@@ -156,6 +156,27 @@ pub trait Local: Send + Sync {
     /// nothing about it before the next look; while nothing moves.
     fn is_dead(&self, end: CutEnd);
 
+    /// Returns the chains of waits that lead from link to link here; what runs goes on.
+    ///
+    /// No two of them begin at the same end. What is found of one may have been so at several moments; but what is
+    /// found twice has stood from the first time to the second.
+    fn chains(&self) -> Vec<Chain>;
+
+    /// Returns which of these chains stand, and holds them: none of their processes is pruned until they are
+    /// [released](Self::release).
+    fn hold(&self, chains: &[Chain]) -> Vec<bool>;
+
+    /// Lets the smallest full channel grow on a chain that is [held](Self::hold), as are the others of the ring of
+    /// which it is a part; `false` if the budget does not allow it.
+    fn grow_on(&self, chain: &Chain) -> bool;
+
+    /// Notes that what waits on a chain waits for good, and does nothing about it until it is
+    /// [released](Self::release). The chain is held, as are the others of its ring, which is one of empty channels.
+    fn is_dead_on(&self, chain: &Chain);
+
+    /// Holds no chain any more, and does what follows from what was noted.
+    fn release(&self);
+
     /// Notes that nothing receives from this channel on its receiver's rank any more.
     fn reader_left(&self, channel: usize);
 
@@ -179,7 +200,7 @@ pub enum Standing {
 }
 
 /// An end of a cut channel, on the rank of the process that has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CutEnd {
     /// The channel.
     pub channel: usize,
@@ -221,7 +242,7 @@ pub enum Lead {
 }
 
 /// A full channel; the smaller one is to grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Full {
     /// Whether it joins the parts of one process, and so does not grow if another does.
     pub is_inner: bool,
@@ -229,6 +250,31 @@ pub struct Full {
     pub capacity: u32,
     /// Tells it from others that hold as many.
     pub channel: u64,
+}
+
+/// A chain of waits on one rank: a link waits for a process, which waits for the next, and the last of them for
+/// another link.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Chain {
+    /// The end, on this rank, of the cut channel at whose link it begins: that of the first process.
+    pub from: CutEnd,
+    /// The end at which the last process waits.
+    pub to: CutEnd,
+    /// The smallest full channel at which one of the processes waits.
+    pub smallest: Option<Full>,
+    /// Where each of them is parked, the link first, and how far its channel had come.
+    pub waits: Vec<ChainWait>,
+}
+
+/// One wait of a [`Chain`]: the same process, channel and count are not seen again when it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainWait {
+    /// The address of the process.
+    pub process: usize,
+    /// The address of the channel.
+    pub channel: usize,
+    /// What the other end had done when it was parked.
+    pub count: u64,
 }
 
 /// Why a run ends on a rank.

@@ -58,7 +58,7 @@ use crate::channel::raw::{ChannelRef, End, flag};
 use crate::channel::table::ChannelTable;
 use kahn_engine::sync::{Mutex, Ordering::*, PlainAtomicU64};
 use kahn_engine::{Kind, Origin, Reason, Scheduler, TaskRef};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use walk::{Edge, edge_of, ring_from, ring_through, still_holds};
 
@@ -103,6 +103,9 @@ pub(crate) struct Resolver {
     detection: Detection,
     /// Held by the thread that resumes processes of others.
     lock: Mutex<State>,
+    /// Processes of rings that lead through other ranks: none of them is pruned, and nothing follows from their
+    /// death, until it is known that all ranks have noted it. Locked under `lock`.
+    held: Mutex<BTreeSet<TaskRef>>,
     /// Walks so far; only a report reads it.
     walks: PlainAtomicU64,
 }
@@ -119,7 +122,12 @@ struct State {
 
 impl Resolver {
     pub(crate) fn new(detection: Detection) -> Self {
-        Self { detection, lock: Mutex::new(State::default()), walks: PlainAtomicU64::new(0) }
+        Self {
+            detection,
+            lock: Mutex::new(State::default()),
+            held: Mutex::new(BTreeSet::new()),
+            walks: PlainAtomicU64::new(0),
+        }
     }
 
     /// How often the waits were followed from a process on.
@@ -220,7 +228,8 @@ impl Resolver {
             }
         }
         if stand_still {
-            let freed = propagate_end(&processes, scheduler, table) | wake_late(scheduler, table);
+            let freed =
+                self.propagate_end(&processes, scheduler, table) | wake_late(scheduler, table);
             result = if freed { Found::Freed } else { result };
         }
         result
@@ -261,7 +270,7 @@ impl Resolver {
                 // A party may still change its mind.
                 return Found::Nothing;
             }
-            return declare_dead(&dead, scheduler, table);
+            return self.declare_dead(&dead, scheduler, table);
         };
         if self.detection == Detection::Off {
             return Found::Nothing;
@@ -294,11 +303,34 @@ impl Resolver {
         smallest_full(waits).is_none_or(|full| self.grow(full, scheduler, table) == Found::Freed)
     }
 
-    /// Marks the channels to processes that are dead as dead ends, also to those that were found dead by other
-    /// ranks. Nothing moves.
-    pub(crate) fn release_from_dead(&self, scheduler: &Scheduler, table: &ChannelTable) {
+    /// Holds processes of chains of waits: `find` adds them, under the lock.
+    pub(crate) fn hold<T>(&self, find: impl FnOnce(&mut BTreeSet<TaskRef>) -> T) -> T {
         let _guard = self.lock.lock();
-        mark_dead_ends(scheduler, table);
+        find(&mut self.held.lock())
+    }
+
+    /// As [`grow_smallest`](Self::grow_smallest), among waits that `find` returns under the lock, of processes that
+    /// are held, as are the others of the ring: it stands still, whatever runs beside it.
+    pub(crate) fn grow_held(
+        &self,
+        find: impl FnOnce() -> Option<Vec<Edge>>,
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+    ) -> bool {
+        let _guard = self.lock.lock();
+        if self.detection == Detection::Off {
+            return true;
+        }
+        let waits = find().unwrap_or_default();
+        smallest_full(&waits).is_none_or(|full| self.grow(full, scheduler, table) == Found::Freed)
+    }
+
+    /// Holds no process any more; marks the channels to processes that are dead as dead ends, also to those that were
+    /// found dead by other ranks.
+    pub(crate) fn release(&self, scheduler: &Scheduler, table: &ChannelTable) {
+        let _guard = self.lock.lock();
+        self.held.lock().clear();
+        self.mark_dead_ends(scheduler, table);
     }
 
     /// Asks the parked sender of a full channel to grow it, if the budget has the bytes. The lock is
@@ -327,6 +359,62 @@ impl Resolver {
         events::growth(channel.name(), capacity + step);
         true
     }
+
+    /// Propagates the end of dead processes to their dependents, which wait for them, and finds which
+    /// need not wait for them. The lock is held, and the
+    /// processes stand still, parties as well: those that wait cannot go on by themselves. `true` if one
+    /// can go on.
+    fn propagate_end(
+        &self,
+        processes: &[TaskRef],
+        scheduler: &Scheduler,
+        table: &ChannelTable,
+    ) -> bool {
+        let mut dependents: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
+        for &task in processes {
+            if task.has_ended() || is_dead(task) {
+                continue;
+            }
+            let receives = edge_of(task).filter(|edge| edge.end == End::Receiver);
+            if let Some(sender) = receives.and_then(|edge| edge.peer()) {
+                dependents.entry(sender.as_ptr().addr()).or_default().push(task);
+            }
+        }
+        let mut known: Vec<TaskRef> =
+            processes.iter().copied().filter(|task| is_dead(*task)).collect();
+        let mut found = Vec::new();
+        while let Some(dead) = known.pop() {
+            let waiting = dependents.remove(&dead.as_ptr().addr()).unwrap_or_default();
+            known.extend(&waiting);
+            found.extend(waiting);
+        }
+        self.declare_dead(&found, scheduler, table) == Found::Freed
+    }
+
+    /// Marks processes as dead, and the channels to them as dead ends.
+    fn declare_dead(&self, dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
+        let mut any = false;
+        for task in dead {
+            any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
+        }
+        if any { self.mark_dead_ends(scheduler, table) } else { Found::Nothing }
+    }
+
+    /// Marks the channels to dead processes as dead ends, but to those that are held. The lock is held.
+    fn mark_dead_ends(&self, scheduler: &Scheduler, table: &ChannelTable) -> Found {
+        let (mut freed, held) = (Found::Nothing, self.held.lock());
+        let is_dead = |task: TaskRef| is_dead(task) && !held.contains(&task);
+        for channel in table.all() {
+            let is_new = !channel.has_flag(flag::DEAD_END);
+            if is_new && channel.owner(End::Receiver).is_some_and(is_dead) {
+                if channel.seen(End::Receiver).is_parked() {
+                    freed = Found::Freed;
+                }
+                mark_dead_end(channel, scheduler);
+            }
+        }
+        freed
+    }
 }
 
 /// Which of these waits is at the full channel that is to grow.
@@ -336,31 +424,6 @@ fn smallest_full(waits: &[Edge]) -> Option<&Edge> {
         // this ring as well, at another full channel.
         (edge.channel.is_inner(), edge.capacity(), edge.channel.label().identity)
     })
-}
-
-/// Propagates the end of dead processes to their dependents, which wait for them, and finds which
-/// need not wait for them. The lock is held, and the
-/// processes stand still, parties as well: those that wait cannot go on by themselves. `true` if one
-/// can go on.
-fn propagate_end(processes: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> bool {
-    let mut dependents: BTreeMap<usize, Vec<TaskRef>> = BTreeMap::new();
-    for &task in processes {
-        if task.has_ended() || is_dead(task) {
-            continue;
-        }
-        let receives = edge_of(task).filter(|edge| edge.end == End::Receiver);
-        if let Some(sender) = receives.and_then(|edge| edge.peer()) {
-            dependents.entry(sender.as_ptr().addr()).or_default().push(task);
-        }
-    }
-    let mut known: Vec<TaskRef> = processes.iter().copied().filter(|task| is_dead(*task)).collect();
-    let mut found = Vec::new();
-    while let Some(dead) = known.pop() {
-        let waiting = dependents.remove(&dead.as_ptr().addr()).unwrap_or_default();
-        known.extend(&waiting);
-        found.extend(waiting);
-    }
-    declare_dead(&found, scheduler, table) == Found::Freed
 }
 
 /// Wakes senders that parked at a dead process while that was being found dead: they looked at the
@@ -375,27 +438,4 @@ fn wake_late(scheduler: &Scheduler, table: &ChannelTable) -> bool {
 
 pub(crate) fn is_dead(task: TaskRef) -> bool {
     task.marks.load(Acquire) & mark::DEAD != 0
-}
-
-/// Marks processes as dead, and the channels to them as dead ends.
-fn declare_dead(dead: &[TaskRef], scheduler: &Scheduler, table: &ChannelTable) -> Found {
-    let mut any = false;
-    for task in dead {
-        any |= task.marks.fetch_or(mark::DEAD, AcqRel) & mark::DEAD == 0;
-    }
-    if any { mark_dead_ends(scheduler, table) } else { Found::Nothing }
-}
-
-fn mark_dead_ends(scheduler: &Scheduler, table: &ChannelTable) -> Found {
-    let mut freed = Found::Nothing;
-    for channel in table.all() {
-        let is_new = !channel.has_flag(flag::DEAD_END);
-        if is_new && channel.owner(End::Receiver).is_some_and(is_dead) {
-            if channel.seen(End::Receiver).is_parked() {
-                freed = Found::Freed;
-            }
-            mark_dead_end(channel, scheduler);
-        }
-    }
-    freed
 }

@@ -11,6 +11,7 @@
 //! | is parked as it was, the period goes on | may store, or swaps | it is looked at again later |
 //! | is parked as it was, the period has ended | swaps | PARKED is cleared by a comparison, and it is made ready |
 //! | is parked elsewhere | may store | as the second |
+//! | is held: it is in a ring through other ranks | | it is looked at again when that is released |
 //! | has ended, or is dead | | it is forgotten |
 //!
 //! *One of the two wakes it.* After the grace period each publication of the peer either began before
@@ -53,8 +54,9 @@ impl Resolver {
         let last_grace = scheduler.last_grace();
         let before = state.to_prune.len();
         let State { waits, to_prune } = &mut *state;
+        let held = self.held.lock();
         to_prune.retain(|marked| {
-            let is_woken = marked.wake(last_grace, scheduler);
+            let is_woken = !held.contains(&marked.task) && marked.wake(last_grace, scheduler);
             if is_woken {
                 waits.remove(&marked.task);
             }

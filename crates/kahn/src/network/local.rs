@@ -16,7 +16,7 @@ use kahn_engine::TaskRef;
 use kahn_engine::sync::{Arc, AtomicBool, Ordering::*};
 use kahn_report::Identity;
 use kahn_report::observe::Subject;
-use kahn_report::ranks::{CutEnd, Full, Lead, Local, Reason, Seen, Standing};
+use kahn_report::ranks::{Chain, CutEnd, Full, Lead, Local, Reason, Seen, Standing};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
@@ -35,7 +35,7 @@ fn end_of(is_sender: bool) -> End {
     if is_sender { End::Sender } else { End::Receiver }
 }
 
-fn is_link(task: TaskRef) -> bool {
+pub(super) fn is_link(task: TaskRef) -> bool {
     task.attributes() & attribute::LINK != 0
 }
 
@@ -74,7 +74,7 @@ impl Local for HereLocal {
             return Seen::default();
         };
         // What was found dead across ranks, all of it.
-        core.resolver().release_from_dead(&core.scheduler, &core.channels);
+        core.resolver().release(&core.scheduler, &core.channels);
         let found = core.resolver().look_everywhere(&core.scheduler, &core.channels, true);
         let goes_on = core.resolver().wake_to_prune(&core.scheduler) || found == Found::Freed;
         let goes_on = goes_on || core.scheduler.activity.is_busy();
@@ -101,6 +101,47 @@ impl Local for HereLocal {
         let way = owner_at(cut, &alive(&core), end).and_then(way_from);
         for edge in way.into_iter().flat_map(|(way, _)| way) {
             edge.task.marks.fetch_or(mark::DEAD, AcqRel);
+        }
+    }
+
+    fn chains(&self) -> Vec<Chain> {
+        let Some(core) = self.0.upgrade() else { return Vec::new() };
+        let chains = core.chains();
+        chains.into_iter().map(|(chain, _)| chain).collect()
+    }
+
+    fn hold(&self, chains: &[Chain]) -> Vec<bool> {
+        let Some(core) = self.0.upgrade() else { return vec![false; chains.len()] };
+        core.resolver().hold(|held| {
+            let stand = core.chains();
+            let mut stands = |chain: &Chain| {
+                let found = stand.iter().find(|(found, _)| found == chain);
+                held.extend(found.into_iter().flat_map(|(_, waits)| waits).map(|wait| wait.task));
+                found.is_some()
+            };
+            chains.iter().map(&mut stands).collect()
+        })
+    }
+
+    fn grow_on(&self, chain: &Chain) -> bool {
+        let Some(core) = self.0.upgrade() else { return true };
+        core.resolver().grow_held(|| core.waits_on(chain), &core.scheduler, &core.channels)
+    }
+
+    fn is_dead_on(&self, chain: &Chain) {
+        let Some(core) = self.0.upgrade() else { return };
+        core.resolver().hold(|_| {
+            for wait in core.waits_on(chain).into_iter().flatten() {
+                wait.task.marks.fetch_or(mark::DEAD, AcqRel);
+            }
+        });
+    }
+
+    fn release(&self) {
+        let Some(core) = self.0.upgrade() else { return };
+        core.resolver().release(&core.scheduler, &core.channels);
+        if core.scheduler.language::<Kahn>().to_prune.has_any() {
+            core.scheduler.look_again();
         }
     }
 
@@ -173,7 +214,7 @@ fn leads(core: &Core, cut: &CutNetwork) -> Vec<(CutEnd, Lead)> {
     leads
 }
 
-fn full(edge: &Edge) -> Full {
+pub(super) fn full(edge: &Edge) -> Full {
     let label = edge.channel.label();
     Full {
         is_inner: edge.channel.is_inner(),

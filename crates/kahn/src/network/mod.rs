@@ -16,6 +16,7 @@
 //! | `weights` | what is told of growth and weights |
 //! | `replay` | processes that do again what they did in another run |
 //! | `cut` | one rank of a network: what runs there, and the links to what does not |
+//! | `chains` | … and its chains of waits, from link to link |
 //! | `local` | … what its links ask of it while it runs |
 //! | `part` | … and what ran there, when the run is over |
 //! | `merged` | … and what all ranks know together, when the run is over |
@@ -25,6 +26,7 @@
 //! | `process/` | the library of processes, over the public interface |
 
 mod body;
+mod chains;
 mod check;
 pub(crate) mod core;
 mod cut;
