@@ -217,6 +217,7 @@ without_mutation '' -p kahn-net --test endings
 without_mutation '' -p kahn-net --test random
 without_mutation '' -p kahn-net --test chase
 without_mutation '' -p kahn-net --lib
+without_mutation '' -p kahn-net --test alike
 
 mutation a-ring-dies-one-by-one '--test laws' a_deadlock_across_ranks ../../kahn/src/network/local.rs \
     's/edge\.task\.marks\.fetch_or\(mark::DEAD, AcqRel\);/let _ = (edge, mark::DEAD);/'
@@ -230,6 +231,16 @@ mutation failures-have-the-names-of-links '--test random' on_ranks_what_the_mode
     's/\*process = name\.clone\(\);/let _ = (\&process, name);/'
 mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
     's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
+mutation any-file-will-do '--test alike' a_rank_that_has_another_file frame.rs \
+    's/self\.sha256 != other\.sha256/self.bytes != other.bytes/'
+mutation contents-are-not-compared '--test alike' runs_are_compared_by ../../kahn-report/src/ranks.rs \
+    's/position\(\|\(own, other\)\| own != other\)/position(|_| false)/'
+mutation histories-of-senders '--test alike' runs_are_compared_by ../../kahn/src/network/part.rs \
+    's/cut\.ranks\[to\] == cut\.rank/cut.ranks[to] != cut.rank/'
+mutation a-party-outlives-what-it-borrows '--test alike' is_not_given_to_a_party ../../kahn/src/channel/wire.rs \
+    's/is_short: F::IS_SHORT/is_short: false/'
+mutation what-the-program-says-of-ranks --lib what_the_program_says_counts placement.rs \
+    's/filter\(\|\(_, rank\)\| \*rank < ranks\)/filter(|_| false)/'
 mutation no-ring-grows-across-ranks '--test laws' a_ring_that_must_grow coordinator.rs \
     's/Some\(\(_, at\)\) => found\.grow\.push\(at\)/Some((_, at)) => drop(at)/'
 mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \
@@ -244,6 +255,12 @@ mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow ran
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \
     's/local\.is_dead_on\(&seen\.chain\);/let _ = seen;/'
+package=kahn-apps
+without_mutation '' -p kahn-apps --test on_ranks
+mutation results-anywhere '--test on_ranks' every_network_prints ../../kahn/src/network/cut.rs \
+    's/attributes & attribute::EFFECTS != 0/attributes == u8::MAX/'
+mutation parts-of-the-first-file '--test on_ranks' every_network_prints input.rs \
+    's/files\.0\.get\(number\)/files.0.first()/'
 package=kahn
 
 # --- files --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 #
 #   ci/mpi.sh            installs nothing: tells what is missing, and ends well
 #   ci/mpi.sh --must     … and fails
-#   ci/mpi.sh --figures  what messages cost between two ranks
+#   ci/mpi.sh --figures  what messages cost between two ranks, beside plain MPI with the same two threads a rank
 #
 # Debian: openmpi-bin libopenmpi-dev libclang-dev
 set -euo pipefail
@@ -28,10 +28,21 @@ export OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS
 ranks() { timeout 120 mpirun --oversubscribe -n "$@"; }
 
 if [[ ${1:-} == --figures ]]; then
-    cargo build --release --example stream
-    for _ in 1 2 3; do
-        ranks 2 "$target/release/examples/stream"
+    cargo build --release --example stream --example plain
+    for run in 1 2 3; do
+        # In turn, in one run of this script: the machine is the same.
+        ranks 2 "$target/release/examples/stream" > "$target/networks"
+        ranks 2 "$target/release/examples/plain" > "$target/plain"
+        echo "run $run                                    network             plain MPI      network / plain"
+        # Rows of one name; the fields behind it are ns, `ns`, `each`, GB/s, `GB/s`.
+        paste "$target/networks" "$target/plain" | awk '{
+            for (i = 1; i <= NF; i++) if ($i == "ns") { if (!a) a = i; else b = i }
+            name = $1; for (i = 2; i < a - 1; i++) name = name " " $i
+            printf "%-30s %10.1f ns %7.3f GB/s %10.1f ns %7.3f GB/s %8.2f\n",
+                name, $(a - 1), $(a + 2), $(b - 1), $(b + 2), $(a - 1) / $(b - 1); a = 0; b = 0 }'
     done
+    echo 'goals: at most 40 ns a message of the stream; a round trip at most 2.5 times plain; tiles at 2 GB/s at least'
+    rm "$target/networks" "$target/plain"
     exit
 fi
 cargo fmt -- --check
@@ -40,10 +51,18 @@ cargo build --examples
 for n in 1 2 4; do
     ranks $n "$target/debug/examples/stream" > /dev/null
 done
+ranks 2 "$target/debug/examples/plain" > /dev/null
 
 # The command over ranks writes what it writes without: one rank is one process.
 cargo build --features command
-for program in 'hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-sort; do
+text=$target/text.txt
+for n in {1..300}; do echo "To be, or not to be: $n antidisestablishmentarianISMs AntiDisestablishmentarianisms"; done > "$text"
+programs=('hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-sort
+    "wordcount $text" "wordcount $text $text --variant mapreduce" "wordcount $text --words unicode"
+    'kmeans --random 500 --groups 5' 'kmeans --random 500 --groups 5 --variant mapreduce'
+    'ring --processes 5 --cycles 20' 'scatter-gather --rounds 20' 'pipeline --stages 5 --messages 100'
+    'random --layers 4 --width 3 --back-edges 2 --messages 20' 'h264-graph --frames 5' 'aes --size 64K')
+for program in "${programs[@]}"; do
     # Words are meant to split: a program and its argument.
     # shellcheck disable=SC2086
     "$target/debug/kahn-mpi" run $program > "$target/one"
@@ -52,7 +71,20 @@ for program in 'hamming 300' 'sieve 200' fft des fm-radio filter-bank bitonic-so
         ranks $n "$target/debug/kahn-mpi" run $program | cmp - "$target/one"
     done
 done
-rm "$target/one"
+# Each rank has the file; one that has none, or another, ends the run, and its number and the path are told.
+for broken in 'rm -f' 'echo more >'; do
+    # On rank 1 the file is another when the program begins there.
+    # shellcheck disable=SC2016
+    if ranks 2 bash -c 'own=$1.$OMPI_COMM_WORLD_RANK; cp "$1" "$own"; [[ $OMPI_COMM_WORLD_RANK == 0 ]] || eval "$3 $own"
+        cd "${own%/*}"; mkdir -p "in$OMPI_COMM_WORLD_RANK"; mv "$own" "in$OMPI_COMM_WORLD_RANK/text.txt" 2> /dev/null
+        cd "in$OMPI_COMM_WORLD_RANK"; exec "$2" run wordcount text.txt' - "$text" "$target/debug/kahn-mpi" "$broken" > "$target/one" 2>&1; then
+        echo "a rank had another file, and the run ended well: $broken"
+        exit 1
+    fi
+    grep -q 'rank 1.*text\.txt' "$target/one" || { cat "$target/one"; exit 1; }
+    rm -r "$target/in0" "$target/in1"
+done
+rm "$target/one" "$text"
 
 # Each rank in turn, killed at some time: all are gone, and the exit code says so.
 for run in {1..8}; do
@@ -79,4 +111,4 @@ for run in {1..8}; do
         exit 1
     fi
 done
-echo "ranks: 1, 2, 4; seven programs on 2 and 4 as on one; a rank killed: 8 times"
+echo "ranks: 1, 2, 4; ${#programs[@]} programs on 2 and 4 as on one; files compared; a rank killed: 8 times"

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{ArgMatches, Command};
+use kahn::ranks::Beside;
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 #[cfg(feature = "communicating")]
 use kahn_csp as csp;
@@ -310,17 +311,32 @@ pub enum Compare {
     Numbers,
     /// What they were.
     Contents,
-    /// Nothing; but messages that can be written are, so that they can go to another rank.
+    /// How many there were; and they can be written, so that they can go to another rank.
     Written,
+    /// What they were, on several ranks.
+    WrittenContents,
 }
 
 impl Compare {
+    /// Whether files may be written while the network runs: it runs once, for its results.
+    pub(crate) fn is_for_results(self) -> bool {
+        matches!(self, Self::Numbers | Self::Written)
+    }
+
+    /// Whether messages are to be written, to go to other ranks.
+    pub(crate) fn is_on_ranks(self) -> bool {
+        matches!(self, Self::Written | Self::WrittenContents)
+    }
+
+    /// Whether messages are to be compared by what they are.
+    pub(crate) fn is_by_contents(self) -> bool {
+        matches!(self, Self::Contents | Self::WrittenContents)
+    }
+
     /// Describes a channel whose messages can be compared so.
     pub(crate) fn named<T: Send + Digest>(self, name: impl Into<Name>) -> Channel<T> {
-        match self {
-            Self::Numbers | Self::Written => Channel::named(name),
-            Self::Contents => Channel::named(name).digest(),
-        }
+        let channel = Channel::named(name);
+        if self.is_by_contents() { channel.digest() } else { channel }
     }
 
     /// Describes a channel whose messages can be compared so, and written.
@@ -328,9 +344,25 @@ impl Compare {
     where
         T: Send + Digest + Serialize + DeserializeOwned,
     {
-        match self {
-            Self::Numbers | Self::Contents => self.named(name),
-            Self::Written => Channel::named(name).wire(),
+        let channel = self.named(name);
+        if self.is_on_ranks() { channel.wire() } else { channel }
+    }
+
+    /// Makes a channel as it is described, whose messages can be written beside what every rank has.
+    pub(crate) fn beside<'env, T, S>(
+        self,
+        network: &mut Network<'env>,
+        channel: Channel<T>,
+        beside: S,
+    ) -> (Sender<T>, Receiver<T>)
+    where
+        T: Send + Beside<S> + 'env,
+        S: Copy + Send + Sync + 'env,
+    {
+        if self.is_on_ranks() {
+            network.channel_beside(channel, beside)
+        } else {
+            network.channel_with(channel)
         }
     }
 

@@ -6,7 +6,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use kahn::Network;
+use kahn::ranks::Beside;
+use kahn::{BoxError, Network};
 use memmap2::Mmap;
 
 use crate::Failure;
@@ -124,6 +125,56 @@ impl Deref for Input {
         }
     }
 }
+
+/// Files that every rank has: a part of one is written as which file it is of, where it begins and how long it is.
+///
+/// ```
+/// use kahn::ranks::Beside;
+/// use kahn_apps::{Files, Input};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("some.txt");
+/// # std::fs::write(&path, "to be or not to be")?;
+/// let files = [Input::open(&path)?];
+/// let mut written = Vec::new();
+/// (&files[0][3..5]).encode(Files(&files), &mut written);
+/// assert_eq!(<&[u8]>::decode(Files(&files), &mut &written[..]).ok(), Some(&b"be"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'files>(pub &'files [Input]);
+
+impl<'files> Beside<Files<'files>> for &'files [u8] {
+    fn encode(&self, files: Files<'files>, into: &mut Vec<u8>) {
+        // Where nothing is does not matter.
+        let is_of = |file: &Input| {
+            let within = self.as_ptr().addr().checked_sub(file.as_ptr().addr());
+            within.is_some_and(|within| within + self.len() <= file.len())
+        };
+        let number = if self.is_empty() { None } else { files.0.iter().position(is_of) };
+        assert!(number.is_some() || self.is_empty(), "a message is no part of a file");
+        match number {
+            Some(number) => {
+                number.encode((), into);
+                self.encode(&files.0[number][..], into);
+            }
+            None => NOWHERE.encode((), into),
+        }
+    }
+
+    fn decode(files: Files<'files>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        match usize::decode((), bytes)? {
+            NOWHERE => Ok(&[]),
+            number => {
+                let file = files.0.get(number).ok_or("there is no such file")?;
+                Self::decode(&file[..], bytes)
+            }
+        }
+    }
+}
+
+/// The number of no file.
+const NOWHERE: usize = usize::MAX;
 
 #[cfg(test)]
 mod tests {

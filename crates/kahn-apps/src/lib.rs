@@ -87,7 +87,7 @@ pub use app::{
 };
 use app::{MOST_PROCESSES, whole};
 pub use execution::{Ran, build, run};
-pub use input::Input;
+pub use input::{Files, Input};
 pub use kahn::Progress;
 pub use kahn_command::{Failure, output};
 pub use slot::{Giver, Slot};

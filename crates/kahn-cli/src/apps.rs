@@ -99,6 +99,7 @@ impl Prepared for Ready {
             Purpose::Verify => Compare::Contents,
             Purpose::Run | Purpose::Graph => Compare::Numbers,
             Purpose::Ranks => Compare::Written,
+            Purpose::VerifyRanks => Compare::WrittenContents,
         };
         let pending = kahn_apps::build(&*self.program, self.variant(form), network, compare)?;
         Ok(Box::new(move || pending().map(answer)))

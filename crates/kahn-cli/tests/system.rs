@@ -133,9 +133,14 @@ fn interrupted(arguments: &[&str]) -> Output {
 
 #[test]
 fn ctrl_c_ends_the_command_with_130_and_no_result() {
-    for verb in ["run", "verify"] {
-        let output = interrupted(&[verb, "sieve", "4000000000"]);
-        assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), String::new()));
+    for (verb, ranks) in [("run", ""), ("verify", ""), ("run", "3"), ("verify", "2,3")] {
+        let mut typed = vec![verb, "sieve", "4000000000"];
+        if !ranks.is_empty() {
+            typed.extend(["--ranks", ranks]);
+        }
+        let output = interrupted(&typed);
+        let told = (output.status.code(), text(&output.stdout));
+        assert_eq!(told, (Some(130), String::new()), "{typed:?}: {}", text(&output.stderr));
     }
 }
 

@@ -195,6 +195,8 @@ pub enum Purpose {
     Graph,
     /// To be run on several ranks: channels whose messages can be written are given their written form.
     Ranks,
+    /// The same, to be compared: channels whose messages have a digest are given that as well.
+    VerifyRanks,
 }
 
 /// Takes the result out of a network after its run: there is one if the network has finished.

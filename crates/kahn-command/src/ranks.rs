@@ -8,6 +8,8 @@ use kahn::Network;
 use kahn::{Options, Report};
 use kahn_net::{NetError, OneRank, Placement, Ran, RankTable, Sim};
 
+use std::path::Path;
+
 use crate::arguments::{RunArguments, Shape};
 use crate::program::{Form, Kind, Pending, Prepared, Program, Purpose, form_of};
 use crate::{Answer, Failure, Interrupt, progress, result, run};
@@ -222,6 +224,13 @@ fn nothing_is_cut(ranks: usize, table: &RankTable) -> Failure {
 pub(crate) fn failure(error: NetError) -> Failure {
     match error {
         NetError::Placement(why) => Failure::input(why),
+        NetError::OtherInput { rank, path, .. } if path == Path::new("-") => {
+            let what = format!("standard input is that of rank 0: rank {rank} does not have it");
+            Failure::input(what).with_help("name a file that is there on all ranks")
+        }
+        error @ (NetError::OtherInput { .. } | NetError::NotRun { .. }) => {
+            Failure::input(error.to_string())
+        }
         NetError::Run(error) => error.into(),
         NetError::Lost { rank, report } => Failure::Run {
             error: NetError::Lost { rank, report: report.clone() }.into(),
@@ -234,8 +243,8 @@ pub(crate) fn failure(error: NetError) -> Failure {
 /// Numbers of ranks that are compared.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SeveralRanks {
-    /// Compares the output of the network on these numbers of ranks, each with some seeds of the simulated
-    /// transport, and not schedules
+    /// Compares the network on these numbers of ranks, each with some seeds of the simulated transport, and not
+    /// schedules: output, messages, and how processes ended
     #[arg(long, value_name = "N,…", value_parser = ranks, value_delimiter = ',')]
     pub(crate) ranks: Vec<usize>,
 }
@@ -262,17 +271,19 @@ pub(crate) fn verify(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let expected = prepared.expected()?.map(Answer::into_bytes);
-    let mut first = None;
+    let mut first: Option<(Vec<u8>, Ran<()>)> = None;
     let (mut tried, mut cut) = (0, 0);
     let mut messages = None;
     for &number in numbers {
         for seed in 0..SEEDS {
             let sim = Sim::new(number).seed(seed);
-            let options = messages.map_or_else(Options::new, |messages| {
-                Options::new().capacity_at_most(capacity(seed, messages))
-            });
+            let options = Options::new().histories();
+            let options = match messages {
+                Some(messages) => options.capacity_at_most(capacity(seed, messages)),
+                None => options,
+            };
             let ran = sim.run_each(&options, |rank, network| {
-                let pending = prepared.build(form, network, Purpose::Ranks)?;
+                let pending = prepared.build(form, network, Purpose::VerifyRanks)?;
                 if rank == 0 {
                     interrupt.running(network.stop_handle());
                 }
@@ -285,32 +296,53 @@ pub(crate) fn verify(
             cut = cut.max(ran.table.cut().count());
             let received = ran.report.channels.iter().map(|channel| channel.received);
             messages.get_or_insert(received.sum());
-            let Some(answer) = (ran.result?)() else {
+            let Ran { result, report, table, histories } = ran;
+            let Some(answer) = (result?)() else {
                 return Err(Failure::Difference(format!("on {number} ranks there is no result")));
             };
-            let ends = ran.report.processes.iter();
-            let ends: Vec<_> =
-                ends.map(|one| (one.name.to_string(), format!("{:?}", one.ending))).collect();
-            let found = (answer.into_bytes(), ends);
-            let is_expected = expected.as_ref().is_none_or(|expected| *expected == found.0);
-            let reference = first.get_or_insert_with(|| found.clone());
-            if !is_expected || *reference != found {
-                return Err(Failure::Difference(format!(
-                    "on {number} ranks with seed {seed} the output, or how a process ended, is another"
-                )));
+            let answer = answer.into_bytes();
+            let ran = Ran { result: (), report, table, histories };
+            let Some((output, reference)) = &first else {
+                if expected.as_ref().is_some_and(|expected| *expected != answer) {
+                    let what =
+                        format!("on {number} ranks the output is another than without a network");
+                    return Err(Failure::Difference(what));
+                }
+                first = Some((answer, ran));
+                tried += 1;
+                continue;
+            };
+            let differs = reference.difference(&ran);
+            let differs = differs.or_else(|| (*output != answer).then(|| "the output".to_owned()));
+            if let Some(what) = differs.or_else(|| another_end(&reference.report, &ran.report)) {
+                let what = format!("on {number} ranks with seed {seed} is another: {what}");
+                return Err(Failure::Difference(what));
             }
             tried += 1;
         }
     }
     let all: Vec<_> = numbers.iter().map(usize::to_string).collect();
+    let all = all.join(", ");
+    let channels = first.map_or(0, |(_, reference)| reference.histories.len());
     result::write(|out| {
         writeln!(
             out,
-            "{name} on {} ranks: {tried} runs with the same output; at most {cut} channels went from rank to \
-             rank",
-            all.join(", ")
+            "{name} on {all} ranks: {tried} runs with the same output and the same messages on {channels} channels, \
+             of which at most {cut} went from rank to rank"
         )
     })
+}
+
+/// The first process that has ended in another way, if there is one.
+fn another_end(expected: &Report, found: &Report) -> Option<String> {
+    let mut pairs = expected.processes.iter().zip(&found.processes);
+    let other = pairs.find(|(one, other)| (&one.name, &one.ending) != (&other.name, &other.ending));
+    let (expected, found) = (&expected.processes, &found.processes);
+    let more = || format!("there are {} processes, and not {}", found.len(), expected.len());
+    other.map_or_else(
+        || (expected.len() != found.len()).then(more),
+        |(one, _)| Some(format!("how process `{}` has ended", one.name)),
+    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! if [each record](Sending::OneByOne) is to be a message, as many as there are records and an empty
 //! one behind. The order of the records is the same, so nothing that a job makes depends on it.
 
-use kahn::{Receiver, Sender};
+use kahn::ranks::Beside;
+use kahn::{BoxError, Channel, Network, Receiver, Sender};
 
 /// How many records a message has at most, unless its maker has a reason for more.
 pub(crate) const RECORDS: usize = 1024;
@@ -24,6 +25,7 @@ pub(crate) const RECORDS: usize = 1024;
 /// assert!(Batch::last(vec![4]).ends_round);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, kahn::Digest)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Batch<T> {
     /// The records; there may be none.
     pub records: Vec<T>,
@@ -52,6 +54,68 @@ impl<T> Batch<T> {
     /// ```
     pub fn last(records: Vec<T>) -> Self {
         Self { records, ends_round: true }
+    }
+}
+
+impl<S: Copy, T: Beside<S>> Beside<S> for Batch<T> {
+    fn encode(&self, beside: S, into: &mut Vec<u8>) {
+        self.records.encode(beside, into);
+        self.ends_round.encode(beside, into);
+    }
+
+    fn decode(beside: S, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let (records, ends_round) = Beside::decode(beside, bytes)?;
+        Ok(Self { records, ends_round })
+    }
+}
+
+/// The two ends of a channel of batches.
+pub(crate) type Ends<T> = (Sender<Batch<T>>, Receiver<Batch<T>>);
+
+/// Makes the channels for batches of a kind: with a written form, or without.
+pub(crate) trait MakeChannel<T>: Send + Sync {
+    fn make<'env>(&self, network: &mut Network<'env>, channel: Channel<Batch<T>>) -> Ends<T>
+    where
+        Self: 'env,
+        T: 'env;
+}
+
+/// Makes them as they are described.
+pub(crate) struct AsDescribed;
+
+impl<T: Send> MakeChannel<T> for AsDescribed {
+    fn make<'env>(&self, network: &mut Network<'env>, channel: Channel<Batch<T>>) -> Ends<T>
+    where
+        T: 'env,
+    {
+        network.channel_with(channel)
+    }
+}
+
+/// Makes them with the written form that serde describes.
+#[cfg(feature = "wire")]
+pub(crate) struct BySerde;
+
+#[cfg(feature = "wire")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned + Send> MakeChannel<T> for BySerde {
+    fn make<'env>(&self, network: &mut Network<'env>, channel: Channel<Batch<T>>) -> Ends<T>
+    where
+        T: 'env,
+    {
+        network.channel_with(channel.wire())
+    }
+}
+
+/// Makes them with a written form beside something that every rank has.
+pub(crate) struct BesideIt<S>(pub(crate) S);
+
+impl<T: Beside<S> + Send, S: Copy + Send + Sync> MakeChannel<T> for BesideIt<S> {
+    fn make<'env>(&self, network: &mut Network<'env>, channel: Channel<Batch<T>>) -> Ends<T>
+    where
+        Self: 'env,
+        T: 'env,
+    {
+        network.channel_beside(channel, self.0)
     }
 }
 

@@ -90,7 +90,7 @@ impl<A, T, E: Display> Step for Result<ControlFlow<A, Vec<T>>, E> {
     }
 }
 
-impl<T: Send> Split<T> {
+impl<'env, T: Send + 'env> Split<'env, T> {
     /// Repeats what `body` makes, until `next` has the answer, which comes as the only message.
     ///
     /// `body` makes a job, or several in a chain, on the parts it gets. The items of `first` are dealt
@@ -139,7 +139,7 @@ impl<T: Send> Split<T> {
     /// ```
     ///
     /// Source: Vrba et al. 2009, section 5.2 and figure 5.
-    pub fn iterate<'env, K, W, S>(
+    pub fn iterate<K, W, S>(
         self,
         network: &mut Network<'env>,
         first: Vec<T>,
@@ -147,7 +147,6 @@ impl<T: Send> Split<T> {
         mut next: impl FnMut(Vec<(K, W)>) -> S + Send + 'env,
     ) -> Receiver<S::Answer>
     where
-        T: 'env,
         K: Ord + Send + 'env,
         W: Send + 'env,
         S: Step<Item = T, Answer: Send + 'env>,

@@ -3,9 +3,12 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
+use kahn::ranks::Beside;
 use kahn::{Channel, Digest, Name, Network, ProcessResult};
 
-use crate::batch::Sending;
+#[cfg(feature = "wire")]
+use crate::batch::BySerde;
+use crate::batch::{AsDescribed, BesideIt, MakeChannel, Sending};
 use crate::map::{self, Combine, Emit, MapBatch};
 use crate::reduce::{self, ReduceGroups, Reduced, Sort, Values};
 use crate::{Batch, Parts};
@@ -60,6 +63,8 @@ pub struct Job<'env, T, K, V, W> {
     reduce: ReduceGroups<'env, K, V, W>,
     describe_records: Describe<(K, V)>,
     describe_results: Describe<(K, W)>,
+    make_records: Arc<dyn MakeChannel<(K, V)> + 'env>,
+    make_results: Arc<dyn MakeChannel<(K, W)> + 'env>,
 }
 
 /// Adds to the description of a channel.
@@ -140,6 +145,8 @@ where
             reduce: reduce::by_group(reduce),
             describe_records: |channel| channel,
             describe_results: |channel| channel,
+            make_records: Arc::new(AsDescribed),
+            make_results: Arc::new(AsDescribed),
         }
     }
 
@@ -338,6 +345,77 @@ where
         self
     }
 
+    /// Gives records and results a written form, as serde describes them (feature `wire`): so the processes of the
+    /// job may run on several ranks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Job, Split};
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("words", 2).wire().items(&mut network, ["to", "be"].map(String::from));
+    /// let lengths = Job::new(
+    ///     "lengths",
+    ///     |word: String, out| out.emit(word.len(), 1),
+    ///     |_length, ones, out| out.emit(ones.sum::<u32>()),
+    /// );
+    /// let lengths = lengths.wire().on(&mut network, parts);
+    /// assert!(network.shape().channels.iter().all(|channel| channel.has_written_form));
+    /// # drop(lengths);
+    /// ```
+    #[cfg(feature = "wire")]
+    pub fn wire(mut self) -> Self
+    where
+        K: serde::Serialize + serde::de::DeserializeOwned,
+        V: serde::Serialize + serde::de::DeserializeOwned,
+        W: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        self.make_records = Arc::new(BySerde);
+        self.make_results = Arc::new(BySerde);
+        self
+    }
+
+    /// Gives records and results a written form beside something that every rank has, from which they may borrow:
+    /// see [`Network::channel_beside`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::{Emit, Job, Split};
+    ///
+    /// /// Emits each word of a line, with a one.
+    /// fn words<'text>(line: &'text str, out: &mut Emit<'_, &'text str, u32>) {
+    ///     line.split(' ').for_each(|word| out.emit(word, 1));
+    /// }
+    ///
+    /// let text = "to be or\nnot to be";
+    /// let mut network = Network::new();
+    /// let parts = Split::new("lines", 2).wire_beside(text).items(&mut network, text.lines());
+    /// let count = Job::new("count", words, |_word, ones, out| out.emit(ones.sum::<u32>()));
+    /// // A word goes as the place where it stands in the text.
+    /// let counted = count.wire_beside(text).on(&mut network, parts);
+    /// let merged = counted.merge(&mut network, "merge");
+    /// let all = network.collect("all", merged);
+    /// network.run()?;
+    /// let counts = vec![("be", 2), ("not", 1), ("or", 1), ("to", 2)];
+    /// assert_eq!(all.take().map(|batches| batches.concat()), Some(counts));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn wire_beside<S>(mut self, beside: S) -> Self
+    where
+        K: Beside<S>,
+        V: Beside<S>,
+        W: Beside<S>,
+        S: Copy + Send + Sync + 'env,
+    {
+        self.make_records = Arc::new(BesideIt(beside));
+        self.make_results = Arc::new(BesideIt(beside));
+        self
+    }
+
     /// Makes the processes of the job, with a map process for each part of its input. Gives the
     /// results, one part for each reducer, each sorted by key.
     ///
@@ -384,7 +462,7 @@ where
             let records = to_reducers.iter_mut().enumerate().map(|(reducer, to_reducer)| {
                 let channel = Channel::named(format!("{name} {part} {reducer}"));
                 let channel = (self.describe_records)(channel.capacity(capacity));
-                let (out, records) = network.channel_with(channel);
+                let (out, records) = self.make_records.make(network, channel);
                 to_reducer.push(records);
                 out
             });
@@ -396,7 +474,8 @@ where
         }
         let reduced = to_reducers.into_iter().enumerate().map(|(reducer, records)| {
             let channel = Channel::named(format!("{name} reduced {reducer}"));
-            let (out, reduced) = network.channel_with((self.describe_results)(channel));
+            let channel = (self.describe_results)(channel);
+            let (out, reduced) = self.make_results.make(network, channel);
             let (sort, reduce, limit) = (self.sort, Arc::clone(&self.reduce), self.limit);
             network.process(
                 format!("{name} reduce {reducer}"),

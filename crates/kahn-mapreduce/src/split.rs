@@ -1,7 +1,13 @@
 //! The splitter: one stream of items, dealt out to the processes of a stage.
 
+use std::sync::Arc;
+
+use kahn::ranks::Beside;
 use kahn::{Channel, Digest, Name, Network, Receiver, Sender};
 
+#[cfg(feature = "wire")]
+use crate::batch::BySerde;
+use crate::batch::{AsDescribed, BesideIt, MakeChannel};
 use crate::{Batch, Parts};
 
 /// How many items are dealt out at a time, unless said otherwise.
@@ -37,15 +43,16 @@ const ITEMS: usize = 64;
 /// # Ok::<(), kahn::RunError>(())
 /// ```
 #[must_use = "nothing is dealt out before `items`, `stream` or `iterate`"]
-pub struct Split<T> {
+pub struct Split<'env, T> {
     pub(crate) name: Name,
     pub(crate) parts: usize,
     pub(crate) batch: usize,
     capacity: u32,
     describe: fn(Channel<Batch<T>>) -> Channel<Batch<T>>,
+    make: Arc<dyn MakeChannel<T> + 'env>,
 }
 
-impl<T> std::fmt::Debug for Split<T> {
+impl<T> std::fmt::Debug for Split<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut fields = f.debug_struct("Split");
         fields.field("name", &self.name).field("parts", &self.parts);
@@ -53,7 +60,7 @@ impl<T> std::fmt::Debug for Split<T> {
     }
 }
 
-impl<T: Send> Split<T> {
+impl<'env, T: Send + 'env> Split<'env, T> {
     /// Names the splitting process, and says into how many parts: so many map processes there are.
     ///
     /// # Examples
@@ -73,7 +80,8 @@ impl<T: Send> Split<T> {
         let name = name.into();
         assert!(parts > 0, "splitter `{name}` needs a part at least");
         let capacity = Network::DEFAULT_CAPACITY;
-        Self { name, parts, batch: ITEMS, capacity, describe: |channel| channel }
+        let make = Arc::new(AsDescribed);
+        Self { name, parts, batch: ITEMS, capacity, describe: |channel| channel, make }
     }
 
     /// Sets how many items are dealt out at a time: 64 unless said otherwise.
@@ -153,6 +161,53 @@ impl<T: Send> Split<T> {
         self
     }
 
+    /// Gives the items that are dealt out a written form, as serde describes them (feature `wire`): so the map
+    /// processes may run on other ranks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let mut network = Network::new();
+    /// let parts = Split::new("numbers", 2).wire().items(&mut network, 0..100_u32);
+    /// assert!(network.shape().channels.iter().all(|channel| channel.has_written_form));
+    /// # drop(parts);
+    /// ```
+    #[cfg(feature = "wire")]
+    pub fn wire(mut self) -> Self
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        self.make = Arc::new(BySerde);
+        self
+    }
+
+    /// Gives the items that are dealt out a written form beside something that every rank has, from which they
+    /// may borrow: see [`Network::channel_beside`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::Network;
+    /// use kahn_mapreduce::Split;
+    ///
+    /// let text = "to be\nor not";
+    /// let mut network = Network::new();
+    /// // A line goes as the place where it stands in the text.
+    /// let parts = Split::new("lines", 2).wire_beside(text).items(&mut network, text.lines());
+    /// assert_eq!(parts.count(), 2);
+    /// ```
+    pub fn wire_beside<S>(mut self, beside: S) -> Self
+    where
+        T: Beside<S>,
+        S: Copy + Send + Sync + 'env,
+    {
+        self.make = Arc::new(BesideIt(beside));
+        self
+    }
+
     /// Deals out what an iterator gives.
     ///
     /// The iterator is run by the process, and asked for the next items only when there is room for
@@ -175,10 +230,9 @@ impl<T: Send> Split<T> {
     /// assert_eq!(lines.take(), Some(vec!["b"]));
     /// # Ok::<(), kahn::RunError>(())
     /// ```
-    pub fn items<'env, I>(self, network: &mut Network<'env>, items: I) -> Parts<T>
+    pub fn items<I>(self, network: &mut Network<'env>, items: I) -> Parts<T>
     where
         I: IntoIterator<Item = T, IntoIter: Send> + Send + 'env,
-        T: 'env,
     {
         let (outs, parts) = self.channels(network);
         network.process(self.name, outs, async move |mut outs| {
@@ -203,10 +257,7 @@ impl<T: Send> Split<T> {
     ///
     /// # Panics
     /// Panics if `items` belongs to another network.
-    pub fn stream<'env>(self, network: &mut Network<'env>, items: Receiver<T>) -> Parts<T>
-    where
-        T: 'env,
-    {
+    pub fn stream(self, network: &mut Network<'env>, items: Receiver<T>) -> Parts<T> {
         let (outs, parts) = self.channels(network);
         network.process(self.name, (items, outs), async move |(mut items, mut outs)| {
             let mut turn = 0;
@@ -224,17 +275,14 @@ impl<T: Send> Split<T> {
     }
 
     /// Makes the channels, called after the process.
-    pub(crate) fn channels<'env>(
+    pub(crate) fn channels(
         &self,
         network: &mut Network<'env>,
-    ) -> (Vec<Sender<Batch<T>>>, Parts<T>)
-    where
-        T: 'env,
-    {
+    ) -> (Vec<Sender<Batch<T>>>, Parts<T>) {
         let channels = (0..self.parts).map(|part| {
             let name = format!("{} {part}", self.name);
             let channel = Channel::named(name).capacity(self.capacity);
-            network.channel_with((self.describe)(channel))
+            self.make.make(network, (self.describe)(channel))
         });
         let (outs, parts) = channels.unzip();
         (outs, Parts::of(parts))

@@ -13,7 +13,7 @@ use kahn_net::Placement;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const NUMBERS: u64 = 100_000;
+const NUMBERS: u64 = 1_000_000;
 const ROUNDS: u64 = 500;
 const TILES: u64 = 2_000;
 const TILE: usize = 4096;
@@ -127,5 +127,5 @@ fn main() -> ExitCode {
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn print(what: &str, seconds: f64, count: u64, bytes: usize) {
     let each = seconds / count as f64;
-    println!("{what:<30} {:>10.0} ns each {:>8.3} GB/s", each * 1e9, bytes as f64 / each / 1e9);
+    println!("{what:<30} {:>10.1} ns each {:>8.3} GB/s", each * 1e9, bytes as f64 / each / 1e9);
 }

@@ -1,6 +1,7 @@
 //! Why a run over ranks gave no result.
 
 use kahn::{Report, RunError};
+use std::path::PathBuf;
 
 /// Why a run over ranks gave no result.
 ///
@@ -31,6 +32,16 @@ pub enum NetError {
         /// The rank.
         rank: usize,
         /// The first difference.
+        what: String,
+    },
+    /// This rank has another file than rank 0, and the network depends on it; no result is whole.
+    #[error("rank {rank} has another `{}`: {what}", .path.display())]
+    OtherInput {
+        /// The rank.
+        rank: usize,
+        /// The file.
+        path: PathBuf,
+        /// What is different about it.
         what: String,
     },
     /// Nothing ran on this rank, so the run was ended.

@@ -6,6 +6,8 @@
 //! more than there is, and channel, number and credit by `links` before a message is kept.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
 
 /// The most bytes that a frame has.
 pub(crate) const MOST: usize = 1 << 30;
@@ -32,8 +34,8 @@ pub(crate) enum Frame<'a> {
     Room { channel: u32, messages: u64 },
     /// Nothing receives from a channel any more.
     Left { channel: u32 },
-    /// Which network a rank has built: a number for each process and each channel.
-    Hello { version: u32, processes: Vec<u32>, channels: Vec<u32> },
+    /// Which network a rank has built: a number for each process and each channel, and the files it depends on.
+    Hello { version: u32, processes: Vec<u32>, channels: Vec<u32>, inputs: Vec<Input> },
     /// Where a rank stands.
     Stand(Stand),
     /// Asks where a rank stands now.
@@ -64,6 +66,34 @@ pub(crate) enum Frame<'a> {
     Ran { part: &'a [u8] },
     /// Nothing ran on a rank.
     NotRun { why: &'a str },
+}
+
+/// A file that a network depends on, as a rank has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Input {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: [u8; 32],
+}
+
+impl Input {
+    pub(crate) fn of(path: &Path, contents: &[u8]) -> Self {
+        let path = path.to_string_lossy().into_owned();
+        Self { path, bytes: contents.len() as u64, sha256: Sha256::digest(contents).into() }
+    }
+
+    /// What is different about it on another rank than here.
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
+        let Self { bytes, .. } = other;
+        if self.path != other.path {
+            Some(format!("it is `{}` there", other.path))
+        } else if self.bytes != *bytes {
+            Some(format!("it has {bytes} bytes there, and {} here", self.bytes))
+        } else {
+            let is_other = self.sha256 != other.sha256;
+            is_other.then(|| format!("its {bytes} bytes have another SHA-256 there"))
+        }
+    }
 }
 
 /// Where a rank stands.

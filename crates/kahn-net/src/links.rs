@@ -22,7 +22,7 @@
 //! A blocked channel holds up no other: each has its queue, and the transport's bytes are always taken.
 
 use crate::chase::Counts;
-use crate::frame::Frame;
+use crate::frame::{Frame, Input};
 use crate::placement::{Placement, RankTable, digests};
 use kahn::ranks::{Arrival, Chain, CutEnd, Joint, Links, Local, Shape};
 use parking_lot::Mutex;
@@ -36,6 +36,8 @@ pub(crate) struct RankLinks {
     rank: usize,
     ranks: usize,
     placement: Placement,
+    /// The files that the network depends on, before it runs.
+    pub(crate) inputs: Mutex<Vec<Input>>,
     state: Mutex<State>,
     /// Has the thread look that speaks with other ranks.
     ring: Box<dyn Fn() + Send + Sync>,
@@ -146,7 +148,8 @@ impl RankLinks {
         ring: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
         let state = State { out: vec![Vec::new(); ranks], ..State::default() };
-        Self { rank, ranks, placement, state: Mutex::new(state), ring }
+        let inputs = Mutex::default();
+        Self { rank, ranks, placement, inputs, state: Mutex::new(state), ring }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -500,7 +503,8 @@ mod tests {
             has_written_form: true,
             capacity: 2,
         };
-        let member = |place: usize| Member { name: format!("p{place}").into(), stays: None };
+        let member =
+            |place: usize| Member { name: format!("p{place}").into(), stays: None, rank: None };
         let shape = Shape {
             processes: (0..3).map(member).collect(),
             channels: (0..2).map(joint).collect(),

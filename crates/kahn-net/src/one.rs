@@ -12,13 +12,15 @@
 //! gone is ended.
 
 use crate::NetError;
+use crate::frame::Input;
 use crate::links::{RankLinks, Stage, Told};
 use crate::placement::{Placement, RankTable};
 use crate::rank::{How, RankLoop};
 use crate::transport::Transport;
-use kahn::ranks::{Links, Reason};
-use kahn::{Network, Options, RankRun, Report, RunError};
+use kahn::ranks::{History, Links, Reason};
+use kahn::{Name, Network, Options, RankRun, Report, RunError};
 use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -98,6 +100,59 @@ pub struct Ran<R> {
     pub report: Report,
     /// Which process ran where.
     pub table: RankTable,
+    /// What was received on each channel, if the run was one to be [compared](Options::histories).
+    pub histories: Vec<History>,
+}
+
+impl<R> Ran<R> {
+    /// Tells the first difference of another run of the same network from this one, if there is one: a channel on
+    /// which something else was received, and, if there is such a one, whose writer had received the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Options};
+    /// use kahn_net::Sim;
+    ///
+    /// let run = |last: u64| {
+    ///     Sim::new(2).run(&Options::new().histories(), |network| {
+    ///         let (out, numbers) = network.channel_with(Channel::named("numbers").wire());
+    ///         network.process("count", out, async move |mut out| out.send_all(0..last).await);
+    ///         network.for_each("ignore", numbers, |_: u64| {});
+    ///     })
+    /// };
+    /// let (three, four) = (run(3)?, run(4)?);
+    /// assert_eq!(three.difference(&run(3)?), None);
+    /// let difference = three.difference(&four).expect("there is a message more");
+    /// assert_eq!(difference, "message 4 on channel `numbers`, from `count` to `ignore`");
+    /// # Ok::<(), kahn_net::NetError>(())
+    /// ```
+    pub fn difference<S>(&self, other: &Ran<S>) -> Option<String> {
+        let (ours, theirs) = (&self.histories, &other.histories);
+        let pairs = ours.iter().zip(theirs);
+        let mut names = pairs.clone().map(|(own, other)| (&own.channel, &other.channel));
+        if let Some((own, other)) = names.find(|(own, other)| own != other) {
+            return Some(format!("there is channel `{other}` in place of `{own}`"));
+        }
+        if ours.len() != theirs.len() {
+            return Some(format!("there are {} channels, and not {}", theirs.len(), ours.len()));
+        }
+        let differ: Vec<_> =
+            pairs.filter_map(|(own, other)| Some((own.differs_at(other)?, own))).collect();
+        // A difference spreads downstream.
+        let readers: BTreeSet<_> = differ.iter().filter_map(|(_, one)| one.to.as_ref()).collect();
+        let is_first =
+            |one: &History| one.from.as_ref().is_some_and(|from| !readers.contains(from));
+        let first =
+            differ.iter().filter(|(_, one)| is_first(one)).min_by_key(|(number, _)| *number);
+        let first = first.or_else(|| differ.iter().min_by_key(|(number, _)| *number));
+        first.map(|(number, history)| {
+            let end =
+                |name: &Option<Name>| name.as_ref().map_or("nothing", Name::as_str).to_owned();
+            let (from, to) = (end(&history.from), end(&history.to));
+            format!("message {number} on channel `{}`, from `{from}` to `{to}`", history.channel)
+        })
+    }
 }
 
 /// How the exchange has ended, and what the other ranks have told.
@@ -199,9 +254,13 @@ impl OneRank {
         let channel_named = |number: u32| self.links.name_of_channel(number as usize);
         match how {
             How::Told if self.rank != 0 => Ok(None),
-            How::Told => Ok(Some(Ran { result, report: whole(own, parts)?, table })),
+            How::Told => {
+                let all = all(own, parts);
+                let histories = RankRun::histories(&all);
+                Ok(Some(Ran { result, report: RankRun::merge(all)?, table, histories }))
+            }
             How::Lost(rank) => {
-                let report = match whole(own, parts) {
+                let report = match RankRun::merge(all(own, parts)) {
                     Ok(report) => Box::new(report),
                     Err(RunError::Ended(report)) => report,
                     Err(other) => return Err(other.into()),
@@ -214,6 +273,9 @@ impl OneRank {
                 what: refusal.what,
             }),
             How::OtherNetwork { rank, what } => Err(NetError::OtherNetwork { rank, what }),
+            How::OtherInput { rank, path, what } => {
+                Err(NetError::OtherInput { rank, path: path.into(), what })
+            }
         }
     }
 
@@ -223,6 +285,11 @@ impl OneRank {
         options: &Options,
     ) -> Result<(RankTable, RankRun), NetError> {
         let table = self.placement.table(&network.shape(), self.ranks)?;
+        if self.ranks > 1 {
+            let inputs = network.inputs();
+            let inputs = inputs.map(|(path, bytes)| Input::of(path, bytes)).collect();
+            *self.links.inputs.lock() = inputs;
+        }
         let links: Arc<dyn Links> = Arc::<RankLinks>::clone(&self.links);
         Ok((table, network.run_on_rank(options.clone(), &links)?))
     }
@@ -262,13 +329,13 @@ impl fmt::Debug for OneRank {
     }
 }
 
-/// Puts together what ran on all ranks; of a rank that was lost nothing is known.
-fn whole(own: RankRun, parts: Vec<Option<RankRun>>) -> Result<Report, RunError> {
+/// What ran on all ranks; of a rank that was lost nothing is known.
+fn all(own: RankRun, parts: Vec<Option<RankRun>>) -> Vec<RankRun> {
     let rank = own.rank();
     let part = |(at, part): (usize, Option<RankRun>)| part.unwrap_or_else(|| own.of_lost(at));
     let mut all: Vec<RankRun> = parts.into_iter().enumerate().map(part).collect();
     all[rank] = own;
-    RankRun::merge(all)
+    all
 }
 
 impl Exchange {

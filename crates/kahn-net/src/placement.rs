@@ -7,7 +7,7 @@
 
 use crate::NetError;
 use kahn::Name;
-use kahn::ranks::{Joint, Shape};
+use kahn::ranks::{Joint, Member, Shape};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::BuildHasher;
@@ -113,7 +113,10 @@ impl Placement {
         for joint in shape.channels.iter().filter(|joint| !joint.has_written_form) {
             groups.join(joint.from, joint.to);
         }
-        let mut named = BTreeMap::new();
+        // What is said by name counts more than what the program says.
+        let says = |(place, one): (usize, &Member)| Some((place, one.rank?));
+        let said = shape.processes.iter().enumerate().filter_map(says);
+        let mut named: BTreeMap<_, _> = said.filter(|(_, rank)| *rank < ranks).collect();
         for (pattern, rank) in &self.by_name {
             if *rank >= ranks {
                 return refused(format!(
@@ -317,10 +320,10 @@ pub(crate) fn digests<T: std::hash::Hash>(all: impl Iterator<Item = T>) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kahn::ranks::{Member, Stays};
+    use kahn::ranks::Stays;
 
     fn shape(processes: usize, channels: &[(usize, usize, bool)]) -> Shape {
-        let member = |place| Member { name: format!("p{place}").into(), stays: None };
+        let member = |place| Member { name: format!("p{place}").into(), stays: None, rank: None };
         let joint = |(number, &(from, to, has_written_form)): (usize, &(usize, usize, bool))| {
             Joint { name: format!("c{number}").into(), from, to, has_written_form, capacity: 1 }
         };
@@ -351,6 +354,20 @@ mod tests {
         let table = Placement::new().table(&shape, 3).expect("it can be placed");
         assert_eq!(table.ranks, [2, 1, 1, 0, 2]);
         assert_eq!(table.cut().collect::<Vec<_>>(), ["c0", "c2", "c3"]);
+    }
+
+    #[test]
+    fn what_the_program_says_counts_if_there_is_such_a_rank_and_a_name_counts_more() {
+        let mut shape = shape(2, &[(0, 1, true)]);
+        shape.processes[0].rank = Some(1);
+        shape.processes[1].rank = Some(2);
+        let ranks = |placement: Placement, ranks| {
+            placement.table(&shape, ranks).expect("it can be placed").ranks
+        };
+        assert_eq!(ranks(Placement::new(), 3), [1, 2]);
+        assert_eq!(ranks(Placement::new(), 2), [1, 1]);
+        assert_eq!(ranks(Placement::new(), 1), [0, 0]);
+        assert_eq!(ranks(Placement::new().at("p0", 0), 3), [0, 2]);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 
 use crate::chase::{Lookout, Seen};
 use crate::coordinator::{Coordinator, Say, full};
-use crate::frame::{At, End, Frame, Incoming, KnownChain, Lead, Sight, Stand, State};
+use crate::frame::{At, End, Frame, Incoming, Input, KnownChain, Lead, Sight, Stand, State};
 use crate::links::{RankLinks, Refusal, Stage, Told};
 use crate::transport::{Event, Transport};
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
@@ -28,7 +28,7 @@ const LEAST_REST: Duration = Duration::from_millis(2);
 const MOST_REST: Duration = Duration::from_millis(64);
 
 /// What ranks say to each other has this form.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,6 +42,11 @@ pub(crate) enum How {
     },
     OtherNetwork {
         rank: usize,
+        what: String,
+    },
+    OtherInput {
+        rank: usize,
+        path: String,
         what: String,
     },
 }
@@ -105,7 +110,8 @@ impl<T: Transport> RankLoop<T> {
         };
         if local.is_some() && self.rank != 0 {
             let (processes, channels) = self.links.hello();
-            self.links.say(0, &Frame::Hello { version: VERSION, processes, channels });
+            let inputs = self.links.inputs.lock().clone();
+            self.links.say(0, &Frame::Hello { version: VERSION, processes, channels, inputs });
         }
         loop {
             let Some(is_later) = self.receive(local.as_ref()) else { return self.end_of_run() };
@@ -259,8 +265,15 @@ impl<T: Transport> RankLoop<T> {
             return Err(format!("what rank {from} does not say"));
         }
         match frame {
-            Frame::Hello { version, processes, channels } => {
-                self.compare(from, *version, processes, channels, local);
+            Frame::Hello { version, processes, channels, inputs } => {
+                let differs = self.compare(from, *version, processes, channels);
+                if let Some(how) = differs.or_else(|| self.compare_inputs(from, inputs)) {
+                    if self.how == How::Told {
+                        self.how = how;
+                    }
+                    let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
+                    self.say(says.unwrap_or_default(), local);
+                }
             }
             Frame::Refuse { channel, what } => {
                 let refusal = Refusal { channel: *channel, what: (*what).to_owned() };
@@ -460,14 +473,14 @@ impl<T: Transport> RankLoop<T> {
         }
     }
 
+    /// How the network of another rank differs, if it does.
     fn compare(
-        &mut self,
+        &self,
         from: usize,
         version: u32,
         processes: &[u32],
         channels: &[u32],
-        local: Option<&Arc<dyn Local>>,
-    ) {
+    ) -> Option<How> {
         let own = self.links.hello();
         let first = |own: &[u32], other: &[u32]| {
             let place = own.iter().zip(other).position(|(own, other)| own != other);
@@ -484,13 +497,23 @@ impl<T: Transport> RankLoop<T> {
         } else if let Some(place) = first(&own.1, channels) {
             named(self.links.name_of_channel(place), "channel")
         } else {
-            return;
+            return None;
         };
-        if self.how == How::Told {
-            self.how = How::OtherNetwork { rank: from, what };
-        }
-        let says = self.coordinator.as_mut().map(|all| all.end(End::Elsewhere));
-        self.say(says.unwrap_or_default(), local);
+        Some(How::OtherNetwork { rank: from, what })
+    }
+
+    /// The first file that another rank has otherwise, if there is one.
+    fn compare_inputs(&self, rank: usize, inputs: &[Input]) -> Option<How> {
+        let own = self.links.inputs.lock().clone();
+        let mut pairs = own.iter().zip(inputs);
+        let other = |(own, there): (&Input, &Input)| {
+            let what = own.difference(there)?;
+            Some(How::OtherInput { rank, path: own.path.clone(), what })
+        };
+        pairs.find_map(other).or_else(|| {
+            let more = || format!("it depends on {} files, and {} here", inputs.len(), own.len());
+            (own.len() != inputs.len()).then(|| How::OtherNetwork { rank, what: more() })
+        })
     }
 
     /// Gives the transport all that is to go.

@@ -28,6 +28,7 @@
 //! | `written` | messages in their written form, as an observer is told of them |
 //! | `portable` | values as bytes, which another rank reads |
 //! | [`ranks`] | a network whose processes run on several ranks |
+//! | `beside` | … and messages that borrow from what every rank has, as bytes |
 //!
 //! Reports are made by runtimes and read by all others. All that is counted is one table
 //! ([`COUNTERS`]), from which fields, columns and JSON are made. A new counter is a new field, so a new
@@ -36,6 +37,7 @@
 #![deny(unsafe_code)]
 
 mod acts;
+mod beside;
 mod both;
 mod ending;
 mod explanation;

@@ -6,6 +6,8 @@
 //! there. What is stuck across ranks no rank sees alone: each tells what it knows ([`Local::look`]), and one
 //! decides for all.
 
+pub use crate::beside::Beside;
+
 use crate::Name;
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +44,8 @@ pub struct Member {
     pub name: Name,
     /// Why it runs on rank 0 and nowhere else, if so.
     pub stays: Option<Stays>,
+    /// The rank that the program says it is for.
+    pub rank: Option<usize>,
 }
 
 /// Why a process runs on rank 0.
@@ -49,6 +53,8 @@ pub struct Member {
 pub enum Stays {
     /// It sends nothing: its result is taken where the run is reported.
     HasResult,
+    /// It sends, and keeps a result besides.
+    KeepsResult,
     /// It is joined to what is outside of the network.
     IsJoined,
 }
@@ -57,6 +63,7 @@ impl fmt::Display for Stays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::HasResult => "it sends nothing, so its result is taken on rank 0",
+            Self::KeepsResult => "it keeps a result, which is taken on rank 0",
             Self::IsJoined => "what is outside of the network is joined to rank 0",
         })
     }
@@ -75,6 +82,57 @@ pub struct Joint {
     pub has_written_form: bool,
     /// How many messages it holds, in the run that is about to begin.
     pub capacity: u32,
+}
+
+/// What was received on a channel in a run that is to be compared with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// Its name.
+    pub channel: Name,
+    /// The process that sent, at the end of the run.
+    pub from: Option<Name>,
+    /// The process that received, at the end of the run.
+    pub to: Option<Name>,
+    /// How many messages were received.
+    pub received: u64,
+    /// A digest of each, if its messages have one.
+    pub digests: Option<Vec<u64>>,
+    /// Whether all was received that ever is: if not, it is a beginning, for the process that received could be
+    /// pruned, or waited for good.
+    pub is_whole: bool,
+}
+
+impl History {
+    /// Returns the number of the first message in which another history of the same channel differs; the first is 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::ranks::History;
+    ///
+    /// let of = |received, is_whole| History {
+    ///     channel: "numbers".into(),
+    ///     from: None,
+    ///     to: None,
+    ///     received,
+    ///     digests: None,
+    ///     is_whole,
+    /// };
+    /// assert_eq!(of(3, true).differs_at(&of(5, true)), Some(4));
+    /// // A beginning may be as long as it is.
+    /// assert_eq!(of(3, false).differs_at(&of(5, true)), None);
+    /// ```
+    pub fn differs_at(&self, other: &Self) -> Option<u64> {
+        if let (Some(own), Some(others)) = (&self.digests, &other.digests)
+            && let Some(place) = own.iter().zip(others).position(|(own, other)| own != other)
+        {
+            return Some(place as u64 + 1);
+        }
+        // A history that is whole is at least as long as any other of its channel.
+        let (own, others) = (self.received, other.received);
+        let is_other = own > others && other.is_whole || others > own && self.is_whole;
+        is_other.then(|| own.min(others) + 1)
+    }
 }
 
 /// What comes next at the receiving end of a cut channel.

@@ -94,7 +94,7 @@ impl Encryption {
         });
         let starts: std::sync::Arc<[u64]> = starts.collect();
         let Self { cipher, passes, workers } = self.clone();
-        network::in_turn(network, compare, workers, parts, move |number, mut part: Part| {
+        network::in_turn(network, (compare, ()), workers, parts, move |number, mut part: Part| {
             encrypt(&cipher, passes, whole as u64, starts[number], &mut part);
             watch(part.len());
             part

@@ -129,7 +129,8 @@ impl Program for FileProgram {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
         self.input.tell(network);
         let convert = |number: usize, chunk: &'env [u8]| self.convert(number, chunk);
-        let done = network::in_turn(network, compare, self.workers, self.chunks(), convert);
+        let how = (compare, &self.input[..]);
+        let done = network::in_turn(network, how, self.workers, self.chunks(), convert);
         Box::new(move || done.take().map(|chunks| self.answer(chunks)))
     }
 

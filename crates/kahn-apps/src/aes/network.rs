@@ -1,5 +1,6 @@
 //! A root that hands parts out to workers in turn, and gets them back in order.
 
+use kahn::ranks::Beside;
 use kahn::{Digest, Network, Process, Receiver, Sender};
 
 use crate::Compare;
@@ -10,23 +11,26 @@ const AT_A_TIME: usize = 2;
 
 /// Writes the network: part *k*, counted from 0, is changed by worker *k* mod `workers`.
 ///
-/// `change` gets the number of the part besides. The results are in the slot after the run, in the
+/// On several ranks parts are written beside `beside`. `change` gets the number of the part besides. The results are in the slot after the run, in the
 /// order of the parts.
-pub(super) fn in_turn<'env, I, O>(
+pub(super) fn in_turn<'env, I, O, S>(
     network: &mut Network<'env>,
-    compare: Compare,
+    (compare, beside): (Compare, S),
     workers: usize,
     parts: impl IntoIterator<Item = I, IntoIter: Send> + Send + 'env,
     change: impl Fn(usize, I) -> O + Clone + Send + 'env,
 ) -> Slot<Vec<O>>
 where
-    I: Send + Digest + 'env,
-    O: Send + Digest + 'env,
+    I: Send + Digest + Beside<S> + 'env,
+    O: Send + Digest + Beside<S> + 'env,
+    S: Copy + Send + Sync + 'env,
 {
     let (mut tasks, mut replies) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
     for number in 0..workers {
-        let (task, given) = compare.channel(network, format!("part {number}"));
-        let (done, reply) = compare.channel(network, format!("done {number}"));
+        let part = compare.named(format!("part {number}"));
+        let (task, given) = compare.beside(network, part, beside);
+        let done = compare.named(format!("done {number}"));
+        let (done, reply) = compare.beside(network, done, beside);
         let change = change.clone();
         let ports = (given, done);
         network.process(format!("worker {number}"), ports, async move |(given, done)| {

@@ -29,10 +29,10 @@ impl Encoder {
         for row in STAGES {
             let channels = row.inputs.iter().map(|input| {
                 let (from, channel) = match input {
-                    Frame::This(from) => (from, compare.named(format!("{from} to {}", row.name))),
+                    Frame::This(from) => (from, compare.carried(format!("{from} to {}", row.name))),
                     Frame::Last(from) => {
                         let name = format!("{from} to {}", row.name);
-                        (from, compare.named(name).initial([BLACK]))
+                        (from, compare.carried(name).initial([BLACK]))
                     }
                 };
                 let (sender, receiver) = network.channel_with(channel);
@@ -87,8 +87,8 @@ impl Encoder {
         let (mut tasks, mut replies) = (Vec::new(), Vec::new());
         for worker in 0..self.workers {
             let name = |what| format!("{} {what} {worker}", row.name);
-            let (task, given) = compare.channel(network, name("task"));
-            let (done, reply) = compare.channel(network, name("reply"));
+            let (task, given) = compare.carried_channel(network, name("task"));
+            let (done, reply) = compare.carried_channel(network, name("reply"));
             let ports = (given, done);
             network.process(name("worker"), ports, async move |(given, done)| {
                 let work = |frames: &[u64]| stage.macroblocks(frames[0], worker, self.workers);

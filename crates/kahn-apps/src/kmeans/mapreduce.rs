@@ -14,11 +14,13 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
-use kahn::{Digest, Network};
+use kahn::ranks::Beside;
+use kahn::{BoxError, Digest, Network};
 use kahn_mapreduce::{Job, Split};
 
 use super::KMeans;
 use super::number::Number;
+use super::points::Points;
 use super::rounds::{Assigned, Rounds, Solution};
 use crate::{Compare, Pending};
 
@@ -53,6 +55,81 @@ enum Reduced<'env, T> {
     Share(Box<Assigned<'env, T>>),
 }
 
+impl<'env, T: Number> Beside<&'env Points<T>> for Item<'env, T> {
+    fn encode(&self, points: &'env Points<T>, into: &mut Vec<u8>) {
+        self.means.encode((), into);
+        self.share.encode(points, into);
+        self.number.encode((), into);
+    }
+
+    fn decode(points: &'env Points<T>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let means = Beside::decode((), bytes)?;
+        let (share, number) = Beside::decode(points, bytes)?;
+        Ok(Self { means, share, number })
+    }
+}
+
+impl<S: Copy> Beside<S> for Key {
+    fn encode(&self, beside: S, into: &mut Vec<u8>) {
+        match *self {
+            Self::Group(group) => (false, group).encode(beside, into),
+            Self::Share(share) => (true, share).encode(beside, into),
+        }
+    }
+
+    fn decode(beside: S, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let (is_share, number) = Beside::decode(beside, bytes)?;
+        Ok(if is_share { Self::Share(number) } else { Self::Group(number) })
+    }
+}
+
+impl<'env, T: Number> Beside<&'env Points<T>> for Value<'env, T> {
+    fn encode(&self, points: &'env Points<T>, into: &mut Vec<u8>) {
+        match self {
+            Self::Point(point) => (false, *point).encode((), into),
+            Self::Share(share) => {
+                true.encode((), into);
+                share.encode(points, into);
+            }
+        }
+    }
+
+    fn decode(points: &'env Points<T>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        if bool::decode((), bytes)? {
+            return Beside::decode(points, bytes).map(Self::Share);
+        }
+        let point = usize::decode((), bytes)?;
+        let is_one = point < points.len();
+        if is_one {
+            Ok(Self::Point(point))
+        } else {
+            Err(format!("there is no point {point}").into())
+        }
+    }
+}
+
+impl<'env, T: Number> Beside<&'env Points<T>> for Reduced<'env, T> {
+    fn encode(&self, points: &'env Points<T>, into: &mut Vec<u8>) {
+        match self {
+            Self::Mean(mean) => {
+                false.encode((), into);
+                mean.encode((), into);
+            }
+            Self::Share(share) => {
+                true.encode((), into);
+                share.encode(points, into);
+            }
+        }
+    }
+
+    fn decode(points: &'env Points<T>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        if bool::decode((), bytes)? {
+            return Beside::decode(points, bytes).map(Self::Share);
+        }
+        Beside::decode((), bytes).map(Self::Mean)
+    }
+}
+
 /// Writes the network: one process that iterates, `parts` that map and `parts` that reduce.
 pub(super) fn build<'env, T: Number>(
     program: &'env KMeans<T>,
@@ -68,8 +145,12 @@ pub(super) fn build<'env, T: Number>(
         },
         |_key, values, out| out.emit(reduced(program, values)),
     );
-    if compare == Compare::Contents {
+    if compare.is_by_contents() {
         (split, assign) = (split.digest(), assign.digest());
+    }
+    if compare.is_on_ranks() {
+        let points = &program.points;
+        (split, assign) = (split.wire_beside(points), assign.wire_beside(points));
     }
 
     let mut rounds = program.rounds_to_tell();

@@ -22,10 +22,13 @@ pub(super) fn build<'env, T: Number>(
 ) -> Pending<'env> {
     let mut assigners: Vec<Assigner<'env, T>> = Vec::with_capacity(program.parts);
     for part in 0..program.parts {
-        let (points_out, points) = compare.channel(network, format!("points {part}"));
-        let (means_out, means) = compare.channel(network, format!("means {part}"));
-        let (sums_out, sums) = compare.channel(network, format!("sums {part}"));
-        let (groups_out, groups) = compare.channel(network, format!("groups {part}"));
+        let points = compare.named(format!("points {part}"));
+        let (points_out, points) = compare.beside(network, points, &program.points);
+        let means = compare.named(format!("means {part}"));
+        let (means_out, means) = compare.beside(network, means, ());
+        let sums = compare.named(format!("sums {part}"));
+        let (sums_out, sums) = compare.beside(network, sums, ());
+        let (groups_out, groups) = compare.carried_channel(network, format!("groups {part}"));
         assigners.push((points_out, means_out, sums, groups));
         network.process(
             format!("assign {part}"),
@@ -37,14 +40,11 @@ pub(super) fn build<'env, T: Number>(
     }
     let (solution_out, solution) = compare.channel(network, "solution");
     // Written while it runs; a run that was cut short goes on with it.
-    let told = match (&program.course, compare) {
-        (Some(path), Compare::Numbers) => {
-            let (told_out, told) = network.channel("rounds");
-            network.write_file("write", told, path);
-            Some(told_out)
-        }
-        _ => None,
-    };
+    let told = program.course.as_ref().filter(|_| compare.is_for_results()).map(|path| {
+        let (told_out, told) = network.channel("rounds");
+        network.write_file("write", told, path);
+        told_out
+    });
     let ports = (assigners, told, solution_out);
     network.process("iterate", ports, async move |(assigners, told, solution)| {
         iterate(program, assigners, told, solution).await;

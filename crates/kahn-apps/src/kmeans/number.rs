@@ -7,10 +7,21 @@
 use std::fmt::{Debug, Display};
 
 use kahn::Digest;
+use kahn::ranks::Beside;
 
 /// A coordinate, a squared distance or a mean.
 pub trait Number:
-    Copy + Default + PartialOrd + From<u16> + Debug + Digest + Display + Send + Sync + 'static
+    Copy
+    + Default
+    + PartialOrd
+    + From<u16>
+    + Debug
+    + Digest
+    + Display
+    + Beside<()>
+    + Send
+    + Sync
+    + 'static
 {
     /// More than any distance, or as much.
     const FARTHEST: Self;

@@ -7,6 +7,9 @@
 
 use std::ops::Range;
 
+use kahn::BoxError;
+use kahn::ranks::Beside;
+
 use super::kernel::Kernel;
 use super::number::Number;
 
@@ -93,7 +96,11 @@ impl<T: Number> Points<T> {
     pub(super) fn share(&self, part: usize, parts: usize) -> Share<'_, T> {
         let tiles = self.count.div_ceil(LANES);
         let cut = |part| (tiles * part / parts) * LANES;
-        let range: Range<usize> = cut(part)..cut(part + 1).min(self.count);
+        self.run(cut(part)..cut(part + 1).min(self.count))
+    }
+
+    /// Gives the points of this range, which begins with a tile and ends with one, or with the last point.
+    fn run(&self, range: Range<usize>) -> Share<'_, T> {
         let end = range.end.next_multiple_of(LANES);
         Share {
             coordinates: &self.coordinates[range.start * self.dimensions..end * self.dimensions],
@@ -118,6 +125,22 @@ pub(super) struct Share<'env, T> {
     pub(super) first: usize,
     /// How many points of them are points.
     pub(super) count: usize,
+}
+
+/// A share is written as where it begins and how many points it has: every rank has the points.
+impl<'env, T: Number> Beside<&'env Points<T>> for Share<'env, T> {
+    fn encode(&self, _points: &'env Points<T>, into: &mut Vec<u8>) {
+        (self.first, self.count).encode((), into);
+    }
+
+    fn decode(points: &'env Points<T>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let (first, count) = <(usize, usize)>::decode((), bytes)?;
+        let end = first.checked_add(count).filter(|end| *end <= points.count);
+        let is_whole = |end: &usize| end.is_multiple_of(LANES) || *end == points.count;
+        let end = end.filter(is_whole).filter(|_| first.is_multiple_of(LANES));
+        let end = end.ok_or_else(|| format!("{count} points from {first} on are no share"))?;
+        Ok(points.run(first..end))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! What a round does: assign the points of a share, add up, move the means, decide whether to go
 //! on. Both variants are made of these steps; they differ in who does them and when.
 
+use kahn::BoxError;
+use kahn::ranks::Beside;
+
 use super::kernel::Kernel;
 use super::number::Number;
 use super::points::{LANES, Points, Share};
@@ -20,6 +23,19 @@ pub struct Sums {
     counts: Vec<u64>,
     /// How many points changed their group.
     changed: u64,
+}
+
+impl<S: Copy> Beside<S> for Sums {
+    fn encode(&self, beside: S, into: &mut Vec<u8>) {
+        self.coordinates.encode(beside, into);
+        self.counts.encode(beside, into);
+        self.changed.encode(beside, into);
+    }
+
+    fn decode(beside: S, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let (coordinates, (counts, changed)) = Beside::decode(beside, bytes)?;
+        Ok(Self { coordinates, counts, changed })
+    }
 }
 
 impl Sums {
@@ -128,6 +144,23 @@ impl<'env, T: Number> Assigned<'env, T> {
     /// Gives the group of each point.
     pub(super) fn into_groups(self) -> Vec<u32> {
         self.groups
+    }
+}
+
+impl<'env, T: Number> Beside<&'env Points<T>> for Assigned<'env, T> {
+    fn encode(&self, points: &'env Points<T>, into: &mut Vec<u8>) {
+        self.share.encode(points, into);
+        self.groups.encode((), into);
+        self.changed.encode((), into);
+    }
+
+    fn decode(points: &'env Points<T>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let share = Share::decode(points, bytes)?;
+        let (groups, changed) = <(Vec<u32>, u64)>::decode((), bytes)?;
+        if groups.len() != share.count {
+            return Err(format!("{} points with {} groups", share.count, groups.len()).into());
+        }
+        Ok(Self { groups, changed, ..Self::new(share, points) })
     }
 }
 

@@ -18,7 +18,7 @@ mod sequential;
 
 use std::time::Duration;
 
-use kahn::{Digest, Network};
+use kahn::{BoxError, Digest, Network};
 
 pub use self::sequential::{pass, sum};
 use crate::work::{Work, WorkArguments};
@@ -67,12 +67,33 @@ const DEFAULT_WORK: Duration = Duration::from_nanos(100);
 const MOST_BYTES: usize = 1 << 20;
 
 /// What passes a pipeline: some words, by value or behind a pointer.
-pub trait Message: Send + Digest + 'static {
+pub trait Message: Sized + Send + Digest + 'static {
     /// Makes the message of so many words whose number in the row is this.
     fn new(number: u64, words: usize) -> Self;
 
     /// Shows the words, of which there is one at least.
     fn words(&mut self) -> &mut [u64];
+
+    /// Appends the words as bytes.
+    fn write(&self, into: &mut Vec<u8>);
+
+    /// Reads what was written of one.
+    ///
+    /// # Errors
+    ///
+    /// Refuses bytes that are not as many as it takes.
+    fn read(bytes: &[u8]) -> Result<Self, BoxError>;
+}
+
+fn write_words(words: &[u64], into: &mut Vec<u8>) {
+    for word in words {
+        into.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+fn read_words(bytes: &[u8]) -> Result<Box<[u64]>, BoxError> {
+    let (words, []) = bytes.as_chunks() else { return Err("a word is cut off".into()) };
+    Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
 /// By value: `N` words, one or more.
@@ -85,6 +106,14 @@ impl<const N: usize> Message for [u64; N] {
     fn words(&mut self) -> &mut [u64] {
         self
     }
+
+    fn write(&self, into: &mut Vec<u8>) {
+        write_words(self, into);
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self::try_from(&read_words(bytes)?[..])?)
+    }
 }
 
 /// Behind a pointer.
@@ -95,6 +124,14 @@ impl Message for Box<[u64]> {
 
     fn words(&mut self) -> &mut [u64] {
         self
+    }
+
+    fn write(&self, into: &mut Vec<u8>) {
+        write_words(self, into);
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, BoxError> {
+        read_words(bytes)
     }
 }
 

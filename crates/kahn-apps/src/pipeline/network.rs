@@ -1,6 +1,6 @@
 //! The pipeline as a network: a process for the source, one for each stage, one for the sink.
 
-use kahn::{Network, Process, Receiver, Sender};
+use kahn::{Channel, Name, Network, Process, Receiver, Sender};
 
 use super::sequential::{pass, sum};
 use super::{Message, Pipeline};
@@ -23,14 +23,15 @@ impl Pipeline {
         watch: impl FnMut(u64) + Send + 'env,
     ) -> Slot<u64> {
         assert_eq!(M::new(0, self.words.max(1)).words().len(), self.words, "the size of a message");
-        let (source_out, mut last) = compare.channel::<M>(network, "from source");
+        let (source_out, mut last) = network.channel_with(described::<M>(compare, "from source"));
         network.process("source", source_out, async move |mut out| {
             for number in 0..self.messages {
                 out.send(M::new(number, self.words)).await;
             }
         });
         for number in 1..=self.stages {
-            let (out, next) = compare.channel(network, format!("from stage {number}"));
+            let (out, next) =
+                network.channel_with(described(compare, format!("from stage {number}")));
             let ports = (last, out);
             network.process(format!("stage {number}"), ports, async move |(input, out)| {
                 stage(number, self.work, input, out).await;
@@ -42,6 +43,12 @@ impl Pipeline {
         network.process_with(process, last, async move |last| sink(last, watch, giver).await);
         checksum
     }
+}
+
+/// A channel of the pipeline.
+fn described<M: Message>(compare: Compare, name: impl Into<Name>) -> Channel<M> {
+    let channel = compare.named(name);
+    if compare.is_on_ranks() { channel.wire_with(M::write, M::read) } else { channel }
 }
 
 async fn stage<M: Message>(number: u32, work: Work, mut input: Receiver<M>, mut out: Sender<M>) {

@@ -25,6 +25,7 @@ mod sequential;
 use std::time::Duration;
 
 use kahn::{Digest, Network};
+use serde::{Deserialize, Serialize};
 
 pub use self::graph::{Back, Graph, Shape, Vertex};
 use crate::checksum::mix;
@@ -68,7 +69,7 @@ pub struct Arguments {
 const DEFAULT_WORK: Duration = Duration::from_micros(1);
 
 /// What is sent: some work, and a trace of where it has been.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Digest)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Digest, Serialize, Deserialize)]
 pub struct Load {
     /// How much work: nanoseconds or iterations.
     units: u64,

@@ -62,7 +62,7 @@ impl Graph {
         let channels = self.edges.iter().map(|edge| {
             let way = if edge.from < edge.to { "to" } else { "back to" };
             let name = format!("{} {way} {}", name(edge.from), name(edge.to));
-            let (sender, receiver) = compare.channel(network, name);
+            let (sender, receiver) = compare.carried_channel(network, name);
             (Some(sender), Some(receiver))
         });
         let (senders, receivers) = channels.unzip();

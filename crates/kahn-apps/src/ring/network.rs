@@ -21,9 +21,9 @@ impl Ring {
         watch: impl FnMut(Moment) + Send + 'env,
     ) -> Slot<u64> {
         assert!(self.processes > 0 && self.tokens > 0, "a ring has a process and a token");
-        let (first_out, mut left) = compare.channel(network, "from root");
+        let (first_out, mut left) = compare.carried_channel(network, "from root");
         for element in 1..self.processes {
-            let (right, next) = compare.channel(network, format!("from {element}"));
+            let (right, next) = compare.carried_channel(network, format!("from {element}"));
             network.process(format!("element {element}"), (left, right), pass_on);
             left = next;
         }

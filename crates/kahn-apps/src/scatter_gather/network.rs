@@ -19,8 +19,8 @@ impl ScatterGather {
     ) -> Slot<u64> {
         let (mut tasks, mut replies) = (Vec::new(), Vec::new());
         for number in 0..self.processes {
-            let (task, given) = compare.channel(network, format!("task {number}"));
-            let (done, reply) = compare.channel(network, format!("reply {number}"));
+            let (task, given) = compare.carried_channel(network, format!("task {number}"));
+            let (done, reply) = compare.carried_channel(network, format!("reply {number}"));
             network.process(
                 format!("worker {number}"),
                 (given, done),

@@ -10,7 +10,11 @@ use std::hash::{BuildHasher as _, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use kahn::BoxError;
+use kahn::ranks::Beside;
+
 use super::words::{Word, for_each_word};
+use crate::Files;
 
 /// A word, and how often it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, kahn::Digest)]
@@ -25,6 +29,17 @@ impl<'text> Entry<'text> {
     /// Gives what entries are sorted by: decreasing count, then the word.
     pub fn rank(&self) -> (Reverse<u64>, Word<'text>) {
         (Reverse(self.count), self.word)
+    }
+}
+
+impl<'text> Beside<Files<'text>> for Entry<'text> {
+    fn encode(&self, files: Files<'text>, into: &mut Vec<u8>) {
+        self.word.encode(files, into);
+        self.count.encode(files, into);
+    }
+
+    fn decode(files: Files<'text>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        Beside::decode(files, bytes).map(|(word, count)| Self { word, count })
     }
 }
 

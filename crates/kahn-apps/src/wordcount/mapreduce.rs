@@ -16,7 +16,7 @@ use kahn::Network;
 use kahn_mapreduce::{Job, Split, merge};
 
 use super::{Entry, Word, WordCount, for_each_word, write_line};
-use crate::{Answer, Compare, Pending};
+use crate::{Answer, Compare, Files, Pending};
 
 /// Writes the network: `parts` processes in each of the four stages.
 pub(super) fn build<'env>(
@@ -45,14 +45,19 @@ pub(super) fn build<'env>(
     if program.one_by_one {
         (count, rank) = (count.one_by_one(), rank.one_by_one());
     }
-    if compare == Compare::Contents {
+    if compare.is_by_contents() {
         (split, count, rank) = (split.digest(), count.digest(), rank.digest());
+    }
+    let files = Files(&program.files);
+    if compare.is_on_ranks() {
+        split = split.wire_beside(files);
+        (count, rank) = (count.wire_beside(files), rank.wire_beside(files));
     }
 
     let chunks = split.items(network, program.chunks());
     let counted = count.on(network, chunks);
     let ranked = rank.on(network, counted);
-    let (merged_out, merged) = compare.channel(network, "merged");
+    let (merged_out, merged) = compare.beside(network, compare.named("merged"), files);
     network.process("merge", (ranked, merged_out), merge);
     let merged = network.collect("result", merged);
     Box::new(move || {

@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use kahn::{Network, Receiver, Sender};
 
 use super::{Counts, Entry, WordCount, write_line};
-use crate::{Answer, Compare, Pending};
+use crate::{Answer, Compare, Files, Pending};
 
 /// Entries go from process to process by the many.
 type Entries<'env> = Vec<Entry<'env>>;
@@ -21,18 +21,19 @@ pub(super) fn build<'env>(
     network: &mut Network<'env>,
     compare: Compare,
 ) -> Pending<'env> {
-    let parts = program.parts;
+    let (parts, files) = (program.parts, Files(&program.files));
     let mut to_counters = Vec::with_capacity(parts);
     let mut to_summers: Vec<_> = (0..parts).map(|_| Vec::with_capacity(parts)).collect();
     let mut to_merger = Vec::with_capacity(parts);
 
     for i in 0..parts {
-        let (chunks_out, chunks) = compare.channel(network, format!("chunks {i}"));
+        let chunks = compare.named(format!("chunks {i}"));
+        let (chunks_out, chunks) = compare.beside(network, chunks, files);
         to_counters.push(chunks_out);
         let words = (0..parts).map(|j| {
             // One message goes over it, and there are very many of them.
-            let name = format!("words {i} {j}");
-            let (words_out, words) = network.channel_with(compare.named(name).capacity(1));
+            let words = compare.named(format!("words {i} {j}")).capacity(1);
+            let (words_out, words) = compare.beside(network, words, files);
             to_summers[j].push(words);
             words_out
         });
@@ -44,17 +45,18 @@ pub(super) fn build<'env>(
     network.process("split", to_counters, async move |counters| split(program, counters).await);
 
     for (j, words) in to_summers.into_iter().enumerate() {
-        let (ranked_out, ranked) = compare.channel(network, format!("ranked {j}"));
+        let ranked = compare.named(format!("ranked {j}"));
+        let (ranked_out, ranked) = compare.beside(network, ranked, files);
         to_merger.push(ranked);
         network.process(format!("sum {j}"), (words, ranked_out), async |(words, ranked)| {
             sum_and_sort(words, ranked).await;
         });
     }
-    let (merged_out, merged) = compare.channel(network, "merged");
+    let (merged_out, merged) = compare.beside(network, compare.named("merged"), files);
     network.process("merge", (to_merger, merged_out), async |(ranked, merged)| {
         merge(ranked, merged).await;
     });
-    if let (Some(path), Compare::Numbers) = (&program.output, compare) {
+    if let Some(path) = program.output.as_ref().filter(|_| compare.is_for_results()) {
         // Written while it is merged; a run that was cut short goes on with it.
         let lines = network.map("lines", merged, |entries| lines(&entries));
         network.write_file("write", lines, path);

@@ -5,7 +5,9 @@
 //! 52 letters, is the default: it is what they measured, and an order of magnitude faster.
 //!
 //! ```text
-//!   pieces ─► count 0 … n ─► sum
+//!           ┌─► count 0 ─┐
+//!   split ──┤            ├─► sum
+//!           └─► count 1 ─┘
 //! ```
 
 use std::cmp::Reverse;
@@ -15,7 +17,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use kahn::Network;
 
-use crate::{Answer, Compare, Failure, Input, Pending, Program, Progress};
+use crate::{Answer, Compare, Failure, Files, Input, Pending, Program, Progress};
 
 /// How often each word was seen.
 type Counts = HashMap<String, u64, FixedState>;
@@ -47,13 +49,30 @@ impl UnicodeCount {
 impl Program for UnicodeCount {
     fn build<'env>(&'env self, network: &mut Network<'env>, compare: Compare) -> Pending<'env> {
         self.files.iter().for_each(|file| file.tell(network));
-        let (out, taken) = compare.channel(network, "pieces");
-        network.process("split", out, async move |mut out| {
-            for piece in self.pieces() {
-                out.send(piece).await;
+        let (mut pieces, mut counted) = (Vec::new(), Vec::new());
+        for part in 0..self.parts {
+            let channel = compare.named(format!("pieces {part}"));
+            let (out, piece) = compare.beside(network, channel, Files(&self.files));
+            let (counted_out, counts) = compare.carried_channel(network, format!("counted {part}"));
+            network.process(
+                format!("count {part}"),
+                (piece, counted_out),
+                async |(mut piece, mut out)| {
+                    while let Some(piece) = piece.recv().await {
+                        out.send(self.count(piece)).await;
+                    }
+                },
+            );
+            pieces.push(out);
+            counted.push(counts);
+        }
+        network.process("split", pieces, async move |mut counters| {
+            let parts = counters.len();
+            for (turn, piece) in self.pieces().enumerate() {
+                counters[turn % parts].send(piece).await;
             }
         });
-        let counted = network.parallel_map("count", taken, self.parts, |piece| self.count(piece));
+        let counted = network.gather("counted", counted);
         let all = network.fold("sum", counted, Counts::default(), |mut all, counted| {
             for (word, count) in counted {
                 *all.entry(word).or_insert(0) += count;

@@ -13,6 +13,11 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 
+use kahn::BoxError;
+use kahn::ranks::Beside;
+
+use crate::Files;
+
 /// How many letters of a word are kept in the word itself.
 const PREFIX: usize = 16;
 
@@ -86,6 +91,19 @@ impl<'text> Word<'text> {
             out.write_all(folded)?;
         }
         Ok(())
+    }
+}
+
+impl<'text> Beside<Files<'text>> for Word<'text> {
+    fn encode(&self, files: Files<'text>, into: &mut Vec<u8>) {
+        self.prefix.encode((), into);
+        let rest = Some(self.rest).filter(|rest| !rest.is_empty());
+        rest.encode(files, into);
+    }
+
+    fn decode(files: Files<'text>, bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let (prefix, rest) = (u128::decode((), bytes)?, Option::<&[u8]>::decode(files, bytes)?);
+        Ok(Self { prefix, rest: rest.unwrap_or_default() })
     }
 }
 

@@ -9,9 +9,11 @@ use super::raw::{ChannelRef, End, kind};
 use kahn_engine::sync::panics;
 use kahn_report::BoxError;
 use kahn_report::observe::WrittenForms;
+use kahn_report::ranks::Beside;
 use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::transmute;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,13 +29,12 @@ pub(crate) type Decode<T> = fn(&[u8]) -> Result<T, BoxError>;
 /// knows how to use it.
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
-    /// An [`Encode`] and a [`Decode`] of the type; or where the bytes begin of which each message is a part, and
-    /// how many they are.
+    /// An [`Encode`] and a [`Decode`] of the type; or what each message is beside.
     by: [*const (); 2],
     of: &'static OfType,
 }
 
-// SAFETY: functions, or bytes that are borrowed for as long as there are messages.
+// SAFETY: functions, or what is borrowed for as long as there are messages and may be used by several threads.
 unsafe impl Send for Wire {}
 // SAFETY: as above.
 unsafe impl Sync for Wire {}
@@ -53,10 +54,15 @@ struct OfType {
     again: Again,
     into: Into,
     name: fn() -> &'static str,
+    /// It uses what lives no longer than the processes of the network.
+    is_short: bool,
 }
 
 /// A way in which messages of a type are written.
 trait Form<T> {
+    /// Whether it uses what lives no longer than the processes of the network.
+    const IS_SHORT: bool = false;
+
     /// # Safety
     /// `wire` was made for messages of this type and form.
     unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>);
@@ -83,76 +89,48 @@ impl<T> Form<T> for Functions {
     }
 }
 
-/// As a part of other bytes: where it begins there, and how long it is.
-struct Within;
+/// Beside something that is on every rank; which may not live as long as the messages, if it is `SHORT`.
+struct BesideOf<S, const SHORT: bool>(PhantomData<S>);
 
-/// The bytes of a part's two numbers.
-const OF_A_PART: usize = 16;
+impl<S: Copy, const SHORT: bool> BesideOf<S, SHORT> {
+    /// What it is beside stands in place of the two functions.
+    const FITS: () = {
+        let fits = size_of::<S>() <= size_of::<[*const (); 2]>();
+        assert!(fits, "what messages are beside is a reference, or two at most");
+        assert!(align_of::<S>() <= align_of::<[*const (); 2]>(), "and stands where they do");
+    };
 
-/// Messages that may be parts of others of their type.
-#[diagnostic::on_unimplemented(
-    message = "a `{Self}` is no part of another",
-    note = "messages of type `&[u8]` and `&str` may be"
-)]
-pub trait Borrowed: Copy {
-    /// Its bytes.
-    fn bytes(&self) -> &[u8];
+    fn kept(beside: S) -> [*const (); 2] {
+        let () = Self::FITS;
+        let mut by = [ptr::null::<()>(); 2];
+        // SAFETY: there is room for it, as was said above.
+        unsafe { by.as_mut_ptr().cast::<S>().write(beside) };
+        by
+    }
 
-    /// Makes one of these bytes.
-    ///
     /// # Safety
-    /// They are part of the bytes of one of this type.
-    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError>;
-}
-
-impl Borrowed for &[u8] {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError> {
-        // SAFETY: said by the caller: what they are part of is borrowed for as long.
-        Ok(unsafe { &*bytes })
+    /// It was [kept](Self::kept) there.
+    unsafe fn of(wire: &Wire) -> S {
+        // SAFETY: said by the caller.
+        unsafe { wire.by.as_ptr().cast::<S>().read() }
     }
 }
 
-impl Borrowed for &str {
-    fn bytes(&self) -> &[u8] {
-        self.as_bytes()
-    }
+impl<T: Beside<S>, S: Copy, const SHORT: bool> Form<T> for BesideOf<S, SHORT> {
+    const IS_SHORT: bool = SHORT;
 
-    unsafe fn of_bytes(bytes: *const [u8]) -> Result<Self, BoxError> {
-        // SAFETY: said by the caller: what they are part of is borrowed for as long.
-        Ok(str::from_utf8(unsafe { &*bytes })?)
-    }
-}
-
-impl<T: Borrowed> Form<T> for Within {
     unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>) {
-        let (part, whole) = (message.bytes(), wire.by[0].addr());
-        let from = part.as_ptr().addr().checked_sub(whole).filter(|_| !part.is_empty());
-        let until = from.and_then(|from| from.checked_add(part.len()));
-        let is_within = until.is_some_and(|until| until <= wire.by[1].addr());
-        assert!(is_within || part.is_empty(), "a message is no part of what its channel is within");
-        into.extend((from.unwrap_or(0) as u64).to_le_bytes());
-        into.extend((part.len() as u64).to_le_bytes());
+        // SAFETY: said by the caller.
+        message.encode(unsafe { Self::of(&wire) }, into);
     }
 
-    unsafe fn decode(wire: Wire, bytes: &[u8]) -> Result<T, BoxError> {
-        let numbers: &[u8; OF_A_PART] = bytes.try_into()?;
-        let [from, length] = [0, 8].map(|at| {
-            u64::from_le_bytes(*numbers[at..].first_chunk().expect("there are eight bytes left"))
-        });
-        let all = wire.by[1].addr();
-        if from.checked_add(length).is_none_or(|until| until > all as u64) {
-            let what = format!("{length} bytes from byte {from} on are no part of {all} bytes");
-            return Err(what.into());
+    unsafe fn decode(wire: Wire, mut bytes: &[u8]) -> Result<T, BoxError> {
+        // SAFETY: said by the caller.
+        let message = T::decode(unsafe { Self::of(&wire) }, &mut bytes)?;
+        match bytes.len() {
+            0 => Ok(message),
+            more => Err(too_long::<T>(more)),
         }
-        // No more than the bytes that there are.
-        let [from, length] = [from, length].map(|number| usize::try_from(number).unwrap_or(0));
-        let start = wire.by[0].cast::<u8>().wrapping_add(from);
-        // SAFETY: a part of the bytes of one of this type, as the caller says.
-        unsafe { T::of_bytes(ptr::slice_from_raw_parts(start, length)) }
     }
 }
 
@@ -167,10 +145,14 @@ impl Wire {
         Self::of::<T, Functions>([encode as *const (), decode as *const ()])
     }
 
-    /// Each message is a part of this one.
-    pub(crate) fn within<T: Borrowed>(whole: T) -> Self {
-        let bytes = whole.bytes();
-        Self::of::<T, Within>([bytes.as_ptr().cast(), ptr::without_provenance(bytes.len())])
+    /// Each message is written beside this, which lives for as long as the processes of the network.
+    pub(crate) fn beside<T: Beside<S>, S: Copy + Send + Sync>(beside: S) -> Self {
+        Self::of::<T, BesideOf<S, true>>(BesideOf::<S, true>::kept(beside))
+    }
+
+    /// Each message is written beside one of their type, which so lives as long as they do.
+    pub(crate) fn within<T: Beside<T> + Copy + Send + Sync>(whole: T) -> Self {
+        Self::of::<T, BesideOf<T, false>>(BesideOf::<T, false>::kept(whole))
     }
 
     fn of<T, F: Form<T>>(by: [*const (); 2]) -> Self {
@@ -180,6 +162,7 @@ impl Wire {
                 again: again::<T, F>,
                 into: into::<T, F>,
                 name: type_name::<T>,
+                is_short: F::IS_SHORT,
             }
         };
         Self { by, of }
@@ -249,6 +232,12 @@ impl ChannelRef {
     /// Whether its messages have a written form.
     pub(crate) fn is_wired(self) -> bool {
         self.sender.is_kind(kind::WIRED)
+    }
+
+    /// Whether its messages are written beside what lives no longer than the processes of the network.
+    pub(super) fn is_written_beside(self) -> bool {
+        let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten();
+        wire.is_some_and(|wire| wire.of.is_short)
     }
 
     /// The written form of a message, if it has one and it can be written.
@@ -403,7 +392,6 @@ pub(crate) fn of_plain<T: bytemuck::Pod, C: AsRef<[T]> + From<Vec<T>>>() -> Wire
     )
 }
 
-#[cfg(any(feature = "wire", feature = "wire-raw"))]
 fn too_long<T>(more: usize) -> BoxError {
     format!("{more} bytes are left over behind a `{}`", type_name::<T>()).into()
 }
@@ -414,23 +402,21 @@ mod tests {
 
     static WHOLE: &str = "zwölf Boxkämpfer";
 
-    fn of_text(from: u64, length: u64) -> Result<&'static str, BoxError> {
-        let written = [from.to_le_bytes(), length.to_le_bytes()].concat();
-        // SAFETY: it is made for texts.
-        unsafe { Within::decode(Wire::within(WHOLE), &written) }
-    }
-
     #[test]
     fn what_is_written_of_a_part_is_read_as_that_part() {
         let ends = WHOLE.char_indices().map(|(at, _)| at).chain([WHOLE.len()]);
+        let wire = Wire::within(WHOLE);
         for from in ends.clone() {
             for until in ends.clone().filter(|until| *until >= from) {
                 let (part, mut bytes) = (&WHOLE[from..until], Vec::new());
                 // SAFETY: it is made for texts.
-                unsafe { Within::encode(Wire::within(WHOLE), &part, &mut bytes) };
+                unsafe { wire.encode(ptr::from_ref(&part).cast(), &mut bytes) };
+                let mut read = std::mem::MaybeUninit::<&str>::uninit();
                 // SAFETY: as above.
-                let read: Result<&str, _> = unsafe { Within::decode(Wire::within(WHOLE), &bytes) };
-                let read = read.expect("it is a part");
+                unsafe { wire.decode_into(&bytes, read.as_mut_ptr().cast()) }
+                    .expect("it is a part");
+                // SAFETY: it was read.
+                let read = unsafe { read.assume_init() };
                 assert_eq!(read, part);
                 assert!(part.is_empty() || read.as_ptr() == part.as_ptr());
             }
@@ -438,21 +424,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_is_refused() {
+    fn what_is_no_part_and_what_is_left_over_is_refused() {
+        let read = |bytes: &[u8]| {
+            let mut slot = std::mem::MaybeUninit::<&str>::uninit();
+            // SAFETY: it is made for texts.
+            unsafe { Wire::within(WHOLE).decode_into(bytes, slot.as_mut_ptr().cast()) }
+        };
+        let of = |from: u64, length: u64| [from.to_le_bytes(), length.to_le_bytes()].concat();
         let all = WHOLE.len() as u64;
-        assert!(of_text(0, all).is_ok() && of_text(all, 0).is_ok());
+        assert!(read(&of(0, all)).is_ok() && read(&of(all, 0)).is_ok());
         for (from, length) in [(0, all + 1), (all + 1, 0), (1, all), (u64::MAX, 1), (1, u64::MAX)] {
-            let why = of_text(from, length).expect_err("it is no part").to_string();
-            assert_eq!(
-                why,
-                format!("{length} bytes from byte {from} on are no part of {all} bytes")
-            );
+            assert!(read(&of(from, length)).is_err(), "{length} from {from} on");
         }
         // In the middle of a letter.
-        assert!(of_text(3, 4).is_err());
-        // SAFETY: it is made for bytes.
-        let short: Result<&[u8], _> =
-            unsafe { Within::decode(Wire::within(&b"to be"[..]), &[0; 15]) };
-        assert!(short.is_err());
+        assert!(read(&of(3, 4)).is_err());
+        assert!(read(&[0; 15]).is_err() && read(&[0; 17]).is_err());
     }
 }

@@ -57,6 +57,7 @@ fn plan(name: &'static str, effects: bool) -> ProcessPlan {
         effects,
         is_joined: effects,
         pinned: None,
+        rank: None,
         role: Role::Process,
         attributes: 0,
     }

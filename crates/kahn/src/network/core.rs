@@ -2,6 +2,7 @@
 
 use super::body::{self, Async, Blocking, Body, BoxedStart};
 use super::cut::CutNetwork;
+use super::gone::Gone;
 use super::hooks::Joined;
 use super::left::Left;
 use super::load::Measured;
@@ -21,13 +22,13 @@ use crate::channel::weight::Weighing;
 use crate::channel::wire::Wire;
 use crate::channel::{Party, Port, PortKind, Ports, Receiver, Sender};
 use crate::deadlock::{Resolver, explain};
-use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering::*};
+use kahn_engine::sync::{Access, Arc, AtomicBool, AtomicU64, Mutex, Ordering::*};
 use kahn_engine::task::{BodyType, Info, Plan as TaskPlan, ProcessResult};
 use kahn_engine::{Kind, Scheduler, TaskRef};
 use kahn_report::observe::Subject;
 use kahn_report::{Ending, Explanation, Identity, Misuse, Name};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// Why a run ended before all processes did.
 #[derive(Clone, Debug)]
@@ -86,27 +87,8 @@ pub(crate) struct Core {
     pub(super) script: OnceLock<Again>,
     /// What this rank has of the network, if it runs on several.
     pub(super) cut: OnceLock<Arc<CutNetwork>>,
-}
-
-/// A gate that opens once, when the run is over.
-#[derive(Debug, Default)]
-pub(crate) struct Gone {
-    open: Mutex<bool>,
-    bell: Condvar,
-}
-
-impl Gone {
-    pub(crate) fn open(&self) {
-        *self.open.lock() = true;
-        self.bell.notify_all();
-    }
-
-    /// Waits until it opens or for `time`; tells whether it is open.
-    pub(crate) fn wait_for(&self, time: Duration) -> bool {
-        let mut open = self.open.lock();
-        self.bell.wait_while_for(&mut open, |open| !*open, time);
-        *open
-    }
+    /// The ranks that processes are said to be for.
+    pub(super) placed: Mutex<BTreeMap<Identity, usize>>,
 }
 
 /// What a channel is to be.
@@ -130,6 +112,7 @@ pub(crate) struct ProcessPlan {
     /// Whether its effects are outside of the program: see [`attribute::JOINED`].
     pub(crate) is_joined: bool,
     pub(crate) pinned: Option<u32>,
+    pub(crate) rank: Option<usize>,
     pub(crate) role: Role,
     /// Further [attributes](attribute).
     pub(crate) attributes: u8,
@@ -182,6 +165,7 @@ impl Core {
             fixed: AtomicU64::new(0),
             script: OnceLock::new(),
             cut: OnceLock::new(),
+            placed: Mutex::default(),
         });
         core.scheduler.set_language(Kahn::new(Box::new(Joined(Arc::downgrade(&core)))));
         core
@@ -247,6 +231,9 @@ impl Core {
             Role::First(identity) | Role::Helper(identity) => identity,
             Role::Part(whole) => Role::of_part(whole),
         };
+        if let (Some(rank), None) = (plan.rank, by) {
+            self.placed.lock().insert(identity, rank);
+        }
         TaskPlan {
             info: Info { name: plan.name, identity },
             kind: body::kind_of(body),
@@ -417,6 +404,7 @@ impl Core {
                 effects: true,
                 is_joined: true,
                 pinned: None,
+                rank: None,
                 role: Role::Process,
                 attributes: 0,
             };

@@ -181,16 +181,20 @@ impl Core {
         let (tasks, channels) = self.members();
         let places: BTreeMap<TaskRef, usize> = tasks.iter().copied().zip(0..).collect();
         let place = |channel: ChannelRef, end| places.get(&channel.owner(end)?).copied();
+        let placed = self.placed.lock();
         let member = |task: &TaskRef| {
             let attributes = task.attributes();
             let stays = if attributes & attribute::JOINED != 0 || task.kind() == Kind::Outside {
                 Some(Stays::IsJoined)
             } else if attributes & (attribute::HAD_SENDERS | attribute::PART) == 0 {
                 Some(Stays::HasResult)
+            } else if attributes & attribute::EFFECTS != 0 {
+                Some(Stays::KeepsResult)
             } else {
                 None
             };
-            Member { name: task.info().name.clone(), stays }
+            let rank = placed.get(&task.info().identity).copied();
+            Member { name: task.info().name.clone(), stays, rank }
         };
         let joint = |channel: ChannelRef| {
             Some(Joint {
@@ -291,6 +295,7 @@ impl Core {
             effects: false,
             is_joined: false,
             pinned: None,
+            rank: None,
             role: Role::Process,
             attributes: attribute::LINK | attribute::STANDS_FOR_PARTY,
         };

@@ -387,6 +387,7 @@ pub struct Process {
     effects: bool,
     is_joined: bool,
     worker: Option<u32>,
+    rank: Option<usize>,
 }
 
 /// A name is enough where a process is to be described.
@@ -411,7 +412,7 @@ impl Process {
     /// # Ok::<(), kahn::RunError>(())
     /// ```
     pub fn named(name: impl Into<Name>) -> Self {
-        Self { name: name.into(), effects: false, is_joined: false, worker: None }
+        Self { name: name.into(), effects: false, is_joined: false, worker: None, rank: None }
     }
 
     /// Declares that the process does something that can be seen without its channels: it is never
@@ -492,9 +493,35 @@ impl Process {
         self
     }
 
+    /// Says on which rank the process runs, if the network runs on as many: what is placed by the name of the
+    /// process counts more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network, Process};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel_with(Channel::named("numbers").wire());
+    /// network.process_with(Process::named("count").rank(1), out, async |mut out| {
+    ///     out.send_all(0..10_u32).await;
+    /// });
+    /// let sum = network.fold("sum", numbers, 0, |sum, n| sum + n);
+    /// assert_eq!(network.shape().processes[0].rank, Some(1));
+    /// // On one rank it says nothing.
+    /// network.run()?;
+    /// assert_eq!(sum.take(), Some(45));
+    /// # Ok::<(), kahn::RunError>(())
+    /// ```
+    pub fn rank(mut self, rank: usize) -> Self {
+        self.rank = Some(rank);
+        self
+    }
+
     pub(super) fn plan(self) -> ProcessPlan {
-        let Self { name, effects, is_joined, worker } = self;
-        ProcessPlan { name, effects, is_joined, pinned: worker, role: Role::Process, attributes: 0 }
+        let Self { name, effects, is_joined, worker: pinned, rank } = self;
+        let (role, attributes) = (Role::Process, 0);
+        ProcessPlan { name, effects, is_joined, pinned, rank, role, attributes }
     }
 }
 

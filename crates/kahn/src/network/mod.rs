@@ -22,6 +22,7 @@
 //! | `merged` | … and what all ranks know together, when the run is over |
 //! | `portable` | … as bytes |
 //! | `handle` | [`StopHandle`]: from outside |
+//! | `gone` | … opens when the run is over |
 //! | `core` | what all of these share |
 //! | `process/` | the library of processes, over the public interface |
 
@@ -32,6 +33,7 @@ pub(crate) mod core;
 mod cut;
 mod describe;
 mod farm;
+mod gone;
 mod handle;
 mod hooks;
 mod input;

@@ -215,8 +215,19 @@ impl Options {
         self
     }
 
-    /// Records the history of every channel and lists every process, for comparing runs.
-    pub(crate) fn recorded(mut self) -> Self {
+    /// Has a run on several ranks keep the history of every channel, a digest a message, and list every process, so
+    /// that it can be compared with others: see [`RankRun::histories`](super::RankRun::histories).
+    ///
+    /// Channels whose messages have neither a [digest](super::Channel::digest) nor a written form are compared by
+    /// numbers. It takes eight bytes a message.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let options = kahn::Options::new().capacity(1).histories();
+    /// ```
+    #[must_use]
+    pub fn histories(mut self) -> Self {
         self.record = true;
         self.schedule = self.schedule.listed(usize::MAX);
         self

@@ -6,8 +6,9 @@ use super::merged::merged;
 use super::options::Options;
 use super::run::{RunError, perform};
 use super::summary::{Outcome, RunPart, tell};
+use crate::channel::table::ChannelRecord;
 use kahn_engine::sync::{Arc, Ordering::*};
-use kahn_report::ranks::{Links, Shape};
+use kahn_report::ranks::{History, Links, Shape};
 use kahn_report::{Portable, Report};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -153,6 +154,45 @@ impl RankRun {
     pub fn merge(parts: Vec<Self>) -> Result<Report, RunError> {
         let report = Self::outcome(parts).report;
         if report.is_success() { Ok(report) } else { Err(RunError::Ended(Box::new(report))) }
+    }
+
+    /// Returns what was received on each channel, in the order of their creation, if the run was one to be
+    /// [compared](Options::histories): of the parts of all ranks.
+    ///
+    /// # Examples
+    ///
+    /// The crate `kahn-net` gives them with the report.
+    ///
+    /// ```
+    /// use kahn::RankRun;
+    ///
+    /// fn messages(parts: &[RankRun]) -> u64 {
+    ///     RankRun::histories(parts).iter().map(|history| history.received).sum()
+    /// }
+    /// ```
+    pub fn histories(parts: &[Self]) -> Vec<History> {
+        let mut all = Vec::new();
+        for Self { part, cut } in parts {
+            let places: BTreeMap<_, _> = cut.channels.iter().copied().collect();
+            // Of a cut channel the rank of its receiver tells.
+            let is_told_here = |channel: &&ChannelRecord| {
+                let ends = places.get(&channel.identity);
+                ends.is_none_or(|&(_, to)| cut.ranks[to] == cut.rank)
+            };
+            all.extend(part.channels.iter().filter(is_told_here).map(|channel| {
+                let history = History {
+                    channel: channel.name.clone(),
+                    from: channel.from.clone(),
+                    to: channel.to.clone(),
+                    received: channel.counts.received,
+                    digests: channel.history.as_ref().map(|history| history.digests.clone()),
+                    is_whole: !channel.is_cut,
+                };
+                (channel.identity, history)
+            }));
+        }
+        all.sort_by_key(|(identity, _)| *identity);
+        all.into_iter().map(|(_, history)| history).collect()
     }
 
     pub(crate) fn outcome(parts: Vec<Self>) -> Outcome {

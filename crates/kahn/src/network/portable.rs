@@ -7,6 +7,7 @@ use super::core::Verdict;
 use super::cut::CutRecord;
 use super::left::{Left, LeftChannel};
 use super::summary::RunPart;
+use crate::channel::digest::History;
 use crate::channel::endings::{AtEnds, LastSender};
 use crate::channel::table::{ChannelCounts, ChannelRecord};
 use kahn_engine::scheduler::Elapsed;
@@ -60,7 +61,7 @@ impl Portable for ChannelRecord {
             began_with,
             weight,
             counts,
-            history: _,
+            history,
             is_cut,
         } = self;
         identity.write(out);
@@ -73,6 +74,7 @@ impl Portable for ChannelRecord {
         began_with.write(out);
         weight.write(out);
         counts.write(out);
+        history.as_ref().map(|history| history.digests.clone()).write(out);
         is_cut.write(out);
     }
 
@@ -88,7 +90,8 @@ impl Portable for ChannelRecord {
             began_with: Portable::read(bytes)?,
             weight: Portable::read(bytes)?,
             counts: Portable::read(bytes)?,
-            history: None,
+            history: Option::<Vec<u64>>::read(bytes)?
+                .map(|digests| History { digest: None, digests }),
             is_cut: Portable::read(bytes)?,
         })
     }

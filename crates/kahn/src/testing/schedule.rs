@@ -357,7 +357,7 @@ impl Schedules {
                 .budget(self.budget)
                 .quiescence_is_normal(self.quiescence)
                 .policy(policy.clone())
-                .recorded();
+                .histories();
             if let Some(capacity) = schedule.capacity {
                 options = options.capacity(capacity);
             }

@@ -53,7 +53,7 @@ const CRATES: [(&str, &[&str]); 18] = [
 const FOR_TESTS: [&str; 2] = ["kahn-laws", "kahn-policies"];
 
 /// Crates whose documentation or tests show what their users do, and the crate that they do it with.
-const FOR_EXAMPLES: [(&str, &str); 12] = [
+const FOR_EXAMPLES: [(&str, &str); 13] = [
     ("kahn-derive", "kahn"),
     ("kahn-policies", "kahn"),
     ("kahn-engine", "kahn"),
@@ -61,6 +61,8 @@ const FOR_EXAMPLES: [(&str, &str); 12] = [
     ("kahn-observe", "kahn"),
     ("kahn-live", "kahn"),
     ("kahn-live", "kahn-csp"),
+    // Programs on several ranks.
+    ("kahn-apps", "kahn-net"),
     // Traces of jobs, and of programs.
     ("kahn-observe", "kahn-csp"),
     ("kahn-observe", "kahn-mapreduce"),

@@ -291,10 +291,21 @@ impl Drop for Kept {
     }
 }
 
+/// A party may live longer than what messages are written beside.
+fn refuse_borrowing(channel: ChannelRef) {
+    let borrows = channel.is_written_beside();
+    assert!(
+        !borrows,
+        "channel `{}` is for processes: its messages are written beside what is borrowed",
+        channel.name()
+    );
+}
+
 impl<T: Send> OutsidePorts for Sender<T> {
     type Outside = OutsideSender<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideSender<T> {
+        refuse_borrowing(self.channel());
         if party.is_stood_in_for() {
             self.into_channel();
             return OutsideSender { sender: None, party: Arc::clone(party) };
@@ -308,6 +319,7 @@ impl<T: Send> OutsidePorts for Receiver<T> {
     type Outside = OutsideReceiver<T>;
 
     fn into_outside(self, party: &Arc<Party>) -> OutsideReceiver<T> {
+        refuse_borrowing(self.channel());
         if party.is_stood_in_for() {
             self.into_channel();
             return OutsideReceiver { receiver: None, party: Arc::clone(party) };
