@@ -12,15 +12,16 @@ use crate::choice::operation::{Operation, Pending};
 use crate::language::common::Common;
 use crate::language::csp::{Worker, access_of};
 use crate::language::deferred::{Deferred, Over};
+use crate::language::header::own;
 use crate::language::running;
 use crate::sharing::phases::{Member, NEVER, Phases, PhasesRef};
-use crate::wait::Stage;
 use crate::wait::place::{At, Awaited, Place};
 use crate::wait::waiter::{Attempt, How};
-use kahn_engine::TaskRef;
+use crate::wait::{self, Stage};
 #[cfg(all(test, loom))]
 use kahn_engine::sync::Access;
 use kahn_engine::sync::{Arc, Cell, Ordering::Relaxed};
+use kahn_engine::{Park, TaskRef};
 use kahn_report::Name;
 use std::fmt;
 
@@ -245,6 +246,19 @@ unsafe impl Operation for Syncing<'_> {
         // Relaxed, for those that only look: the phase cannot be complete before the process has come.
         task.tally.store(phases.number(), Relaxed);
         phases.come(worker, task, *member, &self.came_for, Some(how))
+    }
+
+    #[inline]
+    fn park(&self, worker: &Worker, task: TaskRef) -> Park {
+        let Barrier { phases, member } = &*self.barrier;
+        if task.notes() & own::KILLABLE == 0 {
+            // As in `enter`.
+            task.tally.store(phases.number(), Relaxed);
+            if phases.come_and_wait(worker, task, *member, &self.came_for) {
+                return Park::Asleep;
+            }
+        }
+        wait::enter_alone(task, |how| self.enter(worker, task, how))
     }
 
     fn leave(&self, worker: Option<&Worker>) {

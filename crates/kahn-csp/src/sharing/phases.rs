@@ -333,6 +333,31 @@ impl Phases {
         Attempt::Nothing
     }
 
+    /// The usual case of [`come`](Self::come): a process comes alone, is not the last, and is entered. `false`, and nothing
+    /// done, if it is the last.
+    #[inline(always)]
+    pub(super) fn come_and_wait(
+        &self,
+        worker: &Worker,
+        task: TaskRef,
+        member: Member,
+        came_for: &Cell<u64>,
+    ) -> bool {
+        let flags = self.gate.lock(worker.access());
+        let is_last = flags < 2 * ONE;
+        if !is_last {
+            let (state, phase) = (self.state(), self.phase());
+            let enrolled = &mut state.members[member as usize];
+            enrolled.task = task.as_ptr();
+            enrolled.came_for = phase;
+            came_for.set(phase);
+            // SAFETY: it comes to rest here, and is taken out behind the gate.
+            unsafe { state.waiters.add(task, worker) };
+        }
+        self.gate.unlock(if is_last { flags } else { flags - ONE });
+        !is_last
+    }
+
     /// Behind the gate: keeps others off every select state; `false`, and nothing done, if one is gone.
     #[inline]
     fn hold_selecting(&self) -> bool {
