@@ -26,6 +26,7 @@ use kahn_engine::task::Task;
 use kahn_report::Name;
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
@@ -35,7 +36,9 @@ const HELD: u32 = ShortLock32::FIRST_FLAG;
 /// A process that waits, in the queue.
 #[derive(Debug)]
 struct Queued {
-    waiter: Cell<Option<Waiter>>,
+    /// The process, while it stands in the queue, and how it waits then.
+    task: Cell<Option<TaskRef>>,
+    how: Cell<MaybeUninit<How>>,
     before: Cell<*const Queued>,
     behind: Cell<*const Queued>,
     /// It has been handed over.
@@ -45,11 +48,25 @@ struct Queued {
 impl Queued {
     fn new() -> Self {
         Self {
-            waiter: Cell::new(None),
+            task: Cell::new(None),
+            how: Cell::new(MaybeUninit::uninit()),
             before: Cell::new(ptr::null()),
             behind: Cell::new(ptr::null()),
             granted: Cell::new(false),
         }
+    }
+
+    /// Which process waits here, and how, if one does.
+    fn waiter(&self) -> Option<Waiter> {
+        let task = self.task.get()?;
+        // SAFETY: told before the process was.
+        let how = unsafe { self.how.get().assume_init() };
+        Some(Waiter { task, how })
+    }
+
+    fn enter(&self, task: TaskRef, how: How) {
+        self.how.set(MaybeUninit::new(how));
+        self.task.set(Some(task));
     }
 }
 
@@ -114,7 +131,7 @@ impl Queue {
         let mut has = false;
         // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
         while let Some(queued) = unsafe { next.as_ref() } {
-            has |= queued.waiter.get().is_some_and(|waiter| waiter.task == task);
+            has |= queued.task.get() == Some(task);
             next = queued.behind.get();
         }
         self.gate.unlock(flags);
@@ -144,7 +161,7 @@ impl Queue {
             return Attempt::Done;
         }
         if let Some((queued, how)) = enter {
-            queued.waiter.set(Some(Waiter { task, how }));
+            queued.enter(task, how);
             let last = self.last.replace(queued);
             queued.before.set(last);
             queued.behind.set(ptr::null());
@@ -171,7 +188,7 @@ impl Queue {
             Some(behind) => behind.before.set(before),
             None => self.last.set(before),
         }
-        queued.waiter.set(None);
+        queued.task.set(None);
     }
 
     /// Hands it to the first that waits.
@@ -188,7 +205,7 @@ impl Queue {
     fn hand_on(&self, flags: u32) -> (u32, Wake) {
         // SAFETY: what is in the queue is pinned, and leaves it behind the gate.
         while let Some(first) = unsafe { self.first.get().as_ref() } {
-            let waiter = first.waiter.get().expect("what is in the queue waits");
+            let waiter = first.waiter().expect("what is in the queue waits");
             self.unlink(first);
             let Some(wake) = waiter.take() else { continue };
             first.granted.set(true);
@@ -202,7 +219,7 @@ impl Queue {
     /// A process does not wait any more, and keeps what it was given.
     fn withdraw(&self, queued: &Queued, access: Access) {
         let flags = self.gate.lock(access);
-        if queued.waiter.get().is_some() {
+        if queued.task.get().is_some() {
             self.unlink(queued);
         }
         self.gate.unlock(flags);
