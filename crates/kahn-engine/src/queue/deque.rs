@@ -149,6 +149,12 @@ impl<T: Item> Deque<T> {
         (self.top.load(Relaxed), self.bottom.load(Relaxed))
     }
 
+    /// The number of the next item at the hot end.
+    #[inline]
+    pub(crate) fn end(&self) -> usize {
+        self.bottom.load(Relaxed)
+    }
+
     /// Roughly how many items are in it.
     pub(crate) fn len(&self) -> usize {
         let top = self.top.load(Relaxed);

@@ -217,8 +217,7 @@ impl Lane {
         if self.rest_len.load(Relaxed) > 0 {
             return self.queue_rest(ready);
         }
-        let (_, end) = self.hot.ends();
-        if let Err(task) = self.front.push(ready.into_task(), end) {
+        if let Err(task) = self.front.push(ready.into_task(), self.hot.end()) {
             self.queue_rest(Ready::new(task));
         }
     }
