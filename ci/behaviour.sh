@@ -95,6 +95,12 @@ package=kahn-csp mutation results-are-left "$csp" is_dropped_with_the_run_if_its
     's/core\.drop_results\(\);//'
 package=kahn-csp mutation handle-runs-twice "$csp" a_second_run_of_a_handle run/execute.rs \
     's/handle\.attachment\(\)\.take\(\);//'
+package=kahn-csp mutation users-are-kept "$csp" that_was_used_works network/core.rs \
+    's/blocks::forget_users\(&self\.common\);//'
+package=kahn-csp mutation killable-leaves-channels "$csp" while_it_receives process/create.rs \
+    's/if process\.killable \|\| settings\.threads \{ own::STAYS \}/if settings.threads { own::STAYS }/'
+package=kahn-csp mutation current-is-not-called "$csp" a_waker_that_is_called ../../kahn-engine/src/task/foreign.rs \
+    's/current_at\(data\)\.marks\.fetch_or\(mark::AGAIN, Release\);/let _ = data;/'
 package=kahn-csp mutation deferred-to-nobody "$csp" an_end_that_is_dropped_on_another run/execute.rs \
     's/core\.common\.calls\.begin\(&scheduler\);//'
 package=kahn-csp mutation goes-behind-others "$csp" that_has_given_way_to ../../kahn-engine/src/worker/urgency.rs \

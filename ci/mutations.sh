@@ -232,9 +232,9 @@ mutation csp-left-relaxed words::of_two channel/word.rs \
 mutation csp-left-and-looked-at-relaxed words::of_two channel/word.rs \
     's/self\.0\.load\(Acquire\)/self.0.load(Relaxed)/'
 mutation csp-left-without-comparing meetings::two_messages channel/word.rs \
-    's/self\.0\.compare_exchange\(seen, seen \| side \| LEFT, Release, Relaxed\)\.is_ok\(\)/{ self.0.store(seen | side | LEFT, Release);\n true }/'
+    's/self\.0\.compare_exchange\(buffer, buffer \| side \| LEFT, Release, Relaxed\)\.is_ok\(\)/{ self.0.store(buffer | side | LEFT, Release);\n true }/'
 mutation csp-left-with-messages meetings::a_buffer channel/word.rs \
-    's/if seen != 0 && seen != waited_for \{/if seen \& LEFT != 0 {/'
+    's/if self\.peek\(\) != buffer \{/let buffer = self.peek();\n        if buffer \& LEFT != 0 {/'
 mutation csp-struck-out-without-locking words::what_was_forgotten channel/word.rs \
     's/(fn lock_after_the_run.*?)if seen & LEFT == 0 \{\s*return seen;\s*\}/$1return seen \& !(LEFT | sides);/s'
 mutation csp-left-and-locked words:: channel/word.rs \

@@ -53,7 +53,7 @@ pub(crate) struct Ended {
 
 #[cfg(not(loom))]
 pub(crate) use chunks::{
-    Blocks, clear_buffers, common_of, each, give_back, left, make, while_they_stay,
+    Blocks, clear_buffers, common_of, each, forget_users, give_back, left, make, while_they_stay,
 };
 
 #[cfg(not(loom))]
@@ -222,6 +222,16 @@ mod chunks {
         }
     }
 
+    /// A network of which nothing runs any more: its channels forget which processes used them, for the
+    /// memory of these goes before theirs.
+    pub(crate) fn forget_users(common: &Common) {
+        let blocks = common.memory::<Blocks>().0.lock();
+        for place in blocks.channels(common.number) {
+            // SAFETY: the chunks are there.
+            unsafe { place.as_ref() }.forget_users();
+        }
+    }
+
     /// A network of which nothing runs any more: what is left of the channels that it made, `created`
     /// in all, whether they have ended or not.
     pub(crate) fn left(common: &Common, created: u64) -> Ended {
@@ -288,6 +298,9 @@ pub(crate) fn each(_common: &Common, _see: impl FnMut(usize, u64, &Rendezvous)) 
 pub(crate) fn clear_buffers(_common: &Common) {}
 
 #[cfg(loom)]
+pub(crate) fn forget_users(_common: &Common) {}
+
+#[cfg(loom)]
 pub(crate) fn left(_common: &Common, _created: u64) -> Ended {
     Ended::default()
 }
@@ -299,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_channel_keeps_what_its_network_has_in_common() {
-        let common = Common::new(7, Blocks::new(0));
+        let common = Common::new(7, 0, Blocks::new(0));
         let left = Arc::downgrade(&common);
         let places = ["a", "b"].map(|name| make(&common, Label::Name(name.into())));
         assert_eq!(Arc::strong_count(&common), 3, "each has a reference");
@@ -317,7 +330,7 @@ mod tests {
 
     #[test]
     fn blocks_are_recycled_and_find_their_network() {
-        let commons = [1, 2].map(|number| Common::new(number, Blocks::new(0)));
+        let commons = [1, 2].map(|number| Common::new(number, 0, Blocks::new(0)));
         let make_some = || -> Vec<_> {
             let all = (0..200).map(|nth| make(&commons[nth % 2], Label::Name("some".into())));
             all.collect()

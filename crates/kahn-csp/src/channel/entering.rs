@@ -2,28 +2,34 @@
 //!
 //! | the process | is entered |
 //! |---|---|
-//! | waits for this alone, and nothing else may end its wait | by leaving the word to its partner |
+//! | waits for this alone, and nothing else may end its wait | by leaving the word to its partner, by its worker itself if it used this end last |
 //! | may be killed; has a thread of its own; swaps; receives and acts before it lets the sender go; or its partner is coming | behind the gate, unless there is something to do |
 
 use crate::channel::rendezvous::{Entry, Rendezvous, Side, Terms, flag};
 use crate::channel::word::LEFT;
 use crate::language::csp::Worker;
-use crate::language::header::{Communicates, own};
+use crate::language::header::Communicates;
 use crate::wait;
 use crate::wait::place::Place;
 use crate::wait::waiter::Attempt;
 use kahn_engine::sync::Access;
-use kahn_engine::task::Kind;
 use kahn_engine::{Park, TaskRef};
 
 impl Rendezvous {
-    /// The running process waits for this alone: asks its worker to enter it after its poll, unless there
-    /// is something to do then.
+    /// The running process, which uses this side, waits for this alone and [may leave](wait::may_leave) the channel
+    /// to its partner: asks its worker to do so after its poll, unless there is something to do then.
     #[inline(always)]
-    pub(crate) fn ask_to_enter(&self, side: Side, worker: &Worker, task: TaskRef, slot: *const ()) {
+    pub(crate) fn ask_to_leave(&self, side: Side, worker: &Worker, task: TaskRef, slot: *const ()) {
         // It runs, so its slot is no partner's.
         task.slot().set(slot);
-        wait::ask_to_enter_channel(worker, task, self.waits_at(side));
+        wait::ask_to_leave(worker, task, self.waits_at(side));
+    }
+
+    /// The running process waits for this alone: asks its worker to enter it after its poll, unless there
+    /// is something to do then.
+    pub(crate) fn ask_to_enter(&self, side: Side, worker: &Worker, task: TaskRef, slot: *const ()) {
+        task.slot().set(slot);
+        wait::ask_to_enter(worker, task, self.waits_at(side), self, Self::enter_asked);
     }
 
     /// Where a process waits at one of its sides.
@@ -36,31 +42,51 @@ impl Rendezvous {
         }
     }
 
+    /// Leaves the channel where a process waits to its partner, if it has [asked](Self::ask_to_leave) for that.
+    ///
+    /// # Safety
+    /// It has, and has an end of the channel.
+    #[inline(always)]
+    pub(crate) unsafe fn leave_to_partner(task: TaskRef, worker: &Worker) -> Park {
+        let (channel, side) = Place::channel_of(task);
+        // SAFETY: said by the caller.
+        let this = unsafe { &*channel.cast::<Self>() };
+        if this.gate.leave(side, worker.access()) {
+            return Park::Asleep;
+        }
+        // The last thing that is done: so nothing is put aside for the call.
+        this.leave_otherwise(side, task, worker)
+    }
+
+    /// The same if its partner has come, or messages have, or a buffer has none.
+    #[inline(never)]
+    fn leave_otherwise(&self, side: u32, task: TaskRef, worker: &Worker) -> Park {
+        let side = Side::of_waits(side);
+        debug_assert_eq!(self.user(side), task.as_ptr(), "it uses the end");
+        if self.gate.leave_if(side.blocked(), side.waits(), worker.access()) {
+            return Park::Asleep;
+        }
+        self.enter_slowly(side, task, worker)
+    }
+
     /// Enters a process that has [asked](Self::ask_to_enter) for it, at the channel where it waits.
     ///
     /// # Safety
     /// It has asked for that, and has an end of the channel.
-    #[inline(always)]
-    pub(crate) unsafe fn enter_asked(task: TaskRef, worker: &Worker) -> Park {
-        let (channel, receives) = Place::channel_of(task);
+    unsafe fn enter_asked(_channel: *const (), task: TaskRef, worker: &Worker) -> Park {
+        let (channel, side) = Place::channel_of(task);
         // SAFETY: said by the caller.
         let this = unsafe { &*channel.cast::<Self>() };
-        this.enter_alone(if receives { Side::Receiver } else { Side::Sender }, task, worker)
-    }
-
-    /// Enters a process that waits for this alone, after its poll, unless there is something to do. Its
-    /// slot stands in its header.
-    #[inline(always)]
-    fn enter_alone(&self, side: Side, task: TaskRef, worker: &Worker) -> Park {
+        let side = Side::of_waits(side);
         // One that may be ended while it waits, or that the end of the run wakes, is not its partner's alone.
-        if task.notes() & own::KILLABLE == 0 && task.kind() == Kind::Pooled {
-            self.used_by(side, task);
-            if self.gate.leave(side.waits(), side.blocked(), worker.access()) {
+        if wait::may_leave(task) {
+            this.used_by(side, task);
+            let (access, waits) = (worker.access(), side.waits());
+            if this.gate.leave(waits, access) || this.gate.leave_if(side.blocked(), waits, access) {
                 return Park::Asleep;
             }
         }
-        // The last thing that is done: so nothing is put aside for the call.
-        self.enter_slowly(side, task, worker)
+        this.enter_slowly(side, task, worker)
     }
 
     /// The same behind the gate: if the process cannot leave it to its partner, or if that has come.

@@ -118,11 +118,11 @@ impl<A: Send, B: Send> Exchange<A, B> {
         Pending::new(Swapping {
             end: self,
             slot: Slot {
+                stage: Stage::Fresh,
                 outcome: Cell::new(Outcome::Open),
                 give: UnsafeCell::new(MaybeUninit::new(message)),
                 take: UnsafeCell::new(MaybeUninit::uninit()),
             },
-            stage: Stage::Fresh,
         })
     }
 }
@@ -148,7 +148,9 @@ impl<A: Send, B: Send> Drop for Exchange<A, B> {
 /// The part of a waiting exchange that its partner writes.
 #[repr(C)]
 struct Slot<A, B> {
-    /// First, as in every slot: the one that closes the other end knows no more.
+    /// The owner's.
+    stage: Stage,
+    /// Behind it, as in every slot: the one that closes the other end knows no more.
     outcome: Cell<Outcome>,
     give: UnsafeCell<MaybeUninit<A>>,
     take: UnsafeCell<MaybeUninit<B>>,
@@ -173,7 +175,6 @@ impl<A, B> Slot<A, B> {
 struct Swapping<'a, A: Send, B: Send> {
     end: &'a mut Exchange<A, B>,
     slot: Slot<A, B>,
-    stage: Stage,
 }
 
 // SAFETY: the slot holds messages, which are `Send`; others touch it behind the gate.
@@ -221,7 +222,7 @@ unsafe impl<A: Send, B: Send> Operation for Swapping<'_, A, B> {
     }
 
     fn stage(&mut self) -> &mut Stage {
-        &mut self.stage
+        &mut self.slot.stage
     }
 
     /// At the side where it gives, whichever of the channel's that is.

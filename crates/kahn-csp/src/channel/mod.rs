@@ -5,6 +5,7 @@
 //! | `gone` | what an operation comes to | |
 //! | `word` | the lock of a channel, which a process that sleeps leaves to its partner | one read-modify-write a meeting |
 //! | `rendezvous` | where a sender and a receiver meet, whatever their messages | no wake-up lost, no process run twice |
+//! | `users` | which process uses an end | |
 //! | `entering` | how a process is entered there, and taken out again | |
 //! | `record`, `blocks` | what is told of a channel; the memory of all of them | |
 //! | `attempt` | what sending, receiving and swapping do behind the gate | what is looked at first |
@@ -30,4 +31,5 @@ pub(crate) mod record;
 pub(crate) mod rendezvous;
 mod slot;
 pub(crate) mod typed;
+mod users;
 pub(crate) mod word;

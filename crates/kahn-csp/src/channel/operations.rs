@@ -4,11 +4,13 @@ use crate::channel::ends::{Receiver, Sender};
 use crate::channel::extended::Extended;
 use crate::channel::gone::{Gone, Outcome, Unsent};
 use crate::channel::poison;
-use crate::channel::rendezvous::{Entry, Side};
+use crate::channel::rendezvous::{Entry, Rendezvous, Side, flag};
 use crate::channel::slot::Slot;
 use crate::channel::typed::Channel;
+use crate::channel::users::AN_END;
+use crate::channel::word::LEFT;
 use crate::choice::guard::{Alternative, Entering, Finishing, Guard, Leaving, Looking};
-use crate::choice::operation::{Begun, Operation};
+use crate::choice::operation::{Operation, Usual};
 use crate::language::csp::{Enter, Worker, access_of};
 use crate::language::running;
 use crate::wait::place::{At, Awaited, Place};
@@ -21,27 +23,15 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::Poll;
 
-/// What messages call what is used outside of its network.
-const AN_END: &str = "an end of a channel";
-
 fn entry<T>(task: TaskRef, how: How, slot: &Slot<T>, extended: bool) -> Entry {
     Entry { task, how, slot: ptr::from_ref(slot).cast(), extended }
 }
 
-/// What came of an attempt at the beginning, none without a turn.
-#[inline(always)]
-fn begun(attempt: Option<Attempt>) -> Begun {
-    match attempt {
-        Some(Attempt::Done) => Begun::Done,
-        Some(_) => Begun::Nothing,
-        None => Begun::NoTurn,
-    }
-}
-
 /// A send in progress; made by [`Sender::send`].
+#[repr(C)]
 pub(super) struct Sending<'a, T: Send> {
-    end: &'a mut Sender<T>,
     slot: Slot<T>,
+    end: &'a mut Sender<T>,
 }
 
 impl<'a, T: Send> Sending<'a, T> {
@@ -51,6 +41,47 @@ impl<'a, T: Send> Sending<'a, T> {
 
     fn slot(&self) -> *const () {
         ptr::from_ref(&self.slot).cast()
+    }
+
+    /// Sends, or waits for the partner, if most sends begin so.
+    #[inline(always)]
+    fn begin(&mut self) -> Usual<Result<(), Unsent<T>>> {
+        let channel = self.end.channel;
+        let (meeting, side) = (channel.meeting(), Side::Sender);
+        if !meeting.is_used_here(side) && !meeting.has_new_user(side) {
+            return Usual::Otherwise;
+        }
+        // SAFETY: a process of the channel's network runs.
+        let (worker, task) = unsafe { Worker::running_unchecked() };
+        let flags = meeting.gate.look();
+        if let Some(buffer) = Rendezvous::left_by_receiver(flags) {
+            if !wait::has_turn_at_once(worker, task) {
+                return Usual::Otherwise;
+            }
+            // SAFETY: it has left the channel to us, and our slot holds the message.
+            unsafe { channel.send_left(worker, &self.slot, buffer) };
+            return Usual::Done(Ok(()));
+        }
+        if flags & side.ready() != 0 {
+            if !wait::has_turn_at_once(worker, task) {
+                return Usual::Otherwise;
+            }
+            self.slot.stage = Stage::Yielded;
+            match channel.send_behind(worker, task, &self.slot, None) {
+                // What was there was taken elsewhere.
+                Attempt::Nothing => {}
+                Attempt::Done if self.slot.outcome.get() == Outcome::Done => {
+                    return Usual::Done(Ok(()));
+                }
+                _ => return Usual::Otherwise,
+            }
+        }
+        if !wait::may_leave(task) {
+            return Usual::Otherwise;
+        }
+        self.slot.stage = Stage::Left;
+        meeting.ask_to_leave(side, worker, task, self.slot());
+        Usual::Waits
     }
 
     /// Whether its message was taken, and its receiver has not acted yet.
@@ -89,10 +120,24 @@ unsafe impl<T: Send> Operation for Sending<'_, T> {
         self.end.channel.send(worker, task, &self.slot) == Attempt::Done
     }
 
+    const HAS_USUAL_WAY: bool = true;
+
     #[inline(always)]
-    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
-        let has_turn = || wait::has_turn_at_once(worker, task);
-        begun(self.end.channel.send_in_turn(worker, task, &self.slot, has_turn))
+    fn poll_usually(&mut self) -> Usual<Self::Output> {
+        match self.slot.stage {
+            Stage::Fresh => self.begin(),
+            Stage::Left
+                if self.end.channel.meeting().has_done(Side::Sender, &self.slot.outcome) =>
+            {
+                Usual::Done(Ok(()))
+            }
+            _ => Usual::Otherwise,
+        }
+    }
+
+    #[inline]
+    fn may_be_ready(&self) -> bool {
+        self.end.channel.meeting().may_be_ready(Side::Sender)
     }
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
@@ -187,19 +232,63 @@ impl<'a, T: Send> Received<'a, T> for Extended<'a, T> {
 }
 
 /// A receive in progress; made by [`Receiver::recv`] and [`Receiver::recv_extended`].
+#[repr(C)]
 pub(super) struct Receiving<'a, T: Send, R: Received<'a, T>> {
-    end: &'a mut Receiver<T>,
     slot: Slot<T>,
+    end: &'a mut Receiver<T>,
     gets: PhantomData<fn() -> R>,
 }
 
 impl<'a, T: Send, R: Received<'a, T>> Receiving<'a, T, R> {
     pub(super) fn new(end: &'a mut Receiver<T>) -> Self {
-        Self { end, slot: Slot::empty(R::EXTENDED), gets: PhantomData }
+        Self { end, slot: Slot::empty(), gets: PhantomData }
     }
 
     fn slot(&self) -> *const () {
         ptr::from_ref(&self.slot).cast()
+    }
+}
+
+impl<'a, T: Send, R: Received<'a, T>> Receiving<'a, T, R> {
+    /// Receives, or waits for the partner, if most receives begin so.
+    #[inline(always)]
+    fn begin(&mut self) -> Usual<Result<R, Gone>> {
+        let channel = self.end.channel;
+        let (meeting, side) = (channel.meeting(), Side::Receiver);
+        if !meeting.is_used_here(side) && !meeting.has_new_user(side) {
+            return Usual::Otherwise;
+        }
+        // SAFETY: a process of the channel's network runs.
+        let (worker, task) = unsafe { Worker::running_unchecked() };
+        let flags = meeting.gate.look();
+        if flags == LEFT | flag::SENDER_WAITS {
+            if !wait::has_turn_at_once(worker, task) {
+                return Usual::Otherwise;
+            }
+            // SAFETY: it has left the channel to us.
+            return Usual::Done(Ok(R::of(channel, unsafe { channel.receive_left(worker) })));
+        }
+        if flags & side.ready() != 0 {
+            if !wait::has_turn_at_once(worker, task) {
+                return Usual::Otherwise;
+            }
+            self.slot.stage = Stage::Yielded;
+            match channel.receive_behind(worker, task, &self.slot, false, None) {
+                // What was there was taken elsewhere.
+                Attempt::Nothing => {}
+                Attempt::Done if self.slot.outcome.get() == Outcome::Done => {
+                    // SAFETY: the message was moved in.
+                    return Usual::Done(Ok(R::of(channel, unsafe { self.slot.read() })));
+                }
+                _ => return Usual::Otherwise,
+            }
+        }
+        if !wait::may_leave(task) {
+            return Usual::Otherwise;
+        }
+        self.slot.stage = Stage::Left;
+        meeting.ask_to_leave(side, worker, task, self.slot());
+        Usual::Waits
     }
 }
 
@@ -264,11 +353,26 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
         receive(self.end.channel, worker, task, &self.slot, R::EXTENDED)
     }
 
+    const HAS_USUAL_WAY: bool = !R::EXTENDED;
+
     #[inline(always)]
-    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
-        let has_turn = || wait::has_turn_at_once(worker, task);
-        let channel = self.end.channel;
-        begun(channel.receive_in_turn(worker, task, &self.slot, R::EXTENDED, has_turn))
+    fn poll_usually(&mut self) -> Usual<Self::Output> {
+        match self.slot.stage {
+            Stage::Fresh => self.begin(),
+            Stage::Left
+                if self.end.channel.meeting().has_done(Side::Receiver, &self.slot.outcome) =>
+            {
+                // SAFETY: the sender has moved its message in, and the slot is ours again.
+                let message = unsafe { self.slot.read() };
+                Usual::Done(Ok(R::of(self.end.channel, message)))
+            }
+            _ => Usual::Otherwise,
+        }
+    }
+
+    #[inline]
+    fn may_be_ready(&self) -> bool {
+        self.end.channel.meeting().may_be_ready(Side::Receiver)
     }
 
     fn enter(&self, worker: &Worker, task: TaskRef, how: How) -> Attempt {
@@ -299,6 +403,10 @@ unsafe impl<'a, T: Send, R: Received<'a, T>> Operation for Receiving<'a, T, R> {
 impl<'a, T: Send, R: Received<'a, T>> Drop for Receiving<'a, T, R> {
     #[inline]
     fn drop(&mut self) {
+        // The process has got it.
+        if self.slot.stage == Stage::Over {
+            return;
+        }
         if self.slot.outcome.get() == Outcome::Done {
             // SAFETY: it was received, and the process has not got it.
             drop(R::of(self.end.channel, unsafe { self.slot.read() }));
@@ -348,7 +456,7 @@ struct Any<'a, T: Send> {
 ///
 /// Source: occam's replicated `ALT`.
 pub fn any<T: Send>(ends: &mut [Receiver<T>]) -> impl Guard<Output = (usize, Result<T, Gone>)> {
-    Any { ends, slot: Slot::empty(false), _pinned: PhantomPinned }
+    Any { ends, slot: Slot::empty(), _pinned: PhantomPinned }
 }
 
 impl<T: Send> fmt::Debug for Any<'_, T> {

@@ -27,7 +27,7 @@
 //! whatever is entered in another way, and for those that look.
 //!
 //! *What may be touched when.* Everything is in plain cells behind the gate, which is the word. Which process used an
-//! end is written by that end's process alone, before it is entered. The slot of a side that is
+//! end is written by that end's process alone, when it begins to use it. The slot of a side that is
 //! entered belongs to the one that holds the gate and owns the waiting process: for a plain entry that
 //! is the one that finds it under the gate, for an offer the one that took it (see `wait::select`). Its owner
 //! touches it again when it is resumed, or after it has left, which needs the gate.
@@ -53,6 +53,7 @@ use crate::channel::word::{LEFT, Word};
 use crate::language::common::Common;
 use crate::language::csp::Worker;
 use crate::language::header::Communicates;
+use crate::wait::place;
 use crate::wait::select::{self, Taken, Ticket};
 use crate::wait::waiter::{How, Waiter, Wake};
 use kahn_engine::TaskRef;
@@ -68,15 +69,15 @@ use std::ptr::{self, NonNull};
 pub(crate) mod flag {
     use crate::channel::word::FIRST_FLAG as FIRST;
 
-    pub(crate) const SENDER_WAITS: u32 = FIRST;
-    pub(crate) const RECEIVER_WAITS: u32 = FIRST << 1;
+    pub(crate) const RECEIVER_WAITS: u32 = FIRST;
+    pub(crate) const SENDER_WAITS: u32 = FIRST << 1;
     pub(crate) const SENDER_GONE: u32 = FIRST << 2;
     pub(crate) const RECEIVER_GONE: u32 = FIRST << 3;
     pub(crate) const SENDER_POISON: u32 = FIRST << 4;
     pub(crate) const RECEIVER_POISON: u32 = FIRST << 5;
     pub(crate) const SENDER_HELD: u32 = FIRST << 6;
-    pub(crate) const MESSAGES: u32 = FIRST << 7;
-    pub(crate) const ROOM: u32 = FIRST << 8;
+    pub(crate) const ROOM: u32 = FIRST << 7;
+    pub(crate) const MESSAGES: u32 = FIRST << 8;
     pub(crate) const EXCHANGE: u32 = FIRST << 9;
     pub(crate) const SENDER_KEPT: u32 = FIRST << 10;
     pub(crate) const RECEIVER_KEPT: u32 = FIRST << 11;
@@ -101,6 +102,16 @@ impl Side {
             Self::Sender => Self::Receiver,
             Self::Receiver => Self::Sender,
         }
+    }
+
+    /// The side that has this flag.
+    #[inline]
+    pub(crate) fn of_waits(waits: u32) -> Self {
+        const {
+            assert!(flag::RECEIVER_WAITS as usize == place::RECEIVE << place::SIDE_BELOW_FLAG);
+            assert!(flag::SENDER_WAITS as usize == place::SEND << place::SIDE_BELOW_FLAG);
+        }
+        if waits == flag::SENDER_WAITS { Self::Sender } else { Self::Receiver }
     }
 
     pub(crate) fn waits(self) -> u32 {
@@ -260,7 +271,7 @@ pub(crate) struct Rendezvous {
     met: PlainAtomicU64,
     /// The process that used each end last; of a side that is entered, the one that waits there. Of an end
     /// that was dropped an odd number, which is no process: the digest of the one that dropped it.
-    users: [AtomicPtr<Task>; 2],
+    pub(super) users: [AtomicPtr<Task>; 2],
     /// Where the message of the one that is entered behind the lock stands, or is to stand; null
     /// without one.
     pub(super) slot: Cell<*const ()>,
@@ -394,17 +405,6 @@ impl Rendezvous {
         self.slot.set(slot);
     }
 
-    /// The process that has an end: notes that it uses it.
-    #[inline(always)]
-    pub(super) fn used_by(&self, side: Side, task: TaskRef) {
-        // Relaxed: the word hands it over. Most are used by one process for long.
-        let user = &self.users[side as usize];
-        let task = task.as_ptr().cast_mut();
-        if user.load(Relaxed) != task {
-            user.store(task, Relaxed);
-        }
-    }
-
     /// Behind the gate: a process that runs uses an end, so none waits there.
     #[inline]
     pub(crate) fn looks(&self, side: Side, flags: &mut u32, task: TaskRef) {
@@ -525,6 +525,20 @@ impl Rendezvous {
         // SAFETY: it sleeps, so it has not ended.
         let task = unsafe { TaskRef::from_ptr_unchecked(self.user(side).cast_mut()) };
         (task, task.slot().get())
+    }
+
+    /// The flag of the buffer, if a receiver has left the channel with these flags to its sender. One that
+    /// waits at a buffer has found it empty: nothing comes before the sender's message.
+    #[inline(always)]
+    pub(super) fn left_by_receiver(flags: u32) -> Option<u32> {
+        let buffer = flags ^ (LEFT | flag::RECEIVER_WAITS);
+        (buffer & !flag::ROOM == 0).then_some(buffer)
+    }
+
+    /// Whether there may be something to do for a side: a hint.
+    #[inline]
+    pub(super) fn may_be_ready(&self, side: Side) -> bool {
+        self.gate.look() & side.ready() != 0
     }
 
     /// Behind the gate: none is entered any more.

@@ -11,11 +11,10 @@ use std::mem::MaybeUninit;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Slot<T> {
-    pub(crate) outcome: Cell<Outcome>,
-    /// The owner's.
+    /// The owner's. First, so that it stands where the operation does.
     pub(crate) stage: Stage,
-    /// The owner's: whether it receives and keeps the sender until it has acted.
-    pub(crate) extended: bool,
+    /// In the same place in every slot: the one that closes the other end knows no more.
+    pub(crate) outcome: Cell<Outcome>,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -25,17 +24,17 @@ pub(crate) struct Slot<T> {
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
-    pub(super) fn empty(extended: bool) -> Self {
-        Self::new(MaybeUninit::uninit(), extended)
+    pub(super) fn empty() -> Self {
+        Self::new(MaybeUninit::uninit())
     }
 
     pub(crate) fn with(message: T) -> Self {
-        Self::new(MaybeUninit::new(message), false)
+        Self::new(MaybeUninit::new(message))
     }
 
-    fn new(value: MaybeUninit<T>, extended: bool) -> Self {
+    fn new(value: MaybeUninit<T>) -> Self {
         let (outcome, value) = (Cell::new(Outcome::Open), UnsafeCell::new(value));
-        Self { outcome, stage: Stage::Fresh, extended, value }
+        Self { stage: Stage::Fresh, outcome, value }
     }
 
     /// Moves the message out.

@@ -112,45 +112,41 @@ impl<T> Channel<T> {
         slot: &Slot<T>,
         extended: bool,
     ) -> Attempt {
-        self.receive_in_turn(worker, task, slot, extended, || true).unwrap_or(Attempt::Nothing)
-    }
-
-    /// The same, if the process has its turn when there is something to do; `None` if not.
-    #[inline(always)]
-    pub(super) fn receive_in_turn(
-        self,
-        worker: &Worker,
-        task: TaskRef,
-        slot: &Slot<T>,
-        extended: bool,
-        has_turn: impl Fn() -> bool,
-    ) -> Option<Attempt> {
         let meeting = self.meeting();
         let flags = meeting.gate.look();
         if flags == LEFT | flag::SENDER_WAITS && !extended {
-            if !has_turn() {
-                return None;
-            }
-            let (partner, theirs) = meeting.left_at(Side::Sender);
-            // SAFETY: the partner's slot is ours: its sender waits with a message in it.
-            let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
-            // SAFETY: as above.
-            let message = unsafe { theirs.read() };
-            theirs.outcome.set(Outcome::Done);
             meeting.used_by(Side::Receiver, task);
-            meeting.count();
-            meeting.gate.clear(0);
-            // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
-            worker.wake(unsafe { partner.claim() });
+            // SAFETY: it has left the channel to us.
+            let message = unsafe { self.receive_left(worker) };
             // Last, so that it stays in registers: the caller reads it at once.
             // SAFETY: ours is empty, for we wait for a message.
             unsafe { slot.fill(message) };
-            return Some(Attempt::Done);
+            return Attempt::Done;
         }
         if flags & Side::Receiver.ready() == 0 {
-            return Some(Attempt::Nothing);
+            return Attempt::Nothing;
         }
-        has_turn().then(|| self.receive_behind(worker, task, slot, extended, None))
+        self.receive_behind(worker, task, slot, extended, None)
+    }
+
+    /// Takes the message of a sender, and has that go on.
+    ///
+    /// # Safety
+    /// The sender has left the channel, which has no buffer, to the caller's process.
+    #[inline(always)]
+    pub(super) unsafe fn receive_left(self, worker: &Worker) -> T {
+        let meeting = self.meeting();
+        let (partner, theirs) = meeting.left_at(Side::Sender);
+        // SAFETY: the partner's slot is ours: its sender waits with a message in it.
+        let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
+        // SAFETY: as above.
+        let message = unsafe { theirs.read() };
+        theirs.outcome.set(Outcome::Done);
+        meeting.count();
+        meeting.gate.clear(0);
+        // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
+        worker.wake_pooled(unsafe { partner.claim() });
+        message
     }
 
     /// The same for a process that is entered here among others: at least it is entered.
@@ -166,7 +162,7 @@ impl<T> Channel<T> {
 
     /// The same, behind the gate.
     #[inline(never)]
-    fn receive_behind(
+    pub(super) fn receive_behind(
         self,
         worker: &Worker,
         task: TaskRef,
@@ -237,43 +233,38 @@ impl<T> Channel<T> {
     /// Moves the message out of the sender's `slot`, if a receiver or the buffer takes it.
     #[inline(always)]
     pub(crate) fn send(self, worker: &Worker, task: TaskRef, slot: &Slot<T>) -> Attempt {
-        self.send_in_turn(worker, task, slot, || true).unwrap_or(Attempt::Nothing)
-    }
-
-    /// The same, if the process has its turn when there is something to do; `None` if not.
-    #[inline(always)]
-    pub(super) fn send_in_turn(
-        self,
-        worker: &Worker,
-        task: TaskRef,
-        slot: &Slot<T>,
-        has_turn: impl Fn() -> bool,
-    ) -> Option<Attempt> {
         let meeting = self.meeting();
         let flags = meeting.gate.look();
-        // A receiver that waits at a buffer has found it empty: nothing comes before this message.
-        let buffer = flags ^ (LEFT | flag::RECEIVER_WAITS);
-        if buffer & !flag::ROOM == 0 {
-            if !has_turn() {
-                return None;
-            }
-            let (partner, theirs) = meeting.left_at(Side::Receiver);
-            // SAFETY: the partner's slot is ours: its receiver waits for a message.
-            let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
-            // SAFETY: as above; ours holds the message that we are to send.
-            unsafe { theirs.fill_from(slot) };
+        if let Some(buffer) = Rendezvous::left_by_receiver(flags) {
             meeting.used_by(Side::Sender, task);
-            meeting.count();
-            meeting.gate.clear(buffer);
-            // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
-            worker.wake(unsafe { partner.claim() });
+            // SAFETY: it has left the channel to us, and ours holds the message that we are to send.
+            unsafe { self.send_left(worker, slot, buffer) };
             slot.outcome.set(Outcome::Done);
-            return Some(Attempt::Done);
+            return Attempt::Done;
         }
         if flags & Side::Sender.ready() == 0 {
-            return Some(Attempt::Nothing);
+            return Attempt::Nothing;
         }
-        has_turn().then(|| self.send_behind(worker, task, slot, None))
+        self.send_behind(worker, task, slot, None)
+    }
+
+    /// Gives the message of a slot to a receiver, and has that go on.
+    ///
+    /// # Safety
+    /// The receiver has left the channel to the caller's process, with this flag of its buffer. The slot is
+    /// the caller's and holds a message.
+    #[inline(always)]
+    pub(super) unsafe fn send_left(self, worker: &Worker, slot: &Slot<T>, buffer: u32) {
+        let meeting = self.meeting();
+        let (partner, theirs) = meeting.left_at(Side::Receiver);
+        // SAFETY: the partner's slot is ours: its receiver waits for a message.
+        let theirs = unsafe { &*theirs.cast::<Slot<T>>() };
+        // SAFETY: as above; said by the caller of the other.
+        unsafe { theirs.fill_from(slot) };
+        meeting.count();
+        meeting.gate.clear(buffer);
+        // SAFETY: it has left the channel to us, and nothing else takes it out of its wait.
+        worker.wake_pooled(unsafe { partner.claim() });
     }
 
     /// The same for a process that is entered here among others: at least it is entered.
@@ -289,7 +280,7 @@ impl<T> Channel<T> {
 
     /// The same, behind the gate.
     #[inline(never)]
-    fn send_behind(
+    pub(super) fn send_behind(
         self,
         worker: &Worker,
         task: TaskRef,
@@ -513,7 +504,7 @@ impl<T> Channel<T> {
             Side::Sender => Wake::Nobody,
         };
         if let Partner::Found { entry, wake } = meeting.partner(side.other(), &mut flags, None) {
-            // SAFETY: the partner's slot is ours; whatever its message, the outcome stands first.
+            // SAFETY: the partner's slot is ours; whatever its message, the outcome stands in one place.
             let theirs = unsafe { &*entry.slot.cast::<Slot<T>>() };
             theirs.outcome.set(gone(flags, side));
             woken = wake;

@@ -74,20 +74,26 @@ impl Word {
         self.0.load(Acquire)
     }
 
-    /// The first party: leaves the word to its partner, if it is 0 or `waited_for`, with no thread behind it.
+    /// The first party: leaves the word to its partner, if it is 0.
     #[inline(always)]
     #[must_use = "a process that has not left it is not entered"]
-    pub(crate) fn leave(&self, side: u32, waited_for: u32, access: Access) -> bool {
-        let seen = self.peek();
-        if seen != 0 && seen != waited_for {
+    pub(crate) fn leave(&self, side: u32, access: Access) -> bool {
+        self.leave_if(0, side, access)
+    }
+
+    /// The same, if it has just this flag of a buffer.
+    #[inline(always)]
+    #[must_use = "a process that has not left it is not entered"]
+    pub(crate) fn leave_if(&self, buffer: u32, side: u32, access: Access) -> bool {
+        if self.peek() != buffer {
             return false;
         }
         if access.is_alone() {
-            self.0.store(seen | side | LEFT, Relaxed);
+            self.0.store(buffer | side | LEFT, Relaxed);
             return true;
         }
         // Release hands over the process, which sleeps from now on.
-        self.0.compare_exchange(seen, seen | side | LEFT, Release, Relaxed).is_ok()
+        self.0.compare_exchange(buffer, buffer | side | LEFT, Release, Relaxed).is_ok()
     }
 
     /// The partner of the one that has left it: no process waits there any more; the flags of its buffer

@@ -214,7 +214,7 @@ impl<'f, G: Guard> Alternating<'f, G> {
         let (start, skips) = match &self.order {
             Order::Priority => (0, true),
             Order::Fair(fair) => (if fair.next < count { fair.next } else { 0 }, false),
-            Order::Drawn => (draw(task, count), false),
+            Order::Drawn => (draw(worker, task, count), false),
         };
         let mut at = Looking { worker, task, context, skips };
         if let Some(nth) = self.as_mut().guards().look(&mut at, start, count) {
@@ -322,13 +322,17 @@ impl<G: Guard> Drop for Alternating<'_, G> {
 }
 
 /// Draws a number below `count`, by the process's own generator.
-fn draw(task: TaskRef, count: usize) -> usize {
+fn draw(worker: &Worker, task: TaskRef, count: usize) -> usize {
     if count < 2 {
         return 0;
     }
     // SplitMix64 (Steele, Lea, Flood 2014).
     let place = &spawned_of(task).draw;
-    let state = place.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let before = match place.get() {
+        0 => task.info().identity.draw_from(worker.language().common().seed),
+        before => before,
+    };
+    let state = before.wrapping_add(0x9e37_79b9_7f4a_7c15);
     place.set(state);
     let mut z = state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

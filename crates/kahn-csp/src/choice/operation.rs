@@ -19,9 +19,9 @@
 //!
 //! | stage | what a poll does | leaves by |
 //! |---|---|---|
-//! | `Fresh` | attempts it, if the process has its turn | done → `Over`; else → `Waiting`, or `Yielded` without a turn. At a channel where there is nothing to do it needs none |
+//! | `Fresh` | attempts it, if the process has its turn | done → `Over`; else → `Waiting`, or `Yielded` without a turn. At a channel where there is nothing to do it needs none, and if the process may leave that to its partner → `Left` |
 //! | `Yielded` | attempts it | done → `Over`; else → `Waiting` |
-//! | `Waiting` | takes the result; without one it leaves and attempts it again | done → `Over` |
+//! | `Waiting`, `Left` | takes the result; without one it leaves and attempts it again | done → `Over` |
 //! | `Over` | – | never |
 //!
 //! *The result is the operation's own.* The partner that completes it has written it before it makes the
@@ -72,13 +72,19 @@ pub(crate) unsafe trait Operation {
     /// Does it, if it can be done now. The process runs, and is entered nowhere.
     fn attempt(&self, worker: &Worker, task: TaskRef) -> bool;
 
-    /// Attempts it at its beginning. What finds nothing to do may wait without a turn.
+    /// Whether [`poll_usually`](Self::poll_usually) is worth a look.
+    const HAS_USUAL_WAY: bool = false;
+
+    /// Does what most polls come to, for the process that used this last.
     #[inline(always)]
-    fn begin(&self, worker: &Worker, task: TaskRef) -> Begun {
-        if !wait::has_turn_at_once(worker, task) {
-            return Begun::NoTurn;
-        }
-        if self.attempt(worker, task) { Begun::Done } else { Begun::Nothing }
+    fn poll_usually(&mut self) -> Usual<Self::Output> {
+        Usual::Otherwise
+    }
+
+    /// Whether there may be something to do. What finds nothing at its beginning waits without a turn.
+    #[inline(always)]
+    fn may_be_ready(&self) -> bool {
+        true
     }
 
     /// Enters the process, after its poll; does it instead if it can be done now.
@@ -112,17 +118,19 @@ pub(crate) unsafe trait Operation {
     }
 }
 
-/// What came of an operation at its beginning.
-pub(crate) enum Begun {
-    Done,
-    /// There is nothing to do yet.
-    Nothing,
-    /// There is, but the process is to give way first.
-    NoTurn,
+/// What most polls of an operation come to.
+pub(crate) enum Usual<T> {
+    /// It is done.
+    Done(T),
+    /// It waits: the worker was asked to enter the process.
+    Waits,
+    /// This poll is none of most.
+    Otherwise,
 }
 
 /// An operation in progress: a future, and a guard.
 #[must_use = "nothing is done unless it is awaited"]
+#[repr(transparent)]
 pub(crate) struct Pending<O: Operation> {
     operation: O,
     _pinned: PhantomPinned,
@@ -144,6 +152,37 @@ impl<O: Operation> Pending<O> {
         let result = self.operation.result(worker)?;
         *self.operation.stage() = Stage::Over;
         Some(result)
+    }
+
+    /// A poll that is none of most, of an operation for which these are told apart.
+    #[inline(never)]
+    fn poll_otherwise(&mut self) -> Poll<O::Output> {
+        self.poll_here()
+    }
+
+    /// Polls it in the process that runs.
+    ///
+    /// # Panics
+    /// Panics if that is none of its network.
+    #[inline(always)]
+    fn poll_here(&mut self) -> Poll<O::Output> {
+        let (worker, task) = running::of(self.operation.network(), O::WHAT);
+        if *self.operation.stage() == Stage::Fresh {
+            if !self.operation.may_be_ready() {
+                return self.wait(worker, task);
+            }
+            if wait::has_turn_at_once(worker, task) {
+                return self.attempt(worker, task);
+            }
+            return self.go_on(worker, task);
+        }
+        // One whose select state is open must leave before it looks.
+        if !Self::is_selected(task)
+            && let Some(result) = self.result(worker)
+        {
+            return Poll::Ready(result);
+        }
+        self.go_on(worker, task)
     }
 
     /// Does it if it can be done now, else waits.
@@ -201,26 +240,17 @@ impl<O: Operation> Future for Pending<O> {
     fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<O::Output> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let (worker, task) = running::of(this.operation.network(), O::WHAT);
-        if *this.operation.stage() == Stage::Fresh {
-            match this.operation.begin(worker, task) {
-                Begun::Done => {
-                    if let Some(result) = this.result(worker) {
-                        return Poll::Ready(result);
-                    }
-                    return this.wait(worker, task);
-                }
-                Begun::Nothing => return this.wait(worker, task),
-                Begun::NoTurn => return this.go_on(worker, task),
-            }
+        if !O::HAS_USUAL_WAY {
+            return this.poll_here();
         }
-        // One whose select state is open must leave before it looks.
-        if !Self::is_selected(task)
-            && let Some(result) = this.result(worker)
-        {
-            return Poll::Ready(result);
-        }
-        this.go_on(worker, task)
+        let result = match this.operation.poll_usually() {
+            Usual::Done(result) => result,
+            Usual::Waits => return Poll::Pending,
+            Usual::Otherwise => std::task::ready!(this.poll_otherwise()),
+        };
+        // Here for all, so that nothing is asked where it is dropped next.
+        *this.operation.stage() = Stage::Over;
+        Poll::Ready(result)
     }
 }
 
@@ -262,7 +292,7 @@ unsafe impl<O: Operation> Alternative for Pending<O> {
 impl<O: Operation> Drop for Pending<O> {
     #[inline]
     fn drop(&mut self) {
-        if *self.operation.stage() == Stage::Waiting {
+        if matches!(self.operation.stage(), Stage::Waiting | Stage::Left) {
             self.withdraw();
         }
     }

@@ -24,6 +24,8 @@ use std::fmt;
 pub(crate) struct Common {
     /// The number of the network.
     pub(crate) number: u32,
+    /// What drawn choices begin with.
+    pub(crate) seed: u64,
     /// The claims, barriers and buckets that there are.
     pub(crate) registry: Registry,
     /// What is dropped where the network does not run.
@@ -39,10 +41,10 @@ impl fmt::Debug for Common {
 }
 
 impl Common {
-    /// That of a network which does not run yet, with memory for its channels.
-    pub(crate) fn new(number: u32, memory: impl Any + Send + Sync) -> Arc<Self> {
+    /// That of a network which does not run yet, with memory for its channels, and what its choices are drawn from.
+    pub(crate) fn new(number: u32, seed: u64, memory: impl Any + Send + Sync) -> Arc<Self> {
         let (registry, calls) = (Registry::new(), Calls::new());
-        Arc::new(Self { number, registry, calls, memory: Box::new(memory) })
+        Arc::new(Self { number, seed, registry, calls, memory: Box::new(memory) })
     }
 
     /// The memory of its channels.

@@ -80,24 +80,23 @@ pub(crate) type Enter = unsafe fn(*const (), TaskRef, &Worker) -> Park;
 
 /// What a worker of such a network keeps.
 pub(crate) struct OfWorker {
-    /// How the running process wants to come to rest; by none if it waits at a channel, which it has
-    /// left behind in its header.
-    enter: Cell<Option<Enter>>,
+    /// How the running process wants to come to rest, unless it leaves a channel to its partner, which
+    /// stands in its header.
+    enter: Cell<Enter>,
     /// What that is called with.
     what: Cell<*const ()>,
 }
 
 impl From<&Csp> for OfWorker {
     fn from(_csp: &Csp) -> Self {
-        Self { enter: Cell::new(Some(|_, _, _| Park::Moved)), what: Cell::new(ptr::null()) }
+        Self { enter: Cell::new(|_, _, _| Park::Moved), what: Cell::new(ptr::null()) }
     }
 }
 
-/// How the process that has left its poll has asked to be entered, unless that is at a channel. What it
-/// named is there yet: what is dropped in the same poll takes its request back.
-#[inline(always)]
-pub(crate) fn asked_to_enter(worker: &Worker) -> Option<(Enter, *const ())> {
-    Some((worker.of.enter.get()?, worker.of.what.get()))
+/// How the process that has left its poll has asked to be entered. What it named is there yet: what is
+/// dropped in the same poll takes its request back.
+pub(crate) fn asked_to_enter(worker: &Worker) -> (Enter, *const ()) {
+    (worker.of.enter.get(), worker.of.what.get())
 }
 
 /// Asks to be entered by something when the poll has returned; `false` if the process has asked for
@@ -106,14 +105,6 @@ pub(crate) fn asked_to_enter(worker: &Worker) -> Option<(Enter, *const ())> {
 #[inline]
 pub(crate) fn ask_to_enter(worker: &Worker, what: *const (), enter: Enter) -> bool {
     worker.of.what.set(what);
-    worker.of.enter.set(Some(enter));
-    worker.ask_to_park()
-}
-
-/// The same at the channel where the process has said that it waits.
-#[must_use = "a process that waits for two things at once waits for none"]
-#[inline(always)]
-pub(crate) fn ask_to_enter_channel(worker: &Worker) -> bool {
-    worker.of.enter.set(None);
-    worker.ask_to_park()
+    worker.of.enter.set(enter);
+    worker.ask_to_park_otherwise()
 }

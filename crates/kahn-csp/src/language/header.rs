@@ -25,6 +25,9 @@ pub(crate) mod own {
     pub(crate) const KILLABLE: u8 = LANGUAGE[0];
     /// How urgent it is.
     pub(crate) const URGENCY: u8 = URGENT | BACKGROUND;
+    /// It does not leave channels to its partners, for it may be ended while it waits, or the end of the run
+    /// wakes its thread. Nothing is ever left for a worker to do after a poll, so there is room for it.
+    pub(crate) const STAYS: u8 = LEFT;
     /// It has met poison.
     pub(crate) const POISONED: u8 = LANGUAGE[1];
 }
@@ -65,7 +68,7 @@ unsafe impl Kept for Hot {
 pub(crate) struct Spawned {
     /// The line that created the process.
     pub(crate) site: &'static Location<'static>,
-    /// Where the process's choices are drawn from.
+    /// Where the process's choices are drawn from; 0 before the first.
     pub(crate) draw: Cell<u64>,
 }
 

@@ -9,7 +9,7 @@ use kahn_engine::sync::{Access::Shared, Arc, Cell, thread};
 fn a_lock_that_changes_nothing_takes_nothing_back() {
     check(3, || {
         let word = Arc::new(Word::new(0));
-        assert!(word.leave(FIRST_FLAG, 0, Shared));
+        assert!(word.leave(FIRST_FLAG, Shared));
         let released = Arc::clone(&word);
         let releases = thread::spawn(move || released.unlock(released.lock(Shared)));
         assert_eq!(word.look(), LEFT | FIRST_FLAG);
@@ -25,7 +25,7 @@ fn what_was_forgotten_is_struck_out() {
     const BUFFER: u32 = FIRST_FLAG << 1;
     check(3, || {
         let channel = Arc::new(Behind(Word::new(BUFFER), Cell::new(0), Default::default()));
-        assert!(channel.0.leave(FIRST_FLAG, BUFFER, Shared));
+        assert!(channel.0.leave_if(BUFFER, FIRST_FLAG, Shared));
         let comes = |channel: &Behind| {
             let flags = channel.0.lock_after_the_run(FIRST_FLAG);
             assert_eq!(flags, BUFFER, "nothing waits there, and the buffer is as it was");
@@ -54,7 +54,7 @@ impl Behind {
         let Self(word, count, brought) = self;
         brought[side].set(1);
         loop {
-            if word.leave(FIRST_FLAG << side, 0, Shared) {
+            if word.leave(FIRST_FLAG << side, Shared) {
                 return false;
             }
             let flags = word.lock(Shared);

@@ -1,5 +1,6 @@
 //! What the processes of one network share.
 
+use crate::channel::blocks;
 use crate::language::common::Common;
 use crate::language::csp::{Csp, Worker};
 use crate::language::running;
@@ -34,10 +35,15 @@ pub(crate) struct Core {
     pub(crate) places: bool,
     pub(crate) timers: Arc<Timers>,
     pub(crate) helpers: Arc<Helpers>,
-    /// What drawn choices begin with.
-    pub(crate) seed: u64,
     /// Failures of processes whose handles were dropped.
     pub(crate) unheard: Mutex<Vec<Failed>>,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Before the memory of its processes goes with the scheduler.
+        blocks::forget_users(&self.common);
+    }
 }
 
 impl Core {

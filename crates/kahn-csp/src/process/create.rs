@@ -47,7 +47,7 @@ where
     let access = by.map_or(Access::Shared, |(_, worker)| worker.access());
     let task = core.scheduler.enlist_new(access, |table| {
         let task = make(core, table, process, by, types);
-        let spawned = spawned(core, site, task);
+        let spawned = Spawned { site, draw: Cell::new(0) };
         let place = body::place::<Join, F, End<F::Output>>;
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { place(task.non_null(), spawned, Join::new(), code) };
@@ -86,7 +86,7 @@ fn create_detached_boxed<F>(
     let types = &const { Type::<F, (), ()>::DETACHED };
     let task = core.scheduler.enlist_new(by.1.access(), |table| {
         let task = make(core, table, process, Some(by), types);
-        let spawned = spawned(core, site, task);
+        let spawned = Spawned { site, draw: Cell::new(0) };
         // SAFETY: the block was made for this type of body, a moment ago.
         unsafe { body::place::<(), F, ()>(task.non_null(), spawned, (), code) };
         task
@@ -120,13 +120,10 @@ fn make(
     let urgency = process.priority.map_or_else(inherited, Priority::notes);
     let where_it_runs = pinned.map_or(0, |_| placement::pinned_notes(&core.scheduler));
     let killable = if process.killable { own::KILLABLE } else { 0 };
+    let stays = if process.killable || settings.threads { own::STAYS } else { 0 };
     let waits = if settings.wait_once { own::WAIT_ONCE } else { 0 };
-    task.note(urgency | where_it_runs | killable | waits);
+    task.note(urgency | where_it_runs | killable | stays | waits);
     task
-}
-
-fn spawned(core: &Core, site: &'static Location<'static>, task: TaskRef) -> Spawned {
-    Spawned { site, draw: Cell::new(task.info().identity.draw_from(core.seed)) }
 }
 
 fn begin(task: TaskRef, by: Option<&Worker>) {

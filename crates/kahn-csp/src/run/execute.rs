@@ -204,12 +204,11 @@ pub(crate) fn new_core(handle: &Handle, options: &Options) -> Box<Core> {
     let scheduler = Scheduler::new::<Csp>();
     let memory = Blocks::new(options.schedule.most_listed());
     let core = Box::new(Core {
-        common: Common::new(scheduler.number, memory),
+        common: Common::new(scheduler.number, options.schedule.the_seed(), memory),
         attachment: handle.attachment(),
         scheduler,
         verdict: Mutex::new(None),
         quiescence: options.quiescence,
-        seed: options.schedule.the_seed(),
         places: options.schedule.names_places(),
         timers: Timers::new(options.virtual_time),
         helpers: Helpers::new(options.blocking_calls),

@@ -24,14 +24,20 @@ impl Header for Csp {
 impl Language for Csp {
     type OfWorker = OfWorker;
 
+    const ASKS_WAKERS: bool = false;
+
+    const NOTES_WHAT_IS_LEFT: bool = false;
+
     #[inline(always)]
     fn park(worker: &Worker, task: TaskRef) -> Park {
-        match csp::asked_to_enter(worker) {
-            // SAFETY: a channel was asked for, of which the process has an end.
-            None => unsafe { Rendezvous::enter_asked(task, worker) },
-            // SAFETY: asked for by something that the process still owns.
-            Some((enter, what)) => unsafe { enter(what, task, worker) },
-        }
+        // SAFETY: so it has asked, at a channel of which it has an end.
+        unsafe { Rendezvous::leave_to_partner(task, worker) }
+    }
+
+    fn park_otherwise(worker: &Worker, task: TaskRef) -> Park {
+        let (enter, what) = csp::asked_to_enter(worker);
+        // SAFETY: asked for by something that the process still owns.
+        unsafe { enter(what, task, worker) }
     }
 
     /// Each operation is complete when it returns.

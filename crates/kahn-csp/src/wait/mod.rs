@@ -19,6 +19,6 @@ pub(crate) mod select;
 pub(crate) mod waiter;
 
 pub(crate) use operation::{
-    Stage, ask_to_enter, ask_to_enter_channel, enter_alone, enter_selected, has_turn,
-    has_turn_at_once,
+    Stage, ask_to_enter, ask_to_leave, enter_alone, enter_selected, has_turn, has_turn_at_once,
+    may_leave,
 };

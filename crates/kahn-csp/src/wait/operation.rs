@@ -5,6 +5,7 @@
 //! | `Fresh` | was not polled yet | it finds a partner; it waits; it has had many turns and yields |
 //! | `Yielded` | lets others go first | the next poll |
 //! | `Waiting` | has asked its worker to enter it | it is resumed with an outcome |
+//! | `Left` | has asked its worker to leave a channel to its partner | the same |
 //! | `Over` | has given its result | never |
 //!
 //! A process is entered where it waits after it has left its poll. If it waits for one thing alone
@@ -25,7 +26,15 @@ pub(crate) enum Stage {
     Fresh,
     Yielded,
     Waiting,
+    Left,
     Over,
+}
+
+/// Whether a process that waits at a channel alone may leave that to its partner: not if it may be ended while
+/// it waits, or the end of the run wakes it.
+#[inline(always)]
+pub(crate) fn may_leave(task: TaskRef) -> bool {
+    task.notes() & own::STAYS == 0
 }
 
 /// Whether the operation may go on: a process that never has to wait gives way to others every so
@@ -85,11 +94,14 @@ pub(crate) fn ask_to_enter<W>(
     }
 }
 
-/// The same for a channel, which is entered where the process waits.
+/// Asks the worker to leave a channel to its partner when the process has left its poll.
+///
+/// # Panics
+/// As [`ask_to_enter`].
 #[inline(always)]
-pub(crate) fn ask_to_enter_channel(worker: &Worker, task: TaskRef, place: Place) {
+pub(crate) fn ask_to_leave(worker: &Worker, task: TaskRef, place: Place) {
     waits_at(task, place);
-    if !csp::ask_to_enter_channel(worker) {
+    if !worker.ask_to_park() {
         two_at_once(worker, task);
     }
 }

@@ -23,9 +23,11 @@ pub(crate) enum Place {
 
 /// What a place points to is aligned, so that its kind fits in beside it.
 const KIND: usize = 7;
-/// The kinds of the two sides of a channel, which differ in the lowest bit.
-const RECEIVE: usize = 1;
-const SEND: usize = 2;
+/// The kinds of the two sides of a channel: what a worker finds there is the flag of the side in the channel's word,
+/// so many bits lower.
+pub(crate) const RECEIVE: usize = 1;
+pub(crate) const SEND: usize = 2;
+pub(crate) const SIDE_BELOW_FLAG: u32 = 2;
 /// Those of places that the one that ends the wait notes as [left](Place::leave).
 const CLAIM: usize = 4;
 const JOIN: usize = 6;
@@ -62,13 +64,15 @@ impl Place {
         pointer.map_addr(|address| address | kind).cast_mut()
     }
 
-    /// The channel where a process waits that has left its poll to wait at one, and whether it receives.
+    /// The channel where a process waits that has left its poll to wait at one, and the flag of its side there.
     #[inline(always)]
-    pub(crate) fn channel_of(task: TaskRef) -> (*const (), bool) {
+    pub(crate) fn channel_of(task: TaskRef) -> (*const (), u32) {
         // Relaxed: the poll was this thread's.
         let packed = task.waits_at().load(Relaxed).cast_const();
         debug_assert!(matches!(packed.addr() & KIND, RECEIVE | SEND), "it waits at a channel");
-        (packed.map_addr(|address| address & !KIND), packed.addr() & RECEIVE != 0)
+        #[expect(clippy::cast_possible_truncation, reason = "two bits")]
+        let side = (packed.addr() & (RECEIVE | SEND)) as u32;
+        (packed.map_addr(|address| address & !KIND), side << SIDE_BELOW_FLAG)
     }
 
     /// Where a process waits or waited last, as a log has it: at a channel, or at one of these that all are

@@ -349,6 +349,26 @@ fn a_channel_works_in_its_own_run_only() {
     assert!(error.contains("was used outside of its network"), "{error}");
 }
 
+/// The processes that used it are forgotten, though others may stand in their places.
+#[test]
+fn a_channel_that_was_used_works_in_its_own_run_only() {
+    for _ in 0..8 {
+        let (mut out, input) = crate::succeeds(Options::new().workers(1), async |scope| {
+            let (mut out, mut input) = csp::channel::<u32>("old");
+            let taker = scope.fork("taker", async move { (input.recv().await, input) });
+            assert_eq!(out.send(1).await, Ok(()));
+            let (taken, input) = taker.join().await.expect("it does not fail");
+            assert_eq!(taken, Ok(1));
+            (out, input)
+        });
+        let error = fails(Options::new().workers(1), async move |_| {
+            let _input = input;
+            out.send(2).await
+        });
+        assert!(error.contains("was used outside of its network"), "{error}");
+    }
+}
+
 #[test]
 fn two_operations_at_once_are_refused() {
     let error = fails(Options::new(), async |_scope| {

@@ -3,9 +3,11 @@
 use crate::{everywhere, policy_named};
 use kahn_csp::{self as csp, Handle, OneOf2};
 use kahn_csp::{Options, RunError, Summary};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -329,4 +331,47 @@ fn a_second_run_of_a_handle_leaves_nothing_behind() {
     }));
     assert!(second.is_err(), "it panics");
     assert_eq!(Arc::strong_count(&token), 1, "its first process is left");
+}
+
+/// Has a process polled again: with the waker of its poll or a clone of that, there or on another thread.
+#[expect(clippy::disallowed_methods, reason = "another thread is what is tested")]
+fn call(waker: &Waker, way: u32) {
+    match way {
+        0 => waker.wake_by_ref(),
+        1 => waker.clone().wake(),
+        2 => thread::scope(|threads| drop(threads.spawn(|| waker.wake_by_ref()))),
+        _ => thread::scope(|threads| drop(threads.spawn(|| waker.clone().wake()))),
+    }
+}
+
+/// A worker polls all its processes with one waker: it is that of the process that is polled.
+#[test]
+fn a_waker_that_is_called_in_a_poll_is_that_of_its_process() {
+    everywhere(
+        |options| {
+            csp::run(options, async |scope| {
+                for _ in 0..3 {
+                    scope.spawn("called", async {
+                        for way in 0..4 {
+                            let mut is_called = false;
+                            poll_fn(|context| {
+                                if is_called {
+                                    return Poll::Ready(());
+                                }
+                                is_called = true;
+                                call(context.waker(), way);
+                                Poll::Pending
+                            })
+                            .await;
+                            csp::yield_now().await;
+                        }
+                    });
+                }
+            })
+        },
+        |ended| {
+            // What is not polled again waits for ever.
+            assert!(ended.is_ok(), "{ended:?}");
+        },
+    );
 }

@@ -15,9 +15,9 @@
 //! The thread that moves `WAITING` or `ORPHAN` to `RUNNING` owns the process and makes it ready. Processes
 //! in `WAITING` are pending in the activity: while there are any, there is no verdict.
 
-use crate::sync::{Arc, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
+use crate::sync::{Arc, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*, PlainAtomicBool};
 use crate::task::host::Runs;
-use crate::task::{TaskRef, mark};
+use crate::task::{Task, TaskRef, mark};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -136,6 +136,8 @@ impl Foreign {
 // The waker that a process is polled with: it costs nothing unless it is cloned.
 
 static POLLED_WITH: RawWakerVTable = RawWakerVTable::new(clone_base, wake_base, wake_base, |_| {});
+static POLLED_AS_CURRENT: RawWakerVTable =
+    RawWakerVTable::new(clone_current, wake_current, wake_current, |_| {});
 static CLONED: RawWakerVTable =
     RawWakerVTable::new(clone_waker, wake_waker, wake_waker_by_ref, drop_waker);
 
@@ -144,6 +146,15 @@ pub fn base_waker(task: TaskRef) -> ManuallyDrop<Waker> {
     // SAFETY: the functions below keep `RawWaker`'s contract: the data is a header in type-stable
     // memory, and clones are `Foreign`, which is thread-safe.
     ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &POLLED_WITH) })
+}
+
+/// Makes the waker that one worker polls its processes with: it is that of the process which stands in
+/// `current` when it is used. No use outlives the poll, for what is kept is a clone; so also on another
+/// thread, which has it by reference, that is the process that is polled.
+pub(crate) fn waker_of_current(current: &AtomicPtr<Task>) -> ManuallyDrop<Waker> {
+    let data = ptr::from_ref(current).cast();
+    // SAFETY: the functions below keep `RawWaker`'s contract, as in `base_waker`; the worker outlives its waker.
+    ManuallyDrop::new(unsafe { Waker::new(data, &POLLED_AS_CURRENT) })
 }
 
 /// Whether `waker` is the one that the process at `task` is polled with.
@@ -171,6 +182,23 @@ fn wake_base(data: *const ()) {
     // SAFETY: as in `clone_base`.
     let task = unsafe { TaskRef::from_ptr(data.cast()) }.expect("made from a reference");
     task.marks.fetch_or(mark::AGAIN, Release);
+}
+
+/// The process that is polled with a waker of [`waker_of_current`].
+fn current_at(data: *const ()) -> TaskRef {
+    // SAFETY: points into the slot of a worker, which is there while it polls.
+    let current = unsafe { &*data.cast::<AtomicPtr<Task>>() };
+    // Acquire pairs with the Release of the worker, for a thread that has the waker by reference.
+    // SAFETY: the process is polled, so it has not ended.
+    unsafe { TaskRef::from_ptr(current.load(Acquire)) }.expect("a process is polled")
+}
+
+fn clone_current(data: *const ()) -> RawWaker {
+    clone_foreign(&current_at(data).foreign())
+}
+
+fn wake_current(data: *const ()) {
+    current_at(data).marks.fetch_or(mark::AGAIN, Release);
 }
 
 fn clone_foreign(foreign: &Arc<Foreign>) -> RawWaker {

@@ -2,6 +2,7 @@
 
 use crate::scheduler::Scheduler;
 use crate::sync::{Arc, Ordering::*, Parker, thread};
+use crate::task::foreign::base_waker;
 use crate::task::{TaskRef, mark, own};
 use crate::worker::dispatch::{Defect, Worker};
 use crate::worker::language::{Language, Left, Probe};
@@ -9,6 +10,7 @@ use crate::worker::request::{Park, Pause, Request};
 use crate::worker::{PATIENCE, WorkerCore};
 use kahn_report::Ending;
 use std::panic::resume_unwind;
+use std::task::Context;
 
 /// What the thread of a blocking process unwinds with when the process must end. Not a panic: no
 /// hook runs and no message is printed.
@@ -32,10 +34,13 @@ impl<L: Language> Worker<L> {
     }
 
     fn run_alone(&self, task: TaskRef) {
+        let waker = base_waker(task);
+        let mut context = Context::from_waker(&waker);
         loop {
             self.patience.set(PATIENCE);
-            match self.poll(task) {
-                Some(Request::Park) => self.park_thread(task),
+            match self.poll(task, &mut context) {
+                Some(Request::Park) => self.sleep_if(task, L::park(self, task)),
+                Some(Request::ParkOtherwise) => self.sleep_if(task, L::park_otherwise(self, task)),
                 Some(Request::Again | Request::Yield | Request::GiveWay) => thread::yield_now(),
                 Some(Request::None) => {
                     // SAFETY: its thread, and its poll is over.
@@ -48,9 +53,9 @@ impl<L: Language> Worker<L> {
         }
     }
 
-    /// Parks the process of this thread, and sleeps until it is woken.
-    fn park_thread(&self, task: TaskRef) {
-        if L::park(self, task) == Park::Asleep {
+    /// Sleeps until the process of this thread is woken, if it is parked.
+    fn sleep_if(&self, task: TaskRef, park: Park) {
+        if park == Park::Asleep {
             L::probe(self, Probe::Parked(task));
             self.rest();
         }
@@ -65,7 +70,7 @@ impl<L: Language> Worker<L> {
             self.end_slice(task, Pause::ToPark);
         }
         L::left_poll(self, task, Left::ToWait);
-        self.park_thread(task);
+        self.sleep_if(task, L::park(self, task));
         if self.observed {
             self.begin_slice(task);
         }

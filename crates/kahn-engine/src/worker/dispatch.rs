@@ -3,7 +3,7 @@
 use crate::scheduler::{Scheduler, WorkerSlot};
 use crate::sync::system::clock;
 use crate::sync::{Arc, Ordering::*, Parker};
-use crate::task::foreign::base_waker;
+use crate::task::foreign::{base_waker, waker_of_current};
 use crate::task::{Polled, Task, TaskRef, mark, own};
 use crate::worker::language::{Language, Left};
 use crate::worker::request::{Park, Pause, Request};
@@ -52,15 +52,6 @@ impl Drop for Defect {
     }
 }
 
-/// Polls the body of a process that the caller holds.
-#[inline]
-fn poll_body(task: TaskRef) -> Polled {
-    let waker = base_waker(task);
-    let body = task.body().expect("only processes with a body are run");
-    // SAFETY: the caller holds the process, and its body has not ended.
-    unsafe { (body.poll)(task.non_null(), &mut Context::from_waker(&waker)) }
-}
-
 impl<L: Language> Worker<L> {
     /// Makes the worker of this index.
     pub fn new(scheduler: &Scheduler, index: usize) -> Self {
@@ -96,8 +87,10 @@ impl<L: Language> Worker<L> {
             self.run(ready.into_task());
         }
         let slot = self.slot();
+        let waker = waker_of_current(&slot.current);
+        let mut context = Context::from_waker(&waker);
         while let Some(task) = self.next_at_hand(slot).or_else(|| self.next_after_all()) {
-            self.resume_at(slot, task);
+            self.resume_at(slot, task, &mut context);
         }
         self.slot().times.total.store(clock::ticks() - since, Relaxed);
         std::mem::forget(defect);
@@ -108,53 +101,55 @@ impl<L: Language> Worker<L> {
     /// Takes over a process and runs it until it parks, yields or ends.
     #[inline(never)]
     pub(crate) fn run(&self, task: TaskRef) {
-        self.resume(task);
+        let slot = self.slot();
+        let waker = waker_of_current(&slot.current);
+        self.resume_at(slot, task, &mut Context::from_waker(&waker));
     }
 
+    /// The same for a caller that knows the worker's slot, and has a context with its
+    /// [waker](waker_of_current).
     #[inline(always)]
-    fn resume(&self, task: TaskRef) {
-        self.resume_at(self.slot(), task);
-    }
-
-    /// The same for a caller that knows the worker's slot.
-    #[inline(always)]
-    fn resume_at(&self, slot: &WorkerSlot, task: TaskRef) {
+    fn resume_at(&self, slot: &WorkerSlot, task: TaskRef, context: &mut Context<'_>) {
         // Release pairs with the Acquire of workers that have nothing to do and mark what runs: the
         // header is written before they do.
         slot.current.store(task.as_ptr().cast_mut(), Release);
         self.take_over(task);
         self.patience.set(PATIENCE);
         loop {
-            let asked = self.poll(task);
-            // Before all else, for most come to rest so.
-            if matches!(asked, Some(Request::Park)) {
-                if L::park(self, task) == Park::Asleep || !self.runs_on(task) {
-                    return;
-                }
-                continue;
-            }
-            let at_rest = match asked {
-                Some(Request::Park) => false,
+            // First what most ask for.
+            let at_rest = match self.poll(task, context) {
+                Some(Request::Park) => L::park(self, task) == Park::Asleep,
                 Some(Request::Yield) => {
                     self.give_way(task);
-                    true
+                    return;
                 }
-                Some(Request::GiveWay) => {
-                    self.give_way_to_urgent(task);
-                    true
-                }
-                Some(Request::Again) => {
-                    self.queue(task);
-                    true
-                }
-                // SAFETY: this worker runs it, and its poll is over.
-                Some(Request::None) => unsafe { self.wait_foreign(task) },
                 // What has ended or is to end is at rest.
-                Some(Request::End) | None => true,
+                None => return,
+                Some(Request::ParkOtherwise) => L::park_otherwise(self, task) == Park::Asleep,
+                Some(other) => self.comes_to_rest(task, other),
             };
             if at_rest || !self.runs_on(task) {
                 return;
             }
+        }
+    }
+
+    /// Lays a process to rest that asks for what few do; `false` if it runs on.
+    #[inline(never)]
+    fn comes_to_rest(&self, task: TaskRef, asked: Request) -> bool {
+        match asked {
+            // SAFETY: this worker runs it, and its poll is over.
+            Request::None => unsafe { self.wait_foreign(task) },
+            Request::GiveWay => {
+                self.give_way_to_urgent(task);
+                true
+            }
+            Request::Again => {
+                self.queue(task);
+                true
+            }
+            // The caller's, or at rest.
+            Request::Park | Request::ParkOtherwise | Request::Yield | Request::End => true,
         }
     }
 
@@ -193,9 +188,10 @@ impl<L: Language> Worker<L> {
         }
     }
 
-    /// Polls a process once; `None` if it has ended. What it did is published when this returns.
+    /// Polls a process once, with this context unless a waker of its own is asked for; `None` if it has ended. What
+    /// it did is published when this returns.
     #[inline(always)]
-    pub(crate) fn poll(&self, task: TaskRef) -> Option<Request> {
+    pub(crate) fn poll(&self, task: TaskRef, context: &mut Context<'_>) -> Option<Request> {
         if task.marks.load(Acquire) & mark::MAY_END != 0
             && let Some(ending) = self.must_end(task)
         {
@@ -205,14 +201,18 @@ impl<L: Language> Worker<L> {
         }
         self.set_current(Some(task));
         task.polls.store(task.polls.load(Relaxed) + 1, Relaxed);
-        let polled = if self.watched { self.poll_watched(task) } else { poll_body(task) };
+        let polled = if self.watched {
+            self.poll_watched(task, context)
+        } else {
+            Self::poll_body(task, context)
+        };
         if let Polled::Ready(result) = polled {
             self.complete(task, result);
             return None;
         }
         let request = self.request.take();
         let is_rare = matches!(request, Request::None | Request::End);
-        if is_rare || task.notes() & own::LEFT != 0 {
+        if is_rare || L::NOTES_WHAT_IS_LEFT && task.notes() & own::LEFT != 0 {
             return self.settle(task, request);
         }
         L::left_poll(self, task, Left::ToWait);
@@ -220,21 +220,36 @@ impl<L: Language> Worker<L> {
         Some(request)
     }
 
+    /// Polls the body of a process that the caller holds.
+    #[inline(always)]
+    fn poll_body(task: TaskRef, context: &mut Context<'_>) -> Polled {
+        debug_assert!(task.body().is_some(), "only processes with a body are run");
+        // SAFETY: the caller holds the process, which has a body that has not ended.
+        let poll = unsafe { task.body().unwrap_unchecked() }.poll;
+        if !L::ASKS_WAKERS {
+            // SAFETY: as above.
+            return unsafe { poll(task.non_null(), context) };
+        }
+        let waker = base_waker(task);
+        // SAFETY: as above.
+        unsafe { poll(task.non_null(), &mut Context::from_waker(&waker)) }
+    }
+
     #[cold]
-    fn poll_watched(&self, task: TaskRef) -> Polled {
+    fn poll_watched(&self, task: TaskRef, context: &mut Context<'_>) -> Polled {
         let ring = self.ring();
         // Relaxed: the holder's own, counted above.
         if task.polls.load(Relaxed) == 1 && ring.is_some() {
             self.log_name(task);
         }
         self.begin_slice_in(ring, task);
-        let polled = poll_body(task);
+        let polled = Self::poll_body(task, context);
         self.end_slice_in(
             ring,
             task,
             match (&polled, self.request.get()) {
                 (Polled::Ready(_), _) => Pause::ForGood,
-                (Polled::Pending, Request::Park) => Pause::ToPark,
+                (Polled::Pending, Request::Park | Request::ParkOtherwise) => Pause::ToPark,
                 (Polled::Pending, Request::Again | Request::Yield | Request::GiveWay) => {
                     Pause::GivesWay
                 }

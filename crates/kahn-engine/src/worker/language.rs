@@ -2,7 +2,7 @@
 //!
 //! | the scheduler asks | when |
 //! |---|---|
-//! | [`park`](Language::park) | a process has left its poll and asked to wait |
+//! | [`park`](Language::park), [`park_otherwise`](Language::park_otherwise) | a process has left its poll and asked to wait |
 //! | [`left_poll`](Language::left_poll) | a poll is over: what it did becomes visible; see [`Left`] |
 //! | [`must_end`](Language::must_end) | a process has one of the language's marks |
 //! | [`ended`](Language::ended) | a process has ended, and its body is gone |
@@ -62,9 +62,21 @@ pub trait Language: Hooks + Header {
     /// What a worker keeps for the language; a new worker has it of what all share.
     type OfWorker: for<'a> From<&'a Self>;
 
+    /// Whether operations ask the waker that they are polled with which process runs. If not, a worker
+    /// polls all its processes with the same one.
+    const ASKS_WAKERS: bool = true;
+
+    /// Whether processes note [`own::LEFT`](crate::task::own::LEFT).
+    const NOTES_WHAT_IS_LEFT: bool = true;
+
     /// Parks a process that has left its poll and has asked to wait. From the moment that it can be
     /// found where it waits, another worker may run it.
     fn park(worker: &Worker<Self>, task: TaskRef) -> Park;
+
+    /// The same for one that has asked for [another way](crate::Request::ParkOtherwise).
+    fn park_otherwise(worker: &Worker<Self>, task: TaskRef) -> Park {
+        Self::park(worker, task)
+    }
 
     /// Makes visible what the running process has done.
     fn left_poll(worker: &Worker<Self>, task: TaskRef, left: Left);

@@ -64,6 +64,18 @@ impl WorkerCore {
         }
     }
 
+    /// The same for one that is known to have no thread of its own.
+    #[inline(always)]
+    pub fn wake_pooled(&self, ready: Ready) {
+        let task = ready.into_task();
+        debug_assert_eq!(task.kind(), Kind::Pooled, "the caller knows it");
+        if self.lifo.get() == Lifo::Used && task.notes() & own::APART == 0 {
+            self.keep_task(task);
+        } else {
+            self.wake_otherwise(task);
+        }
+    }
+
     /// Whether a process may run next on any worker that has woken it.
     #[inline]
     fn may_be_kept(task: TaskRef) -> bool {

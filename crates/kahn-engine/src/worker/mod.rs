@@ -404,6 +404,26 @@ impl<L: Language> Worker<L> {
         (TASK.with(Cell::get) == task).then(|| Self::of_core(unsafe { WorkerCore::of_running() }))
     }
 
+    /// Whether the process at this address runs on this thread.
+    #[inline(always)]
+    pub fn runs_here(task: *const Task) -> bool {
+        TASK.with(Cell::get) == task
+    }
+
+    /// The worker of this thread and the process it runs.
+    ///
+    /// The reference must not outlive the poll that asks.
+    ///
+    /// # Safety
+    /// A process of this language runs on this thread.
+    #[inline(always)]
+    pub unsafe fn running_unchecked<'a>() -> (&'a Self, TaskRef) {
+        // SAFETY: said by the caller.
+        let task = unsafe { TaskRef::from_ptr_unchecked(TASK.with(Cell::get).cast_mut()) };
+        // SAFETY: as above.
+        (Self::of_core(unsafe { WorkerCore::of_running() }), task)
+    }
+
     /// The worker of this thread and the process it runs, if they belong to the network of this
     /// number, which is of this language.
     ///
@@ -421,8 +441,9 @@ impl<L: Language> Worker<L> {
     /// The reference must not outlive the poll that asks.
     #[inline]
     pub fn running<'a>() -> Option<(&'a Self, TaskRef)> {
-        let core = WorkerCore::of_this_thread()?;
         let task = WorkerCore::running_here()?;
+        // SAFETY: a process runs on this thread.
+        let core = unsafe { WorkerCore::of_running() };
         ptr::eq(core.language, L::tag()).then(|| (Self::of_core(core), task))
     }
 

@@ -130,6 +130,13 @@ impl WorkerCore {
         matches!(self.request.replace(Request::Park), Request::None)
     }
 
+    /// The same in [another way](Request::ParkOtherwise) than the language's usual one.
+    #[must_use = "a process that waits for two things at once waits for none"]
+    #[inline]
+    pub fn ask_to_park_otherwise(&self) -> bool {
+        matches!(self.request.replace(Request::ParkOtherwise), Request::None)
+    }
+
     /// Takes back what the running process asked for.
     #[inline]
     pub fn take_back(&self) -> Request {

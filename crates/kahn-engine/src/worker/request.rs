@@ -10,8 +10,10 @@ pub enum Request {
     None,
     /// Drop it: why, the worker was told.
     End,
-    /// Park it: where, the language knows.
+    /// Park it in the language's usual way: where, the language knows.
     Park,
+    /// Park it in another way, which the language knows as well.
+    ParkOtherwise,
     /// Run it again, soon.
     Again,
     /// Run it again after all others.

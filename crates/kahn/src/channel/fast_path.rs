@@ -310,7 +310,7 @@ fn end_user(channel: ChannelRef, owner: TaskRef) {
 fn go_on(worker: &Worker, task: TaskRef) {
     match worker.asked() {
         // SAFETY: the running process, on its own thread, has asked for that.
-        Request::Park => unsafe { worker.block(task) },
+        Request::Park | Request::ParkOtherwise => unsafe { worker.block(task) },
         Request::End => worker.unwind(worker.asked_ending()),
         Request::None | Request::Again | Request::Yield | Request::GiveWay => Kahn::flush(worker),
     }

@@ -244,7 +244,7 @@ impl Party {
                 self.task.stop_waiting();
             }
             match asked {
-                Request::Park => {
+                Request::Park | Request::ParkOtherwise => {
                     let wait = worker.of.wanted();
                     self.task.set_unparker(unparker());
                     match Kahn::park(worker, self.task) {
