@@ -51,7 +51,6 @@ cargo build --examples
 for n in 1 2 4; do
     ranks $n "$target/debug/examples/stream" > /dev/null
 done
-ranks 2 "$target/debug/examples/plain" > /dev/null
 
 # The command over ranks writes what it writes without: one rank is one process.
 cargo build --features command

@@ -110,8 +110,8 @@ fn main() -> ExitCode {
             Err(TryRecvError::Empty) => false,
             Err(TryRecvError::Disconnected) => break,
         };
-        if let Some((message, _)) = peer.immediate_matched_probe() {
-            let (bytes, _) = message.matched_receive_vec::<u8>();
+        if let Some(probed) = peer.immediate_matched_probe() {
+            let (bytes, _) = probed.matched_receive_vec::<u8>();
             // The other thread ends when it has all.
             let _ = incoming.send(bytes);
         } else if !sent {
