@@ -222,6 +222,7 @@ without_mutation '' -p kahn-net --test laws
 without_mutation '' -p kahn-net --test endings
 without_mutation '' -p kahn-net --test random
 without_mutation '' -p kahn-net --test chase
+without_mutation '' -p kahn-net --test held
 without_mutation '' -p kahn-net --lib
 without_mutation '' -p kahn-net --test alike
 
@@ -253,10 +254,12 @@ mutation a-chase-without-counts --lib a_ring_that_is_freed_is_one chase.rs \
     's/\(chain\.to_count == next\.from_count\)\.then_some\(next\.from\)/Some(next.from)/'
 mutation a-chase-that-looks-once --lib a_ring_that_is_freed_is_one chase.rs \
     's/stood\.contains\(&\(\*rank, chain\.number\)\)/(stood.contains(\&(*rank, chain.number)) || true)/'
-mutation a-chase-that-does-not-wait-for-all --lib a_ring_that_is_freed_is_one chase.rs \
+mutation a-chase-that-does-not-wait-for-all --lib no_ring_that_is_freed_is_none chase.rs \
     's/let is_last = asked\.is_empty\(\);/let is_last = true;/'
 mutation room-that-was-granted-may-be-left --lib a_ring_that_is_freed_is_one chase.rs \
     's/\(sent == granted\)\.then_some\(granted\)/Some(granted)/'
+mutation what-is-held-is-pruned '--test held' what_is_held_is_not ../../kahn/src/deadlock/prune.rs \
+    's/!held\.contains\(&marked\.task\) && marked/(held.len() < usize::MAX) \&\& marked/'
 mutation no-ring-grows-while-others-run '--test chase' a_ring_that_must_grow rank.rs \
     's/is_done &= local\.grow_on\(&seen\.chain\);/is_done \&= seen.from_count < u64::MAX;/'
 mutation no-ring-dies-while-others-run '--test chase' what_sends_to_processes rank.rs \

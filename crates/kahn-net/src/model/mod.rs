@@ -467,6 +467,7 @@ impl World {
                 }
                 for number in dead {
                     let seen = self.ranks[to].chains.take(number).expect("it was told");
+                    assert!(self.seen(program, to).contains(&seen), "what dies stands: {self:?}");
                     self.dead.extend(seen.chain.waits[1..].iter().map(|wait| wait.process));
                 }
                 self.ranks[to].time = time;

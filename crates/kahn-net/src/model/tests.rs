@@ -57,6 +57,14 @@ fn round() -> Program {
     three([&[Send(0), Receive(2)], &[Receive(0), Send(1)], &[Receive(1), Send(2)]])
 }
 
+/// … and more could be sent while it is under way, but is not: two wait for what comes round.
+fn wide_round() -> Program {
+    let mut program = round();
+    program.processes[1].1.push(Receive(0));
+    program.channels.iter_mut().for_each(|channel| channel.2 = 2);
+    program
+}
+
 /// A message goes from one to the next, and then all wait.
 fn waiting() -> Program {
     three([&[Send(0), Receive(2)], &[Receive(0), Receive(0)], &[Receive(1), Send(2)]])
@@ -65,6 +73,13 @@ fn waiting() -> Program {
 /// Each channel holds one, one there, and one is at the link; so the ring must grow.
 fn full() -> Program {
     three([&[Send(0); 4], &[Send(1); 4], &[Send(2); 4]])
+}
+
+/// … and hold more on the way.
+fn wide_full() -> Program {
+    let mut program = three([&[Send(0); 7], &[Send(1); 7], &[Send(2); 7]]);
+    program.channels.iter_mut().for_each(|channel| channel.2 = 2);
+    program
 }
 
 #[test]
@@ -81,9 +96,10 @@ fn all_look_only_when_nothing_moves_in_any_order_and_in_the_end_they_do() {
 #[test]
 fn a_ring_that_is_freed_is_one_in_any_order_and_each_is_found_while_a_rank_runs_on() {
     for (has_ring, mut program, steps, prunable) in [
-        (false, round(), 0, None),
+        (false, wide_round(), 7, None),
         (true, waiting(), 0, None),
         (true, full(), 25, None),
+        (true, wide_full(), 56, None),
         (true, full(), 30, Some(1)),
     ] {
         (program.busy, program.looks) = (Some(0), 2);
