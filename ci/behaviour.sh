@@ -238,6 +238,8 @@ mutation failures-have-the-names-of-links '--test random' on_ranks_what_the_mode
     's/\*process = name\.clone\(\);/let _ = (\&process, name);/'
 mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
     's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
+mutation weights-are-forgotten --lib groups_are_shared_out_by_their_weights placement.rs \
+    's/weight\(&self\.weights\.processes, &process\.name\)\.unwrap_or\(1\)/1/'
 mutation any-file-will-do '--test alike' a_rank_that_has_another_file frame.rs \
     's/self\.sha256 != other\.sha256/self.bytes != other.bytes/'
 mutation contents-are-not-compared '--test alike' runs_are_compared_by ../../kahn-report/src/ranks.rs \

@@ -24,7 +24,7 @@ pub(crate) fn graph(
     let purpose = if ranks.is_some() { Purpose::Ranks } else { Purpose::Graph };
     let _pending = prepared.build(form, &mut network, purpose)?;
     if let Some(count) = ranks {
-        let table = ranks::table(&network, count, &arguments.ranks.placement())?;
+        let table = ranks::table(&network, count, &arguments.ranks.placement()?)?;
         return result::write(|out| writeln!(out, "{table}"));
     }
     match &arguments.svg {

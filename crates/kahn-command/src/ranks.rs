@@ -6,8 +6,11 @@
 use clap::{ArgMatches, Args};
 use kahn::Network;
 use kahn::{Options, Report};
-use kahn_net::{NetError, OneRank, Placement, Ran, RankTable, Sim};
+use kahn_net::{NetError, OneRank, Placement, Ran, RankTable, Sim, Weights};
+use serde_json::Value;
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::arguments::{RunArguments, Shape};
@@ -53,7 +56,7 @@ pub(crate) fn run_over(
             format!("--ranks {typed}, and there are {ranks}, which the launcher has started");
         return Err(Failure::input(what).with_help("leave --ranks out"));
     }
-    let rank = cluster.join(arguments.ranks.placement());
+    let rank = cluster.join(arguments.ranks.placement()?);
     if cluster.rank() == 0 {
         return run::run(program, matches, &arguments, None, Some(rank));
     }
@@ -117,18 +120,69 @@ pub(crate) struct RankArguments {
     /// Has the process of this name run on a rank, the first being 0; `*` in the name is any text
     #[arg(long, value_name = "PROCESS=RANK", value_parser = placed, requires = "ranks")]
     pub(crate) place: Vec<(String, usize)>,
+
+    /// Shares out the other processes by METIS, and not in turn: all of one weight, or as they were in the run of which
+    /// FILE is the report (--report-json), by their processor time if it is there (--accounting timing) or else by polls
+    #[cfg_attr(not(feature = "partition"), arg(hide = true))]
+    #[arg(long, value_name = "even|FILE", requires = "ranks")]
+    pub(crate) weights: Option<String>,
 }
 
 impl RankArguments {
     /// Which of them were typed.
-    pub(crate) fn typed(&self) -> [(&'static str, bool); 2] {
-        [("--ranks", self.ranks.is_some()), ("--place", !self.place.is_empty())]
+    pub(crate) fn typed(&self) -> [(&'static str, bool); 3] {
+        [
+            ("--ranks", self.ranks.is_some()),
+            ("--place", !self.place.is_empty()),
+            ("--weights", self.weights.is_some()),
+        ]
     }
 
-    pub(crate) fn placement(&self) -> Placement {
+    pub(crate) fn placement(&self) -> Result<Placement, Failure> {
         let by_name = self.place.iter();
-        by_name.fold(Placement::new(), |all, (name, rank)| all.at(name.clone(), *rank))
+        let placed =
+            by_name.fold(Placement::new(), |all, (name, rank)| all.at(name.clone(), *rank));
+        let Some(weights) = &self.weights else { return Ok(placed) };
+        let (weights, name) = match &**weights {
+            "even" => (Weights::default(), "METIS, all processes of one weight".to_owned()),
+            file => (weights_of(Path::new(file))?, format!("METIS, weights of {file}")),
+        };
+        #[cfg(feature = "partition")]
+        return Ok(placed.shared_by(name, weights, kahn_policies::better_parts));
+        #[cfg(not(feature = "partition"))]
+        Ok(placed.shared_by(name, weights, |_load| None))
     }
+}
+
+/// The weights of processes and channels in the report of a run.
+fn weights_of(path: &Path) -> Result<Weights, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|cause| match cause.kind() {
+        ErrorKind::NotFound => Failure::file(path, "no such file")
+            .with_help("`run --report-json FILE` writes one; `--weights even` needs none"),
+        _ => Failure::file(path, format_args!("cannot read: {cause}")),
+    })?;
+    let report: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::file(path, format_args!("is no report: {error}")))?;
+    let weights = |of: &str, weigh: &dyn Fn(&Value) -> Option<u64>| -> Option<BTreeMap<_, _>> {
+        let all = report[of].as_array()?;
+        all.iter().map(|one| Some((one["name"].as_str()?.to_owned(), weigh(one)?))).collect()
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "weights")]
+    let work = |one: &Value| match one["cpu_seconds"].as_f64() {
+        Some(seconds) => Some((seconds * 1e9) as u64),
+        None => one["polls"].as_u64(),
+    };
+    let volume = |one: &Value| {
+        let (sent, bytes) = (one["sent"].as_u64()?, one["message_bytes"].as_u64()?);
+        let owned = one["owned_bytes"].as_u64().unwrap_or(0);
+        Some(sent.saturating_mul(bytes.max(1)).saturating_add(owned))
+    };
+    let both = weights("processes", &work).zip(weights("channels", &volume));
+    let (processes, channels) = both.ok_or_else(|| {
+        Failure::file(path, "is no report: it has no list of processes and channels")
+            .with_help("`run --report-json FILE` writes one")
+    })?;
+    Ok(Weights { processes, channels })
 }
 
 fn ranks(text: &str) -> Result<usize, String> {
@@ -164,13 +218,15 @@ pub(crate) fn run<'env>(
     let RankArguments { ranks: Some(ranks), .. } = arguments.ranks else {
         return Err(Failure::input("on how many ranks?"));
     };
-    let placement = arguments.ranks.placement();
+    let placement = arguments.ranks.placement()?;
     // What is wrong with the network is told before it runs.
     let mut network = Network::new();
     drop(prepared.build(form, &mut network, Purpose::Ranks)?);
     let found = table(&network, ranks, &placement)?;
     drop(network);
-    if ranks > 1 && found.cut().next().is_none() {
+    // All may be placed on one rank, but not without a word.
+    let is_apart = found.cut().next().is_some() || found.kept_together().next().is_none();
+    if ranks > 1 && !is_apart {
         return Err(nothing_is_cut(ranks, &found));
     }
     let build = |rank: usize, network: &mut Network<'env>| -> Result<Pending<'env>, Failure> {

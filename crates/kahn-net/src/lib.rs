@@ -58,6 +58,6 @@ mod page {}
 
 pub use error::NetError;
 pub use one::{Exchange, OneRank, Ran};
-pub use placement::{Placement, RankTable};
+pub use placement::{Placement, RankTable, Weights};
 pub use sim::Sim;
 pub use transport::{Event, Transport};

@@ -3,14 +3,17 @@
 //! Processes that are joined by a channel without a written form belong together, and so do the parts of one
 //! process: they are one *group*. A group with a process that stays on rank 0 is there. The others are dealt out in
 //! turn, the first to the last rank, so that rank 0, which has the results, gets the fewest; but a group with a
-//! process that is placed by name goes there.
+//! process that is placed by name goes there. Or something else shares them out, such as METIS, by the work of groups
+//! and what goes between them: [`Placement::shared_by`].
 
 use crate::NetError;
 use kahn::Name;
+use kahn::policy::{ChannelLoad, Load, ProcessLoad};
 use kahn::ranks::{Joint, Member, Shape};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// Where processes are to run: some by name, all others as it comes.
 ///
@@ -32,6 +35,41 @@ use std::hash::BuildHasher;
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     by_name: Vec<(String, usize)>,
+    sharing: Option<Sharing>,
+}
+
+/// Returns a rank for each group, of as many as the load has workers.
+type Share = dyn Fn(&Load) -> Option<Vec<usize>> + Send + Sync;
+
+/// What shares out the groups that may be anywhere.
+#[derive(Clone)]
+struct Sharing {
+    name: String,
+    by: Arc<Share>,
+    weights: Weights,
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sharing").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What processes and channels weigh, by their names: as in an earlier run.
+///
+/// # Examples
+///
+/// See [`Placement::shared_by`].
+///
+/// ```
+/// let _even = kahn_net::Weights::default();
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Weights {
+    /// The work of processes. What is not there has 1.
+    pub processes: BTreeMap<String, u64>,
+    /// What goes over channels. What is not there has 1.
+    pub channels: BTreeMap<String, u64>,
 }
 
 /// Which process runs on which rank.
@@ -50,6 +88,8 @@ pub struct RankTable {
     pub(crate) ranks: Vec<usize>,
     processes: Vec<Name>,
     channels: Vec<Joint>,
+    /// What has shared out processes; `None`: they were dealt out in turn.
+    shared_by: Option<String>,
 }
 
 /// Whether a name is as a pattern says, in which `*` is any text.
@@ -87,6 +127,42 @@ impl Placement {
     #[must_use]
     pub fn at(mut self, name: impl Into<String>, rank: usize) -> Self {
         self.by_name.push((name.into(), rank));
+        self
+    }
+
+    /// Has the processes that are not placed by name shared out by `share`, which is called `name`. It is given the
+    /// groups of processes that belong together, as processes, and what goes between them, weighed so; and returns a
+    /// rank for each, or `None` if they are to be dealt out in turn.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kahn::{Channel, Network};
+    /// use kahn_net::{Placement, Weights};
+    ///
+    /// let mut network = Network::new();
+    /// let (out, numbers) = network.channel_with(Channel::named("numbers").wire());
+    /// network.process("count", out, async |mut out| out.send_all(0..10_u64).await);
+    /// let _sum = network.fold("sum", numbers, 0, |sum, n: u64| sum + n);
+    /// // With METIS it is `kahn_policies::better_parts`; this one has the heaviest on the last rank.
+    /// let placement = Placement::new().shared_by("weight", Weights::default(), |load| {
+    ///     let most = load.processes.iter().map(|group| group.work).max()?;
+    ///     let rank = |work| if work == most { load.workers - 1 } else { 0 };
+    ///     Some(load.processes.iter().map(|group| rank(group.work)).collect())
+    /// });
+    /// let table = placement.table(&network.shape(), 2)?;
+    /// assert_eq!((table.rank_of("count"), table.rank_of("sum")), (Some(1), Some(0)));
+    /// assert!(table.to_string().ends_with("placed by weight"));
+    /// # Ok::<(), kahn_net::NetError>(())
+    /// ```
+    #[must_use]
+    pub fn shared_by(
+        mut self,
+        name: impl Into<String>,
+        weights: Weights,
+        share: impl Fn(&Load) -> Option<Vec<usize>> + Send + Sync + 'static,
+    ) -> Self {
+        self.sharing = Some(Sharing { name: name.into(), by: Arc::new(share), weights });
         self
     }
 
@@ -142,8 +218,13 @@ impl Placement {
                 return refused(apart(shape, &groups, (first, at), (place, rank)));
             }
         }
-        let mut next = 0;
         let mut of_group = BTreeMap::new();
+        let shared = self.sharing.as_ref().and_then(|sharing| {
+            let shared = sharing.share(shape, &groups, &fixed, ranks)?;
+            of_group.extend(shared);
+            Some(sharing.name.clone())
+        });
+        let mut next = 0;
         let of = (0..shape.processes.len()).map(|place| {
             let group = groups.of(place);
             *of_group.entry(group).or_insert_with(|| {
@@ -160,7 +241,46 @@ impl Placement {
             ranks: of.collect(),
             processes: shape.processes.iter().map(|one| one.name.clone()).collect(),
             channels: shape.channels.clone(),
+            shared_by: shared,
         })
+    }
+}
+
+impl Sharing {
+    /// The rank of each group; where a group must be, it is.
+    fn share(
+        &self,
+        shape: &Shape,
+        groups: &Groups,
+        fixed: &BTreeMap<usize, (usize, usize)>,
+        ranks: usize,
+    ) -> Option<BTreeMap<usize, usize>> {
+        let weight = |of: &BTreeMap<String, u64>, name: &Name| of.get(name.as_str()).copied();
+        let mut load = Load::new(ranks);
+        let (mut places, mut all) = (BTreeMap::new(), Vec::new());
+        for (place, process) in shape.processes.iter().enumerate() {
+            let group = groups.of(place);
+            let number = *places.entry(group).or_insert_with(|| {
+                let mut one = ProcessLoad::new(process.name.clone());
+                one.pinned = fixed.get(&group).map(|(rank, _)| *rank);
+                load.processes.push(one);
+                all.push(group);
+                all.len() - 1
+            });
+            let work = weight(&self.weights.processes, &process.name).unwrap_or(1);
+            load.processes[number].work = load.processes[number].work.saturating_add(work);
+        }
+        for joint in &shape.channels {
+            let [from, to] = [joint.from, joint.to].map(|place| places[&groups.of(place)]);
+            if from != to {
+                let volume = weight(&self.weights.channels, &joint.name).unwrap_or(1);
+                load.channels.push(ChannelLoad::new(from, to, volume));
+            }
+        }
+        let shared = (self.by)(&load).filter(|shared| shared.len() == all.len())?;
+        let must_be = |group: &usize| fixed.get(group).map(|(rank, _)| *rank);
+        let pairs = all.into_iter().zip(shared);
+        Some(pairs.map(|(group, rank)| (group, must_be(&group).unwrap_or(rank % ranks))).collect())
     }
 }
 
@@ -265,7 +385,7 @@ impl RankTable {
     }
 }
 
-/// A line a rank, with its processes, and one with the channels that are cut.
+/// A line a rank, with its processes, one with the channels that are cut, and one that says what has shared out processes.
 impl fmt::Display for RankTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = self.ranks.iter().max().map_or(0, |most| most + 1);
@@ -276,9 +396,13 @@ impl fmt::Display for RankTable {
         }
         let cut: Vec<_> = self.cut().collect();
         if cut.is_empty() {
-            f.write_str("no channel goes from rank to rank")
+            writeln!(f, "no channel goes from rank to rank")?;
         } else {
-            write!(f, "from rank to rank: {}", cut.join(", "))
+            writeln!(f, "from rank to rank: {}", cut.join(", "))?;
+        }
+        match &self.shared_by {
+            Some(name) => write!(f, "placed by {name}"),
+            None => f.write_str("placed in turn"),
         }
     }
 }
@@ -368,6 +492,35 @@ mod tests {
         assert_eq!(ranks(Placement::new(), 2), [1, 1]);
         assert_eq!(ranks(Placement::new(), 1), [0, 0]);
         assert_eq!(ranks(Placement::new().at("p0", 0), 3), [0, 2]);
+    }
+
+    #[test]
+    fn groups_are_shared_out_by_their_weights_and_stay_where_they_must_be() {
+        let mut shape = shape(5, &[(0, 1, true), (1, 2, false), (2, 3, true), (3, 4, true)]);
+        shape.processes[4].stays = Some(Stays::HasResult);
+        let weights = Weights {
+            processes: [("p1", 10), ("p2", 20), ("p3", 0)].map(|(n, w)| (n.to_owned(), w)).into(),
+            channels: [("c2".to_owned(), 7)].into(),
+        };
+        let seen = Arc::new(parking_lot::Mutex::new(None));
+        let told = Arc::clone(&seen);
+        let placement = Placement::new().at("p0", 2).shared_by("all on 1", weights, move |load| {
+            let work: Vec<_> = load.processes.iter().map(|one| (one.work, one.pinned)).collect();
+            let volumes: Vec<_> =
+                load.channels.iter().map(|one| (one.from, one.to, one.volume)).collect();
+            *told.lock() = Some((load.workers, work, volumes));
+            Some(vec![1; load.processes.len()])
+        });
+        let table = placement.table(&shape, 3).expect("it can be placed");
+        assert_eq!(table.ranks, [2, 1, 1, 1, 0]);
+        let groups = vec![(1, Some(2)), (30, None), (0, None), (1, Some(0))];
+        let between = vec![(0, 1, 1), (1, 2, 7), (2, 3, 1)];
+        assert_eq!(*seen.lock(), Some((3, groups, between)));
+        assert!(table.to_string().ends_with("placed by all on 1"));
+        // What shares nothing out leaves it to turns.
+        let none = Placement::new().shared_by("nothing", Weights::default(), |_| None);
+        let table = none.table(&shape, 3).expect("it can be placed");
+        assert!(table.to_string().ends_with("placed in turn"), "{table}");
     }
 
     #[test]

@@ -46,6 +46,8 @@ mod ws_last;
 pub use batch::BATCH;
 #[cfg(all(feature = "partition", not(loom)))]
 pub use partition::{DEFAULT_TAU, PARTITION, partition_after};
+#[cfg(all(feature = "partition", not(loom)))]
+pub use parts::better_parts;
 pub use placement::{Place, Placement, PlacementError};
 pub use r#static::{STATIC, static_by, static_folded};
 pub use ws_cur::WS_CUR;

@@ -42,8 +42,27 @@ struct Weighed {
     volumes: Vec<Idx>,
 }
 
-/// A worker for each process, if that is better than what there is.
-pub(crate) fn better_parts(load: &Load) -> Option<Vec<usize>> {
+/// Returns a part for each process, of as many parts as the load has workers, by METIS: about the same work on each,
+/// and little that goes between them. `None` if what there is is as good, or if there is no process.
+///
+/// The policy `partition` places processes so. Requires the feature `partition`.
+///
+/// # Examples
+///
+/// ```
+/// use kahn::policy::{ChannelLoad, Load, ProcessLoad};
+///
+/// // A chain of four, of which the two in the middle talk most.
+/// let mut load = Load::new(2);
+/// load.processes = ["a", "b", "c", "d"].map(|name| ProcessLoad::new(name.into())).into();
+/// load.processes.iter_mut().for_each(|process| process.work = 1);
+/// load.channels = [(0, 1, 1), (1, 2, 100), (2, 3, 1)]
+///     .map(|(from, to, volume)| ChannelLoad::new(from, to, volume))
+///     .into();
+/// let parts = kahn_policies::better_parts(&load).expect("nothing is placed yet");
+/// assert_eq!(parts[1], parts[2]);
+/// ```
+pub fn better_parts(load: &Load) -> Option<Vec<usize>> {
     if load.processes.is_empty() {
         return None;
     }
