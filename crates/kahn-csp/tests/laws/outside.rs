@@ -334,13 +334,16 @@ fn a_second_run_of_a_handle_leaves_nothing_behind() {
 }
 
 /// Has a process polled again: with the waker of its poll or a clone of that, there or on another thread.
-#[expect(clippy::disallowed_methods, reason = "another thread is what is tested")]
 fn call(waker: &Waker, way: u32) {
+    let by_a_clone = || {
+        let clone = waker.clone();
+        clone.wake();
+    };
     match way {
         0 => waker.wake_by_ref(),
-        1 => waker.clone().wake(),
+        1 => by_a_clone(),
         2 => thread::scope(|threads| drop(threads.spawn(|| waker.wake_by_ref()))),
-        _ => thread::scope(|threads| drop(threads.spawn(|| waker.clone().wake()))),
+        _ => thread::scope(|threads| drop(threads.spawn(by_a_clone))),
     }
 }
 
