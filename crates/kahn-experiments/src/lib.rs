@@ -23,6 +23,7 @@
 //! | `studies` | the experiments, a file a workload |
 
 mod claim;
+mod counters;
 mod experiment;
 mod interval;
 mod judge;

@@ -77,6 +77,10 @@ impl Pick {
             let refused = taken.iter().find_map(|row| row.refused.as_ref());
             Missing(match refused {
                 Some(refused) => format!("not measured here: {refused}"),
+                // Where the rest is measured, this machine does not count it.
+                None if taken.iter().any(|row| !row.runs.is_empty()) => {
+                    format!("not measured here: {self}")
+                }
                 None => format!("not measured: {self}"),
             })
         })

@@ -54,6 +54,7 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &ring::FIGURE_3,
     &ring::SECTION_4_1,
     &aes::FIGURE_4,
+    &aes::COUNTERS,
     &h264::FIGURE_5,
     &snet::FIGURE_7,
     &snet::FIGURE_8,
@@ -202,6 +203,73 @@ mod tests {
             view.studies.values_mut().for_each(|rows| *rows = Rows::default());
             assert_eq!(verdict(claim, &view), Verdict::CannotTell, "{name}");
         });
+    }
+
+    /// The folder has a script under the name of each program, which keeps how it was called.
+    #[test]
+    #[cfg(unix)]
+    fn programs_of_others_are_called_as_is_told_and_their_time_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/peer");
+        let programs = ["ring", "mtring", "mandel", "agents", "wordcount", "kmeans", "fibonacci"];
+        for program in programs.iter().chain(&["poweroftwo"]) {
+            std::os::unix::fs::symlink(&script, folder.path().join(program)).unwrap();
+        }
+        let variables = ["KAHN_PEER_CCSP", "KAHN_PEER_PHOENIX", "KAHN_PEER_FRONT"];
+        let peers = variables.map(|name| (name.to_owned(), folder.path().to_owned())).into();
+        // Pictures of the paper's size are in no quick film.
+        let plans = [Size::Quick, Size::Default].map(|size| Plan { size, cores: 2 });
+        let studies: BTreeMap<_, _> = EXPERIMENTS
+            .iter()
+            .flat_map(|experiment| experiment.studies)
+            .map(|study| (study.name, study))
+            .collect();
+        let is_a_peer = |(_, value): (&str, &crate::point::Value)| {
+            ["CCSP", "Phoenix", "FRONT"].contains(&&*value.to_string())
+        };
+        for study in studies.values() {
+            // The last one has the largest size, and two cores.
+            let found = plans.iter().find_map(|plan| {
+                let points = (study.points)(plan);
+                let point = points.into_iter().rfind(|point| point.parameters().any(is_a_peer));
+                point.map(|point| (plan, point))
+            });
+            let Some((plan, point)) = found else { continue };
+            let bench = crate::Bench::new(*plan, folder.path(), &peers);
+            let measured = (study.measure)(&point, &bench).unwrap();
+            let Outcome::Measured(measured) = measured else { panic!("{point}: {measured:?}") };
+            assert_eq!(measured.0["seconds"].to_string(), "0.5", "{point}");
+        }
+        let calls = std::fs::read_to_string(folder.path().join("calls")).unwrap();
+        let text = folder.path().join("zipf-4-20000.txt");
+        let calls = calls.replace(&*text.to_string_lossy(), "TEXT");
+        let mut calls: Vec<_> = calls.lines().collect();
+        calls.sort_unstable();
+        let expected = [
+            "agents 10 12 on 2",
+            "fibonacci 18 on 2",
+            "kmeans 20000 100 on 2",
+            "mandel 64 on 2",
+            "mtring 128 64 on 2",
+            "poweroftwo 9 on 2",
+            "ring 8000 on 2",
+            "wordcount TEXT on 2",
+        ];
+        assert_eq!(calls, expected);
+    }
+
+    #[test]
+    fn what_this_machine_does_not_count_is_not_measured_here() {
+        let plan = Plan { size: Size::Default, cores: 2 };
+        let view = view(&super::aes::COUNTERS, plan);
+        let claims = (super::aes::COUNTERS.claims)(&view);
+        let found: Vec<_> = claims.iter().map(|claim| claim.judge(&view)).collect();
+        assert_eq!(found.len(), 2);
+        for (finding, what) in found.iter().zip(["system calls", "instruction TLB misses"]) {
+            assert_eq!(finding.verdict, Verdict::CannotTell);
+            let expected = format!("not measured here: {what} of aes-counted, ");
+            assert!(finding.ours.starts_with(&expected), "{}", finding.ours);
+        }
     }
 
     #[test]
