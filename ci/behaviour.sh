@@ -234,7 +234,7 @@ mutation readers-of-links-see '--test endings' a_failure_that_its_reader_has_lef
     's/let was_seen = reader\.was_seen;/let was_seen = writer.was_seen || reader.was_seen;/'
 mutation pruned-before-it-runs-and-untold '--test random' on_ranks_what_the_model ../../kahn/src/network/cut.rs \
     's/(channel: number,\s*)is_over: false/$1is_over: true/; s/(let channel = departure\.channel;)/$1\n    departure.is_over = false;/'
-mutation failures-have-the-names-of-links '--test random' on_ranks_what_the_model ../../kahn/src/network/merged.rs \
+mutation failures-have-the-names-of-links '--test endings' a_failure_is_told_by_the_name ../../kahn/src/network/merged.rs \
     's/\*process = name\.clone\(\);/let _ = (\&process, name);/'
 mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
     's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
