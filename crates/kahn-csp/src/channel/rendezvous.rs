@@ -18,7 +18,7 @@
 //! | `SENDER_KEPT`, `RECEIVER_KEPT` | that end was there when the run was over; likewise |
 //!
 //! **The second to come does the work.** The first enters itself after it has left its poll
-//! ([`Rendezvous::enter_alone`]); the second, running, finds it, moves the message straight from slot to
+//! ([`Rendezvous::enter`]); the second, running, finds it, moves the message straight from slot to
 //! slot, marks the first one's slot `Done`, makes it ready and goes on. So there is one change of
 //! process for each communication, and no memory but the two slots in the futures.
 //!

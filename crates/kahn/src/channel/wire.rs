@@ -14,10 +14,9 @@ use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::transmute;
+use std::mem::{MaybeUninit, transmute};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 
 /// Appends the written form of a message.
 pub(crate) type Encode<T> = fn(&T, &mut Vec<u8>);
@@ -30,9 +29,12 @@ pub(crate) type Decode<T> = fn(&[u8]) -> Result<T, BoxError>;
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
     /// An [`Encode`] and a [`Decode`] of the type; or what each message is beside.
-    by: [*const (); 2],
+    by: By,
     of: &'static OfType,
 }
+
+/// Two words, not all of them written by what is smaller or has padding.
+type By = [MaybeUninit<*const ()>; 2];
 
 // SAFETY: functions, or what is borrowed for as long as there are messages and may be used by several threads.
 unsafe impl Send for Wire {}
@@ -78,13 +80,13 @@ struct Functions;
 impl<T> Form<T> for Functions {
     unsafe fn encode(wire: Wire, message: &T, into: &mut Vec<u8>) {
         // SAFETY: said by the caller: it was one.
-        let encode = unsafe { transmute::<*const (), Encode<T>>(wire.by[0]) };
+        let encode = unsafe { transmute::<MaybeUninit<*const ()>, Encode<T>>(wire.by[0]) };
         encode(message, into);
     }
 
     unsafe fn decode(wire: Wire, bytes: &[u8]) -> Result<T, BoxError> {
         // SAFETY: said by the caller: it was one.
-        let decode = unsafe { transmute::<*const (), Decode<T>>(wire.by[1]) };
+        let decode = unsafe { transmute::<MaybeUninit<*const ()>, Decode<T>>(wire.by[1]) };
         decode(bytes)
     }
 }
@@ -95,14 +97,14 @@ struct BesideOf<S, const SHORT: bool>(PhantomData<S>);
 impl<S: Copy, const SHORT: bool> BesideOf<S, SHORT> {
     /// What it is beside stands in place of the two functions.
     const FITS: () = {
-        let fits = size_of::<S>() <= size_of::<[*const (); 2]>();
+        let fits = size_of::<S>() <= size_of::<By>();
         assert!(fits, "what messages are beside is a reference, or two at most");
-        assert!(align_of::<S>() <= align_of::<[*const (); 2]>(), "and stands where they do");
+        assert!(align_of::<S>() <= align_of::<By>(), "and stands where they do");
     };
 
-    fn kept(beside: S) -> [*const (); 2] {
+    fn kept(beside: S) -> By {
         let () = Self::FITS;
-        let mut by = [ptr::null::<()>(); 2];
+        let mut by = [MaybeUninit::uninit(); 2];
         // SAFETY: there is room for it, as was said above.
         unsafe { by.as_mut_ptr().cast::<S>().write(beside) };
         by
@@ -142,7 +144,7 @@ impl fmt::Debug for Wire {
 
 impl Wire {
     pub(crate) fn new<T>(encode: Encode<T>, decode: Decode<T>) -> Self {
-        Self::of::<T, Functions>([encode as *const (), decode as *const ()])
+        Self::of::<T, Functions>([encode as *const (), decode as *const ()].map(MaybeUninit::new))
     }
 
     /// Each message is written beside this, which lives for as long as the processes of the network.
@@ -155,7 +157,7 @@ impl Wire {
         Self::of::<T, BesideOf<T, false>>(BesideOf::<T, false>::kept(whole))
     }
 
-    fn of<T, F: Form<T>>(by: [*const (); 2]) -> Self {
+    fn of<T, F: Form<T>>(by: By) -> Self {
         let of = &const {
             OfType {
                 write: write::<T, F>,
@@ -399,6 +401,7 @@ fn too_long<T>(more: usize) -> BoxError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr;
 
     static WHOLE: &str = "zwölf Boxkämpfer";
 
@@ -411,7 +414,7 @@ mod tests {
                 let (part, mut bytes) = (&WHOLE[from..until], Vec::new());
                 // SAFETY: it is made for texts.
                 unsafe { wire.encode(ptr::from_ref(&part).cast(), &mut bytes) };
-                let mut read = std::mem::MaybeUninit::<&str>::uninit();
+                let mut read = MaybeUninit::<&str>::uninit();
                 // SAFETY: as above.
                 unsafe { wire.decode_into(&bytes, read.as_mut_ptr().cast()) }
                     .expect("it is a part");
@@ -426,7 +429,7 @@ mod tests {
     #[test]
     fn what_is_no_part_and_what_is_left_over_is_refused() {
         let read = |bytes: &[u8]| {
-            let mut slot = std::mem::MaybeUninit::<&str>::uninit();
+            let mut slot = MaybeUninit::<&str>::uninit();
             // SAFETY: it is made for texts.
             unsafe { Wire::within(WHOLE).decode_into(bytes, slot.as_mut_ptr().cast()) }
         };

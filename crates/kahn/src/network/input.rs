@@ -52,7 +52,7 @@ impl<'env> Network<'env, Whole<'env>> {
 
 impl<'env, M: Making> Network<'env, M> {
     /// Makes a channel whose messages have a written form beside something that every rank has, such as the
-    /// contents of files: they may borrow from it ([`Beside`](crate::ranks::Beside)).
+    /// contents of files: they may borrow from it ([`Beside`]).
     ///
     /// # Examples
     ///
