@@ -39,7 +39,8 @@ async fn talk(scope: csp::Scope<'_>) -> u64 {
         match csp::pri((stopped.recv(), results.recv())).await {
             csp::OneOf2::First(_) => is_stopped = true,
             csp::OneOf2::Second(Ok(number)) => sum += number,
-            csp::OneOf2::Second(Err(_)) => return sum,
+            // The one that stops may not have run yet.
+            csp::OneOf2::Second(Err(_)) => return stopped.recv().await.map_or(0, |()| sum),
         }
     }
 }

@@ -295,6 +295,7 @@ fn creators_and_parts_have_what_networks_have_for_making() {
     let expected = [
         "dot",
         "input",
+        "inputs",
         "new",
         "outside",
         "replay",

@@ -15,8 +15,8 @@
 //!
 //! *Nothing is lost in silence.* Records have numbers, so a ring that was written over since its last round says how many
 //! are missing. Then all that was read before is told, and a *gap* begins where the last round began, for until then all
-//! rings were read. It ends with the first record that is left; nothing of the time between is told, of no ring, so that what is
-//! told is complete.
+//! rings were read. It ends with the first record that is left; nothing of the time between is told, of no ring and in no
+//! later round, so that what is told is complete.
 //!
 //! What is kept in memory: the rings, two rounds of records, a few words for each process and channel, and names.
 

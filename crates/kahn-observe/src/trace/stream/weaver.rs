@@ -27,6 +27,8 @@ pub(super) struct Weaver<W> {
     before: u64,
     /// The last moment that is told of.
     last: u64,
+    /// When the last gap ended: nothing that happened sooner is told from then on, whenever it is read.
+    resumed: u64,
     lost: u64,
 }
 
@@ -73,8 +75,8 @@ struct Channel {
 impl<W: Write> Weaver<W> {
     pub(super) fn new(out: Appender<W>, tick: Tick, origin: u64, draws_all: bool) -> Self {
         let (parts, channels, workers) = Default::default();
-        let (before, last, lost) = (origin, origin, 0);
-        Self { out, tick, origin, draws_all, parts, channels, workers, before, last, lost }
+        let (before, last, resumed, lost) = (origin, origin, 0, 0);
+        Self { out, tick, origin, draws_all, parts, channels, workers, before, last, resumed, lost }
     }
 
     fn at(&self, ticks: u64) -> u64 {
@@ -84,7 +86,15 @@ impl<W: Write> Weaver<W> {
     /// Takes a round, and tells what is complete with it; nothing is handed on.
     pub(super) fn take(&mut self, mut round: Round, known: &Known) -> io::Result<()> {
         if round.of_rings.iter().any(|ring| ring.lost > 0) {
-            self.lose(&mut round, known)?;
+            self.lose(&round, known)?;
+        }
+        // Some of it may be read in the rounds after the gap, for it was not over when that was found, or was written down
+        // behind where its ring had been read.
+        for ring in &mut round.of_rings {
+            ring.events.retain(|event| event.known_at() >= self.resumed);
+            for event in &mut ring.events {
+                event.at = event.at.max(self.resumed);
+            }
         }
         // What was read before this round, and was over when the round before began.
         let before = self.before;
@@ -318,7 +328,7 @@ impl<W: Write> Weaver<W> {
     }
 
     /// Begins a gap: records of this round are missing.
-    fn lose(&mut self, round: &mut Round, known: &Known) -> io::Result<()> {
+    fn lose(&mut self, round: &Round, known: &Known) -> io::Result<()> {
         self.tell_all(known)?;
         let from = self.before.max(self.last);
         let losers = round.of_rings.iter().filter(|ring| ring.lost > 0);
@@ -343,13 +353,7 @@ impl<W: Write> Weaver<W> {
         let lost = round.of_rings.iter().map(|ring| ring.lost).sum();
         self.out.lost(begins, ends, lost)?;
         self.lost += lost;
-        self.last = until;
-        for ring in &mut round.of_rings {
-            ring.events.retain(|event| event.known_at() >= until);
-            for event in &mut ring.events {
-                event.at = event.at.max(until);
-            }
-        }
+        (self.last, self.resumed) = (until, until);
         Ok(())
     }
 
