@@ -391,6 +391,8 @@ mutation more-frequent-waits-not-told --lib happens_much_more_often trace/differ
     's/after\.count > \(2 \* before\.count\)/after.count > 1 << 40 | (2 * before.count)/'
 mutation gaps-not-told "$trace" what_cannot_be_written_in_time trace/stream/weaver.rs \
     's/if round\.of_rings\.iter\(\)\.any\(\|ring\| ring\.lost > 0\)/if round.of_rings.is_empty()/'
+mutation a-gap-is-of-its-round --lib what_is_read_behind_a_gap trace/stream/weaver.rs \
+    's/\(self\.last, self\.resumed\) = \(until, until\);/self.last = until;/'
 mutation slices-told-before-their-causes "$trace" what_is_written_meanwhile trace/stream/weaver.rs \
     's/part\.ripe = over\.map\(\|slice\| slice\.from \+ 1\)\.max\(\)\.unwrap_or\(0\);/drop(over);\n part.ripe = u64::MAX;\n part.woken.clear();/'
 mutation messages-sent-twice "$trace" each_message_has_an_arrow trace/stream/weaver.rs \

@@ -419,3 +419,60 @@ impl<W: Write> Weaver<W> {
 fn find(known: &Known, place: u32, kind: Kind) -> Option<&Named> {
     known.list().get(place as usize).filter(|named| named.key.0 == kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::names::Names;
+    use super::super::super::timeline::Timeline;
+    use super::super::follow::OfRing;
+    use super::*;
+    use kahn_report::observe::Subject;
+    use kahn_report::{Identity, Name};
+
+    /// What is new in the ring of a worker: so many were lost, and then it ran a process from one moment to another.
+    fn ring(worker: usize, lost: u64, ran: Option<(u32, u64, u64)>) -> OfRing {
+        let event = ran.map(|(process, at, second)| Event {
+            what: What::UntilGivesWay,
+            process,
+            channel: OTHERS,
+            at,
+            second,
+            ran: second - at,
+            number: 0,
+        });
+        OfRing { worker: Some(worker), events: event.into_iter().collect(), lost }
+    }
+
+    #[test]
+    fn what_is_read_behind_a_gap_and_began_in_it_begins_behind_it() {
+        let names = Names::new();
+        for (number, name) in [(0, "loses"), (1, "runs on")] {
+            let (name, identity) = (Name::from(name), Identity::fixed(number));
+            names.stands_at(Kind::Process, 64, 0, Subject::new(&name, identity));
+        }
+        let mut file = Vec::new();
+        let out = Appender::new(&mut file).expect("memory takes it");
+        let mut weaver = Weaver::new(out, Tick::of_nanoseconds(1.0), 0, false);
+        let rounds = [
+            (10, [ring(0, 0, Some((1, 0, 5))), ring(1, 0, Some((2, 0, 6)))]),
+            // The gap lasts from 10 to 40; what worker 1 runs is not over.
+            (20, [ring(0, 3, Some((1, 30, 40))), ring(1, 0, None)]),
+            (50, [ring(0, 0, None), ring(1, 0, Some((2, 12, 48)))]),
+            (60, [ring(0, 0, None), ring(1, 0, None)]),
+        ];
+        for (began, of_rings) in rounds {
+            let round = Round { began, of_rings: of_rings.into() };
+            weaver.take(round, &names.known()).expect("memory takes it");
+        }
+        assert_eq!(weaver.finish(&names.known()).expect("memory takes it"), 3);
+        let told = Timeline::read(&file).expect("it reads what it writes");
+        let process = told.processes.iter().position(|process| process.name == "runs on");
+        let spans = &told.processes[process.expect("it is told of")].parts[0].spans;
+        let runs = spans.iter().filter(|span| matches!(span.does, Does::Runs(_)));
+        let runs: Vec<_> = runs.map(|span| (span.from, span.until)).collect();
+        assert_eq!(runs, [(0, 6), (40, 48)]);
+        let worker = told.workers.iter().find(|worker| worker.number == 1).expect("it ran");
+        let ran = worker.spans.iter().filter(|(.., ran)| *ran == process);
+        assert_eq!(ran.map(|&(from, until, _)| (from, until)).collect::<Vec<_>>(), runs);
+    }
+}
