@@ -62,7 +62,7 @@
 //! confirmed in vain has changed, and is told anew when it stands again. One whose channel was to grow, and must not,
 //! is told again as well: others may give back bytes.
 
-use crate::frame::{At, Frame, KnownChain};
+use crate::frame::{At, Frame, KnownChain, full};
 use crate::rings::rings;
 use kahn::ranks::Chain;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +73,15 @@ pub(crate) struct Seen {
     pub(crate) chain: Chain,
     pub(crate) from_count: u64,
     pub(crate) to_count: u64,
+}
+
+impl KnownChain {
+    /// What is told of a chain, by this number.
+    pub(crate) fn of((number, seen): (u64, Seen)) -> Self {
+        let Seen { chain, from_count, to_count } = seen;
+        let (from, to, smallest) = (chain.from.into(), chain.to.into(), chain.smallest.map(full));
+        Self { number, from, from_count, to, to_count, smallest }
+    }
 }
 
 /// What the link at an end of a cut channel has counted.

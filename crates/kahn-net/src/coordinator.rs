@@ -43,7 +43,7 @@
 //! What is stuck while something else moves is found by [`Chase`]. What it has ranks do is an act as well.
 
 use crate::chase::{Chase, Freeing};
-use crate::frame::{At, End, Frame, Full, KnownChain, Lead, Sight, Stand, State};
+use crate::frame::{At, End, Frame, KnownChain, Lead, Sight, Stand, State};
 use crate::rings::rings;
 use std::collections::BTreeMap;
 
@@ -285,11 +285,6 @@ fn stuck(sights: &[Sight]) -> Found {
         }
     }
     found
-}
-
-/// A full channel as a frame has it.
-pub(crate) fn full(full: kahn::ranks::Full) -> Full {
-    (full.is_inner, full.capacity, full.channel)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! for it: the length by the second number and against [`MOST`], what is in it by postcard, which takes no
 //! more than there is, and channel, number and credit by `links` before a message is kept.
 
+use kahn::ranks::{self, CutEnd};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
@@ -139,6 +140,13 @@ impl At {
     }
 }
 
+impl From<CutEnd> for At {
+    fn from(end: CutEnd) -> Self {
+        let channel = u32::try_from(end.channel).expect("a network has fewer than 2^32 channels");
+        Self { channel, is_sender: end.is_sender }
+    }
+}
+
 /// Where waits lead to; see [`kahn::ranks::Lead`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Lead {
@@ -162,6 +170,10 @@ pub(crate) struct KnownChain {
 
 /// A full channel: inner or not, its capacity, and its number.
 pub(crate) type Full = (bool, u32, u64);
+
+pub(crate) fn full(full: ranks::Full) -> Full {
+    (full.is_inner, full.capacity, full.channel)
+}
 
 /// Why the run is over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -12,8 +12,8 @@
 //! counted all that it has to say, whether that has left yet or not.
 
 use crate::chase::{Lookout, Seen};
-use crate::coordinator::{Coordinator, Say, full};
-use crate::frame::{At, End, Frame, Incoming, Input, KnownChain, Lead, Sight, Stand, State};
+use crate::coordinator::{Coordinator, Say};
+use crate::frame::{At, End, Frame, Incoming, Input, KnownChain, Lead, Sight, Stand, State, full};
 use crate::links::{RankLinks, Refusal, Stage, Told};
 use crate::transport::{Event, Transport};
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
@@ -365,14 +365,14 @@ impl<T: Transport> RankLoop<T> {
         let lead = |lead| match lead {
             ranks::Lead::Dead => Lead::Dead,
             ranks::Lead::To { end, smallest } => {
-                Lead::To { end: at(end), smallest: smallest.map(full) }
+                Lead::To { end: end.into(), smallest: smallest.map(full) }
             }
         };
         let over_budget = seen.over_budget.map(|name| name.to_string());
         Sight {
             goes_on: seen.goes_on,
             over_budget: over_budget.or_else(|| self.over_budget.clone()),
-            leads: seen.leads.into_iter().map(|(end, to)| (at(end), lead(to))).collect(),
+            leads: seen.leads.into_iter().map(|(end, to)| (At::from(end), lead(to))).collect(),
         }
     }
 
@@ -398,15 +398,7 @@ impl<T: Transport> RankLoop<T> {
         if new.is_empty() {
             return;
         }
-        let known = |(number, seen): (u64, Seen)| KnownChain {
-            number,
-            from: at(seen.chain.from),
-            from_count: seen.from_count,
-            to: at(seen.chain.to),
-            to_count: seen.to_count,
-            smallest: seen.chain.smallest.map(full),
-        };
-        let chains = new.into_iter().map(known).collect();
+        let chains = new.into_iter().map(KnownChain::of).collect();
         self.say(vec![(0, Frame::Stands { chains })], Some(local));
     }
 
@@ -570,11 +562,4 @@ impl Watch {
 )]
 fn now() -> Instant {
     Instant::now()
-}
-
-fn at(end: CutEnd) -> At {
-    At {
-        channel: u32::try_from(end.channel).expect("a network has fewer than 2^32 channels"),
-        is_sender: end.is_sender,
-    }
 }

@@ -6,10 +6,9 @@
 //! go on in a copy until they come to rest, while processes do not; a process that can do nothing then waits for the
 //! process at the other end, and for no other reason.
 
-use crate::chase::{Lookout, Seen};
+use crate::chase::Lookout;
 use crate::coordinator::{Coordinator, Say};
 use crate::frame::{At, End, Frame, KnownChain, Stand, State};
-use kahn::ranks::CutEnd;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::BuildHasher;
 
@@ -357,15 +356,7 @@ impl World {
                 self.ranks[rank].looks -= 1;
                 let seen = self.seen(program, rank);
                 let new = self.ranks[rank].chains.look(seen);
-                let known = |(number, seen): (u64, Seen)| KnownChain {
-                    number,
-                    from: at(seen.chain.from),
-                    from_count: seen.from_count,
-                    to: at(seen.chain.to),
-                    to_count: seen.to_count,
-                    smallest: seen.chain.smallest.map(crate::coordinator::full),
-                };
-                let chains: Vec<_> = new.into_iter().map(known).collect();
+                let chains: Vec<_> = new.into_iter().map(KnownChain::of).collect();
                 if !chains.is_empty() {
                     self.say_to_0(program, rank, Frame::Stands { chains });
                 }
@@ -531,10 +522,6 @@ impl World {
 fn owner(program: &Program, end: At) -> usize {
     let (from, to, _) = program.channels[end.channel as usize];
     if end.is_sender { from } else { to }
-}
-
-fn at(end: CutEnd) -> At {
-    At { channel: small(end.channel), is_sender: end.is_sender }
 }
 
 fn small(channel: usize) -> u32 {

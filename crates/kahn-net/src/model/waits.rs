@@ -108,7 +108,7 @@ impl World {
                     let full =
                         waits.into_iter().filter_map(|process| self.wait(program, process).1);
                     let smallest = full.min();
-                    let of_frame = smallest.map(crate::coordinator::full);
+                    let of_frame = smallest.map(crate::frame::full);
                     leads.insert(end, (Lead::To { end: to, smallest: of_frame }, smallest));
                 }
             }
