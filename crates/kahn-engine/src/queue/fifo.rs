@@ -26,7 +26,7 @@ use crate::queue::slots::{Slots, taken};
 use crate::sync::{Access, AtomicUsize, Ordering::*, Padded, PlainAtomicUsize};
 
 /// Under loom few, so that wrap-around lies within a model, and enough for a half to be more than one.
-const SLOTS: usize = if cfg!(loom) { 3 } else { 1024 };
+const SLOTS: usize = if cfg!(loom) { 3 } else { 256 };
 
 /// The queue. `push` and filling it are the owner's alone.
 #[derive(Debug)]

@@ -27,7 +27,9 @@ use crate::queue::deque::{Deque, Steal};
 use crate::queue::fifo::Fifo;
 use crate::queue::rates::{LastSteal, Rate};
 use crate::sync::system::clock;
-use crate::sync::{Access, AtomicUsize, Mutex, Ordering::*, PlainAtomicU64, PlainAtomicUsize};
+use crate::sync::{
+    Access, AtomicUsize, Mutex, Ordering::*, Padded, PlainAtomicU64, PlainAtomicUsize,
+};
 use std::collections::VecDeque;
 use std::iter;
 use std::time::Duration;
@@ -40,6 +42,10 @@ const AGED: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_mi
 
 /// A worker that takes nothing for so long is helped by those that have other work, too.
 const STILL: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
+
+/// A worker that has other work looks so often into a queue of another: a look takes some lines of the cache
+/// from their worker, which fetches them back.
+const APART: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(10) };
 
 /// So many ready processes are not worth a round.
 const FEW: usize = 128;
@@ -59,6 +65,29 @@ fn is_before(number: usize, other: usize) -> bool {
     number.wrapping_sub(other).cast_signed() < 0
 }
 
+/// What others have seen of a lane when they looked; written by them.
+#[derive(Debug)]
+struct Seen {
+    /// The number of the oldest process when a thief last saw another one, and the ticks then.
+    oldest: PlainAtomicUsize,
+    since: PlainAtomicU64,
+    /// How many its worker had taken when another looked for what has waited longest here, and since
+    /// when it has been as many.
+    taken: PlainAtomicU64,
+    still_since: PlainAtomicU64,
+}
+
+impl Seen {
+    fn new() -> Self {
+        Self {
+            oldest: PlainAtomicUsize::new(usize::MAX),
+            since: PlainAtomicU64::new(0),
+            taken: PlainAtomicU64::new(u64::MAX),
+            still_since: PlainAtomicU64::new(0),
+        }
+    }
+}
+
 /// What one worker has to run.
 #[derive(Debug)]
 pub struct Lane {
@@ -69,17 +98,14 @@ pub struct Lane {
     bias: Bias,
     rest: Mutex<VecDeque<Stamped>>,
     rest_len: AtomicUsize,
-    /// The number of the oldest process when a thief last saw another one, and the ticks then.
-    oldest: PlainAtomicUsize,
-    since: PlainAtomicU64,
+    seen: Padded<Seen>,
     pub(crate) rate: Rate,
     pub(crate) last_steal: LastSteal,
-    /// How many its worker had taken when another looked for what has waited longest here, and since
-    /// when it has been as many.
-    taken_before: PlainAtomicU64,
-    still_since: PlainAtomicU64,
-    /// How often its worker has asked for what has waited longest.
-    asked: PlainAtomicU64,
+    /// How often its worker has asked for what has waited longest; when it last looked for that elsewhere, and
+    /// where.
+    asked: PlainAtomicUsize,
+    looked_at: PlainAtomicU64,
+    looked_into: PlainAtomicUsize,
     /// The least that was ready here since the last round.
     least: PlainAtomicUsize,
     steals: StealCount,
@@ -94,13 +120,12 @@ impl Lane {
             bias: Bias::new(alone),
             rest: Mutex::new(VecDeque::new()),
             rest_len: AtomicUsize::new(0),
-            oldest: PlainAtomicUsize::new(usize::MAX),
-            since: PlainAtomicU64::new(0),
+            seen: Padded(Seen::new()),
             rate: Rate::new(),
             last_steal: LastSteal::new(),
-            taken_before: PlainAtomicU64::new(u64::MAX),
-            still_since: PlainAtomicU64::new(0),
-            asked: PlainAtomicU64::new(0),
+            asked: PlainAtomicUsize::new(0),
+            looked_at: PlainAtomicU64::new(0),
+            looked_into: PlainAtomicUsize::new(0),
             least: PlainAtomicUsize::new(0),
             steals: StealCount::default(),
         }
@@ -223,16 +248,30 @@ impl Lane {
     }
 
     /// Owner: whether others' turn has come to give what has waited longest.
-    pub(crate) fn asks_others_first(&self) -> bool {
-        let asked = self.asked.load(Relaxed) + 1;
+    pub(crate) fn asks_others(&self) -> bool {
+        let asked = self.asked.load(Relaxed).wrapping_add(1);
         self.asked.store(asked, Relaxed);
         asked.is_multiple_of(2)
     }
 
+    /// Owner, if it is time to look into the lane of another: how far behind this one among so many others
+    /// that stands whose turn it is.
+    pub(crate) fn looks_into(&self, others: usize, now: u64) -> Option<usize> {
+        let ago = now.saturating_sub(self.looked_at.load(Relaxed));
+        if others == 0 || ago < clock::about(APART) {
+            return None;
+        }
+        self.looked_at.store(now, Relaxed);
+        let next = self.looked_into.load(Relaxed) % others + 1;
+        self.looked_into.store(next, Relaxed);
+        Some(next)
+    }
+
     /// Any thread: what has waited longest outside of the deque; of what is its worker's own only if that
     /// stands still, and if thieves do not back off.
-    pub(crate) fn take_cold(&self) -> Option<Ready> {
-        let front = if self.has_front() && self.is_still() && self.rate.is_open() {
+    pub(crate) fn take_cold(&self, now: u64) -> Option<Ready> {
+        let may_come = || self.is_still(now) && !self.rate.is_backed_off(now);
+        let front = if self.has_front() && may_come() {
             let _thief = self.as_thief();
             self.front.take(Access::Shared).map(Ready::new)
         } else {
@@ -242,13 +281,13 @@ impl Lane {
     }
 
     /// Whether its worker has taken nothing for long, as far as those know that have looked.
-    fn is_still(&self) -> bool {
-        let (taken, now) = (self.rate.taken(), clock::ticks());
-        if self.taken_before.load(Relaxed) != taken {
-            self.taken_before.store(taken, Relaxed);
-            self.still_since.store(now, Relaxed);
+    fn is_still(&self, now: u64) -> bool {
+        let (taken, seen) = (self.rate.taken(), &self.seen);
+        if seen.taken.load(Relaxed) != taken {
+            seen.taken.store(taken, Relaxed);
+            seen.still_since.store(now, Relaxed);
         }
-        clock::to_duration(now.saturating_sub(self.still_since.load(Relaxed))) >= STILL
+        now.saturating_sub(seen.still_since.load(Relaxed)) >= clock::about(STILL)
     }
 
     /// Owner: the same, and what comes next is the owner's.
@@ -261,9 +300,11 @@ impl Lane {
         self.section(|access| self.front.take(access)).map(Ready::new)
     }
 
-    /// Owner, now and then: has its queues for itself if no thief comes.
-    pub(crate) fn look_for_thieves(&self) {
+    /// Owner, every so many dispatches: has its queues for itself if no thief comes, and thieves come again if
+    /// its processes turn out to be coarse.
+    pub(crate) fn look_around(&self) {
         self.bias.look();
+        self.rate.look_at_steps();
     }
 
     /// Owner: moves as much to the front as there is room for.
@@ -325,11 +366,12 @@ impl Lane {
     /// Thief: whether the oldest process of its deque has been that for long.
     pub(crate) fn is_aged(&self, now: u64) -> bool {
         let Some(oldest) = self.hot.oldest() else { return false };
-        if self.oldest.load(Relaxed) != oldest {
-            self.oldest.store(oldest, Relaxed);
-            self.since.store(now, Relaxed);
+        let seen = &self.seen;
+        if seen.oldest.load(Relaxed) != oldest {
+            seen.oldest.store(oldest, Relaxed);
+            seen.since.store(now, Relaxed);
         }
-        clock::to_duration(now.saturating_sub(self.since.load(Relaxed))) >= AGED
+        now.saturating_sub(seen.since.load(Relaxed)) >= clock::about(AGED)
     }
 
     /// Owner, as a thief: takes half of what another has: of its deque only if that `is_aged`, of

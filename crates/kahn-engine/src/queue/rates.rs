@@ -62,8 +62,7 @@ const WATCH: Duration = Duration::from_micros(20);
 const STALE: Duration = Duration::from_millis(50);
 /// So many times a worker has something to spare before it looks at the clock.
 const LOOKS: u32 = 8;
-/// A worker whose processes take twice `PLAIN` each takes so long from asking for what has waited
-/// longest to asking again.
+/// A worker whose processes take twice `PLAIN` each takes so long from one look around to the next.
 const COARSE: Duration = Duration::from_micros(250);
 /// Rates are ticks for so many processes.
 const UNIT: u64 = 64;
@@ -84,7 +83,7 @@ pub(crate) struct Rate {
     found_taken: PlainAtomicU64,
     /// Thieves back off until then.
     backoff_until: PlainAtomicU64,
-    /// The last backoff, in nanoseconds.
+    /// The last backoff, in ticks.
     backoff: PlainAtomicU64,
     /// How often its worker had something to spare in a backoff, and when it last asked for what has
     /// waited longest in one; written by the worker.
@@ -133,13 +132,13 @@ impl LastSteal {
 
     /// Notes that nothing was aged where there is something.
     pub(crate) fn watch(&self, index: usize, victim: &Rate, now: u64) {
-        let ago =
-            |then: &PlainAtomicU64| clock::to_duration(now.saturating_sub(then.load(Relaxed)));
-        if self.watched.swap(index, Relaxed) != index || ago(&self.watched_at) > WATCH {
+        let most = clock::about(WATCH);
+        let ago = |then: &PlainAtomicU64| now.saturating_sub(then.load(Relaxed));
+        if self.watched.swap(index, Relaxed) != index || ago(&self.watched_at) > most {
             self.watched_since.store(now, Relaxed);
         }
         self.watched_at.store(now, Relaxed);
-        if ago(&self.watched_since) > WATCH {
+        if ago(&self.watched_since) > most {
             self.watched.store(usize::MAX, Relaxed);
             victim.back_off(victim.next_backoff(WATCH), now);
         }
@@ -172,16 +171,16 @@ impl LastSteal {
         let migrated = migrations_of(own, victim).saturating_sub(self.migrated.load(Relaxed));
         // A new process has not run anywhere before.
         let migrations = u32::try_from(migrated.max(size as u64)).unwrap_or(u32::MAX);
-        if clock::to_duration(lasted) >= PLAIN.saturating_mul(migrations) {
-            return victim.has_paid(clock::to_duration(lasted));
+        if lasted >= clock::about(PLAIN.saturating_mul(migrations)) {
+            return victim.has_paid(lasted);
         }
         match victim.known_baseline(now) {
-            None => victim.back_off(MEASURED, now),
+            None => victim.back_off(clock::about(MEASURED), now),
             Some(baseline) if self.is_slower(baseline, lasted, own, victim, now) => {
                 victim.back_off(victim.next_backoff(SHORTEST_BACKOFF), now);
             }
             // Measured: a backoff to measure is over.
-            Some(_) => victim.has_paid(Duration::MAX),
+            Some(_) => victim.has_paid(u64::MAX),
         }
     }
 
@@ -195,7 +194,7 @@ impl LastSteal {
         };
         let since = victim.found_at.load(Relaxed);
         let open = now.saturating_sub(since);
-        let is_long = since == self.open.load(Relaxed) && clock::to_duration(open) >= MEASURED;
+        let is_long = since == self.open.load(Relaxed) && open >= clock::about(MEASURED);
         is_slower(lasted, &self.victim_taken, &self.own_taken)
             || is_long && is_slower(open, &victim.found_taken, &self.open_taken)
     }
@@ -271,8 +270,8 @@ impl Rate {
         ends
     }
 
-    /// The worker asks for what has waited longest: ends a backoff in which processes turn out to be
-    /// coarse.
+    /// The worker has dispatched so many as it does between two looks around: ends a backoff in which
+    /// processes turn out to be coarse.
     pub(crate) fn look_at_steps(&self) {
         if self.has_no_backoff() {
             return;
@@ -280,7 +279,7 @@ impl Rate {
         let now = clock::ticks();
         let since = self.looked_at.load(Relaxed).max(self.backoff_since.load(Relaxed));
         self.looked_at.store(now, Relaxed);
-        if clock::to_duration(now.saturating_sub(since)) >= COARSE {
+        if now.saturating_sub(since) >= clock::about(COARSE) {
             self.end_backoff();
         }
     }
@@ -298,31 +297,31 @@ impl Rate {
         self.backoff_until.load(Relaxed) > now
     }
 
-    fn back_off(&self, backoff: Duration, now: u64) {
-        self.backoff.store(backoff.subsec_nanos().into(), Relaxed);
-        self.backoff_until.store(now + clock::from_duration(backoff), Relaxed);
+    fn back_off(&self, backoff: u64, now: u64) {
+        self.backoff.store(backoff, Relaxed);
+        self.backoff_until.store(now + backoff, Relaxed);
         self.taken_before_backoff.store(self.taken.load(Relaxed), Relaxed);
         self.backoff_since.store(now, Relaxed);
     }
 
     /// A steal has paid for so long: thieves may come again, and the last backoff counts for that much
     /// less. Among fine-grained processes, too, a steal pays for a moment now and then.
-    fn has_paid(&self, time: Duration) {
+    fn has_paid(&self, time: u64) {
         self.end_backoff();
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.backoff.store(self.backoff.load(Relaxed).saturating_sub(time), Relaxed);
     }
 
     /// Twice the last backoff, or the first.
-    fn next_backoff(&self, first: Duration) -> Duration {
-        Duration::from_nanos(self.backoff.load(Relaxed) * 2).clamp(first, LONGEST_BACKOFF)
+    fn next_backoff(&self, first: Duration) -> u64 {
+        let twice = self.backoff.load(Relaxed).saturating_mul(2);
+        twice.clamp(clock::about(first), clock::about(LONGEST_BACKOFF))
     }
 
     /// A steal begins: how fast was the worker without thieves?
     fn measure_baseline(&self, now: u64) {
         let since = self.backoff_since.swap(0, Relaxed);
         let lasted = now.saturating_sub(since);
-        if since == 0 || clock::to_duration(lasted) < TELLS {
+        if since == 0 || lasted < clock::about(TELLS) {
             return;
         }
         let taken = self.taken.load(Relaxed);
@@ -335,7 +334,7 @@ impl Rate {
     /// The rate without thieves, if that is known and not too old.
     fn known_baseline(&self, now: u64) -> Option<u64> {
         let found_at = self.found_at.load(Relaxed);
-        let is_known = found_at != 0 && clock::to_duration(now.saturating_sub(found_at)) < STALE;
+        let is_known = found_at != 0 && now.saturating_sub(found_at) < clock::about(STALE);
         is_known.then(|| self.baseline.load(Relaxed))
     }
 }
@@ -350,7 +349,7 @@ mod tests {
         let (thief, victim, last_steal) = (Rate::new(), Rate::new(), LastSteal::new());
         let begun = clock::ticks();
         last_steal.begin(&thief, 0, &victim, 10, begun);
-        let ended = begun + clock::from_duration(lasted);
+        let ended = begun + clock::about(lasted);
         last_steal.judge(&thief, |_| &victim, ended);
         (victim, ended)
     }
@@ -365,7 +364,7 @@ mod tests {
     fn a_steal_that_is_soon_used_up_makes_a_backoff_which_ends() {
         let (victim, now) = after_a_steal(PLAIN / 10);
         assert!(victim.is_backed_off(now));
-        assert!(!victim.is_backed_off(now + clock::from_duration(LONGEST_BACKOFF * 10)));
+        assert!(!victim.is_backed_off(now + clock::about(LONGEST_BACKOFF * 10)));
     }
 
     #[test]
@@ -378,7 +377,7 @@ mod tests {
             thief.count_migration();
             victim.count_migration();
         });
-        let ended = begun + clock::from_duration(PLAIN * 100);
+        let ended = begun + clock::about(PLAIN * 100);
         last_steal.judge(&thief, |_| &victim, ended);
         assert!(victim.is_backed_off(ended));
     }
@@ -387,8 +386,9 @@ mod tests {
     fn a_victim_opens_when_its_backoff_is_over_and_not_before() {
         clock::start();
         let (over, lasts) = (Rate::new(), Rate::new());
-        over.back_off(SHORTEST_BACKOFF, clock::ticks() - clock::from_duration(SHORTEST_BACKOFF));
-        lasts.back_off(SHORTEST_BACKOFF, clock::ticks() + clock::from_duration(STALE * 1_000_000));
+        let backoff = clock::about(SHORTEST_BACKOFF);
+        over.back_off(backoff, clock::ticks() - backoff);
+        lasts.back_off(backoff, clock::ticks() + clock::about(STALE * 1_000_000));
         assert!(over.is_open() && !lasts.is_open());
         assert!((0..LOOKS).any(|_| over.opens()));
         assert!((0..LOOKS).all(|_| !lasts.opens()));
@@ -398,7 +398,7 @@ mod tests {
     fn coarse_processes_end_a_backoff() {
         clock::start();
         let rate = Rate::new();
-        rate.back_off(LONGEST_BACKOFF, clock::ticks() - clock::from_duration(COARSE));
+        rate.back_off(clock::about(LONGEST_BACKOFF), clock::ticks() - clock::about(COARSE));
         assert!(!rate.has_no_backoff());
         rate.look_at_steps();
         assert!(rate.has_no_backoff());
@@ -406,20 +406,22 @@ mod tests {
 
     #[test]
     fn a_moment_that_paid_does_not_make_up_for_long_fine_grained_work() {
+        clock::start();
         let rate = Rate::new();
-        rate.back_off(LONGEST_BACKOFF, 0);
-        rate.has_paid(SHORTEST_BACKOFF);
+        let (shortest, longest) = (clock::about(SHORTEST_BACKOFF), clock::about(LONGEST_BACKOFF));
+        rate.back_off(longest, 0);
+        rate.has_paid(shortest);
         assert!(rate.has_no_backoff());
-        assert_eq!(rate.next_backoff(SHORTEST_BACKOFF), LONGEST_BACKOFF);
-        rate.has_paid(LONGEST_BACKOFF);
-        assert_eq!(rate.next_backoff(SHORTEST_BACKOFF), SHORTEST_BACKOFF);
+        assert!(rate.next_backoff(SHORTEST_BACKOFF) > longest / 2);
+        rate.has_paid(longest);
+        assert!(rate.next_backoff(SHORTEST_BACKOFF) < 2 * shortest);
     }
 
     #[test]
     fn looking_in_vain_for_long_makes_a_backoff_and_one_look_does_not() {
         clock::start();
         let (victim, last_steal) = (Rate::new(), LastSteal::new());
-        let (begun, step) = (clock::ticks(), clock::from_duration(WATCH / 2));
+        let (begun, step) = (clock::ticks(), clock::about(WATCH / 2));
         last_steal.watch(0, &victim, begun);
         assert!(!victim.is_backed_off(begun));
         let end = (1..10).map(|look| begun + look * step);

@@ -14,8 +14,8 @@
 //! [`crate::queue::rates`].
 //!
 //! Now and then a worker runs what has waited longest, in its deque or its queue, for what lies at
-//! the bottom of the deque, under others that come and go, would never run; and what has waited
-//! longest elsewhere. When much has come together it runs all of it once, in a *round*: see
+//! the bottom of the deque, under others that come and go, would never run; and, less often, what has
+//! waited longest elsewhere, for a look there takes lines of the cache from another worker. When much has come together it runs all of it once, in a *round*: see
 //! [`crate::queue::lane`].
 
 use crate::policy::{Notify, Origin, Ready, Reason, Steals};
@@ -28,9 +28,7 @@ use crate::sync::{AtomicUsize, Ordering::*, Padded};
 pub(crate) struct Stealing {
     lanes: Box<[Padded<Lane>]>,
     /// Where the next process from outside goes.
-    turn: AtomicUsize,
-    /// Whose queue is looked into next for what has waited long.
-    look: AtomicUsize,
+    turn: Padded<AtomicUsize>,
     /// Queues that get work from outside: those of workers that have a core each.
     open: usize,
 }
@@ -39,8 +37,7 @@ impl Stealing {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             lanes: (0..workers).map(|_| Padded(Lane::new(workers == 1))).collect(),
-            turn: AtomicUsize::new(0),
-            look: AtomicUsize::new(0),
+            turn: Padded(AtomicUsize::new(0)),
             open: workers.min(cores()),
         }
     }
@@ -48,8 +45,9 @@ impl Stealing {
     /// Takes what waits in the queues of others, in turn: that of a worker that sleeps has no other
     /// reader.
     fn pop_next_cold(&self, worker: usize) -> Option<Ready> {
-        let turn = self.look.fetch_add(1, Relaxed) % self.lanes.len();
-        if turn == worker { None } else { self.lanes[turn].take_cold() }
+        let (count, now) = (self.lanes.len(), clock::ticks());
+        let offset = self.lanes[worker].looks_into(count - 1, now)?;
+        self.lanes[(worker + offset) % count].take_cold(now)
     }
 
     fn steal(&self, thief: usize) -> Option<Ready> {
@@ -109,10 +107,8 @@ impl Stealing {
     /// Gives a worker what has waited longest: here, and in the queues of others, in turn.
     pub(crate) fn pop_oldest(&self, worker: usize) -> Option<Ready> {
         let own = &self.lanes[worker];
-        own.rate.look_at_steps();
-        own.look_for_thieves();
         let others = || self.pop_next_cold(worker);
-        let found = if own.asks_others_first() { others() } else { own.pop_oldest() };
+        let found = if own.asks_others() { others() } else { own.pop_oldest() };
         if found.is_some() {
             own.rate.count();
         }

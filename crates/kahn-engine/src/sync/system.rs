@@ -102,6 +102,7 @@ fn most_threads() -> usize {
 /// A clock for measuring: cheap ticks, converted to time when asked.
 pub mod clock {
     use kahn_report::observe::Tick;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     use std::time::{Duration, Instant};
 
     #[expect(clippy::disallowed_methods, reason = "accounting measures; nothing decides by it")]
@@ -211,8 +212,20 @@ pub mod clock {
             std::hint::spin_loop();
         };
         #[expect(clippy::cast_precision_loss, reason = "a ratio of two clocks")]
-        let passed = passed.max(1) as f64;
-        elapsed.as_secs_f64() / passed
+        let seconds = elapsed.as_secs_f64() / passed.max(1) as f64;
+        ROUGH.store((1.0 / seconds).to_bits(), Relaxed);
+        seconds
+    }
+
+    /// The bits of how many ticks a second had when that was measured last; 0 before.
+    static ROUGH: AtomicU64 = AtomicU64::new(0);
+
+    /// Returns how many ticks are about so long, to some per cent: for decisions, which read one word for it
+    /// where [`from_duration`] reads two clocks under a lock.
+    #[inline]
+    pub fn about(time: Duration) -> u64 {
+        let rough = f64::from_bits(ROUGH.load(Relaxed));
+        ticks_in(time, if rough > 0.0 { rough } else { 1.0 / measured() })
     }
 
     /// Converts ticks to time.
@@ -223,12 +236,17 @@ pub mod clock {
 
     /// Converts time to ticks.
     pub fn from_duration(time: Duration) -> u64 {
+        ticks_in(time, 1.0 / seconds_of_a_tick())
+    }
+
+    #[inline]
+    fn ticks_in(time: Duration, a_second: f64) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "neither is negative, and what is too much becomes the most"
         )]
-        let ticks = (time.as_secs_f64() / seconds_of_a_tick()) as u64;
+        let ticks = (time.as_secs_f64() * a_second) as u64;
         ticks
     }
 }

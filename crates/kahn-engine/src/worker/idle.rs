@@ -40,7 +40,7 @@ impl<L: Language> Worker<L> {
         let since = clock::ticks();
         times.idle_since.store(since, Relaxed);
         self.scheduler().share_out_if_due();
-        let is_worth = clock::to_duration(since.saturating_sub(self.found_at.get())) >= WORTH;
+        let is_worth = since.saturating_sub(self.found_at.get()) >= clock::about(WORTH);
         let found = loop {
             if !self.scheduler().is_running() {
                 break None;
@@ -96,7 +96,7 @@ impl<L: Language> Worker<L> {
     fn search_for(&self, time: Duration, is_worth: bool) -> Option<Ready> {
         let scheduler = self.scheduler();
         let steps = self.others_steps();
-        let until = clock::ticks() + clock::from_duration(time);
+        let until = clock::ticks() + clock::about(time);
         let spins = &self.slot().times.spins;
         loop {
             for _ in 0..LOOKS {

@@ -94,6 +94,9 @@ impl<L: Language> Worker<L> {
         if step.is_multiple_of(PROBE) {
             L::probe(self, Probe::InPassing);
         }
+        if let Some(lane) = self.lane() {
+            lane.look_around();
+        }
         self.run_round();
         for _ in 0..COLD_ENDS {
             self.run_now(self.pop(Turn::Back));

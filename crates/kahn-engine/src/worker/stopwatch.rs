@@ -122,7 +122,7 @@ impl Stopwatch {
     #[cold]
     fn begin_period(&self, now: u64) {
         if self.period.get() == 0 {
-            self.period.set(clock::from_duration(PERIOD));
+            self.period.set(clock::about(PERIOD));
         }
         self.read.set(Reading::at(now).unwrap_or(Reading::NONE));
     }
