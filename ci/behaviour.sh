@@ -236,8 +236,18 @@ mutation pruned-before-it-runs-and-untold '--test random' on_ranks_what_the_mode
     's/(channel: number,\s*)is_over: false/$1is_over: true/; s/(let channel = departure\.channel;)/$1\n    departure.is_over = false;/'
 mutation failures-have-the-names-of-links '--test endings' a_failure_is_told_by_the_name ../../kahn/src/network/merged.rs \
     's/\*process = name\.clone\(\);/let _ = (\&process, name);/'
-mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept links.rs \
-    's/if number != self\.arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
+mutation any-message-is-the-next '--lib' is_refused_before_it_is_kept way.rs \
+    's/if number != arrived \|\| self\.end\.is_some\(\) \{/if self.end.is_some() {/'
+mutation as-many-as-are-sent '--lib' is_refused_before_it_is_kept way.rs \
+    's/if count > granted - arrived \{/if number >= granted {/'
+mutation what-is-left-of-a-batch '--lib' is_refused_before_it_is_kept ../../kahn-report/src/batch.rs \
+    's/if !rest\.is_empty\(\) \|\| count != messages/if count != messages/'
+mutation messages-go-one-by-one '--test held' what_is_in_a_channel ../../kahn/src/channel/untyped.rs \
+    's/let mut left = most\.max\(1\);/let mut left = most.min(1);/'
+mutation more-go-than-there-is-room-for '--test held' what_is_in_a_channel ../../kahn/src/channel/untyped.rs \
+    's/let mut left = most\.max\(1\);/let mut left = u64::MAX - most.min(1);/'
+mutation messages-come-one-by-one '--test held' what_comes_together ../../kahn/src/channel/untyped.rs \
+    's/while channel\.sender\.credit\.get\(\) > 0/if channel.sender.credit.get() > 0/'
 mutation weights-are-forgotten --lib groups_are_shared_out_by_their_weights placement.rs \
     's/weight\(&self\.weights\.processes, &process\.name\)\.unwrap_or\(1\)/1/'
 mutation any-file-will-do '--test alike' a_rank_that_has_another_file frame.rs \

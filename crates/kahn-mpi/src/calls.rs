@@ -20,7 +20,7 @@ pub(crate) struct Mpi {
 pub(crate) struct SendRequest {
     request: ffi::MPI_Request,
     /// It belongs to MPI until the request is done.
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
 }
 
 /// Room for what comes next from any rank.
@@ -94,7 +94,7 @@ impl Mpi {
     }
 
     /// Begins to send bytes.
-    pub(crate) fn send(&self, to: usize, bytes: Box<[u8]>) -> SendRequest {
+    pub(crate) fn send(&self, to: usize, bytes: Vec<u8>) -> SendRequest {
         // SAFETY: the constant is MPI's own.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: the bytes stay where they are until the request is done: a request that is dropped before leaks them.
@@ -150,7 +150,7 @@ pub(crate) fn abort(code: i32) -> ! {
 
 impl SendRequest {
     /// The bytes, if they are sent or kept by MPI itself.
-    pub(crate) fn done(&mut self) -> Option<Box<[u8]>> {
+    pub(crate) fn done(&mut self) -> Option<Vec<u8>> {
         test(&mut self.request)?;
         Some(std::mem::take(&mut self.bytes))
     }

@@ -50,6 +50,9 @@ pub(crate) const MOST: usize = 32 << 10;
 /// `received` and the number of the run, eight bytes each.
 const HEAD: usize = 16;
 
+/// Parcels whose memory is kept to be used again.
+const SPARE: usize = 2 * 16;
+
 /// Buffers that wait for what comes.
 const BUFFERS: usize = 8;
 
@@ -101,7 +104,8 @@ impl Bell {
 /// What there is between this rank and another.
 #[derive(Default)]
 struct Pair {
-    out: VecDeque<u8>,
+    /// Parcels that are to go, the last of which may be filled yet; their heads are written when they go.
+    out: VecDeque<Vec<u8>>,
     under_way: Vec<SendRequest>,
     sent: u64,
     known: u64,
@@ -120,6 +124,8 @@ pub(crate) struct MpiTransport {
     run: u64,
     /// What has come for the next run.
     early: VecDeque<(usize, Vec<u8>)>,
+    /// Memory of parcels that were sent.
+    spare: Vec<Vec<u8>>,
     idle_since: Instant,
     nap: Duration,
 }
@@ -135,6 +141,7 @@ impl MpiTransport {
             bell,
             run: 0,
             early: VecDeque::new(),
+            spare: Vec::new(),
             idle_since: Instant::now(),
             nap: SHORTEST_NAP,
         }
@@ -143,19 +150,31 @@ impl MpiTransport {
     /// Gives MPI what the window to a rank allows.
     fn send_parcels(&mut self, to: usize) {
         let pair = &mut self.pairs[to];
-        while !pair.out.is_empty() && pair.sent - pair.known < WINDOW {
-            let length = pair.out.len().min(MOST);
-            let mut parcel = Vec::with_capacity(HEAD + length);
-            parcel.extend(pair.received.to_le_bytes());
-            parcel.extend(self.run.to_le_bytes());
-            let (first, second) = pair.out.as_slices();
-            let of_first = first.len().min(length);
-            parcel.extend(&first[..of_first]);
-            parcel.extend(&second[..length - of_first]);
-            pair.out.drain(..length);
-            pair.under_way.push(self.mpi.send(to, parcel.into_boxed_slice()));
+        while pair.sent - pair.known < WINDOW
+            && let Some(mut parcel) = pair.out.pop_front()
+        {
+            parcel[..8].copy_from_slice(&pair.received.to_le_bytes());
+            parcel[8..HEAD].copy_from_slice(&self.run.to_le_bytes());
+            pair.under_way.push(self.mpi.send(to, parcel));
             pair.sent += 1;
             pair.told = pair.received;
+        }
+    }
+
+    /// Puts bytes into parcels.
+    fn pack(&mut self, to: usize, mut bytes: &[u8]) {
+        let out = &mut self.pairs[to].out;
+        while !bytes.is_empty() {
+            if out.back().is_none_or(|parcel| parcel.len() == HEAD + MOST) {
+                let mut parcel =
+                    self.spare.pop().unwrap_or_else(|| Vec::with_capacity(HEAD + MOST));
+                parcel.resize(HEAD, 0);
+                out.push_back(parcel);
+            }
+            let Some(parcel) = out.back_mut() else { return };
+            let (now, later) = bytes.split_at(bytes.len().min(HEAD + MOST - parcel.len()));
+            parcel.extend_from_slice(now);
+            bytes = later;
         }
     }
 
@@ -164,7 +183,6 @@ impl MpiTransport {
         let pair = &mut self.pairs[to];
         if pair.received - pair.told >= from {
             let receipt = [pair.received.to_le_bytes(), self.run.to_le_bytes()].concat();
-            let receipt = receipt.into_boxed_slice();
             pair.under_way.push(self.mpi.send(to, receipt));
             pair.told = pair.received;
         }
@@ -172,13 +190,24 @@ impl MpiTransport {
 
     /// Forgets what MPI is done with.
     fn forget_sent(&mut self) {
-        for pair in &mut self.pairs {
-            pair.under_way.retain_mut(|request| request.done().is_none());
+        let Self { pairs, spare, .. } = self;
+        for pair in pairs {
+            pair.under_way.retain_mut(|request| {
+                let Some(mut parcel) = request.done() else { return true };
+                // As many as are under way to a rank, or memory is kept for nothing.
+                if parcel.capacity() >= HEAD + MOST && spare.len() < SPARE {
+                    parcel.clear();
+                    spare.push(parcel);
+                }
+                false
+            });
         }
     }
 
-    /// Takes the next message: what is in a parcel is written behind `into`.
-    fn take(&mut self, into: &mut Vec<u8>) -> Option<usize> {
+    /// Takes the next message: what is in a parcel is written behind what came from its rank, or dropped if there is
+    /// no `into`.
+    fn take(&mut self, into: Option<&mut [Vec<u8>]>) -> Option<usize> {
+        let mut into = into;
         loop {
             let (from, bytes, length) = self.buffers.front_mut()?.done()?;
             self.buffers.pop_front();
@@ -198,8 +227,8 @@ impl MpiTransport {
             let is_early = is_parcel && run > self.run;
             if is_early {
                 self.early.push_back((from, rest.to_vec()));
-            } else {
-                into.extend(rest);
+            } else if let Some(into) = &mut into {
+                into[from].extend_from_slice(rest);
             }
             self.buffers.push_back(self.mpi.receive(bytes));
             self.send_parcels(from);
@@ -213,12 +242,10 @@ impl MpiTransport {
     /// Waits until all ranks have received all that was sent to them in this run, and so until the next can begin.
     pub(crate) fn finish(&mut self) {
         let mut barrier = None;
-        let mut dropped = Vec::new();
         loop {
             self.bell.heed();
             self.forget_sent();
-            dropped.clear();
-            let has_come = self.take(&mut dropped).is_some();
+            let has_come = self.take(None).is_some();
             let mut is_all_known = true;
             for rank in 0..self.pairs.len() {
                 self.send_parcels(rank);
@@ -253,18 +280,18 @@ impl MpiTransport {
 impl Transport for &mut MpiTransport {
     fn send(&mut self, to: usize, bytes: &[u8]) {
         self.idle_since = Instant::now();
-        self.pairs[to].out.extend(bytes);
+        self.pack(to, bytes);
         self.send_parcels(to);
     }
 
-    fn receive(&mut self, into: &mut Vec<u8>) -> Event {
+    fn receive(&mut self, into: &mut [Vec<u8>]) -> Event {
         self.bell.heed();
         self.forget_sent();
         if let Some((from, bytes)) = self.early.pop_front() {
-            into.extend(bytes);
+            into[from].extend(bytes);
             return Event::Bytes(from);
         }
-        match self.take(into) {
+        match self.take(Some(into)) {
             Some(from) => {
                 self.idle_since = Instant::now();
                 self.nap = SHORTEST_NAP;

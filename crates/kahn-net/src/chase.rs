@@ -58,7 +58,7 @@
 //! # Why every ring is found
 //!
 //! What stands in a ring stands for good, and so do the counts when what is under way has come, for no grant is
-//! withheld that a sender waits for (`links`). So a rank sees each of its chains twice, and tells. A chain that is
+//! withheld that a sender waits for (`way`). So a rank sees each of its chains twice, and tells. A chain that is
 //! confirmed in vain has changed, and is told anew when it stands again. One whose channel was to grow, and must not,
 //! is told again as well: others may give back bytes.
 

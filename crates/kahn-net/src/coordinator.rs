@@ -45,7 +45,7 @@
 use crate::chase::{Chase, Freeing};
 use crate::frame::{At, End, Frame, KnownChain, Lead, Sight, Stand, State};
 use crate::rings::rings;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be said, and to which rank.
 pub(crate) type Say = (usize, Frame<'static>);
@@ -59,6 +59,8 @@ pub(crate) struct Coordinator {
     phase: Phase,
     /// What was to grow in the last act, if nothing else was to be done.
     grown: Vec<At>,
+    /// What was dead in an act: all that is looked at from then on is told as dead.
+    dead: BTreeSet<At>,
     chase: Chase,
 }
 
@@ -78,6 +80,7 @@ impl Coordinator {
             stands: vec![None; ranks],
             phase: Phase::Gathering,
             grown: Vec::new(),
+            dead: BTreeSet::new(),
             chase: Chase::default(),
         }
     }
@@ -218,9 +221,13 @@ impl Coordinator {
             {
                 return self.end(End::OverBudget(channel));
             }
-            if found.is_empty() {
+            // An act that has done nothing would be followed by the same for ever.
+            let has_died_before = found.dead.iter().any(|end| self.dead.contains(end));
+            debug_assert!(!has_died_before, "what has died is seen as dead: {found:?}");
+            if found.is_empty() || has_died_before {
                 return self.end(End::Stuck);
             }
+            self.dead.extend(&found.dead);
             let at = |end: &At| {
                 sights.iter().position(|sight| sight.leads.iter().any(|(known, _)| known == end))
             };

@@ -3,10 +3,10 @@
 //! A frame is a [`Frame`] in postcard's format behind three numbers of four bytes each, the least byte first: its
 //! length, the same with all bits changed, and the CRC-32 of the rest. What comes is checked before memory is taken
 //! for it: the length by the second number and against [`MOST`], what is in it by postcard, which takes no
-//! more than there is, and channel, number and credit by `links` before a message is kept.
+//! more than there is, and channel, number, count and credit by `way` before a message is kept.
 
 use kahn::ranks::{self, CutEnd};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
@@ -22,12 +22,13 @@ const HEAD: usize = 12;
 /// coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Frame<'a> {
-    /// A message of a channel. The first is number 0.
-    Message {
+    /// So many messages of a channel, as those of a [`Batch`](ranks::Batch), from this number on. The first is number 0.
+    Messages {
         channel: u32,
         number: u64,
-        #[serde(borrow)]
-        message: &'a [u8],
+        count: u64,
+        #[serde(borrow, serialize_with = "at_once")]
+        messages: &'a [u8],
     },
     /// The end of a channel, after so many messages.
     Close { channel: u32, messages: u64, has_failed: bool },
@@ -64,9 +65,17 @@ pub(crate) enum Frame<'a> {
     /// The run is over.
     End(End),
     /// What ran on a rank, when the run is over; see [`kahn::RankRun::write`].
-    Ran { part: &'a [u8] },
+    Ran {
+        #[serde(serialize_with = "at_once")]
+        part: &'a [u8],
+    },
     /// Nothing ran on a rank.
     NotRun { why: &'a str },
+}
+
+/// Writes bytes as what they are: a slice is written one by one.
+fn at_once<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bytes(bytes)
 }
 
 /// A file that a network depends on, as a rank has it.
@@ -207,26 +216,30 @@ impl Frame<'_> {
     pub(crate) fn is_counted(&self) -> bool {
         matches!(
             self,
-            Self::Message { .. } | Self::Close { .. } | Self::Room { .. } | Self::Left { .. }
+            Self::Messages { .. } | Self::Close { .. } | Self::Room { .. } | Self::Left { .. }
         )
     }
 }
 
-/// What has come from a rank and is not taken yet.
-#[derive(Debug, Default)]
-pub(crate) struct Incoming {
-    pub(crate) bytes: Vec<u8>,
-    taken: usize,
+/// The frames that stand in what has come from a rank, one after the other.
+#[derive(Debug)]
+pub(crate) struct Frames<'a> {
+    left: &'a [u8],
 }
 
-impl Incoming {
+impl<'a> Frames<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self { left: bytes }
+    }
+
+    /// How many bytes were not taken.
+    pub(crate) fn left(&self) -> usize {
+        self.left.len()
+    }
+
     /// Takes the next frame, if all of it has come.
-    pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, String> {
-        let left = &self.bytes[self.taken..];
-        let Some((head, rest)) = left.split_first_chunk::<HEAD>() else {
-            self.forget();
-            return Ok(None);
-        };
+    pub(crate) fn next(&mut self) -> Result<Option<Frame<'a>>, String> {
+        let Some((head, rest)) = self.left.split_first_chunk::<HEAD>() else { return Ok(None) };
         let number = |at: usize| {
             u32::from_le_bytes(*head[at..].first_chunk().expect("there are four bytes left"))
         };
@@ -234,27 +247,16 @@ impl Incoming {
         if number(4) != !number(0) || length > MOST {
             return Err(format!("a frame that begins with no length: {head:?}"));
         }
-        if rest.len() < length {
-            self.forget();
-            return Ok(None);
-        }
-        if crc32fast::hash(&rest[..length]) != number(8) {
+        let Some((body, left)) = rest.split_at_checked(length) else { return Ok(None) };
+        if crc32fast::hash(body) != number(8) {
             return Err("a frame whose checksum differs".to_owned());
         }
-        let start = self.taken + HEAD;
-        self.taken = start + length;
-        let frame = postcard::take_from_bytes(&self.bytes[start..start + length]);
-        match frame {
+        self.left = left;
+        match postcard::take_from_bytes(body) {
             Ok((frame, [])) => Ok(Some(frame)),
             Ok((_, more)) => Err(format!("{} bytes are left over behind a frame", more.len())),
             Err(error) => Err(format!("a frame that is none: {error}")),
         }
-    }
-
-    /// Drops what was taken.
-    fn forget(&mut self) {
-        self.bytes.drain(..self.taken);
-        self.taken = 0;
     }
 }
 
@@ -264,13 +266,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn taken(bytes: &[u8], pieces: usize) -> Result<usize, String> {
-        let mut incoming = Incoming::default();
-        let mut count = 0;
+        let (mut incoming, mut count) = (Vec::new(), 0);
         for piece in bytes.chunks(pieces.max(1)) {
-            incoming.bytes.extend(piece);
-            while incoming.next()?.is_some() {
+            incoming.extend(piece);
+            let mut frames = Frames::of(&incoming);
+            while frames.next()?.is_some() {
                 count += 1;
             }
+            let taken = incoming.len() - frames.left();
+            incoming.drain(..taken);
         }
         Ok(count)
     }
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn frames_are_read_as_they_were_written_however_they_are_cut() {
         let all = [
-            Frame::Message { channel: 3, number: 7, message: b"seven" },
+            Frame::Messages { channel: 3, number: 7, count: 1, messages: b"\x05\0\0\0seven" },
             Frame::Close { channel: 3, messages: 8, has_failed: true },
             Frame::Room { channel: 1, messages: u64::MAX },
             Frame::Left { channel: 0 },
@@ -291,13 +295,16 @@ mod tests {
             frame.write(&mut bytes);
         }
         for pieces in 1..bytes.len() {
-            let (mut incoming, mut number) = (Incoming::default(), 0);
+            let (mut incoming, mut number) = (Vec::new(), 0);
             for piece in bytes.chunks(pieces) {
-                incoming.bytes.extend(piece);
-                while let Some(frame) = incoming.next().expect("it was written so") {
+                incoming.extend(piece);
+                let mut frames = Frames::of(&incoming);
+                while let Some(frame) = frames.next().expect("it was written so") {
                     assert_eq!(frame, all[number]);
                     number += 1;
                 }
+                let taken = incoming.len() - frames.left();
+                incoming.drain(..taken);
             }
             assert_eq!(number, all.len());
         }
@@ -305,9 +312,8 @@ mod tests {
 
     #[test]
     fn a_length_that_is_too_large_takes_no_memory() {
-        let mut incoming = Incoming::default();
-        incoming.bytes.extend([u32::MAX, 0, 0].map(u32::to_le_bytes).concat());
-        assert!(incoming.next().is_err());
+        let head = [u32::MAX, 0, 0].map(u32::to_le_bytes).concat();
+        assert!(Frames::of(&head).next().is_err());
         // A list that says it has many, and has none.
         let body = [4, 1, 0xff, 0xff, 0xff, 0xff, 0x0f];
         assert!(taken(&framed(&body), 100).is_err());
@@ -323,15 +329,15 @@ mod tests {
     #[test]
     fn a_byte_that_is_another_is_noticed_and_what_comes_after_it_is_not_read() {
         let mut bytes = Vec::new();
-        Frame::Message { channel: 3, number: 7, message: b"seven" }.write(&mut bytes);
+        Frame::Messages { channel: 3, number: 7, count: 1, messages: b"seven" }.write(&mut bytes);
         Frame::Look.write(&mut bytes);
         let first = bytes.len() - HEAD - 1;
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            let mut incoming = Incoming { bytes: damaged, taken: 0 };
-            let read = incoming.next().map(|frame| frame.is_some());
-            let second = (at >= first).then(|| incoming.next().map(|frame| frame.is_some()));
+            let mut frames = Frames::of(&damaged);
+            let read = frames.next().map(|frame| frame.is_some());
+            let second = (at >= first).then(|| frames.next().map(|frame| frame.is_some()));
             assert!(read.is_err() || second.is_some_and(|read| read.is_err()), "byte {at}");
         }
     }

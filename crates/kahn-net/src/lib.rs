@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `placement` | which process runs on which rank, and so which channels are cut |
 //! | `frame` | what ranks say to each other, as bytes |
-//! | `links` | the ends of cut channels on one rank: credit, what comes and what goes |
+//! | `links` | the ends of cut channels on one rank: what comes and what goes |
+//! | `way` | … of one of them: credit, and what has come |
 //! | `coordinator` | what rank 0 decides for all: growth, what is dead, the end |
 //! | `chase` | … about rings through several ranks, while other parts run |
 //! | `rings` | rings of ends |
@@ -50,6 +51,7 @@ mod rank;
 mod rings;
 mod sim;
 mod transport;
+mod way;
 
 // The example of the page is compiled and run with those of the documentation.
 #[cfg(doctest)]

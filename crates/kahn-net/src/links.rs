@@ -1,32 +1,12 @@
-//! The ends of cut channels on one rank: credit, what comes and what goes.
+//! The ends of cut channels on one rank, as its processes and the other ranks use them: what comes and what goes.
 //!
-//! The window of a channel is its capacity, which every rank knows alike. Messages are numbered from 0; initial
-//! ones lie on both sides and are not among them. Counted in messages:
-//!
-//! | | the sender's rank | the receiver's rank |
-//! |---|---|---|
-//! | `sent` | gave to the transport | |
-//! | `arrived` | | came, and are queued or taken |
-//! | `taken` | | are in the channel here |
-//! | `granted` | may be sent | may come; at most `taken` + window |
-//!
-//! *What a rank keeps for a channel is bounded.* `sent` ≤ `granted` on the sender's rank ≤ `granted` on the
-//! receiver's, for it travels one way and only grows. So `arrived` − `taken` ≤ window; a message beyond is refused
-//! before it is kept, and so is one that is not the next.
-//!
-//! *No grant is withheld that a sender waits for.* Room is granted again when half a window is taken, and when all
-//! that has come is taken. If the sender's rank has sent all that it may, and all of it has come and was taken,
-//! the second has granted more. If it was not taken, the receiver's process has not taken what the channel here
-//! holds, and the sender waits for it rightly.
-//!
-//! A blocked channel holds up no other: each has its queue, and the transport's bytes are always taken.
+//! A batch of messages is written and counted under one lock, and where it comes, it takes one lock and one wake-up.
 
-use crate::chase::Counts;
 use crate::frame::{Frame, Input};
 use crate::placement::{Placement, RankTable, digests};
-use kahn::ranks::{Arrival, Chain, CutEnd, Joint, Links, Local, Shape};
+use crate::way::{Refusal, Way, receiving, sending};
+use kahn::ranks::{Arrival, Batch, Chain, CutEnd, Joint, Links, Local, Shape};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -82,62 +62,6 @@ pub(crate) enum Stage {
     Begun(Arc<dyn Local>),
     /// It will not run.
     Never,
-}
-
-/// What a rank was sent that is not right, or could not send.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) channel: Option<u32>,
-    pub(crate) what: String,
-}
-
-/// What this rank has of a channel.
-enum Way {
-    /// Nothing: it is not cut, or joins two other ranks.
-    None,
-    To(Sending),
-    From(Receiving),
-}
-
-impl Way {
-    /// What the link has counted, if the channel goes on.
-    fn counts(&self) -> Option<Counts> {
-        match *self {
-            Self::To(Sending { sent, granted, has_closed: false, has_left: false, .. }) => {
-                Some(Counts::Up { sent, granted })
-            }
-            Self::From(Receiving {
-                arrived, taken, granted, end: None, has_left: false, ..
-            }) => Some(Counts::Down { arrived, taken, granted }),
-            Self::To(_) | Self::From(_) | Self::None => None,
-        }
-    }
-}
-
-/// The sender is here.
-struct Sending {
-    to: usize,
-    window: u64,
-    sent: u64,
-    granted: u64,
-    has_closed: bool,
-    /// Nothing receives any more.
-    has_left: bool,
-    waker: Option<Waker>,
-}
-
-/// The receiver is here.
-struct Receiving {
-    from: usize,
-    window: u64,
-    queue: VecDeque<Vec<u8>>,
-    arrived: u64,
-    taken: u64,
-    granted: u64,
-    /// How the channel has ended, behind what is queued.
-    end: Option<Arrival>,
-    has_left: bool,
-    waker: Option<Waker>,
 }
 
 impl RankLinks {
@@ -233,36 +157,24 @@ impl RankLinks {
         let State { ways, received, stage, .. } = &mut *state;
         let mut left = None;
         let waker = match *frame {
-            Frame::Message { channel, number, message } => {
+            Frame::Messages { channel, number, count, messages } => {
                 let way = receiving(ways, channel, from)?;
-                way.take(channel, number, message)?;
+                way.take(channel, number, count, messages)?;
                 way.waker.take()
             }
             Frame::Close { channel, messages, has_failed } => {
                 let way = receiving(ways, channel, from)?;
-                if way.end.is_some() || messages != way.arrived {
-                    let arrived = way.arrived;
-                    return Err(wrong(
-                        channel,
-                        format!("an end after {messages} messages of {arrived}"),
-                    ));
-                }
-                way.end = Some(if has_failed { Arrival::Failure } else { Arrival::End });
+                way.take_end(channel, messages, has_failed)?;
                 way.waker.take()
             }
             Frame::Room { channel, messages } => {
                 let way = sending(ways, channel, from)?;
-                if messages <= way.granted || messages > way.sent + way.window {
-                    return Err(wrong(channel, format!("room for {messages} messages")));
-                }
-                way.granted = messages;
+                way.grant(channel, messages)?;
                 way.waker.take()
             }
             Frame::Left { channel } => {
                 let way = sending(ways, channel, from)?;
-                if std::mem::replace(&mut way.has_left, true) {
-                    return Err(wrong(channel, "that its reader has left, twice".to_owned()));
-                }
+                way.leave(channel)?;
                 left = Some(channel as usize);
                 way.waker.take()
             }
@@ -280,81 +192,13 @@ impl RankLinks {
     }
 }
 
-fn wrong(channel: u32, what: String) -> Refusal {
-    Refusal { channel: Some(channel), what }
-}
-
-fn not_there(channel: u32) -> Refusal {
-    Refusal { channel: None, what: format!("a channel that is not there: {channel}") }
-}
-
-fn receiving(ways: &mut [Way], channel: u32, from: usize) -> Result<&mut Receiving, Refusal> {
-    match ways.get_mut(channel as usize) {
-        Some(Way::From(way)) if way.from == from => Ok(way),
-        Some(_) => Err(wrong(channel, format!("what rank {from} does not send"))),
-        None => Err(not_there(channel)),
-    }
-}
-
-fn sending(ways: &mut [Way], channel: u32, from: usize) -> Result<&mut Sending, Refusal> {
-    match ways.get_mut(channel as usize) {
-        Some(Way::To(way)) if way.to == from => Ok(way),
-        Some(_) => Err(wrong(channel, format!("what rank {from} does not receive"))),
-        None => Err(not_there(channel)),
-    }
-}
-
-impl Receiving {
-    fn take(&mut self, channel: u32, number: u64, message: &[u8]) -> Result<(), Refusal> {
-        if number != self.arrived || self.end.is_some() {
-            let next = self.arrived;
-            return Err(wrong(channel, format!("message {number}, and the next is {next}")));
-        }
-        if number >= self.granted {
-            return Err(wrong(channel, format!("message {number}, for which there is no room")));
-        }
-        self.arrived += 1;
-        if !self.has_left {
-            self.queue.push_back(message.to_vec());
-        }
-        Ok(())
-    }
-}
-
 impl Links for RankLinks {
     fn places(&self, shape: &Shape) -> Result<Vec<usize>, String> {
         let table = self.placement.table(shape, self.ranks).map_err(|error| error.to_string())?;
         let ranks = table.ranks.clone();
         let way = |joint: &Joint| {
             let (from, to) = (ranks[joint.from], ranks[joint.to]);
-            let window = u64::from(joint.capacity.max(1));
-            if from == to {
-                Way::None
-            } else if from == self.rank {
-                Way::To(Sending {
-                    to,
-                    window,
-                    sent: 0,
-                    granted: window,
-                    has_closed: false,
-                    has_left: false,
-                    waker: None,
-                })
-            } else if to == self.rank {
-                Way::From(Receiving {
-                    from,
-                    window,
-                    queue: VecDeque::new(),
-                    arrived: 0,
-                    taken: 0,
-                    granted: window,
-                    end: None,
-                    has_left: false,
-                    waker: None,
-                })
-            } else {
-                Way::None
-            }
+            Way::between(from, to, self.rank, joint.capacity.max(1).into())
         };
         let mut state = self.state.lock();
         state.ways = shape.channels.iter().map(way).collect();
@@ -381,33 +225,36 @@ impl Links for RankLinks {
         (self.ring)();
     }
 
-    fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<u64> {
         let mut state = self.state.lock();
         let Some(Way::To(way)) = state.ways.get_mut(channel) else { return Poll::Pending };
-        // If nothing receives, the process that asks is to end.
-        if way.sent < way.granted || way.has_left {
-            return Poll::Ready(());
+        let room = way.room();
+        if room > 0 {
+            return Poll::Ready(room);
         }
         way.waker = Some(context.waker().clone());
         Poll::Pending
     }
 
-    fn sends(&self, channel: usize, message: &[u8]) {
+    fn sends(&self, channel: usize, messages: &mut Batch) -> u64 {
         let mut state = self.state.lock();
         let State { ways, out, sent, .. } = &mut *state;
-        let Some(Way::To(way)) = ways.get_mut(channel) else { return };
-        if way.has_left {
-            return;
-        }
+        let Some(Way::To(way)) = ways.get_mut(channel) else { return 0 };
         let to = &mut out[way.to];
-        let was_empty = to.is_empty();
-        Frame::Message { channel: number(channel), number: way.sent, message }.write(to);
-        way.sent += 1;
-        *sent += 1;
+        let is_first = !way.has_left && to.is_empty();
+        if !way.has_left {
+            let (channel, number, count) = (number(channel), way.sent, messages.len());
+            Frame::Messages { channel, number, count, messages: messages.bytes() }.write(to);
+            way.sent += count;
+            *sent += 1;
+        }
+        let room = way.room();
         drop(state);
-        if was_empty {
+        messages.clear();
+        if is_first {
             (self.ring)();
         }
+        room
     }
 
     fn closes(&self, channel: usize, has_failed: bool) {
@@ -427,14 +274,15 @@ impl Links for RankLinks {
     fn poll_next(
         &self,
         channel: usize,
-        into: &mut Vec<u8>,
+        into: &mut Batch,
         context: &mut Context<'_>,
     ) -> Poll<Arrival> {
         let mut state = self.state.lock();
         let Some(Way::From(way)) = state.ways.get_mut(channel) else { return Poll::Pending };
-        if let Some(message) = way.queue.pop_front() {
-            into.extend(message);
-            return Poll::Ready(Arrival::Message);
+        if !way.queue.is_empty() {
+            // The memory is used in turn.
+            std::mem::swap(into, &mut way.queue);
+            return Poll::Ready(Arrival::Messages);
         }
         if let Some(end) = way.end {
             return Poll::Ready(end);
@@ -443,18 +291,11 @@ impl Links for RankLinks {
         Poll::Pending
     }
 
-    fn takes(&self, channel: usize) {
+    fn takes(&self, channel: usize, messages: u64) {
         let mut state = self.state.lock();
         let State { ways, out, sent, .. } = &mut *state;
         let Some(Way::From(way)) = ways.get_mut(channel) else { return };
-        way.taken += 1;
-        let more = way.taken + way.window - way.granted;
-        let is_due = way.queue.is_empty() || more >= way.window.div_ceil(2);
-        if !is_due || way.end.is_some() || way.has_left {
-            return;
-        }
-        way.granted += more;
-        let messages = way.granted;
+        let Some(messages) = way.taken(messages) else { return };
         Frame::Room { channel: number(channel), messages }.write(&mut out[way.from]);
         *sent += 1;
         drop(state);
@@ -515,8 +356,14 @@ mod tests {
         links
     }
 
+    const TWO: &[u8] = b"\x01\0\0\0m\x01\0\0\0m";
+
     fn message(channel: u32, number: u64) -> Frame<'static> {
-        Frame::Message { channel, number, message: b"m" }
+        Frame::Messages { channel, number, count: 1, messages: &TWO[..5] }
+    }
+
+    fn messages(count: u64, messages: &'static [u8]) -> Frame<'static> {
+        Frame::Messages { channel: 0, number: 0, count, messages }
     }
 
     #[test]
@@ -539,6 +386,17 @@ mod tests {
         assert_eq!(refused(&[(0, message(1, 0))]), of(1, "what rank 0 does not send"));
         let two = [(0, message(0, 0)), (0, message(0, 1)), (0, message(0, 2))];
         assert_eq!(refused(&two), of(0, "message 2, for which there is no room"));
+        assert_eq!(
+            refused(&[(0, messages(3, TWO))]),
+            of(0, "message 2, for which there is no room")
+        );
+        let none = |count, bytes: &'static [u8]| refused(&[(0, messages(count, bytes))]);
+        assert_eq!(none(0, b""), of(0, "0 bytes that are not 0 messages"));
+        assert_eq!(none(1, TWO), of(0, "10 bytes that are not 1 messages"));
+        assert_eq!(none(2, &TWO[..9]), of(0, "9 bytes that are not 2 messages"));
+        assert_eq!(none(2, &TWO[..7]), of(0, "7 bytes that are not 2 messages"));
+        assert_eq!(none(2, &TWO[..5]), of(0, "5 bytes that are not 2 messages"));
+        assert_eq!(none(u64::MAX, TWO), of(0, "message 2, for which there is no room"));
         assert_eq!(refused(&[(0, close(1))]), of(0, "an end after 1 messages of 0"));
         assert_eq!(
             refused(&[(0, close(0)), (0, message(0, 0))]),
@@ -564,9 +422,7 @@ mod tests {
         let granted = |links: &RankLinks| {
             let mut bytes = Vec::new();
             links.take_out(0, &mut bytes);
-            let mut incoming = crate::frame::Incoming::default();
-            incoming.bytes = bytes;
-            match incoming.next().expect("it was written so") {
+            match crate::frame::Frames::of(&bytes).next().expect("it was written so") {
                 Some(Frame::Room { messages, .. }) => Some(messages),
                 _ => None,
             }
@@ -574,21 +430,30 @@ mod tests {
         for number in 0..2 {
             links.take(0, &message(0, number)).expect("there is room");
         }
-        let mut into = Vec::new();
+        let mut into = Batch::new();
+        assert_eq!(links.poll_next(0, &mut into, &mut context), Poll::Ready(Arrival::Messages));
+        assert_eq!(into.bytes(), TWO);
         for expected in [3, 4] {
-            assert!(links.poll_next(0, &mut into, &mut context).is_ready());
             assert_eq!(granted(&links), None);
-            links.takes(0);
+            links.takes(0, 1);
             assert_eq!(granted(&links), Some(expected));
         }
+        into.clear();
         assert!(links.poll_next(0, &mut into, &mut context).is_pending());
+        // Both at once: room is granted once.
+        links
+            .take(0, &Frame::Messages { channel: 0, number: 2, count: 2, messages: TWO })
+            .expect("there is room");
+        links.takes(0, 2);
+        assert_eq!(granted(&links), Some(6));
         // The sender's side: the window is two.
-        for _ in 0..2 {
-            assert!(links.poll_room(1, &mut context).is_ready());
-            links.sends(1, b"m");
+        assert_eq!(links.poll_room(1, &mut context), Poll::Ready(2));
+        for left in [1, 0] {
+            into.push(b"m");
+            assert_eq!(links.sends(1, &mut into), left);
         }
         assert!(links.poll_room(1, &mut context).is_pending());
         links.take(2, &Frame::Room { channel: 1, messages: 3 }).expect("it is granted");
-        assert!(links.poll_room(1, &mut context).is_ready());
+        assert_eq!(links.poll_room(1, &mut context), Poll::Ready(1));
     }
 }

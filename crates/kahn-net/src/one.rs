@@ -41,7 +41,7 @@ use std::sync::Arc;
 ///
 /// impl Transport for Alone {
 ///     fn send(&mut self, _to: usize, _bytes: &[u8]) {}
-///     fn receive(&mut self, _into: &mut Vec<u8>) -> Event {
+///     fn receive(&mut self, _into: &mut [Vec<u8>]) -> Event {
 ///         Event::Nothing
 ///     }
 ///     fn wait(&mut self, _most: Duration) {}

@@ -13,9 +13,10 @@
 
 use crate::chase::{Lookout, Seen};
 use crate::coordinator::{Coordinator, Say};
-use crate::frame::{At, End, Frame, Incoming, Input, KnownChain, Lead, Sight, Stand, State, full};
-use crate::links::{RankLinks, Refusal, Stage, Told};
+use crate::frame::{At, End, Frame, Frames, Input, KnownChain, Lead, Sight, Stand, State, full};
+use crate::links::{RankLinks, Stage, Told};
 use crate::transport::{Event, Transport};
+use crate::way::Refusal;
 use kahn::ranks::{self, Chain, CutEnd, Local, Reason, Standing};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const LEAST_REST: Duration = Duration::from_millis(2);
 const MOST_REST: Duration = Duration::from_millis(64);
 
 /// What ranks say to each other has this form.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// How a run has come to its end, as one rank knows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +57,10 @@ pub(crate) struct RankLoop<T> {
     rank: usize,
     links: Arc<RankLinks>,
     transport: T,
-    incoming: Vec<Incoming>,
+    /// What has come from each rank and was not taken yet.
+    incoming: Vec<Vec<u8>>,
+    /// Where what is to go is taken, so that its memory is used again.
+    outgoing: Vec<u8>,
     coordinator: Option<Coordinator>,
     /// What the rank told last.
     told: Option<Stand>,
@@ -86,7 +90,8 @@ impl<T: Transport> RankLoop<T> {
             rank,
             links,
             transport,
-            incoming: std::iter::repeat_with(Incoming::default).take(ranks).collect(),
+            incoming: vec![Vec::new(); ranks],
+            outgoing: Vec::new(),
             coordinator: (rank == 0).then(|| Coordinator::new(ranks)),
             told: None,
             time: 0,
@@ -167,15 +172,10 @@ impl<T: Transport> RankLoop<T> {
     /// Takes all that has come; whether more is on its way, `None` if the rank is to be gone.
     fn receive(&mut self, local: Option<&Arc<dyn Local>>) -> Option<bool> {
         loop {
-            // Bytes go behind those of their rank, which is known when they are there.
-            let mut bytes = Vec::new();
-            match self.transport.receive(&mut bytes) {
+            match self.transport.receive(&mut self.incoming) {
                 Event::Nothing => return Some(false),
                 Event::Later => return Some(true),
-                Event::Bytes(from) => {
-                    self.incoming[from].bytes.extend(bytes);
-                    self.take(from, local);
-                }
+                Event::Bytes(from) => self.take(from, local),
                 Event::Lost(rank) => {
                     if self.how == How::Told && !self.is_over {
                         self.how = How::Lost(rank);
@@ -203,9 +203,10 @@ impl<T: Transport> RankLoop<T> {
 
     /// Takes the frames of a rank.
     fn take(&mut self, from: usize, local: Option<&Arc<dyn Local>>) {
-        let mut incoming = std::mem::take(&mut self.incoming[from]);
+        let mut bytes = std::mem::take(&mut self.incoming[from]);
+        let mut frames = Frames::of(&bytes);
         loop {
-            match incoming.next() {
+            match frames.next() {
                 Ok(None) => break,
                 Ok(Some(Frame::Ran { part })) if self.rank == 0 => {
                     self.all_told[from] = Heard::Told(Told::Ran(part.to_vec()));
@@ -235,7 +236,9 @@ impl<T: Transport> RankLoop<T> {
                 }
             }
         }
-        self.incoming[from] = incoming;
+        let taken = bytes.len() - frames.left();
+        bytes.drain(..taken);
+        self.incoming[from] = bytes;
     }
 
     /// Heeds what a rank says to this one, or this one to itself.
@@ -510,11 +513,10 @@ impl<T: Transport> RankLoop<T> {
 
     /// Gives the transport all that is to go.
     fn flush(&mut self) {
-        let mut bytes = Vec::new();
         for to in (0..self.links.ranks()).filter(|to| *to != self.rank) {
-            self.links.take_out(to, &mut bytes);
-            if !bytes.is_empty() {
-                self.transport.send(to, &bytes);
+            self.links.take_out(to, &mut self.outgoing);
+            if !self.outgoing.is_empty() {
+                self.transport.send(to, &self.outgoing);
             }
         }
     }

@@ -321,6 +321,17 @@ impl Carrier {
         Self { ranks: (0..ranks).map(|_| inbox()).collect() }
     }
 
+    /// A rank is gone, with what it had sent and was not received.
+    fn lose(&self, lost: usize) {
+        for (rank, inbox) in self.ranks.iter().enumerate().filter(|(rank, _)| *rank != lost) {
+            let mut state = inbox.state.lock();
+            state.lost.push(lost);
+            state.from[lost].clear();
+            drop(state);
+            self.ring(rank);
+        }
+    }
+
     fn ring(&self, rank: usize) {
         let inbox = &self.ranks[rank];
         inbox.state.lock().has_rung = true;
@@ -354,6 +365,15 @@ impl SimTransport {
     }
 }
 
+/// The others would wait for ever for a rank whose thread panics.
+impl Drop for SimTransport {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.carrier.lose(self.rank);
+        }
+    }
+}
+
 impl Transport for SimTransport {
     fn send(&mut self, to: usize, bytes: &[u8]) {
         let mut state = self.carrier.ranks[to].state.lock();
@@ -373,18 +393,10 @@ impl Transport for SimTransport {
         self.carrier.ring(to);
     }
 
-    fn receive(&mut self, into: &mut Vec<u8>) -> Event {
+    fn receive(&mut self, into: &mut [Vec<u8>]) -> Event {
         if let Some(left) = &mut self.looks_left {
             if *left == 0 {
-                for (rank, inbox) in self.carrier.ranks.iter().enumerate() {
-                    if rank != self.rank {
-                        let mut state = inbox.state.lock();
-                        state.lost.push(self.rank);
-                        state.from[self.rank].clear();
-                        drop(state);
-                        self.carrier.ring(rank);
-                    }
-                }
+                self.carrier.lose(self.rank);
                 return Event::Killed;
             }
             *left -= 1;
@@ -416,7 +428,7 @@ impl Transport for SimTransport {
         }
         let queue = &mut state.from[from];
         let count = if takes_all { queue.len() } else { most.min(queue.len()) };
-        into.extend(queue.drain(..count));
+        into[from].extend(queue.drain(..count));
         Event::Bytes(from)
     }
 

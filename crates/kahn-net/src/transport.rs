@@ -20,20 +20,20 @@ use std::time::Duration;
 ///
 /// impl Transport for Alone {
 ///     fn send(&mut self, _to: usize, _bytes: &[u8]) {}
-///     fn receive(&mut self, _into: &mut Vec<u8>) -> Event {
+///     fn receive(&mut self, _into: &mut [Vec<u8>]) -> Event {
 ///         Event::Nothing
 ///     }
 ///     fn wait(&mut self, _most: Duration) {}
 /// }
 ///
-/// assert_eq!(Alone.receive(&mut Vec::new()), Event::Nothing);
+/// assert_eq!(Alone.receive(&mut [Vec::new()]), Event::Nothing);
 /// ```
 pub trait Transport {
     /// Takes bytes that go to a rank. It waits for nothing.
     fn send(&mut self, to: usize, bytes: &[u8]);
 
-    /// Returns what has come, without waiting; bytes are written behind `into`.
-    fn receive(&mut self, into: &mut Vec<u8>) -> Event;
+    /// Returns what has come, without waiting; bytes are written behind those of their rank.
+    fn receive(&mut self, into: &mut [Vec<u8>]) -> Event;
 
     /// Waits until something may have come, or for so long.
     fn wait(&mut self, most: Duration);

@@ -22,10 +22,10 @@ impl Transport for Pipes {
         let _ = self.all[to].send((self.rank, bytes.to_vec()));
     }
 
-    fn receive(&mut self, into: &mut Vec<u8>) -> Event {
+    fn receive(&mut self, into: &mut [Vec<u8>]) -> Event {
         match self.next.pop_front().or_else(|| self.own.try_recv().ok()) {
             Some((from, bytes)) if !bytes.is_empty() => {
-                into.extend(bytes);
+                into[from].extend(bytes);
                 Event::Bytes(from)
             }
             Some(_) => Event::Later,

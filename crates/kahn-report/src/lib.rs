@@ -37,6 +37,7 @@
 #![deny(unsafe_code)]
 
 mod acts;
+mod batch;
 mod beside;
 mod both;
 mod ending;

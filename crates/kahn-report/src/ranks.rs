@@ -6,6 +6,7 @@
 //! there. What is stuck across ranks no rank sees alone: each tells what it knows ([`Local::look`]), and one
 //! decides for all.
 
+pub use crate::batch::Batch;
 pub use crate::beside::Beside;
 
 use crate::Name;
@@ -138,8 +139,8 @@ impl History {
 /// What comes next at the receiving end of a cut channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// A message.
-    Message,
+    /// Messages.
+    Messages,
     /// The end of the stream.
     End,
     /// The failure of the process that sends.
@@ -163,25 +164,26 @@ pub trait Links: Send + Sync {
     /// Tells that the run is about to begin here.
     fn begins(&self, local: Arc<dyn Local>);
 
-    /// Waits until one more message of this channel may go to its receiver's rank.
-    fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<()>;
+    /// Waits until a message of this channel may go to its receiver's rank; returns how many may.
+    fn poll_room(&self, channel: usize, context: &mut Context<'_>) -> Poll<u64>;
 
-    /// Takes a message that goes to the receiver's rank: there was [room](Self::poll_room).
-    fn sends(&self, channel: usize, message: &[u8]);
+    /// Takes messages that go to the receiver's rank: there was [room](Self::poll_room) for so many. Returns how many
+    /// more may go.
+    fn sends(&self, channel: usize, messages: &mut Batch) -> u64;
 
     /// Takes the end of a channel that was sent to, after its last message.
     fn closes(&self, channel: usize, has_failed: bool);
 
-    /// Waits for what comes next on a channel from its sender's rank; a message is written behind `into`.
+    /// Waits for what comes next on a channel from its sender's rank; messages are put into `into`, which has none.
     fn poll_next(
         &self,
         channel: usize,
-        into: &mut Vec<u8>,
+        into: &mut Batch,
         context: &mut Context<'_>,
     ) -> Poll<Arrival>;
 
-    /// Tells that the message that came last is in the channel here.
-    fn takes(&self, channel: usize);
+    /// Tells that so many more of the messages that came are in the channel here.
+    fn takes(&self, channel: usize, messages: u64);
 
     /// Tells that nothing receives from a channel any more: its receiver has left, or waits for good.
     fn departs(&self, channel: usize);

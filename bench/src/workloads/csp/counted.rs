@@ -2,12 +2,13 @@
 
 use super::{alternation, barrier, claim, commstime, fork};
 use anyhow::{Result, ensure};
-use kahn::Network;
+use kahn::{Channel, Network};
 use kahn_apps::Compare;
 use kahn_apps::agents::World;
 use kahn_apps::mandelbrot::{Film, Keep, Yield};
 use kahn_apps::ring::Ring;
 use kahn_csp::Options;
+use kahn_net::Sim;
 
 /// A program that is run in two sizes: what a step takes is the difference.
 pub(crate) struct Counted {
@@ -25,9 +26,12 @@ const PROCESSES: u32 = 256;
 const PIXELS: u32 = 64;
 const GRID: u32 = 5;
 const AGENTS: u32 = 6;
+const MESSAGES: u32 = 1024;
+/// Numbers of eight bytes: 32 KiB.
+const TILE: usize = 4096;
 
 /// All of them.
-pub(crate) const COUNTED: [Counted; 13] = [
+pub(crate) const COUNTED: [Counted; 15] = [
     Counted {
         name: "ring-1",
         step: "hop",
@@ -115,6 +119,24 @@ pub(crate) const COUNTED: [Counted; 13] = [
         steps: 8000,
         run: |size, workers| claim::once(8000 * size as usize, on(workers)),
     },
+    Counted {
+        name: "rank-stream",
+        step: "message from rank to rank",
+        steps: 64 * MESSAGES,
+        run: |size, workers| {
+            let channel = || Channel::named("numbers").wire();
+            from_rank_to_rank(channel, 64 * MESSAGES * size, workers, |number| number)
+        },
+    },
+    Counted {
+        name: "rank-tiles",
+        step: "tile from rank to rank",
+        steps: MESSAGES,
+        run: |size, workers| {
+            let channel = || Channel::<Vec<u64>>::named("tiles").wire_raw();
+            from_rank_to_rank(channel, MESSAGES * size, workers, |number| vec![number; TILE])
+        },
+    },
 ];
 
 fn on(workers: usize) -> Options {
@@ -134,5 +156,24 @@ fn kahn_ring(capacity: u32, tokens: u32, cycles: u32, workers: usize) -> Result<
     let total = ring.network(&mut network, Compare::Numbers, |_moment| {});
     network.run_with(kahn::Options::new().workers(workers).capacity(capacity))?;
     ensure!(total.take() == ring.total(), "the tokens come home");
+    Ok(())
+}
+
+/// Sends so many messages from one of two ranks to the other, each of which has so many workers.
+fn from_rank_to_rank<T: Send + 'static>(
+    channel: fn() -> Channel<T>,
+    messages: u32,
+    workers: usize,
+    make: fn(u64) -> T,
+) -> Result<()> {
+    let ran =
+        Sim::new(2).place("make", 1).run(&kahn::Options::new().workers(workers), |network| {
+            let (out, received) = network.channel_with(channel().capacity(1024));
+            network.process("make", out, async move |mut out| {
+                out.send_all((0..messages.into()).map(make)).await;
+            });
+            network.fold("count", received, 0, |count, _: T| count + 1)
+        })?;
+    ensure!(ran.result.take() == Some(messages), "messages are lost");
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! happen next is a step, so all orders can be tried, or many at random.
 //!
 //! A process is a list of sends and receives; a channel is a number of messages, and if it is cut, what its two links
-//! have (`links`). Frames go from rank to rank in order. What waits for what is known from outside: links and frames
+//! have (`way`). Frames go from rank to rank in order. What waits for what is known from outside: links and frames
 //! go on in a copy until they come to rest, while processes do not; a process that can do nothing then waits for the
 //! process at the other end, and for no other reason.
 
@@ -302,8 +302,13 @@ impl World {
             Step::Up(number) => {
                 let (from, to, _) = program.channels[number];
                 let channel = &mut self.channels[number];
-                let message =
-                    Frame::Message { channel: small(number), number: channel.sent, message: b"" };
+                // Many that go together are as many steps without another between: one of the orders.
+                let message = Frame::Messages {
+                    channel: small(number),
+                    number: channel.sent,
+                    count: 1,
+                    messages: b"",
+                };
                 channel.held -= 1;
                 channel.sent += 1;
                 self.put(program.rank(from), program.rank(to), message);
@@ -377,8 +382,8 @@ impl World {
             return;
         }
         match frame {
-            Frame::Message { channel, .. } => {
-                self.channels[channel as usize].arrived += 1;
+            Frame::Messages { channel, count, .. } => {
+                self.channels[channel as usize].arrived += count;
                 self.ranks[to].received += 1;
             }
             Frame::Room { channel, messages } => {

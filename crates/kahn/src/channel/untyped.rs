@@ -16,6 +16,7 @@ use kahn_engine::TaskRef;
 use kahn_engine::sync::Ordering::Relaxed;
 use kahn_report::BoxError;
 use kahn_report::observe::Subject;
+use kahn_report::ranks::Batch;
 use std::future::poll_fn;
 use std::ptr;
 use std::task::Poll;
@@ -66,6 +67,9 @@ pub(crate) fn drop_without(task: TaskRef, ends: &[(ChannelRef, End)], drop: impl
         channel.side(end).set_kind(kind::STOOD_IN_FOR, false);
     }
 }
+
+/// Messages are received and written together until they have so many bytes.
+const AT_ONCE: usize = 1 << 16;
 
 /// One end of a channel. Dropping it gives the end up.
 #[derive(Debug)]
@@ -136,18 +140,59 @@ impl UntypedEnd {
         .await
     }
 
-    /// Receives a message and writes it behind `into`; `None` if nothing more comes, `Some(false)` if it cannot
-    /// be written. The end is a receiver.
-    pub(crate) async fn recv_written(&mut self, into: &mut Vec<u8>) -> Option<bool> {
+    /// Sends the messages whose written forms these are, as many as there is room for but one at least, and returns
+    /// how many; there is one. The end is a sender.
+    ///
+    /// It is not dropped while it waits, but with its process.
+    pub(crate) async fn send_each_written(&mut self, from: &mut Batch) -> Result<u64, BoxError> {
+        debug_assert_eq!(self.end, End::Sender);
+        let (channel, before, mut waited) = (self.channel, from.len(), false);
+        poll_fn(move |context| {
+            match fast_path_to_send(channel, context, &mut waited) {
+                FastPath::Go(worker) => {
+                    while channel.sender.credit.get() > 0
+                        && let Some(bytes) = from.pop()
+                    {
+                        // SAFETY: there is credit, and this is the sender.
+                        if let Err(error) = unsafe { put_written(channel, bytes, worker) } {
+                            return Poll::Ready(Err(error));
+                        }
+                    }
+                }
+                FastPath::Wait => return Poll::Pending,
+                FastPath::Over => {
+                    while let Some(bytes) = from.pop() {
+                        channel.discards_written(Some(bytes));
+                    }
+                }
+            }
+            Poll::Ready(Ok(before - from.len()))
+        })
+        .await
+    }
+
+    /// Receives as many messages as there are, one at least and `most` at most, and puts them into `into`; `None` if
+    /// nothing more comes, `Some(false)` if the last of them cannot be written. The end is a receiver.
+    ///
+    /// It waits for the first alone: those that were received are known to the caller when it waits for more.
+    pub(crate) async fn recv_written(&mut self, into: &mut Batch, most: u64) -> Option<bool> {
         debug_assert_eq!(self.end, End::Receiver);
         let (channel, mut waited) = (self.channel, false);
         poll_fn(move |context| match fast_path(channel, End::Receiver, context, &mut waited) {
             FastPath::Go(worker) => {
-                // SAFETY: there is a message, and this is the receiver.
-                let is_written = unsafe { channel.write_next(into) };
-                // SAFETY: as above.
-                unsafe { drop_next(channel, worker) };
-                Poll::Ready(Some(is_written))
+                let mut left = most.max(1);
+                while left > 0 && channel.receiver.credit.get() > 0 && into.bytes().len() < AT_ONCE
+                {
+                    // SAFETY: there is a message, and this is the receiver.
+                    let is_written = unsafe { channel.write_next(into) };
+                    // SAFETY: as above.
+                    unsafe { drop_next(channel, worker) };
+                    if !is_written {
+                        return Poll::Ready(Some(false));
+                    }
+                    left -= 1;
+                }
+                Poll::Ready(Some(true))
             }
             FastPath::Wait => Poll::Pending,
             FastPath::Over => Poll::Ready(None),
@@ -252,15 +297,17 @@ impl ChannelRef {
         self.side(end).is_kind(kind::STOOD_IN_FOR)
     }
 
-    /// Writes the next message, which stays in the channel; `false` if it cannot be written.
+    /// Puts the written form of the next message into a batch; the message stays in the channel. `false` if it cannot be
+    /// written.
     ///
     /// # Safety
     /// There is one, and the caller holds the receiver's process.
-    unsafe fn write_next(self, into: &mut Vec<u8>) -> bool {
+    unsafe fn write_next(self, into: &mut Batch) -> bool {
         let wire = self.is_wired().then(|| self.line(End::Sender).wire.get()).flatten();
+        let Some(wire) = wire else { return false };
         let slot = self.next_slot(End::Receiver);
         // SAFETY: the channel was made for messages of this type, and the sender has published the slot.
-        wire.is_some_and(|wire| unsafe { wire.write(slot, into) })
+        into.push_with(|bytes| unsafe { wire.write(slot, bytes) })
     }
 
     /// The slot of the next message of an end whose row has it: there is credit.

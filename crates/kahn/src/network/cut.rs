@@ -6,8 +6,11 @@
 //!
 //! | the far end | the link | does in turn |
 //! |---|---|---|
-//! | receives | *uplink* | waits for room on the way, receives a message here, gives it to `Links` |
-//! | sends | *downlink* | takes what comes next from `Links`, sends it here, says that it did |
+//! | receives | *uplink* | waits for room on the way, receives the messages that are here, gives them to `Links` |
+//! | sends | *downlink* | takes what comes next from `Links`, sends what there is room for here, says that it did |
+//!
+//! Neither waits with messages that are not told of: an uplink that waits for a message has given all to `Links`, and a
+//! downlink that waits for room has said what it has sent.
 //!
 //! A link has the name of the process whose end it has, so that explanations and failures name that. Each has
 //! one end of one channel, so no ring of waits on one rank leads through a link.
@@ -35,7 +38,7 @@ use crate::channel::raw::{ChannelRef, End};
 use crate::channel::untyped::{UntypedEnd, drop_without};
 use kahn_engine::sync::{Arc, AtomicBool, AtomicU64, Ordering::*};
 use kahn_engine::{Kind, Scheduler, TaskRef};
-use kahn_report::ranks::{Arrival, Joint, Links, Member, Shape, Stays};
+use kahn_report::ranks::{Arrival, Batch, Joint, Links, Member, Shape, Stays};
 use kahn_report::{BoxError, Ending, Identity};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -343,12 +346,13 @@ async fn uplink(
     for _ in 0..initial {
         end.skip().await;
     }
-    let mut message = Vec::new();
+    let (mut messages, mut room) = (Batch::new(), 0);
     loop {
-        wait(cut, |context| links.poll_room(channel, context)).await;
-        message.clear();
-        match end.recv_written(&mut message).await {
-            Some(true) => links.sends(channel, &message),
+        if room == 0 {
+            room = wait(cut, |context| links.poll_room(channel, context)).await;
+        }
+        match end.recv_written(&mut messages, room).await {
+            Some(true) => room = links.sends(channel, &mut messages),
             Some(false) => {
                 let number = end.number();
                 links.refuses(channel, format!("message {number} cannot be written"));
@@ -369,15 +373,14 @@ async fn downlink(
     mut end: UntypedEnd,
 ) -> Result<(), BoxError> {
     let channel = departure.channel;
-    let mut message = Vec::new();
+    let mut messages = Batch::new();
     loop {
-        message.clear();
         // It is woken, too, when its reader is found dead.
         let next = wait(cut, |context| {
             if end.is_dead_end() {
                 return Poll::Ready(None);
             }
-            links.poll_next(channel, &mut message, context).map(Some)
+            links.poll_next(channel, &mut messages, context).map(Some)
         });
         let Some(next) = next.await else {
             departure.is_over = true;
@@ -391,14 +394,19 @@ async fn downlink(
             .await;
         };
         match next {
-            Arrival::Message => match end.send_written(&message).await {
-                Ok(()) => links.takes(channel),
-                Err(error) => {
-                    let number = end.number() + 1;
-                    links.refuses(channel, format!("message {number} is not read: {error}"));
-                    std::future::pending::<()>().await;
+            Arrival::Messages => {
+                while !messages.is_empty() {
+                    match end.send_each_written(&mut messages).await {
+                        Ok(sent) => links.takes(channel, sent),
+                        Err(error) => {
+                            let number = end.number() + 1;
+                            let why = format!("message {number} is not read: {error}");
+                            links.refuses(channel, why);
+                            std::future::pending::<()>().await;
+                        }
+                    }
                 }
-            },
+            }
             Arrival::End => {
                 departure.is_over = true;
                 return Ok(());

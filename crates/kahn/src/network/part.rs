@@ -21,7 +21,7 @@ use std::fmt;
 /// The crate `kahn-net` makes runs of several ranks of it; see its documentation.
 ///
 /// ```
-/// use kahn::ranks::{Arrival, Links, Local, Shape};
+/// use kahn::ranks::{Arrival, Batch, Links, Local, Shape};
 /// use kahn::{Network, Options, RankRun};
 /// use std::sync::Arc;
 /// use std::task::{Context, Poll};
@@ -37,15 +37,17 @@ use std::fmt;
 ///         0
 ///     }
 ///     fn begins(&self, _local: Arc<dyn Local>) {}
-///     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> {
+///     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<u64> {
 ///         Poll::Pending
 ///     }
-///     fn sends(&self, _: usize, _: &[u8]) {}
+///     fn sends(&self, _: usize, _: &mut Batch) -> u64 {
+///         0
+///     }
 ///     fn closes(&self, _: usize, _: bool) {}
-///     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> {
+///     fn poll_next(&self, _: usize, _: &mut Batch, _: &mut Context<'_>) -> Poll<Arrival> {
 ///         Poll::Pending
 ///     }
-///     fn takes(&self, _: usize) {}
+///     fn takes(&self, _: usize, _: u64) {}
 ///     fn departs(&self, _: usize) {}
 ///     fn refuses(&self, _: usize, _: String) {}
 ///     fn may_rest(&self) {}
@@ -95,7 +97,7 @@ impl Network<'_> {
     /// See [`RankRun`].
     ///
     /// ```
-    /// # use kahn::ranks::{Arrival, Links, Local, Shape};
+    /// # use kahn::ranks::{Arrival, Batch, Links, Local, Shape};
     /// # use std::sync::Arc;
     /// # use std::task::{Context, Poll};
     /// # struct Nowhere;
@@ -103,11 +105,11 @@ impl Network<'_> {
     /// #     fn places(&self, _: &Shape) -> Result<Vec<usize>, String> { Err("there is no rank".into()) }
     /// #     fn rank(&self) -> usize { 0 }
     /// #     fn begins(&self, _local: Arc<dyn Local>) {}
-    /// #     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<()> { Poll::Pending }
-    /// #     fn sends(&self, _: usize, _: &[u8]) {}
+    /// #     fn poll_room(&self, _: usize, _: &mut Context<'_>) -> Poll<u64> { Poll::Pending }
+    /// #     fn sends(&self, _: usize, _: &mut Batch) -> u64 { 0 }
     /// #     fn closes(&self, _: usize, _: bool) {}
-    /// #     fn poll_next(&self, _: usize, _: &mut Vec<u8>, _: &mut Context<'_>) -> Poll<Arrival> { Poll::Pending }
-    /// #     fn takes(&self, _: usize) {}
+    /// #     fn poll_next(&self, _: usize, _: &mut Batch, _: &mut Context<'_>) -> Poll<Arrival> { Poll::Pending }
+    /// #     fn takes(&self, _: usize, _: u64) {}
     /// #     fn departs(&self, _: usize) {}
     /// #     fn refuses(&self, _: usize, _: String) {}
     /// #     fn may_rest(&self) {}
